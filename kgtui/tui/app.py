@@ -43,22 +43,22 @@ if TYPE_CHECKING:
     from kgtui.tui.session import GroupMonitor, Session
 
 EXIT_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
-"""Signals after which the app ends in the same way as after key `q`, and restores the terminal.
+"""Signals that end the app in the same way as key `q`, so that the terminal is restored.
 
-The process gets SIGHUP when an SSH connection is lost.
+For example, the process gets SIGHUP when its SSH connection is lost.
 """
 
 TERMINAL_CHECK_INTERVAL = 1.0
-"""Time between two checks whether the terminal was closed, in seconds.
+"""Interval between checks for a closed terminal, in seconds.
 
-The checks are needed because kgtui gets SIGHUP only if the terminal is its controlling terminal.
+The signal SIGHUP is not enough, because kgtui gets it only from its controlling terminal.
 """
 
 UNFINISHED_DELETES_DELAY = 1.0
-"""Seconds from opening a cluster to searching the audit log for deletions that have no result."""
+"""Delay between opening a cluster and searching the audit log for deletions without a result, in seconds."""
 
 _ASCII_FILTER = AsciiFilter()
-"""The only instance, because Textual caches the filtered lines of each filter object separately."""
+"""A single object for all calls, because Textual's cache of filtered lines is separate for each filter object."""
 
 
 class KgtuiApp(CrashReportingApp):
@@ -129,7 +129,7 @@ class KgtuiApp(CrashReportingApp):
             self.notify(message, title="Unknown actions in [keys]", severity="warning", markup=False)
 
     def enter(self, session: Session) -> None:
-        """Show the cluster of a session and start its monitor. If it has no monitor, show the start screen."""
+        """Show the cluster of a session and start the session's monitor; without a monitor, show the start screen."""
         self.session = session
         if session.monitor is None:
             self.push_screen(StartScreen(session))
@@ -146,8 +146,7 @@ class KgtuiApp(CrashReportingApp):
             self._unsubscribe()
 
         self._unsubscribe = forward_snapshots(monitor, screen)
-        # The worker that runs the monitor belongs to the app, because Textual cancels the workers of a screen when it
-        # removes the screen.
+        # Let the app own the worker of the monitor. Textual cancels the workers of a screen when the screen is removed.
         self.run_worker(self.session.monitor_task or monitor.run(), name="monitor", group="monitor", exclusive=True)
 
     async def _show_unfinished_deletes(self, session: Session) -> None:
@@ -162,7 +161,7 @@ class KgtuiApp(CrashReportingApp):
     def _catch_signals(self) -> None:
         loop = asyncio.get_running_loop()
         for number in EXIT_SIGNALS:
-            # Python raises an error if a signal handler is added outside the main thread. Some tests run the app there.
+            # Signal handlers can be added only in the main thread. Some tests run the app in another thread.
             with contextlib.suppress(NotImplementedError, RuntimeError, ValueError):
                 loop.add_signal_handler(number, self._exit_for_signal, number)
         if not self.is_headless:
@@ -202,8 +201,8 @@ class KgtuiApp(CrashReportingApp):
 
     def action_run_action(self, action_id: str) -> None:
         """Run an action whose key works on every screen (`Action.everywhere`)."""
-        # The cast is safe, although the screen can be of any class, because actions with `everywhere` call only methods
-        # of Textual's `Screen`.
+        # The screen can be of any class. The cast is still safe, because an action with `everywhere` calls only methods
+        # that every Textual screen has.
         table.BY_ID[action_id].run(cast("ClusterScreen", self.screen))
 
     def leave(self) -> None:
@@ -218,7 +217,7 @@ class KgtuiApp(CrashReportingApp):
             self.exit()
 
     async def action_quit(self) -> None:
-        """End the app, as key `q` does."""
+        """Handle key `q`: end the app, or first warn that groups are being deleted."""
         self.leave()
 
     @on(DeleteRequested)
@@ -230,10 +229,10 @@ class KgtuiApp(CrashReportingApp):
         self.push_screen(DeleteDialog(self.session, message.groups), self._deleted)
 
     def _deleted(self, results: Results | None) -> None:
-        """Remove the deleted groups from the monitor, poll the brokers immediately, and unmark all groups.
+        """Make the monitor forget the deleted groups and poll the brokers immediately; unmark all groups in the tree.
 
         Args:
-            results: None if the user has deleted nothing.
+            results: result of the deletion for each group; None if the user has deleted nothing.
         """
         if results is None or self.session.monitor is None:
             return
@@ -255,8 +254,8 @@ class KgtuiApp(CrashReportingApp):
 
     def _cluster_chosen(self, session: Session | None) -> None:
         if session is not None:
-            # The switch runs in a worker, because closing the old connections can take long, and because Textual
-            # removes the dialog only after this method has returned.
+            # Switch in a worker. Closing the old connections can take long, and Textual removes the dialog only after
+            # this method has returned.
             self.run_worker(self._switch_to(session), name="switch", group="switch")
 
     async def _switch_to(self, session: Session) -> None:

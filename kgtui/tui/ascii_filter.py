@@ -1,7 +1,7 @@
 """Draw only ASCII characters in ASCII mode.
 
-Widgets of kgtui have ASCII symbols (`kgtui.model.marks`). Frames and scroll bars are drawn by Textual, which has no
-ASCII symbols for them.
+The widgets of kgtui already use the ASCII symbols of `kgtui.model.marks`. Textual draws frames and scroll bars, and has
+no ASCII symbols for them, so this module replaces their characters.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _LOOKALIKES = {
     '"': "\u201c\u201d",
 }
 _JUNCTIONS = dict.fromkeys(range(0x2500, 0x25A0), "+")
-"""Code points of the Unicode blocks Box Drawing and Block Elements → `+`, for those that `_LOOKALIKES` lacks."""
+"""Code point → `+`, for the Unicode blocks Box Drawing and Block Elements. `_LOOKALIKES` takes precedence."""
 
 
 class _Replacements(dict[int, str]):
@@ -52,7 +52,7 @@ class AsciiFilter(LineFilter):
     """Replaces all characters in drawn lines that are not ASCII. The text keeps its width and its style."""
 
     def apply(self, segments: list[Segment], background: Color) -> list[Segment]:
-        """Return the segments with ASCII characters only."""
+        """Return the segments (pieces of a drawn line) with all characters replaced that are not ASCII."""
         return [
             segment if segment.text.isascii() else Segment(_ascii(segment.text), segment.style, segment.control)
             for segment in segments
@@ -60,5 +60,5 @@ class AsciiFilter(LineFilter):
 
 
 def _ascii(text: str) -> str:
-    # Restore the width: an emoji with a variation selector can be wider than the replacements of its characters.
+    # Keep the width. An emoji with a variation selector can be wider than the ASCII text that replaces it.
     return set_cell_size(text.translate(_REPLACEMENTS), cell_len(text))

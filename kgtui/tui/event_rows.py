@@ -23,8 +23,8 @@ class EventRow(NamedTuple):
     """One row of a list of events: one event, or several events of one group.
 
     Attributes:
-        event: the event; in a shared row, the newest one.
-        folded: (kind, number of events), the most frequent first; empty for a single event.
+        event: the event of the row; in a row of several events, the newest one.
+        folded: (kind of event, number of events) in a row of several events, most frequent first; otherwise empty.
     """
 
     event: Event
@@ -53,7 +53,7 @@ class EventRow(NamedTuple):
 
     @property
     def detail(self) -> SafeText:
-        """The text of the row without the kind of the event, for tables that show the kind in a column of its own."""
+        """The text of the row without the kind of the event, for tables that have a separate column for the kind."""
         return self.text if self.folded else event_text(self.event, with_kind=False)
 
 
@@ -65,7 +65,8 @@ def _counted(kind: str, number: int) -> str:
 def event_rows(events: Iterable[Event], rows_per_group: int) -> list[EventRow]:
     """Return the rows for a list of events, in the order of the events.
 
-    Each of the first `rows_per_group` events of a group has its own row. All further events of the group share a row.
+    The first `rows_per_group` events of a group have a row each. If two or more events of the group remain, they share
+    one row.
     """
     events = list(events)
     of_group = Counter(event.group for event in events)

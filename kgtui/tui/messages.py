@@ -23,10 +23,7 @@ class SnapshotArrived(Message):
 
 
 class GroupSelected(Message):
-    """The cursor of the tree has moved to a different group or node.
-
-    While the cursor is on a node, no group is selected.
-    """
+    """The tree's cursor has moved to a different group or node. On a node, no group is selected."""
 
 
 class GroupOpened(Message):

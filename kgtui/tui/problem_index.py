@@ -17,27 +17,27 @@ if TYPE_CHECKING:
     from kgtui.model.summary import Summary
 
 JUDGED_PER_SLICE = 200
-"""Number of groups whose status and problem are determined before other tasks can run. It takes about 1 ms."""
+"""Number of groups whose status and problem are determined, in about 1 ms, before other tasks can run."""
 
 STORED_PER_SLICE = 4_000
-"""Number of groups whose new judgments are stored in one step, a multiple of `JUDGED_PER_SLICE`.
+"""Number of judgments that are stored in one step. It must be a multiple of `JUDGED_PER_SLICE`.
 
-A step takes at most 10 ms in a cluster with 100,000 groups.
+In a cluster with 100,000 groups, a step takes at most 10 ms.
 """
 
 
 SORTED_AT_MOST = 2_000
-"""Maximum number of groups with the same problem that are sorted by time. More groups stay sorted by name."""
+"""Maximum number of groups with the same problem that are sorted by time. A larger number stays sorted by name."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Problems:
-    """The groups that had a problem when this object was created.
+    """The groups with a problem. Except for `judgments`, an object does not change after it was created.
 
     Attributes:
-        version: changes whenever the problem or status of a group changes.
-        groups: problem → sorted ids of the groups with this problem, the most severe first.
-        judgments: group id → newest status and problem. A group is removed when its problem ends.
+        version: number that is different if the problem or status of any group is different.
+        groups: problem → sorted ids of the groups with this problem, the most severe problem first.
+        judgments: group id → status and problem, always the newest. Groups whose problem has ended are removed.
         hidden: ids of groups whose problem the user has acknowledged.
         summaries: group id → newest lag and other values of the group.
     """
@@ -49,7 +49,7 @@ class Problems:
     summaries: Mapping[str, Summary] = field(default_factory=dict)
 
     def same_as(self, other: Problems) -> bool:
-        """Return whether the problem and status of each group and the hidden groups are the same in both objects.
+        """Return whether both objects have the same hidden groups, and the same problem and status for each group.
 
         Times and reasons of problems are not compared.
         """
@@ -76,13 +76,12 @@ class Problems:
         judgment, summary = self.judgments.get(group), self.summaries.get(group)
         since = None if judgment is None else judgment.since if judgment.since is not None else judgment.after
         lag = None if summary is None else summary.lag
-        # Compare only the number of bits of the lag, not its value, so that groups rarely change places from poll to
-        # poll.
+        # Sort by the order of magnitude of the lag, because by the exact lag, groups would change places at every poll.
         return -(since or 0.0), -(lag or 0).bit_length(), group
 
     @property
     def counts(self) -> dict[Problem, int]:
-        """Problem → number of groups, including hidden ones. Problems in `ONLY_COUNTED` (unused) are left out."""
+        """Problem → number of groups, including hidden groups. Unused groups (`ONLY_COUNTED`) are left out."""
         return {kind: len(groups) for kind, groups in self.groups.items() if kind not in ONLY_COUNTED}
 
 
@@ -107,9 +106,7 @@ class ProblemIndex:
         return self._judgments
 
     def problems(self, hidden: Iterable[str] = ()) -> Problems:
-        """Return the groups with a problem.
-
-        Later calls of `steps` update `judgments` in the result, but no other attribute.
+        """Return the groups with a problem. Later, `steps` updates only the attribute `judgments` of the result.
 
         Args:
             hidden: ids of the groups whose problem the user has acknowledged.
@@ -121,12 +118,11 @@ class ProblemIndex:
     def steps(self, snapshot: Snapshot) -> Generator[None, None, None]:
         """Determine the status and problem of each group that has changed. Yield often, so that other tasks can run.
 
-        The generator ends early if `steps` is called for a newer snapshot.
+        If `steps` is called for a newer snapshot, the older generator ends early.
         """
         self._newest = snapshot
         faults = {node: broker.fault for node, broker in snapshot.brokers.items() if broker.fault is not None}
-        # The groups in `snapshot.health`, which kgtui reads at every poll, are always judged again. Their judgment can
-        # change over time, even without new data.
+        # Always judge the groups in `snapshot.health` again. Their judgment can change over time without new data.
         observed = frozenset(snapshot.health)
         changed = None if snapshot.changes is None else snapshot.changes.changed_since(self._mark)
         if changed is None:
@@ -150,7 +146,7 @@ class ProblemIndex:
         self._mark, self._faults, self._observed = snapshot.changes, faults, observed
 
     def _store(self, found: Mapping[str, Judgment | None]) -> None:
-        """Store new judgments. None instead of a judgment means that the group has no problem."""
+        """Store new judgments (group id → judgment). None means that the group has no problem."""
         added: dict[Problem, list[str]] = defaultdict(list)
         removed: dict[Problem, list[str]] = defaultdict(list)
         for group, judgment in found.items():

@@ -1,4 +1,4 @@
-"""In a replay, reads the events of the last hour before the displayed poll.
+"""Read the events of a recording in the hour before the displayed poll.
 
 The page of the cluster or of a tree node lists these events under *Recent changes*.
 """
@@ -22,14 +22,14 @@ if TYPE_CHECKING:
 _log = logging.getLogger(__name__)
 
 RECENT = 3_600.0
-"""Events are listed if they occurred at most this long before the displayed poll, in seconds."""
+"""Maximum age of the listed events at the displayed poll, in seconds."""
 
 
 class RecentEvents:
-    """In a replay, the events of the last hour before the displayed poll.
+    """Reads and stores the events of a recording in the hour before the displayed poll.
 
     Args:
-        position: the displayed time in the recording; None for a live cluster, for which nothing is read.
+        position: the displayed time in the recording; None for a live cluster. Then no events are read.
     """
 
     def __init__(self, position: ReplayPosition | None) -> None:
@@ -40,9 +40,9 @@ class RecentEvents:
         self._reading = False
 
     def start_reading(self) -> bool:
-        """Return whether the caller must call `read`, because the displayed poll has changed.
+        """Return True if the displayed poll has changed. The caller must then call `read`.
 
-        While `read` is running, the result is False.
+        Return False while `read` is running, and on a live cluster.
         """
         if self._reading or self._position is None or self._read_at == self._position.at:
             return False
@@ -74,7 +74,7 @@ class RecentEvents:
         return replace(snapshot, events=self._events)
 
     def placeholder(self) -> str:
-        """Return why the list of recent changes is empty. This text is shown in place of the list."""
+        """Return the text that is shown while there are no recent changes. It says why there are none."""
         position = self._position
         if position is None:
             return "no changes since kgtui started"

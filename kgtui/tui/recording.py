@@ -29,13 +29,13 @@ if TYPE_CHECKING:
 _log = logging.getLogger(__name__)
 
 FIRST_ERRORS_WAIT = 0.7
-"""Time for which `Recording.begin` waits for an error of the recorder, in seconds.
+"""How long `Recording.begin` watches the recorder for errors, in seconds.
 
-Most errors occur within this time, for example if another process is recording into the folder.
+Most errors occur in this time, such as the error that another process is recording into the folder.
 """
 
 LAST_WRITE_TIMEOUT = 10.0
-"""Time for which `Recording.end` waits until the last rows have been written, in seconds."""
+"""Maximum time for which `Recording.end` waits until all rows have been written, in seconds."""
 
 _NOT_IN_FILE_NAMES = re.compile(r"[^A-Za-z0-9._-]+")
 
@@ -96,7 +96,7 @@ class Recording:
     async def begin(self) -> None:
         """Start recording.
 
-        Raises `KgtuiError` if the recorder fails within `FIRST_ERRORS_WAIT`; later errors are passed to `notify`.
+        Raises `KgtuiError` if the recorder fails in the first `FIRST_ERRORS_WAIT` seconds. Later errors go to `notify`.
         """
         from kgtui.history.recorder import Recorder
 
@@ -131,7 +131,7 @@ class Recording:
             self._notify_finished()
 
     def _clear_session(self, task: asyncio.Task[None]) -> BaseException | None:
-        """Remove the ended recording from the session. Return the error with which it ended, if there was one."""
+        """Note in the session that the recording has ended. Return the error that ended the recording, or None."""
         self._session.recording = None
         self._on_change()
         error = None if task.cancelled() else task.exception()
@@ -149,7 +149,7 @@ class Recording:
 
 
 def recording_mark(session: Session) -> tuple[str, str] | None:
-    """Return (text, component class) of the mark `REC` in the header, which means that kgtui is recording.
+    """Return (text, component class) of the sign `REC`, which the header shows while kgtui is recording.
 
     Return None if kgtui is not recording.
     """
@@ -179,8 +179,8 @@ class LakeChoice(NamedTuple):
 def lake_of(session: Session) -> LakeChoice:
     """Return the folder (lake) with the recordings of a session.
 
-    It is the first that exists of: the open recording, the recording that is being written, the lake in the environment
-    variable KGTUI_LAKE, the default folder.
+    Use the folder of the open recording, or else of the recording that kgtui is writing, or else the folder in the
+    environment variable KGTUI_LAKE, or else the default folder.
     """
     if session.lake is not None:
         return LakeChoice(session.lake, "the open recording")
@@ -198,7 +198,7 @@ def lake_of(session: Session) -> LakeChoice:
 def _path_of(named: str) -> LakePath:
     """Convert the value of KGTUI_LAKE into the path of a lake.
 
-    An invalid URI becomes a `Path`, so that the user sees an error when this path is opened.
+    An invalid URI is returned as a `Path`. The user sees an error when kgtui reads this path.
     """
     from kgtui.lake.store import lake_path
 
@@ -213,11 +213,11 @@ class FindingsRead:
     """The findings in gold tables (written by `kgtui pipeline`), or the error that occurred when reading them.
 
     Attributes:
-        gold: reads the gold tables; None if the folder contains no recording.
+        gold: object that reads the gold tables; None if the folder contains no recording.
         insights: the findings; None after an error.
         cluster: id of the recorded cluster; None if unknown.
         error: empty if the findings have been read.
-        recorded: whether there is a recording, even without gold tables.
+        recorded: whether the folder contains a recording, with or without gold tables.
     """
 
     gold: Gold | None = None

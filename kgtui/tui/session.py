@@ -43,7 +43,7 @@ class GroupMonitor(Protocol):
 
     @property
     def series(self) -> SeriesStore:
-        """Past lags and numbers of members of each group that is or was selected or visible in the tree."""
+        """Past lags and numbers of members of each group that has been selected or visible in the tree."""
         ...
 
     def subscribe(self, listener: Callable[[Snapshot], None]) -> Callable[[], None]: ...
@@ -87,19 +87,19 @@ class ReplayPosition(Protocol):
     async def step(self, by: int) -> bool:
         """Move forward by `by` polls, or backward if `by` is negative.
 
-        If the recording has fewer polls in this direction, do not move, and return False.
+        Return False, and do not move, if this would be before the first or after the last poll of the recording.
         """
         ...
 
     async def to_change(self, group: str, *, back: bool) -> bool:
         """Move to the next poll at which the group changed, or to the previous one if `back` is true.
 
-        Changes of offsets do not count. Return False if there is no such poll.
+        Return False if there is no such poll. Changes of offsets are ignored.
         """
         ...
 
     async def go_to(self, words: str) -> None:
-        """Move to a time that the user typed, such as `10:04`, or `15m` for 15 minutes before the end."""
+        """Move to a time that the user typed: `10:04`, or `15m` for 15 minutes before the end of the recording."""
         ...
 
     async def seek(self, at: float) -> None:
@@ -189,7 +189,7 @@ class Session:
 
     Attributes:
         target: name, addresses and color of the cluster.
-        monitor: polls the cluster. If it is None, the start screen asks for a cluster.
+        monitor: polls the cluster; None if no cluster is open yet. The start screen then asks for one.
         admin: reads and changes the cluster, for actions such as delete.
         filter: filter expression at the start.
         ui: the table `[ui]` of `config.toml`, with command-line options applied.
@@ -206,7 +206,7 @@ class Session:
         close: closes the connections after the app has switched to another session.
         replay_position: position in the replayed recording; None on a live cluster.
         lake: folder of the replayed recording; None on a live cluster.
-        open_recording: opens a folder at a typed time. Raises `KgtuiError` if one is invalid.
+        open_recording: opens a recording from its folder, at a typed time. Raises `KgtuiError` if either is invalid.
         live_session: the live session from which this recording was opened.
         warnings: sentences about the configuration that the user should read.
         monitor_task: the task of `monitor.run()`, if it was started before the app.
@@ -247,9 +247,9 @@ class Playback:
 
     Attributes:
         speed: playing speed, as a multiple of real time.
-        worker: plays the recording; None while stopped.
+        worker: the Textual worker that plays the recording; None while the recording is not playing.
         remembered: time saved with key `m` for a comparison, in seconds since the epoch.
-        last_opened: the recording that was last opened; the dialog proposes its folder and time.
+        last_opened: the recording that the user opened last. The dialog for the next one proposes its folder and time.
     """
 
     session: Session

@@ -49,9 +49,9 @@ def bar(value: float, top: float, width: int) -> str:
 
 
 def scale_of(largest: float) -> float:
-    """Return the value of a full bar: `largest`, rounded up to a number such as 15, 20 or 30.
+    """Return the value for which a bar is full: `largest`, rounded up to a number such as 15, 20 or 30.
 
-    Because of the rounding, small changes of the largest value do not change the other bars.
+    Without rounding, each small change of the largest value would change all bars.
     """
     if largest <= 0:
         return 0.0

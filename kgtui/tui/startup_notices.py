@@ -65,9 +65,9 @@ def _show(app: App[Any], messages: Iterable[str], title: str) -> None:
 
 
 async def show_unfinished_deletes(app: App[Any], session: Session) -> None:
-    """Show what happened to groups whose deletion has no result in the audit log, because kgtui ended too early.
+    """Find out what happened to groups whose deletion was interrupted because kgtui ended. Show one notice per group.
 
-    The missing results are added to the audit log. In a read-only session, nothing is done.
+    The results are added to the audit log. In a read-only session, do nothing.
     """
     if session.admin is None or session.read_only:
         return

@@ -1,7 +1,7 @@
 """Format numbers, ages and times, and make text from a cluster safe for the terminal.
 
-Every string from a cluster passes through this module. Control characters are escaped. The result becomes `Text`,
-because Textual would parse the group id `[/red]` as markup.
+Every string from a cluster passes through this module, which escapes control characters. It is then drawn as `Text`,
+because in a plain `str`, Textual would parse a group id such as `[/red]` as markup.
 """
 
 from __future__ import annotations
@@ -93,7 +93,7 @@ def label(*parts: str | Text | tuple[str, str]) -> Text:
 
 
 def dotted(words: str) -> str:
-    """Escape control characters in a text that has ` · ` between its parts. In ASCII mode, ` · ` becomes ` - `."""
+    """Escape control characters in a text whose parts are separated by ` · `. In ASCII mode, ` · ` becomes ` - `."""
     return f" {marks().dot} ".join(plain(word) for word in words.split(" · "))
 
 
@@ -138,7 +138,8 @@ def _tail(shown: str, width: int) -> str:
         if used > width:
             break
         start -= 1
-    # Drop combining marks at the start, whose letter was cut off. The terminal would draw them over the ellipsis.
+    # If the first characters are combining marks, drop them. Their letter was cut off, so the terminal would draw
+    # them over the ellipsis.
     while start < len(shown) and cell_len(shown[start]) == 0:
         start += 1
     return shown[start:]
@@ -180,10 +181,12 @@ def short(value: int | None) -> str:
 
 
 def lag(value: int | None, lower_bound: bool | int = False) -> str:
-    """Format a sum of lags, such as `18.2k` or `≥ 4.1k`; `–` or `?` for None.
+    """Format a sum of lags, such as `18.2k`. If lags are missing from the sum, it is a lower bound, such as `≥ 4.1k`.
+
+    For None, return `?` if lags are missing, otherwise `–`.
 
     Args:
-        lower_bound: whether lags are missing from the sum, or how many.
+        lower_bound: whether lags are missing from the sum, or the number of missing lags.
     """
     if value is None:
         return marks().unknown if lower_bound else marks().none
@@ -217,9 +220,9 @@ def age(seconds: float | None) -> str:
 
 
 def coarse_age(seconds: float | None) -> str:
-    """Format a duration like `age`, but a duration below a minute as `<10 s`, `10 s`, `20 s` and so on.
+    """Format a duration like `age`, but round durations below a minute down: `<10 s`, `10 s`, `20 s` and so on.
 
-    Thus, fewer rows change with each poll and are drawn again.
+    The text changes less often than the exact duration, so that fewer rows must be drawn again.
     """
     if seconds is not None and seconds < 10:
         return "<10 s"

@@ -46,9 +46,9 @@ def shipped_folder() -> Path:
 
 
 def load(folders: Iterable[Path | None]) -> tuple[list[Theme], list[FailedTheme]]:
-    """Return (valid themes, invalid files) of these folders. Entries that are None are ignored.
+    """Read all theme files in these folders, and return (valid themes, invalid files). Ignore None in `folders`.
 
-    If several themes have the same name, the last one is returned.
+    If several themes have the same name, only the last of them is returned.
     """
     loaded: dict[str, Theme] = {}
     failed: list[FailedTheme] = []
@@ -80,9 +80,9 @@ def read(path: Path) -> Theme:
 
 
 def theme_of(table: dict[str, Any], stem: str) -> Theme:
-    """Convert a TOML table into a theme. Raises `ConfigError` if the table is invalid.
+    """Convert the TOML table of a theme file into a theme. Raises `ConfigError` if the table is invalid.
 
-    `stem` is the default name of the theme: the file name without extension.
+    `stem` is the file name without extension. It becomes the theme's name if the table contains no name.
     """
     known = {"name", "dark", "ansi", "roles", "variables", *_COLOR_KEYS}
     unknown = sorted(set(table) - known)
@@ -150,7 +150,7 @@ def _color(key: str, value: object) -> str:
 
 
 def parse_color(name: str | None) -> Color | None:
-    """Convert a color in Textual's notation, such as `red` or `#b01030`; None for an empty or unknown color."""
+    """Parse a color in Textual's notation, such as `red` or `#b01030`. Return None if it is empty or unknown."""
     try:
         return Color.parse(name) if name else None
     except ColorParseError:

@@ -50,20 +50,20 @@ if TYPE_CHECKING:
     from kgtui.tui.session import Session
 
 _LINES_WITHOUT_DETAILS = 13
-"""Height of the dialog except the details, in lines: frame, title, question, text fields, status and buttons."""
+"""Height of the dialog without the details, in lines: frame, title, question, text fields, status and buttons."""
 
 
 MOST_REPLANNED_GROUPS = 100
-"""Maximum number of groups for which the dialog makes a new deletion plan whenever a group changes.
+"""Maximum number of groups for which the dialog makes a new deletion plan whenever one of the groups changes.
 
-Planning needs many requests, so for more groups, the first plan is kept.
+With more groups, the dialog keeps its first plan, because planning needs many requests.
 """
 
 
 class DeleteDialog(ModalScreen[Results | None]):
     """Shows what a deletion of groups would lose, asks for confirmation, and deletes the groups.
 
-    The dialog's result is the result for each group, or None if nothing was deleted.
+    The dialog returns a `Results` object with the outcome for each group, or None if nothing was deleted.
 
     Args:
         session: provides the `GroupAdmin`, and the folder for backups and the audit log.
@@ -110,14 +110,14 @@ class DeleteDialog(ModalScreen[Results | None]):
             self.plan = plan
 
     class Finished(Message):
-        """Posted after the deletion, with a result for each group."""
+        """Posted at the end of the deletion. The message contains the result for each group."""
 
         def __init__(self, results: Results) -> None:
             super().__init__()
             self.results = results
 
     class Failed(Message):
-        """Posted when an error has ended the planning or the deletion before a delete request was sent."""
+        """Posted when an error ends the planning, or ends the deletion before the first delete request is sent."""
 
         def __init__(self, reason: str) -> None:
             super().__init__()
@@ -157,7 +157,7 @@ class DeleteDialog(ModalScreen[Results | None]):
         self._show_status("Describing the groups and reading their offsets", MUTED)
         monitor = self._session.monitor
         if monitor is not None and len(self.groups) <= MOST_REPLANNED_GROUPS:
-            # `_post` runs in the monitor's task, which lacks display settings such as UTC, so it must not draw.
+            # `_post` must not draw, because it runs in the monitor's task, which lacks display settings such as UTC.
             self._unsubscribe = monitor.subscribe(self._post)
         self._make_plan()
 
@@ -251,7 +251,7 @@ class DeleteDialog(ModalScreen[Results | None]):
         self._show_status("" if allowed else "Nothing can be deleted", MUTED if allowed else ERROR)
 
     def _ask(self, asked: Challenge | None) -> None:
-        """Ask the user to confirm the deletion by typing a text; if `asked` is None, nothing can be deleted."""
+        """Ask the user to type a text that confirms the deletion. Do not ask if `asked` is None (nothing to delete)."""
         self._challenge = asked
         for field in self.query(Input):
             field.value = ""
@@ -260,8 +260,8 @@ class DeleteDialog(ModalScreen[Results | None]):
         if asked is None:
             self.query_one("#cancel").focus()
             return
-        # Do not escape the text that the user must type, because escaping would double each backslash. The text is
-        # always printable ASCII.
+        # Do not escape the text that the user must type. It is always printable ASCII, and each backslash would be
+        # doubled.
         question = Content.assemble(f"To confirm, {asked.what}:\n", (asked.asked, "bold"))
         self.query_one("#question", Static).update(question)
         self.query_one("#second-word", Input).placeholder = f"type {asked.second_word} here as well"

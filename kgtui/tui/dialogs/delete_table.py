@@ -1,4 +1,4 @@
-"""Rows and texts of the two delete dialogs, and the second of them, which shows the results of a deletion."""
+"""Rows and texts of the two delete dialogs, and one of the dialogs: `DeleteResultDialog` shows what was deleted."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 
 class DeleteResultDialog(ModalScreen[None]):
-    """Shows the result of a deletion for each group, failures first, and where backups and audit log were written."""
+    """Shows the result of a deletion for each group, failures first, and the paths of the backups and the audit log."""
 
     DEFAULT_CSS = """
     DeleteResultDialog { align: center middle; }
@@ -117,7 +117,7 @@ class DeleteRow:
     Attributes:
         status: `delete` or `refused` before the deletion; a result such as `deleted` after it.
         role: color role of the status, such as `kg-error`.
-        details: what will be lost, why it failed, or the backup file.
+        details: before the deletion, what will be lost or why it is refused; after it, the backup file or the error.
     """
 
     group: str
@@ -158,9 +158,10 @@ class ObservedGroups:
 
     Attributes:
         now: current time.
-        empty_since: group id → time of its last change of state, if observed.
-        consumed_until: group id → write time of the newest record that the group has read, if known.
-        appeared: ids of groups that were created while kgtui was running, and still have their first state.
+        empty_since: group id → when the state of the group last changed. Groups are missing if this was not observed.
+        consumed_until: group id → when the newest record that the group has read was written. Groups are missing if
+            this is unknown.
+        appeared: ids of groups that were created while kgtui was running, and whose state has not changed since.
     """
 
     now: float
@@ -172,7 +173,7 @@ class ObservedGroups:
         """Return whether it is safe to delete a group, and the reasons.
 
         Args:
-            line: the decision of the deletion plan about the group: allowed or refused.
+            line: the line of the deletion plan about the group. It says whether the deletion is allowed or refused.
         """
         group = line.group
         return safety_of(line, now=self.now, empty_since=self.empty_since.get(group), appeared=group in self.appeared)
@@ -210,7 +211,7 @@ def result_rows(results: Results) -> list[DeleteRow]:
 
 
 def plan_summary(made: Plan, folder: StateFolder, observed: ObservedGroups) -> Content:
-    """Return the lines above a table of several groups: how many of them are safe to delete, and what would be lost."""
+    """Return the lines above the table: how many of the groups are safe to delete, and what would be lost."""
     allowed, refused = made.allowed, made.refused
     answers = [observed.safety_of(line).answer for line in allowed]
     counts = [
@@ -246,7 +247,7 @@ def group_details(
     """Return the details of one group: whether it is safe to delete the group, and what will be lost.
 
     Args:
-        line: the decision of the deletion plan about the group.
+        line: the line of the deletion plan about the group.
         commands: commands of Kafka's own tools that would delete the group.
         width: width of a line in terminal cells.
     """
@@ -290,7 +291,7 @@ def _fields(fields: Iterable[tuple[str, tuple[Cell, ...]]], width: int) -> Conte
 
 
 def _command(command: CommandLine, width: int) -> Iterable[Content]:
-    """Return the lines that show a command, which is already quoted for the shell, and the note about it."""
+    """Return the lines that show a command and the note about it. The command is already quoted for the shell."""
     shown = Cell(SafeText(text.fit(command.text, 600, cut="middle")))
     yield Content.assemble("\n", _fields([("Same as", (shown,))], width))
     if command.note:
@@ -298,7 +299,9 @@ def _command(command: CommandLine, width: int) -> Iterable[Content]:
 
 
 def kafka_commands(made: Plan, bootstrap: str, command_config: str | None) -> list[CommandLine]:
-    """Return the commands of Kafka's own tools that would delete the allowed groups, one per kind of group.
+    """Return commands of Kafka's own tools that would delete the groups that the plan allows to delete.
+
+    There is one command for each kind of group.
 
     Args:
         bootstrap: bootstrap servers of the cluster, separated by commas.

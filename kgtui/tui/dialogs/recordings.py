@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 TIME_EXAMPLES = "10:04, 2026-11-21T10:04:23Z, or 15m for 15 minutes before the end"
 TYPING_PAUSE = 0.2
-"""Time after the last keystroke in the folder field until kgtui reads the folder that was typed, in seconds."""
+"""How long kgtui waits after a keystroke in the folder field before it reads the typed folder, in seconds."""
 
 
 class RecordDialog(TextPrompt[None]):
@@ -188,7 +188,7 @@ class TimeDialog(TextPrompt[bool]):
     The dialog's result is True if the recording was moved, and None if the user canceled.
 
     Args:
-        position: the poll of the recording that is shown.
+        position: the displayed position in the recording.
     """
 
     PROMPT_TITLE = "Go to a time"

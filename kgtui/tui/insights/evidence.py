@@ -28,7 +28,7 @@ class EvidenceRow(NamedTuple):
 
 
 class EvidenceTable(LineTable[EvidenceRow]):
-    """Shows the evidence of a finding: the rows of the gold table in which kgtui found the problem."""
+    """Shows the evidence of a finding: the rows of a gold table that prove the problem."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter", "screen.choose", "Go to the group", id="open", show=False)

@@ -22,9 +22,10 @@ if TYPE_CHECKING:
     from kgtui.model.timeline import GroupTimeline
 
 SHORTEST_SPAN, USUAL_SPAN, LONGEST_SPAN = 6 * 3_600.0, 86_400.0, 14 * 86_400.0
-"""Minimum, usual and maximum time span of the plot, in seconds.
+"""Limits and default of the time span of the plot, in seconds.
 
-The plot covers 1.5 times the duration of the problem, or the usual span if the duration is unknown.
+The plot covers 1.5 times the duration of the problem, within the limits. If the duration is unknown, it covers the
+default, `USUAL_SPAN`.
 """
 
 MOST_TIMELINES = 64
@@ -40,8 +41,8 @@ class FindingPlotRequest(NamedTuple):
     Attributes:
         since: time at the left edge.
         until: time at the right edge.
-        mark: time at which the problem began; None if unknown or before `since`.
-        width: in terminal cells.
+        mark: time at which the problem began; None if it is unknown, or if it is before `since`.
+        width: width of the plot in terminal cells.
         utc: whether the time axis is in UTC.
     """
 
@@ -57,7 +58,7 @@ class FindingPlotRequest(NamedTuple):
 class FindingPlot(TextLines):
     """The widget that plots the lag and rates of a finding's group.
 
-    A thread reads the data and draws. While it is busy, only the newest request is kept.
+    A thread reads the data and draws the plot. Of the requests that arrive meanwhile, only the newest is drawn.
     """
 
     def __init__(self) -> None:
@@ -71,7 +72,7 @@ class FindingPlot(TextLines):
 
     @property
     def gold(self) -> Gold | None:
-        """Reads the gold tables, which Spark has computed from the recording; None if the folder contains no tables."""
+        """Object that reads the gold tables, which Spark has computed from a recording; None if there are none."""
         return self._gold
 
     @gold.setter
@@ -80,7 +81,7 @@ class FindingPlot(TextLines):
 
     @property
     def span(self) -> str:
-        """Last part of the plot's title: the time span of the plot, such as `: last 1 d`; empty if there is no plot."""
+        """The time span of the plot as the end of a title, such as `: last 1 d`; empty if there is no plot."""
         request = self.request
         return "" if request is None else f": last {text.age(request.until - request.since)}"
 
@@ -99,7 +100,7 @@ class FindingPlot(TextLines):
 
     @property
     def request(self) -> FindingPlotRequest | None:
-        """Request for a plot of the current finding in the current widget size; None if there is nothing to plot."""
+        """The plot to draw for the current finding and the current size of the widget; None if there is none."""
         group, finding, as_of = self._finding
         if group is None or finding is None or as_of is None or not self.size.width:
             return None
@@ -147,7 +148,7 @@ class FindingPlot(TextLines):
 
 
 def _read(gold: Gold, group: str, since: float, until: float) -> GroupTimeline | None:
-    """Read and return the history of a group from the gold tables; None if these tables contain no lag of the group.
+    """Read the history of a group from the gold tables. Return None if they contain no lag of the group.
 
     Raises `LakeError` if the tables cannot be read.
     """

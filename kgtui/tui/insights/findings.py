@@ -1,6 +1,6 @@
 """The texts of the Insights screen: rows and descriptions of findings, and warnings about gold tables.
 
-Findings are problems in gold tables, which a Spark job computes from a recording.
+Findings are problems that kgtui has found in gold tables, which a Spark job computes from a recording.
 """
 
 from __future__ import annotations
@@ -34,7 +34,10 @@ if TYPE_CHECKING:
     from kgtui.tui.screens.cluster import ClusterScreen
 
 NARROW = 76
-"""If there are fewer terminal cells than this, only the duration of a problem is shown, not its beginning."""
+"""Minimum width of a description that shows when a problem began, in terminal cells.
+
+A narrower description shows only the duration of the problem.
+"""
 
 SEVERITY_ROLES = {Severity.ERROR: ERROR, Severity.WARN: WARN, Severity.NOTE: MUTED}
 
@@ -43,9 +46,9 @@ class FindingRow(NamedTuple):
     """One finding in the table of findings.
 
     Attributes:
-        number: 0 for the most urgent finding. It identifies the row.
-        as_of: time of the newest data, in epoch seconds; None if there is none.
-        marked: whether the finding is about unused groups that are all marked in the tree.
+        number: position in the list of findings, which identifies the row; 0 for the most urgent finding.
+        as_of: time of the newest data in the gold tables, in epoch seconds; None if they contain no data.
+        marked: whether all groups of the finding are marked in the tree; True only in findings about unused groups.
     """
 
     number: int
@@ -72,7 +75,7 @@ def finding_rows(
 
 
 def is_marked(finding: Finding, group_ids: Collection[str], marked: Collection[str]) -> bool:
-    """Return whether a finding is about unused groups that are all marked. Deleted groups do not count.
+    """Return whether a finding is about unused groups, and all of them that still exist are marked.
 
     Args:
         group_ids: ids of the groups that exist now.
@@ -145,9 +148,9 @@ def _cut(lines: list[PaneLine], most: int, width: int) -> list[PaneLine]:
 
 
 def _since(row: FindingRow, *, short: bool) -> str:
-    """Format the start of the problem as ` since 2026-11-21 10:04 (2 h)` or, if `short`, its duration as ` for 2 h`.
+    """Format the start and the duration of the problem, such as ` since 2026-11-21 10:04 (2 h)`.
 
-    The result is empty if the start is unknown.
+    If `short` is true, format only the duration, such as ` for 2 h`. Return an empty text if the start is unknown.
     """
     finding = row.finding
     if finding.since is None:
@@ -214,17 +217,17 @@ OLD_SECONDS = 3_600.0
 """If the newest data in the gold tables is older than this, in seconds, its age is shown in a warning color."""
 
 BEHIND_SECONDS = 2 * 86_400.0
-"""A gold table is outdated if its newest data is this much older than that of another gold table, in seconds.
+"""A gold table is outdated if it ends more than this many seconds before the newest data of all gold tables.
 
 The limit is two days, because some tables contain only whole days.
 """
 
 
 def findings_summary(found: Insights, now: float) -> list[PaneLine]:
-    """Return the parts of the line above the table of findings: findings per severity, and age of the gold tables.
+    """Return the parts of the line above the table: the number of findings per severity, and the age of the data.
 
     Args:
-        now: in seconds since the epoch.
+        now: current time in seconds since the epoch.
     """
     counts = [(severity, sum(1 for one in found.findings if one.severity is severity)) for severity in Severity]
     parts: list[PaneLine] = [
@@ -303,7 +306,7 @@ def no_findings_lines(
     """Return lines that say why there are no findings, and how to create findings.
 
     Args:
-        which: the folder for a recording and its gold tables (lake), and whether the user has chosen it.
+        which: the lake (folder for a recording and its gold tables), and whether the user has chosen this lake.
         error: why the gold tables could not be read.
         recorded: whether the folder contains a recording.
         seeds: bootstrap addresses `host:port` of the cluster, for the commands in the lines.
@@ -316,7 +319,7 @@ def no_findings_lines(
         (blank, Cell(pipeline_command(path), ACCENT)),
     ]
     if recorded or which.chosen:
-        # Leave out the advice at the end of the error message, because the lines below it give the same advice.
+        # Cut the advice off the end of the error message, because the lines that follow give the same advice.
         reason = error.removesuffix(CREATE_GOLD_TABLES)
         paragraphs: list[PaneLine] = [(Cell("There are no findings. ", WARN), Cell(reason)), (), *makes]
     else:

@@ -43,15 +43,15 @@ if TYPE_CHECKING:
     from kgtui.tui.screens.cluster import ClusterScreen
 
 DETAILS_DELAY = 0.1
-"""Time from a move of the cursor to showing the details of the finding, in seconds.
+"""Delay after a move of the cursor until the details of the finding are shown, in seconds.
 
-It avoids reading the details of each finding while the user holds down a cursor key.
+Because of the delay, details are not read for each finding while the user holds down a cursor key.
 """
 
 LOW_SCREEN, LOWEST_SCREEN = 32, 22
-"""A screen with fewer than 32 lines shows either the plot or the evidence.
+"""Numbers of lines. With fewer than 32 lines, the screen shows the plot or the evidence, but not both.
 
-With fewer than 22 lines, it never shows the plot.
+With fewer than 22 lines, the screen never shows the plot.
 """
 
 KEYS = "enter go to group  space mark  v next kind  l evidence  Y copy  esc close"
@@ -70,7 +70,7 @@ class FindingText(TextLines):
         self._write()
 
     def on_resize(self) -> None:
-        # The text depends on the height of the widget, which is known only after the layout.
+        # Write the text after the layout, because the text depends on the new height of the widget.
         self.call_after_refresh(self._write)
 
     def _write(self) -> None:
@@ -79,9 +79,9 @@ class FindingText(TextLines):
 
 
 class InsightsScreen(ModalScreen["str | None"]):
-    """Shows findings: problems of groups that kgtui has found in the tables of a Spark job.
+    """Shows findings: problems of groups that kgtui has found in gold tables, which a Spark job writes.
 
-    The screen's result is the id of the group to go to on the main screen, or None.
+    The screen's result is the id of the group that the user wants to see on the main screen, or None.
     """
 
     DEFAULT_CSS = """
@@ -176,8 +176,8 @@ class InsightsScreen(ModalScreen["str | None"]):
     def group(self) -> str | None:
         """Id of the group that the plot shows and that Enter opens; None if there is no finding.
 
-        It is the group in the focused evidence row. Without such a row, it is the finding's first group that still
-        exists.
+        If the evidence has the focus, it is the group in the row under the cursor. Otherwise, it is the first group of
+        the finding that still exists.
         """
         row = self.findings.row
         if row is None:
@@ -302,7 +302,7 @@ class InsightsScreen(ModalScreen["str | None"]):
         self._show_findings()
 
     def action_evidence(self) -> None:
-        """Hide the plot and show the evidence or, if the plot is hidden, show the plot."""
+        """On a low screen, switch between the plot and the evidence. On a high screen, hide or show the plot."""
         self.toggle_class("-evidence")
         self.findings.focus()
 

@@ -14,10 +14,10 @@ if TYPE_CHECKING:
 
 
 class PagePart(NamedTuple):
-    """One of the tables of the node page, which the keys `1`, `2` and so on show.
+    """One of the tables of the node page. Keys `1`, `2` and so on show the tables, in the order of `PARTS`.
 
     Attributes:
-        short: title for a narrow page.
+        short: short title, used if the page is too narrow for all titles.
     """
 
     id: str
@@ -78,18 +78,18 @@ class PartTabs(LineTabs):
         self._counts: dict[str, int] = {}
 
     def show(self, counts: dict[str, int]) -> None:
-        """Set the numbers of rows behind the titles of the tables.
+        """Set the numbers of rows that are shown after the titles of the tables.
 
         Args:
-            counts: table id → number of rows. All other titles have no number.
+            counts: table id → number of rows. For a table that is missing here, no number is shown.
         """
         self._counts = counts
         self.redraw()
 
     def titles(self, width: int) -> dict[str, str]:
-        """Return a dict: table id → title with key and number of rows, such as `1 Needs attention 3`.
+        """Return a dict: table id → key, title and number of rows, such as `1 Needs attention 3`.
 
-        If the long titles do not fit `width` terminal cells, all titles are short.
+        If all titles together are wider than `width` terminal cells, short titles are returned.
         """
         shown = self._numbered([part.title for part in PARTS])
         if sum(len(title) + 1 for title in shown.values()) > width:

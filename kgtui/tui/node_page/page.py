@@ -42,13 +42,13 @@ if TYPE_CHECKING:
 MOST_EVENTS = 300
 """Maximum number of events in the table of changes."""
 ROWS_PER_GROUP = 2
-"""Maximum number of events per group in the table of changes. One more row shows the number of older events."""
+"""Number of events of a group that have a row each in the table of changes. Two or more older events share one row."""
 SPARKLINE_POINTS = 12
-"""Maximum number of values in a sparkline, such as the total lag of all groups on the page, one per snapshot."""
+"""Maximum number of values in a sparkline. There is one value per snapshot, such as the total lag of the groups."""
 TALL_PAGE_LINES = 28
 """Minimum height, in lines, at which the page shows all tables below each other. A shorter page shows one table."""
 SLICE_SECONDS = 0.004
-"""Maximum time for which the computation of the page blocks the event loop without a pause, in seconds."""
+"""Maximum time for which one step of the computation of the page blocks the event loop, in seconds."""
 GROUPS_PER_SECOND = 10_000
 """Maximum number of groups that are processed for the page per second, on average.
 
@@ -124,13 +124,13 @@ class RecentEventTable(LineTable[EventRow]):
 
 @dataclass(slots=True)
 class _Sums:
-    """The values of the page's sparklines: sums over all groups, one per snapshot, oldest first.
+    """The values of the page's sparklines. Each value is the sum over all groups of the page in one snapshot.
 
     Attributes:
         at: time of the newest snapshot, in epoch seconds.
-        lag: total lag in records.
-        written: records written per second.
-        consumed: records consumed per second.
+        lag: total lag in records, oldest first.
+        written: records written per second, oldest first.
+        consumed: records consumed per second, oldest first.
     """
 
     at: float = 0.0
@@ -139,9 +139,9 @@ class _Sums:
     consumed: deque[float] = field(default_factory=lambda: deque(maxlen=SPARKLINE_POINTS))
 
     def add(self, at: float, summary: GroupSetSummary) -> None:
-        """Add the sums of a snapshot. Do nothing if this snapshot is already the newest one.
+        """Add the sums of a snapshot. Do nothing if they have already been added.
 
-        If the user has gone back in a recording, first remove all values.
+        If the user has gone back in a recording, so that `at` is earlier than before, first remove all values.
 
         Args:
             at: time of the snapshot, in epoch seconds.
@@ -158,7 +158,7 @@ class _Sums:
 
 
 class NodePage(Vertical):
-    """The page of the cluster or of a tree node. A tall page shows all tables, a short page only one of them."""
+    """The page of the cluster or of a tree node. If it is too low for all tables, it shows one table at a time."""
 
     DEFAULT_CSS = """
     NodePage {
@@ -228,7 +228,7 @@ class NodePage(Vertical):
 
     @property
     def is_current(self) -> bool:
-        """Whether the page shows the newest snapshot. True while it is hidden, because it is not computed then."""
+        """Whether the page shows the newest snapshot. Also True while the page is hidden."""
         return self._subject is None or (not self._due.is_set() and not self._computing)
 
     def show(self, snapshot: Snapshot, subject: PageSubject, problems: Problems, acknowledged: int) -> None:
@@ -268,7 +268,7 @@ class NodePage(Vertical):
             self.enter()
 
     def enter(self) -> None:
-        """Focus the table whose title is highlighted. A short page shows only this table."""
+        """Focus the table in front, whose title is highlighted."""
         self.query_one(f"#page-{self.query_one(PartTabs).front}", LineTable).focus()
 
     @on(PartTabs.Chosen)
@@ -277,7 +277,7 @@ class NodePage(Vertical):
 
     @on(LineTable.CursorMoved)
     def _show_reason(self) -> None:
-        """Show the reason for the problem under the cursor below the table, because the table cuts off long reasons."""
+        """Show the full reason for the selected problem below the table, because the table cuts off long reasons."""
         row, line = self.problem_table.row, self.query_one("#page-reason", SummaryLine)
         cells: PaneLine = ()
         if row is not None:
@@ -311,7 +311,7 @@ class NodePage(Vertical):
                 await asyncio.wait_for(self._urgent.wait(), pause)
 
     def _earlier_summary(self, subject: PageSubject) -> GroupSetSummary | None:
-        """Return the previous summary if its lags and rates are recent enough to be used again; otherwise None."""
+        """Return the previous summary if its lags and rates can be reused, because they are recent; otherwise None."""
         if self._summary is None or self._summary[0] != subject.path or self._summary[1].groups <= GROUPS_PER_SECOND:
             return None
         summary = self._summary[1]
@@ -360,7 +360,8 @@ class NodePage(Vertical):
         ):  # fmt: skip
             if value is not None:
                 cells.append(Cell(SafeText(f"{name} {text.short(round(value))}/s{_sparkline(values)}")))
-        # Each cell begins with blanks, so that a line can be broken between two cells but not inside a cell.
+        # Put the blanks between two cells into the second one. If the first one ended with a blank, the two cells would
+        # have to stay on one line.
         return (cells[0], *(cell._replace(text=SafeText(f"  {cell.text}")) for cell in cells[1:]))
 
 
@@ -377,8 +378,7 @@ def no_problem_text(snapshot: Snapshot, summary: GroupSetSummary, since: float |
     """Return for example `no problem found; 90 of 100 groups read within 12 s, observed for 5 min`.
 
     Args:
-        since: time of the first snapshot in which at least one group had been read, in epoch seconds; None if there is
-            none.
+        since: time of the first snapshot with data about at least one group, in epoch seconds; None if there is none.
     """
     read = f"{text.exact(summary.read)} of {counted(summary.groups, 'group')} read"
     if summary.oldest_read is None or since is None:

@@ -45,7 +45,7 @@ class RightSide(Vertical):
     """
 
     class ProblemsChanged(Message):
-        """Posted after each search for problems, and after the user has acknowledged a problem."""
+        """Posted when the problems in a snapshot are known, and when the user has acknowledged a problem."""
 
     def __init__(self, detail: GroupDetail, index: ProblemIndex) -> None:
         super().__init__(id="right")
@@ -59,9 +59,9 @@ class RightSide(Vertical):
 
     @property
     def counts(self) -> Mapping[Problem, int]:
-        """Problem → number of groups with this problem, even if the user has acknowledged it.
+        """Problem → number of groups with this problem, including groups whose problem the user has acknowledged.
 
-        The problems in `ONLY_COUNTED`, such as unused groups, are left out.
+        Unused groups (`ONLY_COUNTED`) are left out.
         """
         return self._problems.counts
 
@@ -79,7 +79,7 @@ class RightSide(Vertical):
         return self.query_one(NodePage)
 
     def set_snapshot(self, snapshot: Snapshot) -> None:
-        """Set the newest snapshot, which a background task then searches for problems."""
+        """Set the newest snapshot. A background task then searches it for problems."""
         self._snapshot = snapshot
         self._due.set()
 
@@ -96,17 +96,17 @@ class RightSide(Vertical):
             self._detail.show(self._snapshot, group)
 
     def show_page(self, subject: PageSubject) -> None:
-        """Show the page of a set of groups instead of the panes of a group."""
+        """Show the page about a set of groups, and hide the panes."""
         self._subject = subject
         self._switch(page=True, panes=False)
         if self._snapshot is not None:
             self.page.show(self._snapshot, subject, self._problems, len(self._acknowledged))
 
     def show_node(self, tree: TreeModel, cluster: str) -> None:
-        """Show the page of the tree node under the cursor. On the row of the cluster, show the page of all groups.
+        """Show the page of the tree node under the cursor. On the row of the cluster, it is the page of all groups.
 
         Args:
-            cluster: name of the cluster, for the title of its page.
+            cluster: name of the cluster, used as the title of the page of all groups.
         """
         path, parts = tree.groups_under_cursor()
         if path:
@@ -117,7 +117,7 @@ class RightSide(Vertical):
     def bring(self, pane: str, *, of_group: bool) -> bool:
         """Show the pane with the id `pane`. If `of_group` is false, show the page's table with the same number key.
 
-        Return False if the page has no such table.
+        Return False if no table has this key.
         """
         if of_group:
             self._detail.bring(pane)
@@ -161,9 +161,9 @@ class RightSide(Vertical):
         return True
 
     def next_problem(self, group: str | None) -> str | None:
-        """Return the next group with a problem, in order of severity; None if there is none.
+        """Return the group that follows `group` in the list of problems, which begins with the most severe problem.
 
-        After the last group, or if `group` has no problem, start again with the group with the most severe problem.
+        If `group` is the last in the list, or not in it, return the first. Return None if the list is empty.
         """
         groups = [name for name, _ in self._problems.worst_first()]
         if not groups:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from kgtui.tui.problem_index import Problems
 
 GROUPS_PER_SLICE = 250
-"""Number of groups that are processed, in less than 1 ms, before other tasks of the event loop get a chance to run."""
+"""Number of groups that are processed, in less than 1 ms, before other tasks of the event loop can run."""
 
 MOST_PROBLEMS = 400
 """Maximum number of groups in the table of problems.
@@ -36,10 +36,11 @@ class GroupSetSummary:
 
     Attributes:
         read: number of groups whose offsets have been read.
-        oldest_read: when the least recently read group was read, in epoch seconds; None if no group has been read.
+        oldest_read: the earliest of the times at which the groups were last read, in epoch seconds; None if no group
+            has been read.
         problems: (group id, problem with its reason), at most `MOST_PROBLEMS`, the most severe first.
-        problem_counts: problem → number of groups, the most severe first.
-        counted: problem that needs no attention, such as `UNUSED` → number of groups.
+        problem_counts: problem that needs attention → number of groups, the most severe problem first.
+        counted: problem that needs no attention (such as `UNUSED`) → number of groups.
         states: (label of type and protocol, state) → number of groups.
         lag: sum of the known lags in records; None if no lag is known.
         lag_unknown: number of groups whose lag is unknown in at least one partition.
@@ -60,9 +61,9 @@ class GroupSetSummary:
     consumed: float | None = None
 
     def add(self, snapshot: Snapshot, ids: Sequence[str]) -> None:
-        """Add the values of some groups to all attributes except the attributes about problems.
+        """Count these groups, and add their states, lags and rates. Ignore deleted groups.
 
-        Ignore deleted groups.
+        The attributes about problems are not changed.
         """
         listed = [group for group in ids if group in snapshot.groups]
         self.groups += len(listed)
@@ -73,7 +74,7 @@ class GroupSetSummary:
         last: Listing | None = None
         for group in ids:
             listing = snapshot.groups[group]
-            # Consecutive groups often share one `Listing` (type, state, coordinator), so the key is computed once.
+            # Reuse the key if the group has the same `Listing` (type, state, coordinator) as the previous group.
             if listing is not last or listing.type is None or listing.state is None:
                 last, key = listing, _state_key(snapshot, group, listing)
             self.states[key] += 1
@@ -88,7 +89,7 @@ class GroupSetSummary:
             self.read += 1
             if self.oldest_read is None or summary.lag_at < self.oldest_read:
                 self.oldest_read = summary.lag_at
-            # `facts.may_hide_topics` is slow. It can return True only if one of these conditions is true.
+            # `facts.may_hide_topics` is slow, so call it only if it can return True: if one of these conditions is met.
             ask = hides_topics or summary.hidden or group in offsets or group in faults
             if summary.lag_unknown or summary.fault is not None or (ask and facts.may_hide_topics(snapshot, group)):
                 self.lag_unknown += 1
@@ -118,7 +119,7 @@ def summary_steps(
         parts: ids of all groups of the set, in one or more sorted lists.
         problems: the problems of all groups of the snapshot.
         all_groups: whether the set contains all groups of the snapshot.
-        earlier: an earlier summary of the same groups, of which only the problems are recomputed; or None.
+        earlier: an earlier summary of the same groups, whose lags, rates and states are reused; None to compute all.
     """
     summary = GroupSetSummary() if earlier is None else replace(earlier)
     found: dict[Problem, list[str]] = defaultdict(list)

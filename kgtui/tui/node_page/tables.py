@@ -32,9 +32,9 @@ class ProblemRow(NamedTuple):
     Attributes:
         judgment: the problem, its reason and its start.
         lag: total lag in records; None if unknown.
-        lags: total lag at the last reads of the group, oldest first.
-        progress: time at which a commit last moved forward, in epoch seconds; None if never observed.
-        first_seen: when kgtui first read the group, in epoch seconds; None if it has never read it.
+        lags: total lag in each of the last few reads of the group, oldest first.
+        progress: when a committed offset last moved forward, in epoch seconds; None if this was not observed.
+        first_seen: when kgtui first read the group, in epoch seconds; None if kgtui has not read the group.
         lag_age: age of `lag` in seconds if the group cannot be read now; otherwise None.
     """
 
@@ -89,7 +89,7 @@ def _short_time(at: float) -> str:
 
 
 def _lag(row: ProblemRow) -> Cell:
-    """Return the cell with the lag and, if the group cannot be read now, the age of the lag."""
+    """Return the cell with the lag. If the group cannot be read now, the cell also contains the age of the lag."""
     if row.lag is None or row.lag_age is None:
         return Cell(text.short(row.lag))
     return Cell(f"{text.short(row.lag)}, {text.coarse_age(row.lag_age)} ago", STALE)
@@ -181,8 +181,7 @@ def _answer(row: BrokerRow) -> Cell:
 
 
 def _response_time(milliseconds: float | None) -> str:
-    # The exact time of a fast response is not shown, because it differs after each poll, and would have to be drawn
-    # again.
+    # For a fast response, show only `<100 ms`. The exact time would have to be drawn again after each poll.
     if milliseconds is None:
         return "no response yet"
     return "<100 ms" if milliseconds < 100 else text.milliseconds(milliseconds)
@@ -202,7 +201,7 @@ class StateRow(NamedTuple):
     """A row of the table of types and states: the groups of one type and protocol.
 
     Attributes:
-        label: type and protocol; `all` in the last row, which has the totals.
+        label: type and protocol; in the last row, which contains the totals, `all`.
         counts: state → number of groups.
     """
 
@@ -211,7 +210,7 @@ class StateRow(NamedTuple):
 
     @property
     def total(self) -> int:
-        """Number of groups in all states."""
+        """Number of groups in all states together."""
         return sum(self.counts.values())
 
 
@@ -231,8 +230,8 @@ def state_table(states: Mapping[tuple[str, str], int]) -> tuple[list[StateRow], 
     rank = {state: number for number, state in enumerate(STATES)}
     found = sorted({state for _, state in states}, key=lambda state: (rank.get(state, len(rank)), state))
     columns: list[Column[StateRow]] = [Column("type", "type", lambda row: row.label, min_width=28, max_width=28)]
-    # The state with the most groups gets the lowest rank, because on a narrow screen, the columns with the highest
-    # ranks are left out first.
+    # Give the state with the most groups the lowest rank, so that its column is the last to be left out on a narrow
+    # screen.
     frequent = [state for state, _ in all_types.most_common()]
     columns += [_state_column(state, frequent.index(state) + 1) for state in found]
     columns.append(Column("total", "total", lambda row: text.exact(row.total), right=True))
@@ -254,7 +253,7 @@ def events_of(events: Sequence[Event], groups: Sequence[Sequence[str]] | None, m
 
     Args:
         events: all events, oldest first.
-        groups: ids of the groups, in sorted lists; None for all groups and brokers.
+        groups: ids of the groups, in one or more sorted lists; None for all groups and brokers.
         most: maximum number of events.
     """
     chosen: list[Event] = []

@@ -42,10 +42,10 @@ class PaneEntry(NamedTuple):
     Attributes:
         id: id of the pane, and name of its module.
         short: title on a narrow screen.
-        shortened: position in the order in which titles are shortened to `short`; 1 comes first.
+        shortened: 1 if this is the first title to be replaced with `short` when the line is too narrow; 6 if the last.
         name: class name of the pane's widget.
         help: sentence in the help screen that says what the key shows.
-        needs_configs: whether the pane shows the group's configs, which are read only while it is visible.
+        needs_configs: whether the pane shows the group's configs. They are read only while such a pane is visible.
     """
 
     id: str
@@ -59,7 +59,7 @@ class PaneEntry(NamedTuple):
 
     @property
     def widget(self) -> type[Pane]:
-        """The class of the pane's widget. The first access to this property imports the module of the pane."""
+        """The class of the pane's widget. Its module is imported at the first access to this property."""
         return getattr(import_module(f"{__name__}.{self.id}"), self.name)  # type: ignore[no-any-return]
 
 
@@ -88,7 +88,7 @@ PANES_BY_ID = {entry.id: entry for entry in PANES}
 
 
 def pane_titles(width: int, gap: int = 1) -> dict[str, str]:
-    """Return a dict: pane id → key and title, such as `2 Members`. If necessary, some of the titles are short.
+    """Return a dict: pane id → key and title, such as `2 Members`. If space is too small, some titles are abbreviated.
 
     Args:
         width: space for all titles together, in terminal cells.

@@ -33,8 +33,8 @@ class GridMember:
     """A member that has a column in the grid.
 
     Attributes:
-        title: the end of the member's name, such as `-10`, or a number.
-        idle: whether the member has no partitions, now and in the target assignment.
+        title: title of the column: the end of the member's name, such as `-10`, or the number of the column.
+        idle: whether the member has no partitions, neither now nor in the target assignment.
         reported: whether the broker reported the member's assignment.
     """
 
@@ -65,7 +65,7 @@ def _natural(name: str) -> list[tuple[int, int, str]]:
 
 
 def _titles(names: Sequence[str]) -> list[str]:
-    """Return unique titles of equal length: the ends of the names, such as `-1`, `-2`; otherwise `1`, `2`, `3`."""
+    """Return a unique title for each name: the end of the name, such as `-1`, or a number if ends are not unique."""
     shown = [text.plain(name, 40, cut="middle") for name in names]
     for length in range(1, LONGEST_MEMBER_TITLE + 1):
         ends = [name[-length:] for name in shown]
@@ -114,9 +114,9 @@ def item_name(row: PlacementRow) -> str:
 
 
 def grid_mark(member: GridMember, row: PlacementRow) -> Cell:
-    """Return the symbol for a member and a partition: the member owns it, must revoke it, or will get it.
+    """Return the symbol that shows whether a member owns a partition, must revoke it, or will get it.
 
-    If the member owns the partition, the height of the symbol shows the lag.
+    If the member owns the partition, the symbol is a bar whose height shows the lag.
     """
     placement = row.placement
     has = member.member_id in placement.owners
@@ -165,7 +165,7 @@ def legend(
         at: index of the chosen member.
         first: index of the leftmost member that has a column.
         count: number of members that have a column.
-        scale: lag at which a partition is drawn with the highest symbol (`█`); 0 if no lag is shown.
+        scale: lag for which the grid shows the highest symbol (`█`); 0 if the grid shows no lag.
     """
     marks = [(text.marks().bar, "no lag" if scale else "owns", OK)]
     if assignment.targeted:

@@ -29,10 +29,10 @@ BAR_WIDTH = 16
 
 
 class PlacementRow(NamedTuple):
-    """The row of a partition or task, with the names of its current and target owners.
+    """One row of the list or grid: a partition or task, with the names of its current and target owners.
 
     Attributes:
-        owners: for example `app-1, app-2`; empty if there are none.
+        owners: names of the current owners, such as `app-1, app-2`; empty if there are none.
         targets: names of the owners in the target assignment.
         waits_for: names of the members that delay the move to the target owner.
         lag: lag of the partition or task; None if unknown.
@@ -57,7 +57,7 @@ class LoadRow:
     """A row of the load views: how many partitions or tasks one member, host or rack owns.
 
     Attributes:
-        even: number of partitions or tasks if all members owned equally many.
+        even: number of partitions or tasks that the row would have if all members owned equally many.
         heaviest: largest number of partitions or tasks in any row.
         gives_up: number of partitions or tasks that the member must revoke.
         behind: whether the member has not reached the epoch of the target assignment.
@@ -99,7 +99,7 @@ def placement_rows(
 
     Args:
         names: member id → name.
-        unsettled: whether to leave out partitions and tasks that their target owner already owns.
+        unsettled: whether to return only partitions and tasks that must still move or have no owner.
         lag_of: partition or task → lag; None if all lags are unknown.
     """
     lag_of = lag_of or {}

@@ -56,7 +56,7 @@ class AssignmentsPane(Pane):
     | key | does |
     |---|---|
     | v | show a list, a grid, or the number of partitions per member, host or rack |
-    | left / right | choose the member in the previous or next column of the grid |
+    | left / right | in the grid, choose the member to the left or right; its name is shown |
     | l | show only partitions that must move or have no owner |
     """
 
@@ -188,7 +188,7 @@ class AssignmentsPane(Pane):
     def action_member(self, step: int) -> None:
         """In the grid view, choose the member `step` columns to the right, or to the left if `step` is negative.
 
-        In the other views, Textual runs the action of a parent widget for this key.
+        In the other views, leave the key to the parent widgets.
         """
         if self._view != "grid":
             raise SkipAction

@@ -42,13 +42,13 @@ if TYPE_CHECKING:
 NO_GROUP_HINT = "No group is selected. Press n to select the next group."
 
 MOST_ITEMS_INLINE = 400
-"""If a pane has more rows than this, `Pane.prepare` runs in a thread, so that it does not block the event loop."""
+"""Maximum number of rows for which `Pane.prepare` runs in the event loop. With more rows, it runs in a thread."""
 
 
 class AutoHeightText(Static, NoRelayout):
     """A widget with a few lines of text. It is hidden while it has no text.
 
-    It requests a layout, which redraws the whole screen, only if its width or its number of lines has changed.
+    A new text causes a layout of the whole screen only if the width or the number of lines changes.
     """
 
     DEFAULT_CSS = """
@@ -66,7 +66,7 @@ class AutoHeightText(Static, NoRelayout):
 
     def write(self) -> None:
         """Wrap the text to the current width and show it, or hide the widget if there is no text."""
-        # A hidden widget has width 0, so use the width of its parent, which it gets when it becomes visible.
+        # While this widget is hidden, its width is 0. Use the width of the parent, because it will be as wide.
         parent_width = self.parent.content_size.width if isinstance(self.parent, Widget) else 0
         width = max(16, self.size.width or parent_width or 80)
         lines = self.wrapped_lines(width)
@@ -112,7 +112,7 @@ class Pane(Vertical):
     reading_name: ClassVar[str] = "the group"
     """Name of this pane's data in the placeholder, such as `the members` in `reading the members…`."""
     tool_view: ClassVar[View] = "state"
-    """Selects the command of Kafka's tools that shows the same data as the pane. The user can copy this command."""
+    """Which output of Kafka's command-line tools shows the same data as this pane. The user can copy the command."""
 
     shows_faults: ClassVar[bool] = False
     """Whether the pane itself lists the faults (errors) of the group.
@@ -156,13 +156,13 @@ class Pane(Vertical):
 
     @property
     def readings(self) -> Mapping[str, Reading[Any]]:
-        """Group id → the data that this pane shows, and the time at which kgtui read it."""
+        """Group id → `Reading` with the data that this pane shows, and with the time when kgtui read the data."""
         return getattr(self.snapshot, self.reading_field) if self.snapshot is not None else {}
 
     def draw_inputs(self, snapshot: Snapshot, group: str) -> tuple[object, ...]:
         """Return the parts of the snapshot that the pane shows.
 
-        The pane is drawn again only if one of them is another Python object than before.
+        The pane is drawn again only if a part is not the same Python object as in the previous snapshot.
         """
         return (self.readings.get(group),)
 
@@ -181,7 +181,7 @@ class Pane(Vertical):
     def draw(self, prepared: Any, *, fresh: bool) -> None:
         """Show the data that `prepare` returned.
 
-        `fresh` is true if the pane showed a different group, or no group, before.
+        `fresh` is true if the pane previously showed a different group or no group.
         """
         raise NotImplementedError
 
@@ -194,15 +194,14 @@ class Pane(Vertical):
         return self
 
     def action_only(self) -> None:
-        """Show only rows with a problem or, if only these are shown, all rows. Panes without this filter do nothing."""
+        """Switch between all rows and only rows with a problem. Panes that cannot do this do nothing."""
 
     def action_view(self) -> None:
-        """Show the pane's data in the next view, such as a grid after a list. Panes with only one view do nothing."""
+        """Switch to the next view of the data, for example from a list to a grid. Panes with one view do nothing."""
 
     def _update(self, *, fresh: bool) -> None:
         if not self.children:
-            # While the app exits, Textual sometimes mounts the pane without its child widgets. There is nothing to draw
-            # then.
+            # Draw nothing. While the app exits, Textual sometimes mounts the pane without its child widgets.
             return
         if self.snapshot is None or self.group is None:
             self._drawn, self._fresh = None, True
@@ -225,8 +224,7 @@ class Pane(Vertical):
                 self.clear()
             self._prepare_aside(self.snapshot, self.group)
 
-    # `description` is given because Textual would otherwise compute the `repr` of all arguments, which takes long for a
-    # snapshot.
+    # Without a `description`, Textual would compute the `repr` of all arguments. The `repr` of a snapshot takes long.
     @work(exclusive=True, group="prepare", description="prepare")
     async def _prepare_aside(self, snapshot: Snapshot, group: str) -> None:
         prepared = await asyncio.to_thread(self.prepare, snapshot, group)
@@ -307,7 +305,7 @@ def reading_notices(
 
     Args:
         readings: group id → the data that the pane shows.
-        faults_below: whether the pane itself explains the group's errors, so that these lines do not.
+        faults_below: whether the pane explains the group's errors itself. If so, these lines do not explain them.
     """
     lines: list[PaneLine] = []
     reading = readings.get(group)
@@ -323,7 +321,9 @@ def reading_notices(
 
 
 def awaited_text(snapshot: Snapshot, group: str, readings: Mapping[str, Reading[Any]], reading_name: str) -> str:
-    """Return a text such as `reading the members…` until the group's data has been read, and then an empty text.
+    """Return a text such as `reading the members…`, or an empty text if the group's data has been read.
+
+    If an error prevents the read, the text is empty too.
 
     Args:
         readings: group id → the data that the pane shows.
@@ -376,7 +376,7 @@ def _last(reading: Reading[Any] | None) -> PaneLine:
 
 
 def missing_cells(snapshot: Snapshot, group: str) -> PaneLine:
-    """Return the text that is shown in place of missing data: access denied, could not be read, or not read yet."""
+    """Return a text that is shown in place of missing data and says why, such as `not read yet`."""
     found = faults_of(snapshot, group)
     if any(fault.name.endswith("AUTHORIZATION_FAILED") for fault in found):
         return (Cell("unknown (access denied)", ERROR),)

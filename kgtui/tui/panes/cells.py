@@ -1,6 +1,7 @@
 """Cells: the pieces of text from which panes are drawn.
 
-A cell has a color role: a theme variable such as `kg-error`. Control characters are escaped when it is drawn.
+Each cell has a color role, which is the name of a theme variable such as `kg-error`. Drawing a cell escapes control
+characters.
 """
 
 from __future__ import annotations
@@ -50,17 +51,17 @@ def event_text(event: Event, *, with_kind: bool = True) -> SafeText:
     """Return the text of an event, with control characters escaped.
 
     Args:
-        with_kind: whether the text names the kind of the event.
+        with_kind: whether the text includes the kind of the event, such as `joined`.
     """
     content = event.text if with_kind else event.detail
     return SafeText(text.plain(content.replace("→", text.marks().arrow)))
 
 
 class Cell(NamedTuple):
-    """A piece of text in one color. Control characters are escaped when it is drawn, except in a `SafeText`.
+    """A piece of text in one color. When a cell is drawn, control characters are escaped, unless it is a `SafeText`.
 
     Attributes:
-        role: theme variable with the color, without `$`; empty for normal text.
+        role: name of the theme variable for the color, without `$`; empty for the normal color.
     """
 
     text: str
@@ -116,7 +117,9 @@ def optional_cell(value: str | None) -> Cell:
 
 
 def no_value_cell(reason: str) -> Cell:
-    """Return the symbol for an unknown offset or lag: `–` no commit, `x` no access or deleted topic, otherwise `?`.
+    """Return the symbol for an unknown offset or lag.
+
+    It is `–` if nothing was committed, `x` if access was denied or the topic was deleted, and otherwise `?`.
 
     Args:
         reason: why the value is unknown (`PartitionLag.reason`).
@@ -129,7 +132,7 @@ def no_value_cell(reason: str) -> Cell:
 
 
 def lag_cell(row: PartitionLag) -> Cell:
-    """Return the lag of a partition, or the symbol that says why it is unknown."""
+    """Return the lag of a partition, or if the lag is unknown, a symbol that says why."""
     return no_value_cell(row.reason) if row.lag is None else Cell(text.exact(row.lag), MUTED if row.lag == 0 else "")
 
 
@@ -139,7 +142,7 @@ def format_partitions(tasks: Tasks | TopicPartitions) -> str:
 
 
 def format_ranges(parts: tuple[int, ...]) -> str:
-    """Format numbers as ranges, such as `0-3,7` for 0, 1, 2, 3 and 7."""
+    """Format partition numbers as ranges, such as `0-3,7` for 0, 1, 2, 3 and 7."""
     runs: list[list[int]] = []
     for part in sorted(parts):
         if runs and part == runs[-1][1] + 1:
@@ -152,7 +155,7 @@ def format_ranges(parts: tuple[int, ...]) -> str:
 def wrap_cells(cells: Iterable[Cell], width: int) -> list[PaneLine]:
     """Wrap cells into lines of at most `width` terminal cells.
 
-    A cell that ends with a blank is the label of the next cell, and stays on its line.
+    A cell that ends with a blank is a label, and stays on the same line as the cell after it.
     """
     lines: list[list[Cell]] = [[]]
     used = 0

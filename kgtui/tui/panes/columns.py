@@ -29,16 +29,16 @@ class Column(Generic[RowT]):
     Attributes:
         id: identifies the column when rows are sorted, and in Textual messages.
         value: returns the value of a row, or None if the row has no value. The widest value determines the width.
-        render: returns the cell of a row; None to draw the value unformatted.
-        rank: 0 if always shown. On a narrow screen, high ranks are left out first.
+        render: returns the cell of a row; None to show the value without formatting.
+        rank: 0 if the column is always shown. On a narrow screen, columns with the highest ranks are left out first.
         right: whether the column is right-aligned. If so, it is never narrowed.
         min_width: smallest width of a left-aligned column, in terminal cells.
         max_width: largest width, in terminal cells.
         cut: where a long text is shortened: at its end or in its middle.
-        if_spare: whether to show the column only if all columns fit in full width.
-        if_values: whether to show the column only if a row has a value in it.
-        not_over: ids of columns that must not be narrowed to make space for this column.
-        full: returns the cell for the area below the table; None for the same cell.
+        if_spare: whether to show the column only if all columns fit without being narrowed.
+        if_values: whether to show the column only if at least one row has a value in it.
+        not_over: ids of more important columns. If one of them would have to be narrowed, this column is left out.
+        full: returns the cell for the area below the table; None to show the same cell as in the table.
         field: the field of `kgtui.model.fields` that the column shows; None if there is none.
     """
 
@@ -83,9 +83,10 @@ def field_column(
     """Return a column with the name, title and format of a field of `kgtui.model.fields`.
 
     Args:
-        record_of: returns the object with the field's value for a row; None for a blank cell.
-        value: returns the value of a row; None for the value of the field.
-        render: returns the cell of a row; None for the field's format.
+        record_of: function that converts a row into the object from which the field reads its value. If it returns
+            None, the cell is blank.
+        value: returns the value of a row; None to use the value of the field.
+        render: returns the cell of a row; None to use the format of the field.
 
     The other parameters have the same meaning as in `Column`.
     """
@@ -110,7 +111,7 @@ def field_column(
 
 
 def preferred_width(column: Column[RowT], rows: Sequence[RowT]) -> int:
-    """Return the width at which nothing is cut off, at most `max_width`, in terminal cells.
+    """Return the width in terminal cells at which no value is cut off. It is not larger than `max_width`.
 
     Return 0 for a column that is hidden because no row has a value (`if_values`).
     """
@@ -163,7 +164,7 @@ def fit_columns(
 def _most_important(
     columns: Sequence[Column[RowT]], least: Callable[[Column[RowT]], int], room: int
 ) -> list[Column[RowT]]:
-    """Choose the columns that fit, starting with the lowest ranks. Columns of rank 0 are always included.
+    """Choose the columns that fit, beginning with the lowest rank. Columns of rank 0 are always chosen.
 
     Args:
         least: returns the smallest allowed width of a column, in terminal cells.
@@ -171,7 +172,7 @@ def _most_important(
     """
     shown: list[Column[RowT]] = []
     for column in sorted(columns, key=lambda column: column.rank):
-        # The loop continues after a column that does not fit, because a narrower column of a higher rank can still fit.
+        # Do not stop at a column that does not fit, because a narrower column of a higher rank can still fit.
         if column.rank == 0 or not shown or sum(least(one) + GAP for one in (*shown, column)) - GAP <= room:
             shown.append(column)
     return sorted(shown, key=columns.index)

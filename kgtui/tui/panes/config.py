@@ -40,7 +40,7 @@ class ConfigRow:
 
     Attributes:
         config: name, value, and source of the value.
-        applies: false if it has no effect, such as `share.…` on a consumer group.
+        applies: whether the configuration has an effect on the group. `share.…` has none on a consumer group.
     """
 
     config: GroupConfig

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 SPANS = (3600.0, 21_600.0, 86_400.0, 900.0)
 """Time spans of the plots, in seconds. Key `v` switches to the next time span.
 
-On a live cluster, there is no data from before the start of kgtui.
+On a live cluster, the plots cannot begin before the start of kgtui.
 """
 
 SHORTEST_SPAN = 60.0
@@ -50,8 +50,8 @@ class HistoryPlotRequest(NamedTuple):
     Attributes:
         since: time at the left edge.
         until: time at the right edge.
-        newest: time of the newest lag sample of a live cluster; None in a recording.
-        at: the displayed time of a recording; None for a live cluster.
+        newest: time of the newest lag sample; None in a recording.
+        at: displayed time of the recording; None for a live cluster.
         width: in terminal cells.
         utc: whether the time axis is in UTC.
     """
@@ -130,7 +130,7 @@ class HistoryPane(Pane):
         return (snapshot,)
 
     def prepare(self, snapshot: Snapshot, group: str) -> None:
-        """Do nothing, because the worker `_draw_requests` reads and prepares the data of this pane."""
+        """Do nothing. In this pane, the worker `_draw_requests` prepares the data."""
 
     def draw(self, prepared: Any, *, fresh: bool) -> None:
         if fresh:
@@ -149,7 +149,7 @@ class HistoryPane(Pane):
         self._show_empty(self.placeholder)
 
     def action_view(self) -> None:
-        """Draw the plots for the next time span of `SPANS`."""
+        """Switch to the next time span in `SPANS`, and draw the plots for it."""
         self._span = (self._span + 1) % len(SPANS)
         self._update_plots()
 
@@ -196,7 +196,7 @@ class HistoryPane(Pane):
 
     @work(group="history", exit_on_error=False, description="history")
     async def _draw_requests(self) -> None:
-        """Draw the requested plots. If the user requests other plots during this time, draw the newest request next."""
+        """Draw the requested plots. If the request changes while they are drawn, draw the newest request next."""
         try:
             while (request := self._request()) is not None and request != self._shown:
                 self._shown = request
@@ -214,7 +214,7 @@ class HistoryPane(Pane):
             self.busy = False
 
     async def _read_timeline(self, request: HistoryPlotRequest) -> GroupTimeline:
-        """Return the history of the requested group, from lag samples of a live cluster or from the recording."""
+        """Return the history of the requested group. Read it from the recording or, on a live cluster, from memory."""
         if self.replay_position is None:
             series = self.series.get(request.group) if self.series is not None else None
             hidden = self.snapshot is not None and may_hide_topics(self.snapshot, request.group)
@@ -251,7 +251,7 @@ class HistoryPane(Pane):
 def history_plot_lines(timeline: GroupTimeline, request: HistoryPlotRequest) -> list[PaneLine]:
     """Draw the plots, and return them as lines of text.
 
-    This takes tens of milliseconds, so the pane calls it in a thread.
+    This takes tens of milliseconds, so the pane calls this function in a thread.
     """
     with_curves = curves.available()
     lines = plot_lines(
@@ -263,7 +263,7 @@ def history_plot_lines(timeline: GroupTimeline, request: HistoryPlotRequest) -> 
 def _interval_around(at: float, span: float, first: float, last: float) -> tuple[float, float]:
     """Return the times (start, end) of the plots for a recording, in seconds since the epoch.
 
-    The times move in steps of a quarter of `span`, so that the recording is not read again at every poll.
+    The plots move in steps of a quarter of `span`, and not with each poll, so that the recording is read less often.
 
     Args:
         at: the displayed time.

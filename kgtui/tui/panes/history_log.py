@@ -40,7 +40,7 @@ def _state(state: str | None) -> str:
 
 
 def _state_text(change: Change) -> SafeText:
-    """Return the text of the column CHANGE, such as `Stable` or `Empty → Stable`, or the kind of an event."""
+    """Return the text of the column CHANGE: the state, such as `Stable` or `Empty → Stable`. For an event, its kind."""
     before, now = change.before, change.now
     if change.event is not None:
         return SafeText(change.event.kind.value)
@@ -85,12 +85,12 @@ def _pair_text(change: Change, name: str) -> str:
 
 
 def _members_text(change: Change, most: int = 3) -> SafeText:
-    """Return which members joined and left, and rewound offsets, as `+app-3 -app-1 rewound by 200`.
+    """Return the members that joined or left, and by how much offsets moved back: `+app-3 -app-1 rewound by 200`.
 
-    For an event, return its text.
+    For a change that is an event, return the text of the event.
 
     Args:
-        most: maximum number of joined members, and of left members, that are named.
+        most: maximum number of joined members, and also of left members, that are named.
     """
     if change.event is not None:
         return event_text(change.event, with_kind=False)
@@ -142,7 +142,7 @@ def with_member_names(changes: Iterable[Change], members: Iterable[Member]) -> l
     """Return the changes with readable member names in place of member ids.
 
     Args:
-        members: the current members. Their names contain their client ids.
+        members: the current members, which have client ids. For a former member, only the member id is known.
     """
     every = list(changes)
     ids = {one for change in every for one in (*change.now.joined, *change.now.left)}
@@ -160,9 +160,9 @@ def with_member_names(changes: Iterable[Change], members: Iterable[Member]) -> l
 
 
 def observed_times(snapshot: Snapshot, group: str) -> dict[str, float | None]:
-    """Return a dict: title, such as `last progress` → time. The summary of the History pane shows them.
+    """Return the times in the summary of the History pane: title, such as `last progress` → time.
 
-    The times are in seconds since the epoch; an unknown time is None.
+    Times are in seconds since the epoch. An unknown time is None.
     """
     return {
         f"{snapshot.state_of(group)} since": snapshot.state_since.get(group),
@@ -175,7 +175,7 @@ def history_summary(timeline: GroupTimeline, times: Mapping[str, float | None]) 
     """Return the parts of the summary above the plots, such as `3 rebalances`.
 
     Args:
-        times: the result of `observed_times`; empty if a recording is shown.
+        times: result of `observed_times`; empty in a recording.
     """
     changes = timeline.changes
     known = [change for change in changes if change.before is not None]

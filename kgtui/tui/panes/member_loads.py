@@ -25,13 +25,13 @@ if TYPE_CHECKING:
     from kgtui.model.offsets import GroupOffsets, TopicPartition
 
 BAR_WIDTH = 5
-"""Width of a bar without the number to its left, in terminal cells."""
+"""Width of a full bar in terminal cells. The number to the left of the bar is not included."""
 
 LOAD_WIDTH = 11
 """Width of a column with numbers and bars, in terminal cells."""
 
 _HOT = 2.0
-"""If the load of a member is more than this many times the average load of all members, it is highlighted."""
+"""A member's load is highlighted if it exceeds the average load of all members multiplied by this factor."""
 
 
 class RelativeLoad(NamedTuple):
@@ -39,8 +39,8 @@ class RelativeLoad(NamedTuple):
 
     Attributes:
         value: number of partitions, lag in records, or records per second; None if unknown.
-        scale: value for which the bar in the table is full.
-        hot: whether the value is far above the average of all members.
+        scale: value of a full bar in the table.
+        hot: whether the value is far above the average of all members, so that it is highlighted.
     """
 
     value: float | None = None
@@ -79,7 +79,7 @@ class MemberRow:
     Attributes:
         member: the member; in the row of a process, its first member.
         target_epoch: epoch of the target assignment; None if the group has none.
-        group_type: a member with a different protocol is highlighted.
+        group_type: type of the group. If the member uses a different protocol, the protocol is highlighted.
         threads: all members of the process; empty in the row of a member.
         load: partitions, lag and read rate; None in the row of a process.
         holds_up: why the member delays the target assignment; empty if it does not.
@@ -129,9 +129,9 @@ def member_loads(
 
 
 def _sum(partitions: list[TopicPartition], values: Mapping[TopicPartition, float | None], idle: bool) -> float | None:
-    """Return the sum of the known values of a member's partitions; None if no value is known.
+    """Return the sum of the known values of a member's partitions; None if none of them is known.
 
-    An idle member owns no partitions, so its sum is 0.
+    For an idle member, which owns no partitions, return 0, unless `values` is empty.
     """
     known = [value for value in map(values.get, partitions) if value is not None]
     return sum(known) if known or (idle and values) else None

@@ -48,7 +48,7 @@ def member_rows(
     blockers: Sequence[Blocker] = (),
     loads: Mapping[str, MemberLoad] = MappingProxyType({}),
 ) -> list[MemberRow]:
-    """Return one row per member, and in a streams group also one row above the members of each process.
+    """Return one row per member. In a streams group, each process also has a row, above the rows of its members.
 
     The members that delay the target assignment come first, in the order of `blockers`.
 
@@ -283,9 +283,9 @@ def row_restore_lag(row: MemberRow) -> int | None:
 
 
 def member_restore_lag(streams: StreamsMember) -> int | None:
-    """Return how many records a member must still restore: the sum of task end offset − task offset (KIP-1071).
+    """Return how many records a member must still restore: task end offset − task offset, summed over tasks (KIP-1071).
 
-    0 if the member has no standby and warm-up tasks; None if no task has both offsets.
+    Return 0 if the member has neither standby nor warm-up tasks, and None if no task has both offsets.
     """
     if not streams.assignment.standby and not streams.assignment.warmup:
         return 0
@@ -319,7 +319,7 @@ def connect_columns() -> Columns:
 
 
 def registry_columns() -> Columns:
-    """Return the columns for schema registry nodes: URL, whether the node is or can become leader, and error code."""
+    """Return the columns for schema registry nodes: URL, whether it leads, whether it can lead, and error code."""
     return [
         Column("url", "NODE", lambda row: _node(row).url, min_width=16, max_width=44),
         Column("leads", "LEADS", lambda row: _leads(_node(row).leader).text, lambda row: _leads(_node(row).leader),

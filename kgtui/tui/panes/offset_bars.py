@@ -19,7 +19,7 @@ LAG_BAR, LEAD_BAR = 6, 8
 """Widths of the bars for lag and lead, in terminal cells."""
 
 _LOW_LEAD = 0.1
-"""A partition's bar has a warning color if its lead is below this fraction of the records in its log."""
+"""The bar for the lead has a warning color if the lead is below this fraction of the records in the log."""
 
 
 class OffsetRow(NamedTuple):
@@ -28,7 +28,7 @@ class OffsetRow(NamedTuple):
     Attributes:
         partition: −1 in the row of a topic.
         lag: offsets and lag of the partition; None in the row of a topic.
-        owner: name of the owner, or for example `3 members`; None if there is no owner.
+        owner: name of the owner; with several owners, a text such as `3 members`; None if there is no owner.
         member_id: ids of the owners, separated by commas; None if there is no owner.
         topic_total: total lag of the topic; None in the row of a partition.
         lost: number of records that expired before the group read them.

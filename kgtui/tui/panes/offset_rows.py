@@ -44,12 +44,12 @@ _DATE_SHOWN_AFTER = 43_200.0
 
 
 CYCLED_COLUMNS = ("topic", "lag", "lead", "owner")
-"""Ids of the columns that key `s` sorts the table by. Each press of the key sorts by the next of these columns."""
+"""Ids of the columns by which key `s` sorts the table. Each press of the key switches to the next one."""
 
 LARGEST_FIRST = frozenset({"lag", "lag-bar", "note"})
-"""Ids of the columns that are sorted by descending value.
+"""Ids of the columns that are sorted in descending order.
 
-All others are sorted by ascending value, such as `lead`: the partition with the smallest lead loses records first.
+The other columns are sorted in ascending order. One of them is `lead`, because a small lead is more urgent.
 """
 
 
@@ -82,7 +82,7 @@ def filter_and_sort(
     If the rows are sorted by topic, rows with the total lag of a topic are added.
 
     Args:
-        order: id of the column to sort by. Rows without a value in it come last.
+        order: id of the column to sort by. Rows that have no value in this column come last.
         lagging: whether to return only partitions that need attention (`is_lagging`).
         filter_text: part of the topic, owner or note, ignoring case; empty for all rows.
     """
@@ -96,9 +96,9 @@ def filter_and_sort(
 
 
 def is_lagging(row: OffsetRow) -> bool:
-    """Return whether a partition has lag, lost records, or an unknown lag. Always True for the row of a topic.
+    """Return whether a partition has lag, lost records, or an unknown lag. Return True for the row of a topic.
 
-    A lag that is unknown only because nothing was committed does not count.
+    If the lag is unknown because nothing was committed, the partition is not lagging.
     """
     one = row.lag
     return one is None or bool(one.lag) or bool(one.lost) or (one.lag is None and one.reason != "no commit")
@@ -127,7 +127,7 @@ def _with_totals(kept: Sequence[OffsetRow], rows: Sequence[OffsetRow], descendin
 
 
 def _sort_key(column_id: str) -> Callable[[OffsetRow], Any]:
-    """Return a function from a row to its sort key in this column; the key is None if the row has no value."""
+    """Return a function that takes a row, and returns the value to sort by for this column; None if there is none."""
     if column_id == "note":
         return lambda row: _note_text(row) or None
     values: dict[str, Callable[[OffsetRow], Any]] = {column.id: column.value for column in offset_columns(share=False)}
@@ -178,8 +178,7 @@ def offset_columns(*, share: bool, timed: bool = True) -> list[Column[OffsetRow]
 
 
 def _record(row: OffsetRow) -> PartitionRow | None:
-    # The fields of `kgtui.model.fields` read attributes of a `PartitionRow`. An `OffsetRow` has all of them, so it is
-    # passed to the fields without a conversion.
+    # The fields of `kgtui.model.fields` expect a `PartitionRow`. An `OffsetRow` has the same attributes.
     return None if row.lag is None else cast("PartitionRow", row)
 
 
@@ -235,7 +234,7 @@ def _lead(row: OffsetRow) -> Cell:
 def _seconds_unread(row: OffsetRow) -> int | None:
     """Return the age of the first unread record of a partition, in seconds; None if unknown.
 
-    If the exact age is not known, return the highest possible age.
+    If only a range is known for the age, return the upper end of the range.
     """
     written = row.lag.times.unread if row.lag is not None and row.lag.lag and row.lag.times is not None else None
     return None if written is None else round(max(text.display_settings().now() - written.earliest, 0.0))
@@ -247,8 +246,8 @@ def _age(row: OffsetRow) -> Cell:
         return Cell("")
     if seconds is None:
         return unknown_cell() if row.lag.times is not None else Cell("")
-    # If the group has read on since the age was determined, its first unread record is now younger. The age is then
-    # shown as `at most`.
+    # After the age was determined, the group may have read more records. The first unread record is then younger, so
+    # the age is shown as an upper bound.
     return Cell(("" if row.lag.exact_times else text.marks().at_most) + duration(seconds))
 
 
@@ -313,7 +312,7 @@ def offsets_summary(rows: Sequence[OffsetRow], *, hidden: bool) -> list[PaneLine
 
     Args:
         rows: the rows of all partitions, without rows of topics.
-        hidden: whether partitions can be missing because the user lacks DESCRIBE on topics.
+        hidden: whether partitions may be missing from `rows`, because the user lacks DESCRIBE on their topics.
     """
     summed = total(row.lag for row in rows if row.lag is not None)
     lag = text.lag(summed.lag, hidden or summed.lower_bound)

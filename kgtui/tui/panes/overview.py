@@ -60,7 +60,7 @@ def mark_and_role(status: str, *, problem: bool) -> tuple[str, str]:
 
     Args:
         status: name of a `GroupStatus`.
-        problem: whether the group has a problem. Without a problem, each status except OK has the symbol `?`.
+        problem: whether the group has a problem. If not, the symbol is `?` for every status other than OK.
     """
     if not problem and status != GroupStatus.OK.name:
         return text.marks().unknown, MUTED
@@ -68,9 +68,9 @@ def mark_and_role(status: str, *, problem: bool) -> tuple[str, str]:
 
 
 def verdict_fields(snapshot: Snapshot, group: str) -> Iterator[Field]:
-    """Yield the fields `verdict`, `also` (other problems), `who` (who causes the problem) and `next` (what to do).
+    """Yield the fields about the health verdict. Fields without a value are left out.
 
-    Fields that have no value are left out.
+    They are `verdict`, `also` (other problems), `who` (the member that causes the problem) and `next` (what to do).
     """
     diagnosis = diagnose(snapshot, group, time_text)
     judgment, health = diagnosis.judgment, snapshot.health.get(group)
@@ -89,7 +89,7 @@ def verdict_fields(snapshot: Snapshot, group: str) -> Iterator[Field]:
         seconds = snapshot.taken_at - (health.read_at or 0.0)
         if seconds > _OLD_VERDICT_SECONDS:
             cells.append(note(f"as of {duration(seconds)} ago", WARN))
-    # Show a reason only for a problem. For other groups, the field `undecided` says why there is no final verdict.
+    # Show the reason only if there is a problem. Without one, the field `undecided` says why the verdict is not final.
     why = diagnosis.why if judgment.kind is not None else ""
     yield Field("verdict", (tuple(cells), (Cell(single_line(why)),)) if why else (tuple(cells),))
     if diagnosis.also:
@@ -209,7 +209,7 @@ def overview_sections(
 
     Args:
         offset_summary: totals over the group's partitions; None if the offsets have not been read.
-        command_config: path for the option `--command-config` of the Kafka command; None to omit the option.
+        command_config: path for the option `--command-config` in the displayed Kafka command; None to omit the option.
         series: lag samples of all groups, for the lag trend; None if there are none.
         placeholder: text that is shown until the group has been described.
     """

@@ -39,9 +39,9 @@ if TYPE_CHECKING:
     from kgtui.model.snapshot import Snapshot
 
 TREND_WINDOW = 60.0
-"""The lag trend is computed from the lag samples in this time before the newest sample, in seconds."""
+"""Maximum age of the lag samples from which the trend is computed, compared with the newest sample, in seconds."""
 STEADY = 0.05
-"""Change of the lag, in records per second, below which the trend is shown as `steady`."""
+"""If the lag changes by less than this, in records per second, the trend is shown as `steady`."""
 _DATE_SHOWN_AFTER = 43_200.0  # A time that is at least this many seconds before or after now is shown with its date.
 _MOST_MEMBERS_NAMED = 3  # Maximum number of members that the field `held up by` names.
 
@@ -173,8 +173,8 @@ def _rebalances(health: GroupHealth) -> Iterator[Field]:
     found = health.rebalances
     if found is None or not found.rebalances:
         return
-    # If the broker reports no epochs, kgtui can miss a rebalance between two reads. The number of rebalances is then
-    # shown with the symbol for "at least".
+    # Each rebalance increases the group's epoch. If the broker reports no epoch, kgtui can miss a rebalance between two
+    # reads, so it shows "at least".
     least = text.marks().at_least if found.epoch_steps is None else ""
     cells = [
         Cell(f"{least}{text.exact(found.rebalances)} in {duration(found.seconds)}", WARN if found.flapping else "")
@@ -198,7 +198,7 @@ def _held_up(health: GroupHealth) -> Iterator[Field]:
 
 
 def _empty(snapshot: Snapshot, group: str, health: GroupHealth) -> Iterator[Field]:
-    """Yield the field `Empty for`: how long the group has been Empty, and from when its offsets can expire."""
+    """Yield the field `Empty for`: how long the group has been in state Empty, and when its offsets can expire."""
     spell = health.empty
     if spell is None or (group in snapshot.state_since and spell.expires_in is None):
         return
@@ -288,7 +288,7 @@ def _count(value: int, *, lower_bound: bool) -> Cell:
 
 
 def loss_fields(snapshot: Snapshot, group: str, offset_summary: OffsetSummary | None) -> Iterator[Field]:
-    """Yield the fields of the section `If deleted`: the offsets that would be lost, and what prevents a deletion."""
+    """Yield the fields of the section `If deleted`: the offsets that would be lost, and why a deletion is refused."""
     if offset_summary is None:
         yield one_line_field("offsets", *missing_cells(snapshot, group))
     elif offset_summary.committed:

@@ -173,8 +173,9 @@ class LineTable(LineView, Generic[RowT], can_focus=True):
         """Show these rows, and replace the columns if `columns` is not None.
 
         Args:
-            fresh: whether the rows belong to a different group. If so, the cursor moves to the first row.
-            at_top: whether to move the cursor to the first row. By default, it stays on the same key.
+            fresh: whether the rows are about a different group. If so, the cursor moves to the first row.
+            at_top: whether to move the cursor to the first row even if the group is the same. Otherwise, the cursor
+                stays on the row with the same key.
         """
         old, at = self._rows, self.cursor
         if columns is not None:
@@ -229,7 +230,7 @@ class LineTable(LineView, Generic[RowT], can_focus=True):
         return min(at, len(self._rows) - 1)
 
     def _changed_rows(self, old: Sequence[RowT]) -> Iterator[int]:
-        """Compare the visible rows with the previous rows (`old`). Yield the indexes at which they differ."""
+        """Yield the indexes of the visible rows that differ from the previous rows (`old`)."""
         top = self.scroll_offset.y
         for index in range(top, top + self._lines):
             if old[index : index + 1] != self._rows[index : index + 1]:
@@ -296,7 +297,7 @@ class LineTable(LineView, Generic[RowT], can_focus=True):
             self.cursor = event.y - 1 + self.scroll_offset.y
 
     def render_line(self, y: int) -> Strip:
-        """Render line `y`. Line 0 has the titles of the columns, or the placeholder of an empty table."""
+        """Render line `y`. Line 0 contains the titles of the columns or, if there are no rows, the placeholder."""
         width = self.size.width
         index = y - 1 + self.scroll_offset.y
         if not self._rows and y == 0 and self._placeholder:
@@ -332,7 +333,7 @@ def heading_strip(
         fitted: (column, width in terminal cells) of each column that fits the table.
         sorted_by: (id of the sorted column, whether descending); None for unsorted rows.
         style: style of the titles.
-        chosen: style of the sorted column's title.
+        chosen: style of the title of the sorted column.
     """
     segments: list[Segment] = []
     for column, width in fitted:

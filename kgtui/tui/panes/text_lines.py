@@ -63,7 +63,7 @@ class TextLines(LineView, can_focus=True, inherit_bindings=False):
 
     @property
     def columns(self) -> int:
-        """Width of a line in terminal cells, excluding the scroll bar; for a hidden widget, its last visible width."""
+        """Width of a line in terminal cells, without the scroll bar. While hidden, the widget keeps its last width."""
         self._last_columns = self.scrollable_content_region.width or self._last_columns
         return self._last_columns
 
@@ -75,7 +75,7 @@ class TextLines(LineView, can_focus=True, inherit_bindings=False):
     def set_lines(self, lines: Sequence[PaneLine], *, fresh: bool = False) -> None:
         """Show these lines.
 
-        If `fresh` is true, the text is about a different group than before, so scroll to the top.
+        If `fresh` is true, scroll to the top, because the text is about a different group than before.
         """
         old, self._lines = self._lines, lines
         top = self.scroll_offset.y
@@ -84,7 +84,7 @@ class TextLines(LineView, can_focus=True, inherit_bindings=False):
         if self.scroll_offset.y != top:
             self.refresh()
             return
-        # While the widget is hidden, its height is 0. Lines in its cache must still be refreshed.
+        # Include all lines in the cache, because the height is 0 while the widget is hidden.
         height = max(self.size.height, max(self._line_cache, default=-1) + 1)
         for y in range(top, top + height):
             if old[y : y + 1] != lines[y : y + 1]:

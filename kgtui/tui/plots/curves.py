@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
 VALUES_PER_CELL = 2
-"""Number of values of a curve per terminal cell. It is 2, because a braille character has two columns of dots."""
+"""Number of values of a curve per terminal cell: 2, because a braille character has two columns of dots."""
 
 _ESCAPES = re.compile(r"\x1b\[[0-9;]*m")
 
@@ -30,7 +30,7 @@ def curve_rows(curves: Sequence[Sequence[float]], width: int, rows: int, top: fl
     """Draw one or two curves, and return the lines from top to bottom.
 
     Args:
-        curves: values of each curve, `VALUES_PER_CELL` per terminal cell; NaN interrupts it.
+        curves: values of each curve, `VALUES_PER_CELL` per terminal cell. A NaN is drawn as a gap in the curve.
         width: width of a line in terminal cells.
         top: value at the upper edge of the plot. The lower edge is 0.
     """
@@ -51,12 +51,12 @@ def curve_rows(curves: Sequence[Sequence[float]], width: int, rows: int, top: fl
 
 
 def is_second(character: str) -> bool:
-    """Return whether a character in the lines that `curve_rows` returns is a part of the second curve."""
+    """Return whether `curve_rows` uses this character for the second curve."""
     return character in "•+"
 
 
 def _known_stretches(values: Sequence[float]) -> Iterator[tuple[int, list[float]]]:
-    """Split the values where they are NaN. For each part without NaN, yield (index of its first value, values)."""
+    """Split the values at each NaN. For each part between them, yield (index of its first value, its values)."""
     stretch: list[float] = []
     for index, value in enumerate((*values, math.nan)):
         if not math.isnan(value):

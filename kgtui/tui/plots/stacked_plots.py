@@ -36,14 +36,15 @@ _CLOCK_WITH_DATE = 86_400.0
 
 
 _AVERAGED_SECONDS = 10.0
-"""Minimum time over which each value of a plotted rate is averaged, in seconds."""
+"""Minimum duration of the moving average for plots of rates, in seconds."""
 
 
 class StackedPlot(NamedTuple):
     """One of the plots of a group, such as the plot of its lag.
 
     Attributes:
-        labels: labels to the left of the lines, from top to bottom. If lines remain, the last line gets the label `0`.
+        labels: labels to the left of the lines, from top to bottom. If there are fewer labels than lines, the last line
+            gets the label `0`.
         rows: lines of the plot, from top to bottom.
     """
 
@@ -67,12 +68,13 @@ def plot_lines(
         width: width of a line in terminal cells.
         height: number of lines, but at least `MIN_LINES`.
         with_curves: whether to draw curves (`curves.available`) instead of bars.
-        at: marked time to which the labels refer, in seconds since the epoch; None for the latest values.
-        since: time to mark if `at` is None, such as the start of a problem; or None.
-        states: whether to draw also the plots of the group's states and changes.
+        at: time to mark, in seconds since the epoch. The labels show the values at this time. If None, the labels show
+            the latest values.
+        since: another time to mark if `at` is None, such as the start of a problem; None to mark no time.
+        states: whether to include the plots of the group's states and changes.
     """
     plot_width = max(width - LABEL_WIDTH - 1, 10)
-    # Members, time axis, states and changes need one line each. Lag and rates are drawn in the remaining lines.
+    # The plots of members, states and changes and the time axis are one line high. Lag and rates share the other lines.
     free_lines = max(height, MIN_LINES) - (4 if states else 2)
     plots = (
         _curves(timeline, plot_width, free_lines, at) if with_curves else _sparks(timeline, plot_width, free_lines, at)
@@ -126,9 +128,9 @@ def _labels(timeline: GroupTimeline, at: float | None) -> tuple[list[PaneLine], 
 
 
 def _drawn_flows(timeline: GroupTimeline, cells: int) -> list[list[float]]:
-    """Return (write rates, read rates) for the plot, each with `cells` moving averages.
+    """Return [write rates, read rates] for the plot: moving averages, one per terminal cell.
 
-    Averages are needed because, between two commits, the read rate is 0.
+    The rates are averaged because the read rate is 0 between two commits.
     """
     averaged = math.ceil(_AVERAGED_SECONDS * cells / max(timeline.until - timeline.since, 1e-9))
     return [smooth(resample(timeline, values, cells, "mean"), averaged) for _, values, _ in _flows(timeline)]
@@ -187,7 +189,8 @@ def _members(timeline: GroupTimeline, plot_width: int, at: float | None) -> Stac
 def _states(timeline: GroupTimeline, plot_width: int) -> StackedPlot:
     """Plot the state of the group over time.
 
-    A terminal cell can cover several states. It then shows a rebalancing state or, if none, one other than Stable.
+    If the state changes within the time of one terminal cell, the cell shows a rebalancing state, if there is one, or
+    else a state other than Stable.
     """
     change_points = _by_cell(timeline, plot_width)
     marks: list[tuple[str, str]] = []
@@ -207,7 +210,7 @@ def _state_mark_of(states: Sequence[str | None]) -> tuple[str, str]:
     odd = [state for state in states if state != STABLE]
     busy = [state for state in odd if state in REBALANCING]
     state = (busy or odd or list(states))[0]
-    # Stable is drawn as a line, because a row of its usual symbol, a check mark, would be hard to read.
+    # Draw a line for Stable. A row of check marks, the usual symbol of Stable, would be hard to read.
     return text.marks().rule if state == STABLE else text.state_mark(state), text.state_role(state)
 
 
@@ -274,7 +277,7 @@ def _clock(timeline: GroupTimeline, plot_width: int, column: int | None) -> Pane
         part = number / (label_count - 1)
         start = min(max(round(part * plot_width - size / 2), 0), plot_width - size)
         if column is not None and start - 1 <= column <= start + size:
-            continue  # Leave out this label, because the vertical line at the marked time would hide a digit.
+            continue  # Leave out this time. The vertical line at the marked time would hide one of its digits.
         line[start : start + size] = write(timeline.since + part * span)
     blank = Cell(SafeText(" " * (LABEL_WIDTH + 1)))
     if column is None:
@@ -289,12 +292,12 @@ Summary = Literal["largest", "mean", "last"]
 def resample(timeline: GroupTimeline, values: Sequence[float], count: int, summary: Summary) -> list[float]:
     """Divide the timeline into `count` equal time spans, and return one value for each.
 
-    A time span without a sample gets the previous value. In a gap of the recording, before the first sample and after
-    the last one, the value is NaN.
+    A time span without samples gets the previous value, but NaN before the first sample, after the last sample, and in
+    a gap of the recording.
 
     Args:
         values: one sample per time in `timeline.times`; NaN if unknown.
-        summary: which of several samples to return: the largest, the mean or the last.
+        summary: the value to return for a time span with several samples: their largest, their mean or the last.
     """
     buckets: list[list[float]] = [[] for _ in range(count)]
     scale = count / max(timeline.until - timeline.since, 1e-9)

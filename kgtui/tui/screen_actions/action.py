@@ -23,7 +23,8 @@ class ActionContext:
 
     Attributes:
         group: id of the selected group, or None.
-        now: current time in seconds since the epoch; None for the time of the snapshot.
+        marked: number of groups that are marked in the tree.
+        now: current time in seconds since the epoch; None to use the time of the snapshot.
     """
 
     session: Session
@@ -50,15 +51,15 @@ class Action:
     Attributes:
         id: identifies the action in the user's keymap.
         keys: default keys in Textual's notation, separated by commas, such as `left_square_bracket`.
-        shown_keys: the same keys in the help, separated by blanks, such as `[`.
+        shown_keys: the same keys as the help shows them, separated by blanks, such as `[`.
         name: one or two words for footer and palette.
         help: one sentence for help, palette and tooltips.
         section: section of the help.
         run: performs the action on a screen.
         unavailable: returns why the action is unavailable now; None if it is available.
-        writes: whether the action changes the cluster, so that read-only sessions omit it.
+        writes: whether the action changes the cluster. Read-only sessions do not offer such actions.
         in_palette: whether the command palette lists the action.
-        exists: returns whether a session offers the action.
+        exists: returns whether the action exists in a session. Some actions exist only in a recording, for example.
         everywhere: whether the key works on every screen, even in a text field.
     """
 

@@ -31,7 +31,7 @@ def _why_not_deletable(context: ActionContext) -> str | None:
     if context.group is None:
         return needs_group(context)
     if not context.session.read_only and is_listed_as_empty(context.snapshot, context.group, now=context.now):
-        # An old or missing description does not matter, because the delete dialog describes the group again.
+        # Allow the deletion even if the group's description is old or missing. The delete dialog reads it again.
         return None
     return delete_availability(context.snapshot, context.group, context.session.read_only, now=context.now)
 

@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 
 
 def _move(screen: ClusterScreen, in_tree: Callable[[], object], *actions_elsewhere: str) -> None:
-    """Call `in_tree` if the tree or no widget has the focus.
+    """Call `in_tree` if the tree has the focus, or if no widget has it.
 
-    Otherwise, run the first action in `actions_elsewhere` that the focused widget has.
+    Otherwise, run the first of the actions `actions_elsewhere` that the focused widget supports.
     """
     focused = screen.focused
     if focused is None or focused is screen.group_tree:

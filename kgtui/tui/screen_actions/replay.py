@@ -29,7 +29,7 @@ PLAY_INTERVAL = 0.5
 MIN_PAUSE = 0.1
 """Minimum pause after each displayed poll while a recording is playing, in seconds.
 
-Without it, slow reads of the recording could block the keys.
+Without this pause, slow reads of the recording could delay the handling of keys.
 """
 
 
@@ -106,7 +106,7 @@ def go_to_time(screen: ClusterScreen, at: float) -> None:
 
 
 def _move(screen: ClusterScreen, move: Callable[[ReplayPosition], Awaitable[bool]], at_the_end: str) -> None:
-    """Call `move` in a worker, and show the new poll, or the message `at_the_end` if `move` returns False."""
+    """Call `move` in a worker, and then show the new poll. If `move` returns False, show the message `at_the_end`."""
     position = screen.session.replay_position
     if position is None:
         return
@@ -161,7 +161,7 @@ async def _play(screen: ClusterScreen, position: ReplayPosition) -> None:
 
 
 def change_speed(screen: ClusterScreen, step: int) -> None:
-    """Change the playing speed by `step` entries of `SPEEDS`: faster if positive, slower if negative."""
+    """Switch to the playing speed that is `step` places later (faster) in `SPEEDS`, or earlier if negative."""
     playback, position = screen.playback, screen.session.replay_position
     index = SPEEDS.index(playback.speed) + step
     playback.speed = SPEEDS[max(0, min(index, len(SPEEDS) - 1))]

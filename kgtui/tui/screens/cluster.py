@@ -39,9 +39,9 @@ if TYPE_CHECKING:
     from kgtui.tui.tree.model import TreeModel
 
 PANE_DELAY = 0.1
-"""Delay between the last move of the cursor and the drawing of the group's tabs, in seconds.
+"""Delay after a move of the cursor until the group's panes are drawn, in seconds.
 
-It avoids drawing them while an arrow key is held down.
+Because of the delay, the panes are not drawn for each group while an arrow key is held down.
 """
 
 
@@ -54,7 +54,7 @@ class Body(Horizontal):
 class ClusterScreen(Screen[None]):
     """The screen of one cluster, live or recorded. `MainScreen` adds key bindings."""
 
-    # Without `BLANK`, Textual would render the whole screen widget again for each changed line.
+    # With `BLANK`, Textual draws a plain background, which is faster than rendering the screen widget.
     BLANK = True
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (100, "-wide")]  # noqa: RUF012 - as Textual declares it
     AUTO_FOCUS = "GroupTree"
@@ -81,11 +81,11 @@ class ClusterScreen(Screen[None]):
         """Create a screen for one cluster or recording.
 
         Args:
-            like: the previous screen, from which the grouping, the sort order and, for a recording, the cursor are
-                copied.
+            like: the screen that was shown before. Its grouping and sort order are copied. The screen of a recording
+                also gets its cursor.
         """
-        # If there are no groups, the CSS class "-bare" is set before the screen is mounted. A later change of the class
-        # would make Textual compute all styles again.
+        # If there are no groups, set the CSS class "-bare" now. If it were set after the screen is mounted, Textual
+        # would have to compute all styles again.
         super().__init__(classes="" if monitor.snapshot.groups else "-bare")
         self.session = session
         self.monitor = monitor
@@ -139,7 +139,7 @@ class ClusterScreen(Screen[None]):
     def _arrange_like(self, view: TreeModel) -> None:
         over_live = self.session.live_session is not None
         self.group_tree.copy_arrangement(view, cursor=over_live)
-        # Drop the reference to the previous screen's tree, so that the memory of that screen can be freed.
+        # Drop the reference to the tree of the previous screen, so that Python can free the memory of this tree.
         self._like = None
         if over_live:
             self.update_monitor()
@@ -174,7 +174,7 @@ class ClusterScreen(Screen[None]):
 
     @property
     def action_done(self) -> asyncio.Event:
-        """Set when the tree shows the groups that match the filter. A key typed after Enter waits for this event."""
+        """Event that is set when the tree shows the groups that match the filter. After Enter, keys wait for it."""
         return self.group_tree.match_selected
 
     @property
@@ -269,7 +269,7 @@ class ClusterScreen(Screen[None]):
     def go_to(self, group: str) -> None:
         """Put the cursor on a group, and focus the tree.
 
-        If the tree does not show the group, clear the filter and show groups without problems, too.
+        If the filter hides the group, clear the filter. If only groups with a problem are shown, show all groups.
         """
         if not self.group_tree.reveal(group):
             self.filter_bar.clear_filter()
@@ -325,12 +325,12 @@ class ClusterScreen(Screen[None]):
 
     @on(FilterBar.Changed)
     def apply_filter(self) -> None:
-        """Show only groups that match the filter and, if `only_problems` is set, have a problem."""
+        """Show only groups that match the filter. If `only_problems` is set, they must also have a problem."""
         expression = self.filter_bar.active_filter
         self.group_tree.filter(parse(f"{expression} problem:yes" if self.only_problems else expression))
 
     def toggle_problems(self) -> None:
-        """Show only groups with a problem, the worst first. The next call restores all groups and their order."""
+        """Show only groups with a problem, the most severe first, or show all groups in their previous order again."""
         self.only_problems = not self.only_problems
         self.left_side.set_worst_first(enabled=self.only_problems)
         self.apply_filter()
@@ -345,7 +345,7 @@ class ClusterScreen(Screen[None]):
         self.group_tree.select_match(message.accepted)
 
     def bring(self, pane: str) -> None:
-        """Show a pane of the selected group. If a node is selected, show the table with the same number key instead."""
+        """Show a pane of the selected group, or if a node is selected, the table with the same number key."""
         if self.group is None and self._matching == 0:
             self.toast("no group matches; press esc to clear the filter")
             return
@@ -363,7 +363,7 @@ class ClusterScreen(Screen[None]):
         return focused is not None and self.right_side in focused.ancestors_with_self
 
     def enter_panes(self) -> None:
-        """Focus the pane in front, or the page of the node. On a narrow screen, it replaces the tree."""
+        """Focus the pane in front, or the page of the node. On a narrow screen, show it instead of the tree."""
         if self.group is None and self._matching == 0:
             return
         self.add_class("-pane")

@@ -31,7 +31,7 @@ MAX_ROWS = 2_000
 """Maximum number of rows per kind of difference. Differences beyond this number are only counted."""
 
 VIEWS = ("all", "groups", "members", "partitions", "lag")
-"""Views of the screen: `all` shows all differences, each other view one kind. Key `v` switches to the next view."""
+"""Views of the screen. `all` shows all differences, and the other views show one kind each. Key `v` switches views."""
 
 
 class Difference(NamedTuple):
@@ -42,7 +42,7 @@ class Difference(NamedTuple):
         verb: `joined`, `left`, `changed`, `moved`, `grew` or `shrank`.
         description: what has changed.
         role: color role of the verb (a theme variable); empty for the default color.
-        number: index in the list of all differences, and key of the row.
+        number: index in the list of all differences; identifies the row in the table.
     """
 
     kind: str
@@ -54,7 +54,7 @@ class Difference(NamedTuple):
 
 
 def differences(comparison: Comparison, only_group: str | None = None) -> tuple[list[Difference], int]:
-    """Return at most `MAX_ROWS` differences of each kind, and how many were left out.
+    """Return (at most `MAX_ROWS` differences of each kind, number of differences that were left out).
 
     `only_group` is the id of the only group to compare; None for all groups.
     """

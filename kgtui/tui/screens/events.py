@@ -51,9 +51,9 @@ _KINDS: dict[str, frozenset[EventKind]] = {
         for shown in EVENT_KINDS.values()
     },
 }
-"""Name of a selection, such as `all events` → kinds of events in this selection.
+"""Name of a set of event kinds, such as `all events` → the kinds in it. The screen shows only events of these kinds.
 
-Key `o` switches to the next selection.
+Key `o` switches to the next set.
 """
 
 _SELECTIONS = tuple(_KINDS)
@@ -62,12 +62,10 @@ MAX_EVENTS = 2_000
 """Maximum number of events in the list. If there are more, only the newest are listed."""
 
 _WIDEST_TEXT = "-" * 200
-"""Stands for the widest text in the column WHAT, because measuring the texts of all events would take too long."""
+"""Text for the width of the column WHAT, used because measuring the texts of all events would take too long."""
 
 ROWS_PER_GROUP = 5
-"""Maximum number of events per group that have a row of their own. The older events of the group share one row.
-
-A single older event also has a row of its own.
+"""Number of events of a group that have a row each. If two or more older events remain, they share one row.
 """
 
 
@@ -113,9 +111,9 @@ class EventSelection(NamedTuple):
 
 
 class EventTable(LineTable[EventRow]):
-    """The table of events. Enter goes to the group of the row.
+    """The table of events. In a row with one event, Enter goes to the group of the event.
 
-    In a row that stands for several events, enter lists all events of the group.
+    In a row that stands for several events, Enter lists all events of the group.
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("enter", "screen.choose", "To the group", id="open", show=False)]
@@ -189,8 +187,8 @@ class EventsScreen(ModalScreen["str | None"]):
         """List the events. On a live cluster, list them again when new events arrive."""
         self.table.focus()
         if self._main.session.replay_position is None:
-            # `_post` only posts a message and draws nothing, because the monitor can call it in a task that lacks
-            # the app's display settings.
+            # `_post` must not draw. The monitor can call it in a task that lacks the app's display settings, so it only
+            # posts a message.
             self._unsubscribe = self._main.monitor.subscribe(self._post)
         self._list(fresh=True)
 
@@ -273,7 +271,7 @@ class EventsScreen(ModalScreen["str | None"]):
         self._list(fresh=True)
 
     def action_kind(self) -> None:
-        """Show the next selection of event kinds; after the last selection, show all events."""
+        """Show the event kinds of the next set in `_KINDS`; after the last set, show all events."""
         self._kind = (self._kind + 1) % len(_SELECTIONS)
         self._list(fresh=True)
 

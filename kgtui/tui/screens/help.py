@@ -68,7 +68,7 @@ class HelpScreen(ModalScreen[None]):
         (sheet.scroll_down if direction == "down" else sheet.scroll_up)(animate=False)
 
     def on_resize(self) -> None:
-        # The text is written after the resize, because Textual ignores requests for a new layout during a resize.
+        # Write the text after the resize, because Textual ignores layout requests during a resize.
         self.call_after_refresh(self._write)
 
     def _write(self) -> None:

@@ -77,7 +77,7 @@ class MainScreen(ClusterScreen):
 
 
 class ReplayOverlay:
-    """Shows a recording on a second main screen, while the live cluster is still polled.
+    """Shows a recording on a second main screen above the live one. The live cluster is still polled meanwhile.
 
     Args:
         live: the screen of the live cluster.
@@ -116,7 +116,7 @@ class ReplayOverlay:
 
 
 def forward_snapshots(monitor: GroupMonitor, screen: ClusterScreen) -> Callable[[], None]:
-    """Post each new snapshot of a monitor to a screen. Return a function that ends the subscription."""
+    """Post each new snapshot of a monitor to a screen. Return a function that stops this."""
 
     def post(snapshot: Snapshot) -> None:
         screen.post_message(SnapshotArrived(snapshot))

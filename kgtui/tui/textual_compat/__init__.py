@@ -1,7 +1,7 @@
 """Workarounds for problems of Textual 8.2. Only this package uses private members of Textual.
 
-The modules `tests/unit/tui/test_textual_compat*.py` have one canary test per workaround. It fails when a new version of
-Textual no longer has the problem, so that the workaround can be deleted.
+The modules `tests/unit/tui/test_textual_compat*.py` have one canary test per workaround. If a new version of Textual no
+longer has a problem, the canary test fails, and its workaround can be deleted.
 
 | Problem in Textual 8.2.8 | Workaround |
 |---|---|
@@ -16,7 +16,7 @@ Textual no longer has the problem, so that the workaround can be deleted.
 | A list in a terminal of 5 or 7 columns ends the program, because its text has a width of 0 cells. | `narrow_text` |
 | If the worker of a completion is canceled before it begins, Python prints a warning. | `completion` |
 | The traceback after a crash contains local variables, which may be passwords. | `crash_message` |
-| Computed styles are discarded whenever a widget is refreshed. | `rendering.StyleCache` |
+| Textual computes the styles of a widget again whenever the widget is refreshed. | `rendering.StyleCache` |
 | A widget whose size has changed in a layout causes a second layout of the whole screen. | `rendering.NoRelayout` |
 | A strip (rendered line) divided into one part refers to itself, so only garbage collection frees it. | `rendering` |
 | If the number of lines of a scroll view changes, Textual lays out and repaints the whole screen. | `line_view` |

@@ -1,6 +1,6 @@
 """Complete the text of an input field without a worker (a background task of Textual).
 
-If a worker of Textual 8.2.8 is canceled before it has begun, Python prints a warning.
+Textual 8.2.8 uses a worker. If it is canceled before it has begun, Python prints a warning.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ class CompletingInput(Input):
     """
 
     def __init__(self, value: str, completions: Iterable[str], **options: Any) -> None:
-        # Set this attribute first: `super().__init__` can call `watch_value`, which reads it.
+        # Set this attribute before calling `super().__init__`, which can call `watch_value`.
         self._completions = tuple(completions)
         super().__init__(value, **options)
 

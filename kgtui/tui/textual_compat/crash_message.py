@@ -25,7 +25,7 @@ _log = logging.getLogger(__name__)
 
 
 class CrashedError(Exception):
-    """Wraps an unexpected exception (its `__cause__`), so that Textual prints a short message.
+    """Replaces an unexpected exception, so that Textual prints only a short message. The exception is the `__cause__`.
 
     Attributes:
         report: path of the crash report; None if it could not be written.
@@ -73,7 +73,7 @@ class CrashReportingApp(App[int]):
 
 
 def _failed_node(error: Exception) -> object:
-    """Return the widget, screen or app whose worker, timer or message handler has just failed."""
+    """Return the widget, screen or app whose worker, timer or message handler has raised the exception."""
     return active_worker.get().node if isinstance(error, WorkerFailed) else active_message_pump.get(None)
 
 

@@ -2,8 +2,8 @@
 
 - `Screen.dismiss` of Textual 8.2.8 always removes the topmost screen. A second click beside the command palette
   therefore removes the screen below it.
-- An `OptionList` raises `KeyError` for a page key before it has a size.
-- The command palette raises `NoMatches` while it has no list.
+- An `OptionList` raises `KeyError` if the user presses Page Up or Page Down before the list has been laid out.
+- The command palette raises `NoMatches` for a key or a search result while its list widget does not exist.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ METHODS_THAT_NEED_THE_LIST: dict[str, Callable[..., Any]] = {
         "_watch__show_busy",
     )
 }
-"""Name → original method, for the methods of Textual's `CommandPalette` that fail while the palette has no list."""
+"""Name → original method of Textual's `CommandPalette`. These methods fail while the palette's list does not exist."""
 
 
 def ignore_input_that_textual_cannot_handle() -> None:
-    """Patch methods of Textual, so that they ignore input that would make them fail."""
+    """Patch the methods of Textual that fail, so that they ignore the input instead."""
     setattr(Screen, "dismiss", _dismiss)  # noqa: B010 - mypy forbids a plain assignment to a method
     setattr(OptionList, "_move_page", _move_page)  # noqa: B010
     for name, method in METHODS_THAT_NEED_THE_LIST.items():
@@ -53,9 +53,9 @@ def _move_page(options: OptionList, direction: Any) -> None:
 
 
 def only_with_list(method: Callable[..., Any]) -> Callable[..., Any]:
-    """Wrap a method of `CommandPalette`, so that it does nothing while the palette has no list."""
+    """Wrap a method of `CommandPalette`, so that it does nothing while the palette's list does not exist."""
 
-    # `wraps` keeps the signature of the method, because Textual passes a watcher as many arguments as its signature
+    # Keep the method's signature with `wraps`, because Textual passes a watcher only as many arguments as its signature
     # has.
     @wraps(method)
     def guarded(palette: CommandPalette, *arguments: Any) -> Any:

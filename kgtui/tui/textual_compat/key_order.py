@@ -1,7 +1,7 @@
 """Send each key to the right widget, in the typed order, even if a key moves the focus.
 
-In Textual 8.2.8, a key goes to the widget that has the focus when the key arrives, even if an earlier key will move the
-focus. This module therefore holds each key back until the previous one has been handled.
+Textual 8.2.8 sends a key to the focused widget immediately, even if an earlier key has not been handled yet and will
+move the focus. Therefore, this module holds each key back until the previous key has been handled.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ if TYPE_CHECKING:
     from textual.widget import Widget
 
 ROUNDS = 3
-"""How many times, after a key, this module waits until the widgets have handled all their messages.
+"""How many times the app waits after a key until the widgets have handled all their messages.
 
-During each wait, new messages such as `Input.Submitted` can be posted, for which the next wait is needed.
+Once is not enough, because a handler can post new messages, such as `Input.Submitted`.
 """
 
 HOLD_TIMEOUT = 3.0
@@ -38,12 +38,12 @@ ACTION_TIMEOUT = 10.0
 """Maximum time for which a key waits for the end of an action, such as opening a recording, in seconds."""
 
 CLOSING_KEYS = frozenset({"escape", "ctrl+c", "ctrl+q"})
-"""Keys that are not held back while an action is running, so that the user can always end the action."""
+"""Keys that never wait for the end of a running action, so that the user can cancel the action."""
 
 KEYS_WITHOUT_FOCUS_CHANGE = frozenset({
     "up", "down", "left", "right", "pageup", "pagedown", "home", "end", "backspace", "delete",
 })  # fmt: skip
-"""Keys that never move the focus. After such a key, the next key is not held back."""
+"""Keys that never move the focus to another widget. After such a key, the next key is not held back."""
 
 
 class KeyOrder:
@@ -83,19 +83,19 @@ class KeyOrder:
                 await asyncio.wait_for(done.wait(), ACTION_TIMEOUT)
             await _wait_for_queues(path)
         if self._app.screen is not screen:
-            # The key has opened or closed a screen, so the screen that is active now must handle its messages as well.
+            # The key has opened or closed a screen. Wait until the new top screen has handled its messages as well.
             await _wait_for_queues(_path(self._app))
         if self._held:
-            # Let the app call `_send`, so that the app handles exceptions of `_send` like its own.
+            # Let the app call `_send`, so that the app handles exceptions in it.
             self._app.call_later(self._send, self._held.popleft())
         else:
             self._in_progress = None
 
 
 def _path(app: App[int]) -> list[MessagePump]:
-    """Return the widgets that must handle their messages after a key: the focused widget and its ancestors.
+    """Return the widgets whose messages must be handled before the next key: the focused widget and its ancestors.
 
-    In a dialog, return all widgets, because they send messages to each other.
+    If a dialog is open, return all of its widgets, because they send messages to each other.
     """
     screen = app.screen
     path: list[MessagePump] = [*(app.focused or screen).ancestors_with_self]
@@ -132,8 +132,8 @@ async def _all_queues_handled(path: list[MessagePump]) -> None:
 
 
 async def run_binding(app: App[Any], key: str) -> bool:
-    """Run the action of a key without delay. Return whether the key has an action.
+    """Run the action that is bound to a key immediately. Return whether there is one.
 
-    Textual 8.2.8 would first pass the key through the message queue of each ancestor.
+    Without this function, Textual 8.2.8 first passes the key through the message queue of each ancestor widget.
     """
     return await app._check_bindings(key)

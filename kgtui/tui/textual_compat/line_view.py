@@ -1,6 +1,6 @@
-"""A scroll view of lines whose number of lines can change without a new layout of the screen.
+"""`LineView`, a scroll view of lines. When the number of its lines changes, the screen needs no new layout.
 
-Textual's own scroll view would need tens of milliseconds for a layout whenever the user selects another group.
+With Textual's own scroll view, each selection of another group would cause a layout, which takes tens of milliseconds.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def movement_bindings(*actions: str) -> list[BindingType]:
 
 
 class _ScrollBar(ScrollBar, NoRelayout):
-    """A scroll bar whose thumb can change its size without a new layout of the screen."""
+    """A scroll bar that can change the size of its thumb (the movable part) without a new layout of the screen."""
 
 
 class LineView(StyleCache, ScrollView):
@@ -56,7 +56,7 @@ class LineView(StyleCache, ScrollView):
     """
 
     FIXED_LINES: ClassVar[int] = 0
-    """Number of lines at the top that are not scrolled, such as a heading."""
+    """Number of lines at the top, such as a heading, that stay in place while the other lines scroll."""
 
     DEFAULT_CSS = """
     LineView { overflow-x: hidden; overflow-y: scroll; scrollbar-size-vertical: 1; }
@@ -92,7 +92,7 @@ class LineView(StyleCache, ScrollView):
         return super().refresh(*regions, repaint=repaint, layout=layout, recompose=recompose)
 
     def refresh_if_different(self, y: int) -> None:
-        """Draw line `y` of the widget again, but only if the line looks different from the line that was drawn last."""
+        """Draw line `y` of the widget again, but only if the line has changed since it was last drawn."""
         line = self.finish_line(self.render_line(y))
         if line != self._line_cache.get(y):
             self.refresh(Region(0, y, self.size.width, 1))
@@ -109,7 +109,7 @@ class LineView(StyleCache, ScrollView):
         return lines if (first, last) == (0, self.outer_size.width) else [line.crop(first, last) for line in lines]
 
     def finish_line(self, strip: Strip) -> Strip:
-        """Pad a line to the outer width of the widget, and replace colors that the terminal cannot show."""
+        """Cut or pad a line to the full width of the widget, and replace colors that the terminal cannot show."""
         strip = strip.adjust_cell_length(self.outer_size.width, self.base_style)
         for line_filter in self.get_line_filters():
             strip = strip.apply_filter(line_filter, self.background_colors[1])
@@ -160,7 +160,7 @@ class LineView(StyleCache, ScrollView):
             self.vertical_scrollbar.window_virtual_size = lines
 
     def set_top_line(self, top: int) -> None:
-        """Scroll so that `top` is the first visible line, or the nearest possible one.
+        """Scroll until line `top` is the first visible line, or as close to this as possible.
 
         Only the scroll bar is redrawn. The caller must redraw the lines.
         """
@@ -173,13 +173,13 @@ class LineView(StyleCache, ScrollView):
 
 
 def shift_lines(by_line: dict[int, T], lines: int, fixed: int, height: int) -> dict[int, T]:
-    """Return the values of `by_line` with their line numbers after scrolling.
+    """Return a copy of `by_line` with the line numbers after scrolling. Lines that become invisible are left out.
 
     Args:
         by_line: line number in the widget → value.
         lines: number of lines by which the widget is scrolled down; negative for up.
         fixed: number of lines at the top that are not scrolled.
-        height: height of the widget. Values of lines that become invisible are dropped.
+        height: height of the widget in lines.
     """
     return {
         y - (lines if y >= fixed else 0): value
@@ -189,5 +189,5 @@ def shift_lines(by_line: dict[int, T], lines: int, fixed: int, height: int) -> d
 
 
 def _thumb_changed(lines: int, old: int, height: int) -> bool:
-    """Return whether the thumb of the scroll bar looks different after a change from `old` to `lines` lines."""
+    """Return whether the scroll bar's thumb looks different with `lines` lines than with `old` lines."""
     return abs(lines - old) * height * 8 > old

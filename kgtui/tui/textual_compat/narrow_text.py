@@ -1,7 +1,7 @@
 """Wrap text into lines of at least one cell.
 
-In a terminal with 5 or 7 columns, Textual 8.2.8 wraps the texts of a list to a width of 0, and rich raises
-`ValueError`.
+In a terminal with 5 or 7 columns, Textual 8.2.8 wraps the texts of an `OptionList` to a width of 0. The library rich
+then raises `ValueError`.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _textual_height: Callable[..., int] = RichVisual.get_height
 
 
 def wrap_text_to_at_least_one_cell() -> None:
-    """Patch methods of Textual, so that they handle a width below 1 like a width of 1."""
+    """Patch Textual's methods for wrapping, so that they wrap to one cell if the width is less than 1."""
     setattr(Content, "_wrap_and_format", wrap)  # noqa: B010 - mypy forbids a plain assignment to a method
     setattr(RichVisual, "get_height", _height)  # noqa: B010
 

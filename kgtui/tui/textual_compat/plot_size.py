@@ -1,6 +1,7 @@
 """Create plots that can be larger than the terminal size that plotext 5.3.2 detects.
 
-plotext's function `limit_size` works only for a global figure, so this module calls a private method.
+The function `limit_size` of plotext applies only to its global figure. Therefore, this module calls a private method of
+the figure.
 """
 
 from __future__ import annotations

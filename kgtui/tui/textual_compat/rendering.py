@@ -44,7 +44,7 @@ class StyleCache(Widget):
         return style
 
     def terminal_style(self, *components: str) -> Style:
-        """Return `base_style` combined with the styles of component classes, in colors that the terminal supports."""
+        """Return `base_style` plus the styles of component classes, in colors that the terminal supports."""
         combined = self.base_style
         style = self._terminal_style_cache.get(components)
         if style is None:
@@ -63,9 +63,9 @@ class StyleCache(Widget):
 
 
 class NoRelayout(Widget):
-    """Base class of widgets that do not scroll, and need no second layout when their size changes.
+    """Base class of widgets that do not scroll. A change of their size does not cause a second layout of the screen.
 
-    It must be the last base class, because Textual takes default styles from the first.
+    Name it last in a list of base classes, because Textual takes default styles from the first base class.
     """
 
     virtual_size = Reactive(Size(0, 0))
@@ -75,9 +75,9 @@ _textual_divide = Strip.divide
 
 
 def prevent_strip_cycles() -> None:
-    """Patch `Strip.divide`, so that a strip (one rendered line) with only one part does not refer to itself.
+    """Patch `Strip.divide`, which makes a strip (one rendered line) refer to itself if the strip is not really divided.
 
-    Scrolling would create thousands of such cycles per second, and garbage collection is slow.
+    Without the patch, scrolling creates thousands of reference cycles per second, and garbage collection is slow.
     """
     setattr(Strip, "divide", _divide)  # noqa: B010 - mypy forbids a plain assignment to a method
 

@@ -2,8 +2,9 @@
 
 - Frames: Textual 8.2.8 writes the whole style, about 40 bytes, for each run of cells. This driver writes only the
   differences between styles.
-- Input: an invalid UTF-8 byte or an unexpected escape sequence ends Textual. This driver ignores it.
-- Closed terminal: after a write error, Textual hangs. This driver discards all output.
+- Input: an invalid UTF-8 byte or an unexpected escape sequence in the input makes Textual exit. This driver ignores
+  both.
+- Closed terminal: after a write error, Textual hangs. This driver discards all further output instead.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ _log = logging.getLogger(__name__)
 
 def with_workarounds(driver: type[Driver]) -> type[Driver]:
     """Return a subclass of Textual's driver with all workarounds of this module."""
-    # Textual's drivers import the name `getincrementaldecoder` from `codecs`, so it is replaced in the drivers' module.
+    # The module of the driver has imported `getincrementaldecoder` from `codecs`. Replace this name in the module.
     setattr(sys.modules[driver.__module__], "getincrementaldecoder", input_decoder)  # noqa: B010
 
     class KgtuiDriver(driver):  # type: ignore[misc, valid-type]  # mypy does not allow a variable as base class
@@ -44,7 +45,8 @@ def with_workarounds(driver: type[Driver]) -> type[Driver]:
             super().write(shorten_sgr(data))
 
         def _sigcont_application(self, *arguments: Any) -> None:
-            # After a SIGCONT without suspension, for example with SIGHUP, Textual would start a second input thread.
+            # A SIGCONT can arrive although kgtui was not suspended, for example together with SIGHUP. Textual would
+            # then start a second input thread.
             if self._must_signal_resume:
                 super()._sigcont_application(*arguments)
 
@@ -62,10 +64,12 @@ def with_workarounds(driver: type[Driver]) -> type[Driver]:
 
 
 def input_decoder(encoding: str) -> Callable[[], codecs.IncrementalDecoder]:
-    """Return a function that creates a decoder for terminal input, which ignores invalid bytes.
+    """Return a function that creates decoders for terminal input. The decoders ignore invalid bytes.
+
+    They use the encoding of the locale, unless it is ASCII.
 
     Args:
-        encoding: is used if the encoding of the locale is ASCII.
+        encoding: the encoding to use if the encoding of the locale is ASCII.
     """
     of_locale = codecs.lookup(locale.getencoding()).name
     return partial(codecs.getincrementaldecoder(encoding if of_locale == "ascii" else of_locale), errors="ignore")
@@ -100,9 +104,7 @@ _RESET = "\x1b[0m"
 _RUN = re.compile(r"\x1b\[([0-9;]*[1-9][0-9;]*)m([^\x1b\r\n]*)\x1b\[0m((?:\r?\n|\x1b\[[0-9]+;[0-9]+H)*)")
 """Matches a run of cells (style, text and reset), and the newlines and cursor moves that follow the run."""
 _MOVE = re.compile(r"\x1b\[[0-9]+;[0-9]+H\Z")
-"""Matches an absolute cursor move at the end of a text.
-
-It makes the moves and newlines before it unnecessary, so these are not written.
+"""Matches an absolute cursor move at the end of a text. Moves and newlines before it have no effect.
 """
 
 _VISIBLE_ON_BLANKS = frozenset({"4", "7", "9", "21", "53"})
@@ -121,16 +123,16 @@ _PLAIN = _Style()
 
 
 def shorten_sgr(frame: str) -> str:
-    """Return a shorter frame (the text that Textual writes for one update) that draws the same cells.
+    """Shorten a frame (the text that Textual writes for one update) without changing what it draws.
 
-    It contains only the SGR codes for the differences between styles.
+    Instead of each full style, the result contains only the SGR codes that differ from the previous style.
     """
     written: list[str] = []
     current, end = _PLAIN, 0
     for run in _RUN.finditer(frame):
         codes, content, moves = run.groups()
         style = _parse(codes)
-        # A run of cells whose style contains a code that `_parse` does not know is copied unchanged.
+        # If `_parse` does not know one of the codes, the run of cells is later copied unchanged.
         if style is None:
             continue
         if run.start() != end:

@@ -5,13 +5,13 @@
 | `grouping` | puts the groups under nodes |
 | `totals` | computes the total lag and the worst problem of each node |
 | `sorting` | sorts the groups of a node |
-| `layout` | maps rows to nodes and groups, and back |
+| `layout` | finds the node or group in a row, and the row of a node or group |
 | `model` | filters, groups and sorts each snapshot; stores open nodes, marked groups and cursor |
-| `columns` | titles, widths and cells of the columns; chooses the columns that fit into the tree |
+| `columns` | defines the columns, and chooses those that fit into the tree |
 | `rows` | composes the text of each row |
 | `renderer` | draws the rows |
 | `left_side` | the tree with its heading; saves columns and order |
 | `widget` | the widget, which handles keys and the mouse |
 
-Loops over many groups are generators that yield about every 1,000 groups, so that the event loop can handle keys.
+Loops over many groups are generators that yield after about every 1,000 groups, so that keys are handled in between.
 """

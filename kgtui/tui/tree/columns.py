@@ -22,23 +22,23 @@ if TYPE_CHECKING:
     from kgtui.tui.tree.grouping import Grouping
 
 Piece = tuple[str, str]
-"""(text, role). The role decides the color. For example, `lag` stands for the component class `group-tree--lag`."""
+"""(text, role). The role decides the color: role `lag`, for example, has the component class `group-tree--lag`."""
 
 FRESH_SECONDS = 15.0
-"""Maximum age at which the data of a group is current, in seconds. The row of a group shows the age of older data."""
+"""Maximum age of current data, in seconds. If the data of a group is older, the group's row shows the age."""
 
 LAG_WIDTH = 9
 _NAME_WIDTHS = (16, 22, 28, 28, 34)
-"""Minimum width of the names, in terminal cells, if one, two, three, four, or more columns are shown beside them."""
+"""Minimum width of the names in terminal cells, if there are one, two, three, four, or at least five columns."""
 _UNCHANGED = 0.05
-"""A change of the lag by fewer records per second than this is shown as 0."""
+"""A trend of the lag that is closer to 0 than this, in records per second, is shown as 0."""
 _WITH_FRACTION = 10.0
-"""If the lag changes by this many records per second or more, the change is shown without a decimal place."""
+"""A trend of the lag that is closer to 0 than this, in records per second, is shown with one decimal place."""
 
 _SMALLEST_AGE_BOUND = 10.0
-"""Minimum age of the oldest unread record that is shown if only a lower bound of the age is known, in seconds.
+"""Smallest lower bound of the age of the oldest unread record that is shown, in seconds.
 
-A smaller lower bound is shown as an unknown age.
+If the lower bound is below this, the age is shown as unknown.
 """
 
 
@@ -52,9 +52,9 @@ class TreeRow:
         age: age of the data in seconds; None if the data is current.
         judgment: status (such as OK or WARN) and problem of the group.
         judgment_stale: whether the judgment is based on old data.
-        lags: total lag in the last background reads, oldest first.
+        lags: total lag in each of the last few background reads of the group, oldest first.
         trend: change of the lag in records per second; None if unknown.
-        time_lag: (age of the oldest unread record in seconds or None, whether it is a lower bound).
+        time_lag: (age of the oldest unread record in seconds, or None if unknown; whether this age is a lower bound).
     """
 
     group: str
@@ -70,7 +70,10 @@ class TreeRow:
     time_lag: tuple[float | None, bool] | None = None
 
     def role(self, value: float | None) -> str:
-        """Return the color role of a number: `stale` for old data, `muted` for 0 or None, else `lag`."""
+        """Return the color role of a number in this row.
+
+        It is `stale` if the data is old, otherwise `muted` for 0 and None, otherwise `lag`.
+        """
         if self.age is not None:
             return "stale"
         return "lag" if value else "muted"
@@ -137,7 +140,7 @@ class FittedColumns:
 
     @property
     def before_numbers(self) -> int:
-        """Total width of the names and of the columns `problem` and `state`. The name of a node can be this wide."""
+        """Space for the name of a node, in terminal cells: the names and the columns `problem` and `state` together."""
         return self.name + self.width("problem") + self.width("state")
 
     @property
@@ -157,12 +160,12 @@ class FittedColumns:
 
 @lru_cache(maxsize=64)
 def fit_columns(width: int, chosen: Sequence[str], grouping: Grouping) -> FittedColumns:
-    """Choose the columns that fit. The names get the remaining width.
+    """Choose the columns that fit into the tree. The names of nodes and groups get the remaining width.
 
     Args:
         width: width of the tree in terminal cells.
         chosen: ids of the columns. If not all of them fit, the last ones are left out.
-        grouping: if the nodes show states, column `state` is left out.
+        grouping: grouping of the tree. With a grouping whose nodes show states, the column `state` is left out.
     """
     name, shown = width - 2, set[str]()
     for column in (COLUMNS[one] for one in chosen):
@@ -189,7 +192,7 @@ def severity_mark(level: int) -> Piece:
 def status_mark(row: TreeRow) -> Piece:
     """Return (symbol, color role) of a group's problem or, if it has none, of its state.
 
-    Users read a check mark as OK, so a group without a problem has a check mark only if its status is OK.
+    The symbol of Stable is a check mark, which users read as OK. It is used only if the status of the group is OK.
     """
     level = row.judgment.severity
     if not level and row.judgment.status is not GroupStatus.OK and text.state_mark(row.state) == text.marks().stable:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 Grouping = Literal["type", "state", "coordinator", "topic", "family", "flat"]
 GROUPINGS: tuple[Grouping, ...] = get_args(Grouping)
-"""All groupings. Key `b` switches to the next grouping."""
+"""All groupings of the tree, in the order in which key `b` switches through them."""
 GROUPING_TITLES: dict[Grouping, str] = {
     "type": "by type, state",
     "state": "by state",
@@ -41,12 +41,12 @@ OTHER_NAMES = "other names"
 
 @dataclass(slots=True, eq=False)
 class Node:
-    """A node of the tree, with either child nodes or groups. The root represents the whole cluster.
+    """A node of the tree. It contains either child nodes or groups. The root represents the whole cluster.
 
     Attributes:
         path: keys that identify the node; empty for the root.
-        parts: sorted lists of group ids: the groups directly under the node, or all groups for the root.
-        count: number of groups under the node and its child nodes.
+        parts: ids of the groups directly under the node, in one or more sorted lists. The root lists all groups.
+        count: number of groups under the node, including the groups of its child nodes.
     """
 
     path: Path
@@ -67,12 +67,12 @@ class Node:
 
 @dataclass(slots=True, eq=False)
 class TreeNodes:
-    """The nodes of the tree. An ungrouped tree has only the root, which is then also in `top` and `by_path`.
+    """The nodes of the tree. An ungrouped tree has only the root, and `top` and `by_path` then contain the root.
 
     Attributes:
         top: the nodes directly below the root, in display order.
         root: the node of the whole cluster; None if there are no groups.
-        by_path: path → node, for all nodes below the root.
+        by_path: path → node, for all nodes below the root at any depth.
     """
 
     top: list[Node] = field(default_factory=list)
@@ -82,15 +82,15 @@ class TreeNodes:
 
     @property
     def count(self) -> int:
-        """Number of rows of groups when all nodes are open.
+        """Number of rows that show a group when all nodes are open.
 
-        In a tree by topic, a group has a row under each topic that it reads.
+        If the tree is grouped by topic, a group has a row under each topic that it reads.
         """
         return sum(node.count for node in self.top)
 
     @property
     def keys_from_cluster(self) -> bool:
-        """Whether the names of the nodes are topics or prefixes of group ids, and so can contain any characters."""
+        """Whether node names are topics or prefixes of group ids, which can contain any characters."""
         return self.grouping in _KEYS_OF_GROUP
 
 
@@ -104,7 +104,7 @@ def type_label(group_type: str | None, protocol: str) -> str:
 def path_of(snapshot: Snapshot, group: str, grouping: Grouping) -> Path | None:
     """Return the path of the node that contains a group; None if the group is not in the snapshot.
 
-    If the tree is grouped by topic, the group's first topic counts.
+    If the tree is grouped by topic, return the path of the group's first topic.
     """
     listing = snapshot.groups.get(group)
     if listing is None:
@@ -126,9 +126,9 @@ def _path(listing: Listing, grouping: Grouping, group_type: str | None, state: s
 
 
 def family_of(group: str) -> str | None:
-    """Return the prefix of a group id: `team-007.settle` → `team-007.*`. None if the id has no separator.
+    """Return the prefix of a group id: `team-007.settle` → `team-007.*`. Return None if the id has no separator.
 
-    Separators that come first in `FAMILY_SEPARATORS` are preferred.
+    If the id has several separators, it is cut at the one that comes first in `FAMILY_SEPARATORS`.
     """
     for separators in FAMILY_SEPARATORS:
         ends = [at for at in (group.find(sign) for sign in separators) if at > 0]
@@ -140,11 +140,11 @@ def family_of(group: str) -> str | None:
 def build_nodes(
     snapshot: Snapshot, grouping: Grouping, chosen: Mapping[Listing, Sequence[str]] | None = None
 ) -> Generator[None, None, TreeNodes]:
-    """Put the groups of a snapshot under nodes. Yield after about every 1,000 groups.
+    """Create the nodes of the tree, and put the groups of a snapshot under them. Yield after about every 1,000 groups.
 
     Args:
-        chosen: the groups that match the filter: `Listing` (type, protocol, state, coordinator) → sorted ids; None if
-            no filter is set.
+        chosen: ids of the groups that match the filter, as `Listing` (type, protocol, state, coordinator) → sorted ids;
+            None if no filter is set.
     """
     lists = snapshot.by_listing if chosen is None else chosen
     if grouping in _KEYS_OF_GROUP:
@@ -180,10 +180,12 @@ def _split_by_known_state(
     ids: Sequence[str],
     buckets: dict[Path, list[Sequence[str]]],
 ) -> Generator[None, None, None]:
-    """Put groups under nodes by their descriptions, because their broker is too old to list types or states.
+    """Put groups under nodes by the types and states in their descriptions.
+
+    This is needed if a broker is too old to report types or states in its list of groups.
 
     Args:
-        buckets: path of a node → lists of group ids, to which the groups are added.
+        buckets: path of a node → lists of group ids. The groups are added to these lists.
     """
     ids_by_path: dict[Path, list[str]] = defaultdict(list)
     for start in range(0, len(ids), SLICE):
@@ -211,9 +213,9 @@ _KEYS_OF_GROUP: Mapping[Grouping, Callable[[Snapshot, str], Sequence[str]]] = {
     "topic": _topics_of,
     "family": _families_of,
 }
-"""Grouping → function (snapshot, group id) → keys of the group's nodes.
+"""Grouping → function that returns the keys of the nodes that contain a group.
 
-Type, state and coordinator need no function, because the list of groups contains them.
+The groupings by type, state and coordinator need no function, because brokers list these values for each group.
 """
 
 
@@ -287,7 +289,7 @@ def _key_rank(key: str, grouping: Grouping) -> tuple[int, int, str]:
 
 
 def shared_state(node: Node, grouping: Grouping) -> str | None:
-    """Return the common state of the groups under a node, such as `consumer / Stable`; None if states can differ."""
+    """Return the state that all groups under a node have, such as `Stable`; None if their states can differ."""
     if grouping in ("type", "coordinator") and len(node.path) == 2:
         return node.path[1]
     if grouping == "state" and node.path:

@@ -1,4 +1,4 @@
-"""The layout of the tree knows which node or group each row shows, and which row shows a node or group."""
+"""The layout of the tree: find the node or group that a row shows, and the row that shows a node or group."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ class RowKey:
 
 
 class RowLayout:
-    """The rows of the tree, numbered from 0.
+    """Finds rows of the tree by their number (from 0), and the row number of a node or group.
 
-    Rows are not stored, so that 100,000 groups are laid out quickly.
+    It stores no object per row, so that 100,000 groups are laid out quickly.
 
     Args:
         groups_in_order: returns the ids of a node's groups in display order.
@@ -98,7 +98,7 @@ class RowLayout:
         return None if index is None else self._starts[index]
 
     def find(self, row_key: RowKey) -> int | None:
-        """Return the number of the row with this key; None if a closed node or the filter hides it."""
+        """Return the number of the row with this key; None if a closed node or the filter hides the row."""
         if row_key.group is None:
             return self.node_row(row_key.path)
         span = self.span(row_key.path)
@@ -109,7 +109,10 @@ class RowLayout:
         return None if at is None else start + at
 
     def span(self, path: Path) -> tuple[int, Sequence[str]] | None:
-        """Return (row number of a node's first group, all its group ids in display order); None if they are hidden."""
+        """Return (row number of a node's first group, ids of the node's groups in display order).
+
+        Return None if the groups are hidden, or if the node has no groups of its own.
+        """
         index = self._groups_at.get(path)
         if index is None:
             return None
@@ -125,7 +128,7 @@ class RowLayout:
 
 
 def position(ids: Sequence[str], group: str) -> int | None:
-    """Return the index of a group in a list of group ids; None if it is not in the list. Fast for a sorted list."""
+    """Return the index of a group in a list of group ids; None if it is not in the list. A sorted list is faster."""
     at = index_of(ids, group)
     if at is not None:
         return at

@@ -35,8 +35,8 @@ class SavedView:
     """The saved columns and order of the tree.
 
     Attributes:
-        configured: ids of the columns in `config.toml` when the view was saved. If `config.toml` has other columns now,
-            they replace `columns`.
+        configured: ids of the columns in `config.toml` when this view was saved. If `config.toml` lists other columns
+            now, these are shown instead of `columns`.
         columns: ids of the columns. If not all of them fit, the last ones are left out.
         sort: a key of `SORT_KEYS`.
         descending: whether the largest value comes first.
@@ -67,7 +67,10 @@ def load_view(path: Path, configured: tuple[str, ...]) -> SavedView | None:
 
 
 def save_view(path: Path, view: SavedView) -> None:
-    """Write columns and order of the tree to the file `path`, and create its folder. Raises `OSError` if this fails."""
+    """Save the columns and the order of the tree in the file `path`, whose folder is created if it is missing.
+
+    Raises `OSError` if the file cannot be written.
+    """
     private_folder(path.parent)
     with open(open_private(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC), "wb") as file:
         file.write(json.dumps(asdict(view)).encode())
@@ -96,7 +99,7 @@ class LeftSide(Vertical):
     def show_empty_state(self, snapshot: Snapshot, query: Query | None) -> None:
         """Show the tree or, if it has no groups, a message that says why.
 
-        `query` is the filter if no group matches it, and None otherwise.
+        `query` is the filter if it is the reason, because no group matches it; otherwise None.
         """
         self.group_tree.display = not self.query_one(EmptyState).show(snapshot, self._session, query)
 
@@ -130,7 +133,7 @@ class LeftSide(Vertical):
         self.sort_by(message.sort, descending=not model.descending if again else SORT_KEYS[message.sort].largest_first)
 
     def restore_view(self) -> None:
-        """Restore the saved columns and order. If the filter has a `sort:` term, it replaces the saved order."""
+        """Restore the saved columns and order. A `sort:` term in the filter later replaces the saved order."""
         configured = self._session.ui.columns
         view = load_view(self._session.state_folder.view, configured)
         if view is not None:

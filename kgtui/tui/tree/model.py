@@ -34,11 +34,11 @@ if TYPE_CHECKING:
     from kgtui.tui.tree.totals import NodeTotal
 
 OPEN_ALL_UP_TO = 200
-"""If this many groups or fewer match a filter, all nodes are initially open."""
+"""Maximum number of groups that match the filter for which all nodes are initially open."""
 SORTED_AT_ONCE = 3_000
-"""Maximum number of groups of a node that are sorted immediately when the node is opened.
+"""Maximum number of groups in a node that are sorted immediately when the user opens the node.
 
-The groups of a larger node are shown in the order of their names until a background task has sorted them.
+If a node has more groups, they are shown sorted by name until a background task has sorted them.
 """
 
 
@@ -47,12 +47,12 @@ class TreeModel:
 
     Attributes:
         title: name of the cluster, for the first row.
-        totals: path of a node → its total lag and worst problem.
+        totals: path of a node → total lag and worst problem of the node's groups.
         columns: ids of the columns. If not all of them fit, the last ones are left out.
         sort: a key of `SORT_KEYS`.
-        cursor_key: the row that the user has chosen. If it is hidden now, the cursor returns to it when it is visible.
-        cursor_row: number of the row of the cursor.
-        filter_cache: groups that matched recent filters. If the user extends a filter, only these are tested.
+        cursor_key: the row to which the user has moved the cursor. While this row is hidden, the cursor is elsewhere.
+        cursor_row: number of the row where the cursor is now.
+        filter_cache: groups that matched recent filters. When the user extends a filter, only its matches are tested.
     """
 
     def __init__(self, snapshot: Snapshot, title: str = "") -> None:
@@ -106,10 +106,10 @@ class TreeModel:
     def set_initial_openness(self, nodes: TreeNodes, height: int, *, filtered: bool = False) -> None:
         """Decide which nodes are initially open.
 
-        All nodes are open if all rows fit, or if only a few groups match the filter. Otherwise, if all nodes fit, only
-        nodes with child nodes are open.
+        Open all nodes if all rows fit on the screen, or if only a few groups match the filter. Otherwise, open only
+        the nodes that have child nodes, if the rows of all nodes fit.
 
-        Call this only for a new filter, grouping or order, because it can close nodes.
+        Call this method only for a new filter, grouping or order, because it can close nodes.
 
         Args:
             height: number of rows that the tree can show; 0 if unknown.
@@ -121,11 +121,11 @@ class TreeModel:
         self._open_parents = rows_of_nodes <= height
 
     def reset_openness(self) -> None:
-        """Forget which nodes the user has opened or closed. This is for a new grouping, which has different nodes."""
+        """Forget which nodes the user has opened or closed, because a new grouping has different nodes."""
         self._opened_by_user.clear()
 
     def copy_open_nodes_and_cursor(self, model: TreeModel) -> None:
-        """Open the same nodes as in a different tree, and put the cursor on the same node or group."""
+        """Open the nodes that are open in the tree of `model`, and put the cursor on the same node or group."""
         self._opened_by_user = dict(model._opened_by_user)
         self.cursor_key = model.cursor_key
 
@@ -133,7 +133,7 @@ class TreeModel:
         """Replace the nodes, and lay out the rows again.
 
         Args:
-            order: path of an open node → ids of its groups in the chosen order; an empty dict if this order is by name.
+            order: path of an open node → ids of its groups in display order; empty if groups are sorted by name.
         """
         self.nodes = nodes
         self._ordered = dict(order)
@@ -151,7 +151,7 @@ class TreeModel:
     def groups_by_name(self, node: Node) -> Generator[None, None, Sequence[str]]:
         """Return the ids of a node's groups, sorted by name, and cache them. Yield between steps of the computation."""
         kept = self._merged.get(node.path)
-        # Compare the ids, because a new filter always creates new lists, often with the same ids.
+        # Compare the ids and not the identity of the lists, because each new filter creates new lists of ids.
         if kept is not None and kept[0] == node.parts:
             return kept[1]
         ids = untrack((yield from merge_sorted(node.parts)))
@@ -184,7 +184,7 @@ class TreeModel:
 
     @property
     def group_deleted(self) -> bool:
-        """Whether the selected group was deleted or has expired. If so, the tree shows no cursor."""
+        """Whether the selected group no longer exists. If so, the tree shows no cursor."""
         anchor = self.cursor_key
         deleted = anchor is not None and anchor.group is not None and anchor.group not in self.snapshot.groups
         return deleted and bool(self.snapshot.groups)
@@ -237,9 +237,9 @@ class TreeModel:
         return min(self.cursor_row, layout.rows - 1) if row is None else row
 
     def _row_after_move(self, group: str) -> int | None:
-        """Put the cursor on a group that is now under a different node, and return its row.
+        """Return the row of a group that has moved to a different node, and keep the cursor on the group.
 
-        If the node is closed, return the row of the node instead; if the node does not exist, return None.
+        If its new node is closed, return the row of the node. If the node is not in the tree, return None.
         """
         path = path_of(self.snapshot, group, self.grouping)
         if path is None:
@@ -251,7 +251,7 @@ class TreeModel:
         return self._nearest_node_row(path) if path in self.nodes.by_path else None
 
     def _row_of_deleted_group(self, anchor: RowKey) -> int | None:
-        """Return the row that a deleted group would have; None if its node is closed or not sorted by name."""
+        """Return the row where a deleted group was; None if its node is closed, or if groups are not sorted by name."""
         span = self.layout.span(anchor.path)
         if span is None or anchor.group is None or self.sort != NAME:
             return None
@@ -293,9 +293,10 @@ class TreeModel:
         return [group for part in parts for group in part]
 
     def groups_under_cursor(self) -> tuple[Path, Sequence[Sequence[str]]]:
-        """Return (path of the node under the cursor, sorted lists that together contain its group ids).
+        """Return (path of the node under the cursor, ids of its groups in one or more sorted lists).
 
-        If the cursor is on a group, the node is the parent of the group. On the row of the cluster, both are empty.
+        If the cursor is on a group, return the node that contains the group. On the row of the cluster, return
+        `((), ())`.
         """
         row_key = self.layout.row_key(self.cursor_row)
         node = None if row_key is None else self.nodes.by_path.get(row_key.path)
@@ -318,10 +319,10 @@ class PreparedLayout:
     """The result of `prepare_layout`: nodes, and the order of their groups.
 
     Attributes:
-        order: path of an open node → ids of its groups in the chosen order; an empty dict if this order is by name.
+        order: path of an open node → ids of its groups in display order; empty if groups are sorted by name.
         shown: number of groups that match the filter.
-        searched: (number of groups that have been read and tested, number of groups to test); None if the filter tests
-            nothing that must be read first.
+        searched: (number of groups that have been read and tested, number of groups to test); None if the filter needs
+            no data that must be read first.
     """
 
     nodes: TreeNodes
@@ -331,7 +332,7 @@ class PreparedLayout:
 
 
 async def prepare_layout(model: TreeModel, query: Query, slices: Slices) -> PreparedLayout:
-    """Compute the nodes and the order of the groups from the snapshot of the model.
+    """Filter and sort the groups of the model's snapshot, and put them under nodes.
 
     Args:
         slices: runs the computation in short steps.

@@ -54,9 +54,11 @@ class TreeRenderer(LineView, can_focus=True, inherit_bindings=False):
     | `group-tree--guide` | The arrow in front of a node, which shows whether the node is open. |
     | `group-tree--count` | The number of groups under a node. |
     | `group-tree--leaf` | The name of a group. |
-    | `group-tree--lag`, `--muted`, `--stale` | A number above zero; a zero or unknown number; old data. |
-    | `group-tree--mark` | The sign in front of a group that the user has marked. |
-    | `group-tree--kg-…` | The signs for states, health verdicts and errors. |
+    | `group-tree--lag` | A number above zero. |
+    | `group-tree--muted` | A number that is zero or unknown. |
+    | `group-tree--stale` | Old data. |
+    | `group-tree--mark` | The symbol in front of a group that the user has marked. |
+    | `group-tree--kg-…` | The symbols for states, health verdicts and errors. |
     """
 
     DEFAULT_CSS = """
@@ -82,7 +84,7 @@ class TreeRenderer(LineView, can_focus=True, inherit_bindings=False):
     """
 
     class ViewChanged(Message):
-        """Different groups have become visible, for example because the user has scrolled.
+        """The set of visible groups has changed, for example because the user has scrolled.
 
         Attributes:
             groups: ids of the visible groups, from top to bottom.
@@ -95,7 +97,7 @@ class TreeRenderer(LineView, can_focus=True, inherit_bindings=False):
     def __init__(self, snapshot: Snapshot, title: str = "", *, id: str | None = None) -> None:  # noqa: A002 - Textual's
         super().__init__(id=id)
         self.model = TreeModel(snapshot, title)
-        # Number of a line in the widget → content of the row that was last drawn on this line.
+        # Line number in the widget → content of the row that was last drawn there.
         self._drawn: dict[int, rows.TreeLine | None] = {}
         self._strip_cache: dict[rows.TreeLine | None, Strip] = {}
         self._columns = 0
@@ -107,9 +109,10 @@ class TreeRenderer(LineView, can_focus=True, inherit_bindings=False):
         return self._columns
 
     def scroll_anchor(self) -> tuple[RowKey | None, int]:
-        """Return the row that keeps its place on the screen when rows change, and its line in the widget.
+        """Return (key of the row that must stay at its place when rows change, line of this row in the widget).
 
-        None stands for the row of the cursor. If the cursor is not visible, it is the first visible row.
+        This row is the row of the cursor, for which the key is None. If the cursor is not visible, it is the first
+        visible row.
         """
         top, cursor = self.scroll_offset.y, self.model.cursor_row
         if top <= cursor < top + self.size.height:
@@ -120,7 +123,7 @@ class TreeRenderer(LineView, can_focus=True, inherit_bindings=False):
         """Adjust the scroll position to a new layout. Redraw only changed lines, because some terminals are slow.
 
         Args:
-            scroll_anchor: result of the method `scroll_anchor` before the layout changed.
+            scroll_anchor: the result of calling `scroll_anchor` before the layout changed.
         """
         nothing_yet = not self.virtual_size.height
         self.set_line_count(self.model.layout.rows)
@@ -151,7 +154,7 @@ class TreeRenderer(LineView, can_focus=True, inherit_bindings=False):
         self._columns = self.scrollable_content_region.width
         self._drawn.clear()
         self._strip_cache.clear()
-        # Draw again, because Textual can already have drawn a frame with the new size and the old columns.
+        # Draw everything again. Textual may have drawn the new size already, but with the old columns.
         self.refresh()
         self._post_view_change()
 
@@ -171,7 +174,7 @@ class TreeRenderer(LineView, can_focus=True, inherit_bindings=False):
             event.stop()
 
     def render_line(self, y: int) -> Strip:
-        """Render line `y` only up to the scroll bar, because Textual would have to cut a longer line at each redraw."""
+        """Render line `y`, as wide as the space left of the scroll bar. Cutting wider lines would slow each redraw."""
         line = self._tree_line(self.scroll_offset.y + y)
         self._drawn[y] = line
         strip = self._strip_cache.get(line)
@@ -192,7 +195,7 @@ class TreeRenderer(LineView, can_focus=True, inherit_bindings=False):
         self._drawn = shift_lines(self._drawn, lines, self.FIXED_LINES, self.size.height)
 
     def finish_line(self, strip: Strip) -> Strip:
-        """Return the line unchanged, because `render_line` has already given it colors and the right width."""
+        """Return the line unchanged. `render_line` has already set its width, and colors that the terminal supports."""
         return strip
 
     def _styled(self, line: rows.TreeLine | None) -> Strip:
@@ -275,7 +278,7 @@ class TreeHeading(LineWidget):
         return [(words, f"tree-heading--{role}") for words, role in line.pieces]
 
     def _columns(self, width: int) -> FittedColumns:
-        # Leave the cell above the scroll bar of the tree empty.
+        # Leave the last cell of the heading empty, because the scroll bar of the tree is below this cell.
         return fit_columns(max(width - 1, 1), self._model.columns, self._model.grouping)
 
     def on_click(self, event: events.Click) -> None:

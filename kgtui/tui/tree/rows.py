@@ -23,8 +23,8 @@ class TreeLine:
     """The content of one row of the tree.
 
     Attributes:
-        pieces: (text, color role) from left to right, together as wide as the tree.
-        cursor: whether the cursor is on the row, which changes its colors.
+        pieces: (text, color role) from left to right. Together, they are as wide as the tree.
+        cursor: whether the cursor is on the row. If so, the row has different colors.
     """
 
     pieces: tuple[tuple[str, str], ...]
@@ -34,7 +34,8 @@ class TreeLine:
 def heading_line(columns: FittedColumns, grouping: str, sort: str, descending: bool) -> TreeLine:
     """Return the line above the tree: the grouping and the titles of the columns.
 
-    `▴` or `▾` marks the sort order. If the sort key has no column, it is written after the grouping: `by state, age ▾`.
+    `▴` or `▾` marks the title of the sorted column. If no shown column has the sort key, the key follows the grouping,
+    as in `by state, age ▾`.
 
     Args:
         grouping: name of the grouping, such as `by type, state`.
@@ -62,7 +63,7 @@ def node_line(
     cursor: bool,
     title: str = "",
 ) -> TreeLine:
-    """Return the row of a node: its name, the groups with the worst problem, the number of groups, the lag.
+    """Return the row of a node: its name, how many groups have the worst problem, number of groups, and total lag.
 
     Args:
         total: total lag of the groups; None if it has not been computed.
@@ -103,8 +104,8 @@ def node_line(
 def _state_mark(state: str | None, total: NodeTotal) -> Piece:
     """Return (symbol, color role) for the state of a node.
 
-    Users read a check mark as OK. Therefore, a node of Stable groups has a check mark only if all lags are known and
-    no group has a problem.
+    The symbol of Stable is a check mark, which users read as OK. It is used only if all lags are known and no group has
+    a problem.
     """
     mark, role = text.state_mark(state), text.state_role(state)
     if mark == text.marks().stable and (total.severity or total.unknown):
@@ -138,9 +139,9 @@ def _padded(cells: Iterable[tuple[TreeColumn, Piece]]) -> list[Piece]:
 
 
 def _join_pieces(pieces: Iterable[tuple[str, str]], *, cursor: bool) -> TreeLine:
-    """Join each piece with the piece before it, if both have the same role, or if the later piece is blank.
+    """Join neighboring pieces that have the same color role. A blank piece always joins the piece before it.
 
-    Fewer pieces mean fewer bytes to the terminal.
+    With fewer pieces, fewer bytes are sent to the terminal.
     """
     joined: list[tuple[str, str]] = []
     for piece, role in pieces:

@@ -21,13 +21,13 @@ if TYPE_CHECKING:
 GROUPS_SUMMED_PER_SECOND = 5_000
 """Maximum number of groups whose lags are added up per second, on average.
 
-In a cluster with 100,000 groups, the sums are therefore computed every 20 s.
+For example, the sums for 100,000 groups are computed every 20 s.
 """
 
 
 @dataclass(frozen=True, slots=True)
 class NodeTotal:
-    """The total lag of a node's groups, their worst problem, and how many groups have it.
+    """The total lag of a node's groups, their worst problem, and the number of groups with this problem.
 
     Attributes:
         lag: sum of the known lags, in records; None if no lag is known.
@@ -56,10 +56,10 @@ class NodeTotal:
 def sum_nodes(
     nodes: TreeNodes, snapshot: Snapshot, problems: ProblemIndex
 ) -> Generator[None, None, dict[Path, NodeTotal]]:
-    """Return a dict: path of a node → total of its groups, for all nodes. Yield after about every 1,000 groups.
+    """Return a dict for all nodes: path of the node → `NodeTotal`. Yield after about every 1,000 groups.
 
     Args:
-        problems: the problems of all groups, which are first updated with the snapshot.
+        problems: the problems of all groups. They are first updated with the snapshot.
     """
     yield from problems.steps(snapshot)
     judgments = problems.judgments
@@ -67,8 +67,8 @@ def sum_nodes(
     budget = SLICE
     leaves = [node for node in nodes.by_path.values() if not node.children]
     if nodes.root is not None and nodes.grouping == "topic":
-        # Compute the total of the root from its groups, not from its topics. The total of all topics would be too
-        # large, because a group can be under several topics.
+        # Compute the root's total from its groups. The sum over its child nodes (topics) would be too large, because
+        # a group can be under several topics.
         leaves.append(nodes.root)
     for node in leaves:
         lag = unknown = 0

@@ -1,4 +1,4 @@
-"""The widget of the tree: shows snapshots, handles keys, and posts messages about the selected group."""
+"""The widget of the tree. It shows snapshots, handles keys, and posts messages about the selected group."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ if TYPE_CHECKING:
     from kgtui.tui.tree.model import TreeModel
 
 SLICE_SECONDS = 0.004
-"""Maximum time for which the layout of a new snapshot blocks the event loop without a pause, in seconds."""
+"""Maximum time for which one step of the layout of a new snapshot blocks the event loop, in seconds."""
 AWAITED_SLICE_SECONDS = 0.012
-"""Maximum time for which a layout blocks the event loop without a pause while the user waits for it, in seconds."""
+"""Maximum time for which one step of a layout blocks the event loop if the user is waiting for it, in seconds."""
 GROUPS_LAID_OUT_PER_SECOND = 50_000
 """Maximum number of groups that are laid out per second, on average.
 
-Therefore, the tree pauses after each layout. With 100,000 groups, the pause is 2 s.
+To stay below it, the tree pauses after each layout: with 100,000 groups for 2 s.
 """
 
 
@@ -57,7 +57,7 @@ class GroupTree(TreeRenderer, inherit_bindings=False):
         Attributes:
             shown: number of groups that match the filter.
             searched: (number of groups that have been read and tested, number of groups to test); None if the filter
-                tests nothing that must be read first.
+                needs no data that must be read first.
         """
 
         def __init__(self, shown: int, searched: tuple[int, int] | None) -> None:
@@ -66,9 +66,9 @@ class GroupTree(TreeRenderer, inherit_bindings=False):
             self.searched = searched
 
     class SettingsChanged(Message):
-        """The user changed filter, grouping, order, columns or marks.
+        """The user has changed the filter, the grouping, the order, the columns or the marks.
 
-        The heading of the tree and the number of marked groups must be drawn again.
+        After this message, the tree's heading and the number of marked groups should be redrawn.
         """
 
     def __init__(self, snapshot: Snapshot, title: str = "", problems: ProblemIndex | None = None) -> None:
@@ -115,7 +115,7 @@ class GroupTree(TreeRenderer, inherit_bindings=False):
         self._choice_made()
 
     def group_by(self, grouping: Grouping) -> None:
-        """Change the grouping, for example put each group under its topics. The cursor stays on its group."""
+        """Change the grouping of the tree, for example to a node for each topic. The cursor stays on its group."""
         self.model.grouping = grouping
         self.model.reset_openness()
         self._choice_made()
@@ -150,8 +150,8 @@ class GroupTree(TreeRenderer, inherit_bindings=False):
         while True:
             await self._layout_due.wait()
             self._layout_due.clear()
-            # Clear this event before the layout, so that there is no pause after the layout if the user changes a
-            # setting during the layout.
+            # Clear this event before the layout. If the user changes a setting during the layout, the pause after it
+            # is then skipped.
             self._user_chose.clear()
             self._layout_done.clear()
             try:
@@ -163,7 +163,7 @@ class GroupTree(TreeRenderer, inherit_bindings=False):
             await self._wait_for_more()
 
     async def _wait_for_more(self) -> None:
-        """Pause after a layout; more groups mean a longer pause. A new filter, grouping or order ends it early."""
+        """Pause after a layout, longer if there are more groups. A new filter, grouping or order ends the pause."""
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(
                 self._user_chose.wait(), len(self.model.snapshot.groups) / GROUPS_LAID_OUT_PER_SECOND
@@ -179,8 +179,7 @@ class GroupTree(TreeRenderer, inherit_bindings=False):
         before, scroll_anchor = model.group, self.scroll_anchor()
         if user_waits:
             self._choice_pending = False
-            # The tree has no size until it shows the first groups. Until then, its height is computed from the height
-            # of the screen.
+            # Before the tree shows the first groups, it has no size. Compute its height from the height of the screen.
             height = self.size.height or max(self.app.size.height - LINES_AROUND_TREE, 0)
             model.set_initial_openness(prepared.nodes, height, filtered=bool(self._query.terms))
         model.set_nodes(prepared.nodes, prepared.order)
@@ -189,7 +188,7 @@ class GroupTree(TreeRenderer, inherit_bindings=False):
             self.scroll_to_cursor()
         sought, self._group_to_reveal = self._group_to_reveal, None
         if sought is None and model.group is None:
-            # The selected group may now be in a closed node, because its state or the grouping has changed. Open this
+            # The group under the cursor is now in a closed node, for example because its state has changed. Open this
             # node.
             sought = before
         if sought is not None:
@@ -248,9 +247,9 @@ class GroupTree(TreeRenderer, inherit_bindings=False):
         self._choice_made()
 
     def select_match(self, expression: str) -> None:
-        """Put the cursor on the group with the id `expression`, or on the only group that matches this filter.
+        """Put the cursor on the group with the id `expression`, or on the only match if exactly one group matches.
 
-        The cursor moves as soon as the tree shows the matching groups.
+        The cursor moves as soon as the tree shows the groups that match the filter `expression`.
         """
         self._match_to_select = expression or None
         if not expression:
@@ -276,7 +275,7 @@ class GroupTree(TreeRenderer, inherit_bindings=False):
             self._open_node(row_content[0], opened=True)
 
     def fold(self) -> None:
-        """Close the node under the cursor. If the cursor is on a group or a closed node, go to its parent."""
+        """Close the node under the cursor. If the cursor is on a group or a closed node, go to the parent node."""
         row_content = self.model.layout.at(self.model.cursor_row)
         if row_content is None:
             return
@@ -322,9 +321,9 @@ class GroupTree(TreeRenderer, inherit_bindings=False):
         return True
 
     def mark(self) -> None:
-        """Mark or unmark the group under the cursor, or all groups of the node under the cursor.
+        """Mark or unmark the group under the cursor, and move the cursor to the next row.
 
-        If the cursor is on a group, the cursor then moves to the next row.
+        If the cursor is on a node, mark or unmark all groups of the node, and do not move the cursor.
         """
         row_key = self.model.layout.row_key(self.model.cursor_row)
         if row_key is None:

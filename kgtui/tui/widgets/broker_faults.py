@@ -74,7 +74,7 @@ def broker_line(status: BrokerStatus, groups: int) -> str:
     The line is empty if the broker has no error.
 
     Args:
-        groups: number of groups that this broker was the last to list.
+        groups: number of groups in the last list of groups that this broker sent.
     """
     fault = status.fault
     if fault is None:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from kgtui.tui.session import ClusterLabel, Session
 
 Paragraphs = list[tuple[str, str]]
-"""Lines of text, each as (text without control characters, color role). An empty role stands for the normal color."""
+"""Lines of text, each as (text without control characters, color role). With an empty role, the color is normal."""
 
 
 _LOWER_BOUNDS: Paragraphs = [
@@ -33,10 +33,10 @@ _LOWER_BOUNDS: Paragraphs = [
 
 
 SLICE_SECONDS = 0.005
-"""Maximum time for which the search for similar names blocks the event loop without a pause, in seconds."""
+"""Maximum time for which one step of the search for similar names blocks the event loop, in seconds."""
 
 _RECORDING_DELAY = 1.0
-"""Delay between the last change of the filter and the search for its group in a recording, in seconds."""
+"""Delay before a recording is searched for the group that the user has typed as a filter, in seconds."""
 
 
 class EmptyState(Static):
@@ -66,7 +66,7 @@ class EmptyState(Static):
         self._gone_at: dict[str, float | None] = {}
 
     def show(self, snapshot: Snapshot, session: Session, query: Query | None) -> bool:
-        """Show why the tree is empty, or hide the widget. Return whether it is visible.
+        """Show why the tree is empty, or hide this widget if the tree shows groups. Return whether it is visible.
 
         `query` is the filter if no group matches the filter, and None otherwise.
         """
@@ -94,7 +94,7 @@ class EmptyState(Static):
 
     @work(exclusive=True, group="explain", exit_on_error=False, description="explain")
     async def _explain(self, snapshot: Snapshot, session: Session, query: Query) -> None:
-        """Find out why no group matches the filter. Search the recording last, because this can take seconds."""
+        """Find out why no group matches the filter. The last step can take seconds: it searches the recording."""
         # `no_match_steps` is imported here, so that kgtui starts faster.
         from kgtui.model.absence import no_match_steps
 
@@ -127,9 +127,9 @@ def empty_state(
     Args:
         query: the filter, if no group matches it; otherwise None.
         interval: time between two polls, in seconds.
-        why: why no group matches the filter; None if this is not known yet.
-        gone_at: time of the first recorded poll that did not find the group in the filter, in epoch seconds; None if
-            unknown.
+        why: the reason why no group matches the filter; None if not known yet.
+        gone_at: when the group with the id in the filter disappeared, in epoch seconds: the first recorded poll that
+            did not find it; None if unknown.
     """
     if snapshot.groups:
         return None if query is None else _filtered_out(snapshot, query, why, gone_at)

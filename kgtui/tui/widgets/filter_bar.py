@@ -38,10 +38,10 @@ def _hint(width: int) -> str:
 
 
 class Expression(CompletingInput, NoRelayout):
-    """The input field of the filter. It completes the typed text to a preset (saved filter)."""
+    """The input field of the filter. If the typed text is the beginning of a preset (saved filter), it is completed."""
 
     def on_resize(self) -> None:
-        """Show the longest hint that fits."""
+        """Replace the placeholder of the empty field with the longest hint that fits the new width."""
         self.placeholder = _hint(self.size.width)
 
 
@@ -84,7 +84,7 @@ class FilterBar(Vertical):
         """Posted when the user leaves the filter bar. The screen should focus the tree.
 
         Attributes:
-            accepted: the active filter after Enter; empty after Escape, Down or Tab.
+            accepted: the active filter if the user pressed Enter; empty if the user pressed Escape, Down or Tab.
         """
 
         def __init__(self, accepted: str = "") -> None:
@@ -132,9 +132,9 @@ class FilterBar(Vertical):
         """Update the note beside the filter, such as `only problems (z), searched: 40% so far`.
 
         Args:
-            searched: (number of groups that have been tested, number of groups to test); None to omit it.
+            searched: (number of groups that have been tested, number of groups to test); None to omit this part.
             only_problems: whether only groups with a problem are shown (key `z`).
-            unobserved: number of groups with a possible problem that are too many to be read in full at every poll.
+            unobserved: number of groups with a possible problem that are not read in full at every poll.
         """
         active = self.active_filter.strip()
         notes = [text.plain(name, 24) for name, saved in self._presets.items() if saved == active][:1]
@@ -180,9 +180,9 @@ class FilterBar(Vertical):
         self.post_message(self.Done(self.active_filter.strip()))
 
     def on_key(self, event: events.Key) -> None:
-        """Handle keys: escape, down and tab leave the filter bar; up inserts the next preset (saved filter).
+        """Handle keys: escape, down and tab leave the filter bar, and up inserts the next preset (saved filter).
 
-        Escape also restores the previous filter.
+        Escape also restores the filter that was active before.
         """
         if event.key == "escape":
             event.stop()

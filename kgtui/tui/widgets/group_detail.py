@@ -28,9 +28,9 @@ if TYPE_CHECKING:
     from kgtui.tui.session import ReplayPosition
 
 FILL_DELAY = 0.3
-"""Delay between the first drawing of the groups and the creation of the hidden panes, in seconds.
+"""Delay before the hidden panes are created, in seconds.
 
-The delay lets the groups appear earlier.
+Creating them immediately would delay the first display of the groups.
 """
 
 
@@ -117,10 +117,10 @@ class GroupDetail(Vertical):
     """Title and panes of the selected group. Hidden panes are not drawn.
 
     Args:
-        command_config: file for `--command-config` in Kafka commands that a pane shows; or None.
+        command_config: path for the option `--command-config` in displayed Kafka commands; None to omit the option.
         series: past lags and numbers of members per group; None if there are none.
         replay_position: the displayed time in the recording; None for a live cluster.
-        front: id of the pane that is in front at the start.
+        front: id of the pane that is shown first.
     """
 
     DEFAULT_CSS = """
@@ -156,7 +156,7 @@ class GroupDetail(Vertical):
             yield pane
 
     def create_remaining_panes_soon(self) -> None:
-        """After `FILL_DELAY`, create the panes that do not exist yet. The delay lets the groups appear first."""
+        """Create the panes that do not exist yet, after `FILL_DELAY`, so that the groups are displayed first."""
         self.set_timer(FILL_DELAY, self.create_remaining_panes)
 
     @work(group="fill", exclusive=True)

@@ -27,14 +27,14 @@ if TYPE_CHECKING:
 
 
 _WIDEST = ("", "in 999 ms", "· lag read: 100%")
-"""The longest texts of the three pieces of the poll status, for which the header reserves space.
+"""The header reserves space for these texts: the longest ones of the three parts of the poll status.
 
-The first text is empty, because all times have the same length.
+The first part is a time. It needs no reserve, because all times have the same length.
 """
 
 
 class PollStatus(LineWidget):
-    """Time and duration of the last poll, and how many lags have been read, in percent.
+    """The poll status: time and duration of the last poll, and the percentage of groups whose lag has been read.
 
     It is a separate widget, so that a new time does not redraw the rest of the header.
     """
@@ -50,9 +50,9 @@ class PollStatus(LineWidget):
         self._widest: dict[int, int] = {}
 
     def show(self, right: list[Piece]) -> int:
-        """Show these pieces of text, and return the width of the widget in terminal cells.
+        """Show these pieces of text, and return the resulting width of this widget in terminal cells.
 
-        The width is changed as rarely as possible, because each change makes Textual lay out the screen again.
+        The widget never becomes narrower for the same number of pieces, because each change causes a new layout.
         """
         self._shown = _with_blanks(right)
         needed = _reserved_width(right) + 1 if right else 0
@@ -63,12 +63,12 @@ class PollStatus(LineWidget):
         return width
 
     def pieces(self, width: int) -> Sequence[Piece]:
-        """Return the pieces of text, aligned to the right end of the widget by blanks."""
+        """Return the pieces of text, with blanks before the first one, so that the text is right-aligned."""
         if not self._shown:
             return []
         (first, role), *others = self._shown
         blank = width - sum(cell_len(piece) for piece, _ in self._shown) - 1
-        # The blanks are a part of the first piece. As a separate piece, they would cost more bytes of terminal output.
+        # Put the blanks into the first piece. A separate piece of blanks would mean more bytes of terminal output.
         return [(" " * blank + first, role), *others, (" ", "")]
 
 
@@ -154,7 +154,7 @@ class ClusterHeader(LineWidget):
     def pieces(self, width: int) -> Sequence[Piece]:
         """Return the left part of the header, and update `PollStatus` in the right part.
 
-        If the line is too narrow, the poll status is left out first, and the most severe problems last.
+        If the line is too narrow, leave out the poll status first, then problems, beginning with the least severe ones.
         """
         left, right = self._left([problem.piece for problem in self._problems]), self._right()
         while right and _width(left) + _reserved_width(right) + 2 > width:
@@ -172,8 +172,8 @@ class ClusterHeader(LineWidget):
         """Return the left part of the header.
 
         Args:
-            problems: the texts about the problems.
-            brief: whether to omit the numbers of brokers and groups if all brokers respond.
+            problems: the texts about problems, such as `✘ 1 stopped`.
+            brief: whether to omit the numbers of brokers and groups. They are still shown if a broker does not respond.
         """
         snapshot, target = self._snapshot, self._target
         name = text.plain(target.name, 32, cut="middle")
@@ -195,8 +195,7 @@ class ClusterHeader(LineWidget):
                 (counted(groups, "group"), "header--plain"),
             ]  # fmt: skip
         if snapshot.hides_topics:
-            # This text explains lower bounds such as `≥ 120` in the tree, even on a narrow screen, where nothing else
-            # explains them.
+            # On a narrow screen, only this text explains lower bounds such as `≥ 120` in the tree.
             figures.append(("not all topics", "header--warn"))
         if self._matching is not None:
             figures.append((f"{text.exact(self._matching)} shown", "header--plain"))
@@ -230,8 +229,8 @@ class ClusterHeader(LineWidget):
         polled = f"polled {text.clock(newest, offset=True)}"
         right = [(polled, "header--plain")]
         if polled != self._polled or self._poll_ms is None:
-            # Update the duration of the poll only together with the time of the poll, at most once per second, so that
-            # fewer bytes are sent to the terminal.
+            # Change the displayed duration of the poll only when the displayed time changes (at most once per second),
+            # so that fewer bytes are sent to the terminal.
             durations = (status.took_ms for status in snapshot.brokers.values() if status.took_ms is not None)
             self._polled, self._poll_ms = polled, max(durations, default=None)
         if self._poll_ms is not None:
@@ -243,12 +242,12 @@ class ClusterHeader(LineWidget):
 
 
 def groups_in_rebalance(snapshot: Snapshot) -> int:
-    """Return the number of groups that brokers list as rebalancing, even if the rebalance has only just begun."""
+    """Return the number of groups whose listed state is a rebalance. A short rebalance counts, but is not a problem."""
     return sum(len(ids) for listing, ids in snapshot.by_listing.items() if listing.state in REBALANCING)
 
 
 class ProblemCount(NamedTuple):
-    """One kind of problem: how many groups have it, and its text in the header, such as `✘ 1 stopped`."""
+    """Number of groups with one kind of problem, and the text about them in the header, such as `✘ 1 stopped`."""
 
     groups: int
     piece: Piece
@@ -258,7 +257,7 @@ def problem_counts(problems: Mapping[Problem, int], *, rebalancing: int = 0) -> 
     """Return the kinds of problems with at least one group, the most severe first.
 
     Args:
-        rebalancing: number of groups that are rebalancing, even if this is not a problem yet.
+        rebalancing: number of all groups that are rebalancing, including short rebalances, which are no problem.
     """
     marks = text.marks()
     counts = {**problems, Problem.REBALANCING: max(rebalancing, problems.get(Problem.REBALANCING, 0))}
@@ -285,7 +284,10 @@ def _after_dots(pieces: Iterable[Piece]) -> list[Piece]:
 
 
 def _fitting(problems: Sequence[ProblemCount], width: int) -> list[Piece]:
-    """Return the texts of the problems that fit into `width` cells, such as `2 stopped` and `5 more`."""
+    """Return the texts of the problems that fit into `width` cells, such as `✘ 2 stopped`.
+
+    If not all of them fit, a text such as `5 more` says how many groups have the other problems.
+    """
     for shown in range(len(problems), 0, -1):
         hidden = sum(problem.groups for problem in problems[shown:])
         more = [(f"{text.short(hidden)} more", "header--warn")] if hidden else []
@@ -303,7 +305,7 @@ def _with_blanks(right: list[Piece]) -> list[Piece]:
 def _reserved_width(right: Sequence[Piece]) -> int:
     """Return the width to reserve for the poll status, in terminal cells.
 
-    It is enough for usual texts, because Textual lays out the screen again whenever the width changes.
+    It has space for longer texts than the current ones, because each change of the width causes a new layout.
     """
     spare = (max(0, cell_len(widest) - cell_len(piece)) for (piece, _), widest in zip(right, _WIDEST, strict=False))
     return _width(right) + sum(spare)

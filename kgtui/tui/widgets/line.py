@@ -31,7 +31,7 @@ class LineWidget(StyleCache):
     def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:  # noqa: A002 - Textual's name
         super().__init__(id=id, classes=classes)
         self._pieces: tuple[Piece, ...] = ()
-        self._width = 0  # the width for which `_pieces` were computed, in terminal cells
+        self._width = 0  # width of the widget when `_pieces` was computed, in terminal cells
 
     def pieces(self, width: int) -> Sequence[Piece]:
         """Return the text for this width in terminal cells. Subclasses must override this method."""
@@ -58,7 +58,7 @@ class LineWidget(StyleCache):
         base = self.base_style
         width = self.size.width
         if width != self._width:
-            # The pieces were computed for a different width, such as 0 while the widget was hidden. Compute them again.
+            # Compute the pieces again. They are for a different width, such as 0 if the widget was hidden.
             self._fitted_pieces()
         if y or not self._pieces:
             return Strip.blank(width, base)
@@ -71,9 +71,9 @@ class LineWidget(StyleCache):
 
 
 def spread(left: Iterable[Piece], right: Iterable[Piece], width: int) -> list[Piece]:
-    """Return the pieces of a line with `left` at its left end, `right` at its right end, and blanks between them.
+    """Return the pieces of a line: first `left`, then blanks, then `right`, which ends at the right end of the line.
 
-    If space is short, the last pieces of `left` are cut or left out.
+    If the line is too short, the end of `left` is cut off.
     """
     left, right = list(left), list(right)
     free = max(width - sum(cell_len(piece) for piece, _ in right), 0)
@@ -97,7 +97,7 @@ def _cells(pieces: Iterable[Piece]) -> list[tuple[str, str]]:
 
 
 def _changed_cells(old: list[tuple[str, str]], new: list[tuple[str, str]]) -> tuple[int, int]:
-    """Return the range of cells to redraw as (first cell, cell after the last one); (0, 0) if nothing differs."""
+    """Return the range of cells to redraw: (first changed cell, last changed cell + 1); (0, 0) if nothing changed."""
     length = max(len(old), len(new))
     differ = [index for index in range(length) if old[index : index + 1] != new[index : index + 1]]
     return (differ[0], differ[-1] + 1) if differ else (0, 0)

@@ -72,7 +72,7 @@ class LineTabs(LineWidget):
         """Return the titles for a line of this width in terminal cells."""
         pieces: list[Piece] = []
         self._ends, end = [], 0
-        # Reserve one cell for the blank before the first title. `titles` counts the blank after each title.
+        # Reserve one cell for the blank before the first title. `titles` reserves one for the blank after each title.
         for tab, title in self.titles(width - 1).items():
             pieces += [(" ", ""), (title, "tabs--front" if tab == self.front else "tabs--behind")]
             end += 1 + len(title)
