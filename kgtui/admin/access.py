@@ -1,7 +1,7 @@
-"""Read the permissions of the Kafka user as which kgtui logs in.
+"""Read the permissions of the Kafka user that kgtui logs in as.
 
-They show whether a response is complete, because brokers silently leave out groups and topics that the user may not
-describe.
+Brokers silently leave out groups and topics that this user may not describe. The permissions show whether a response is
+complete.
 """
 
 from __future__ import annotations
@@ -65,9 +65,9 @@ class UserAccess:
     async def with_hidden(
         self, reading: Awaitable[Answer[dict[str, tuple[T, ...]]]], asked: str, timeout: float
     ) -> Answer[dict[str, tuple[T, ...]]]:
-        """Wait for an answer with offsets, and add the groups that may have more offsets, as `Answer.hidden`.
+        """Wait for an answer with offsets. Set its `hidden` to the groups that may have more offsets.
 
-        If the user may not describe some topics, every group may have offsets in them, so all groups are added.
+        If the user may not describe some topics, any group may have offsets in them. `hidden` then contains all groups.
 
         Args:
             asked: name of the request in messages, such as `read offsets`.
@@ -82,7 +82,7 @@ class UserAccess:
         return replace(answer, hidden=left_out) if left_out else answer
 
     async def _left_out(self, rows: Mapping[str, tuple[T, ...]], timeout: float) -> dict[str, tuple[str, ...]]:
-        """Return a dict: group id → topics that an earlier answer contained, and that ACLs now hide.
+        """Return a dict: group id → topics that were in an earlier answer, but that ACLs now hide from the user.
 
         The tuple of topics is empty if the permissions cannot be read.
 
@@ -111,14 +111,14 @@ class UserAccess:
             return dict.fromkeys(missing, ())
         denied = access.denied_topics or frozenset()
         for group, topics in missing.items():
-            # Some topics are missing for other reasons than ACLs, such as expired offsets. Forget these topics, so that
-            # their absence from later answers causes no permission check.
+            # The other missing topics have a different reason, such as expired offsets. Remove them from the group's
+            # known topics. Otherwise, every later answer would cause a permission check.
             now = frozenset(row.topic for row in rows[group]) | (topics & denied)
             self._topics[group] = self._shared.setdefault(now, now)
         return {group: tuple(sorted(topics & denied)) for group, topics in missing.items() if topics & denied}
 
     def forget(self, groups: Iterable[str]) -> None:
-        """Forget in which topics these groups had offsets, because the groups no longer exist."""
+        """Remove groups that no longer exist from the cache, which stores the topics of each group's offsets."""
         for group in groups:
             self._topics.pop(group, None)
 
@@ -130,7 +130,7 @@ class Refusals:
     """Groups and partitions for which brokers refused requests because of missing permissions.
 
     Attributes:
-        changes: counter that increases when the permissions may have changed, for example after a new refusal.
+        changes: counter that increases when the user's permissions may have changed, for example after a new refusal.
     """
 
     def __init__(self) -> None:
@@ -140,7 +140,7 @@ class Refusals:
         self._suspects: set[str] = set()
 
     def note_groups(self, asked: str, answer: Answer[Mapping[str, object]]) -> None:
-        """Store the groups for which brokers refused a request, and remove groups that were answered.
+        """Add the groups for which brokers refused a request, and remove groups with a successful response.
 
         Args:
             asked: kind of the request, such as `describe`. Each kind needs a different permission.
@@ -151,13 +151,13 @@ class Refusals:
         self._note(self._groups, refused, answered)
 
     def note_partitions(self, bounds: Mapping[TopicPartition, PartitionBounds]) -> None:
-        """Store the partitions whose log bounds brokers refused to return, and remove those that are now readable."""
+        """Add partitions whose log bounds brokers refused to return, and remove partitions that are now readable."""
         refused = {tp for tp, row in bounds.items() if row.error in FORBIDDEN}
         answered = [tp for tp in self._partitions if (row := bounds.get(tp)) is not None and not row.error]
         self._note(self._partitions, refused, answered)
 
     def suspect(self, topics: Collection[str]) -> None:
-        """Store topics that a broker has left out of an answer, possibly because the user lacks a permission."""
+        """Add topics that are missing from an answer, possibly because the user lacks a permission."""
         self._note(self._suspects, topics, ())
 
     @property
@@ -166,7 +166,7 @@ class Refusals:
         return frozenset(self._suspects.union(topic for topic, _ in self._partitions))
 
     def allowed(self, topics: Collection[str]) -> None:
-        """Forget that these topics were refused or left out, because the user is known to have DESCRIBE on them."""
+        """Remove topics from the refusals, because the user is now known to have DESCRIBE on them."""
         self._suspects.difference_update(topics)
         self._partitions = {tp for tp in self._partitions if tp[0] not in topics}
 
@@ -196,7 +196,7 @@ It explains the request to administrators who find the name in the broker's auth
 _MAX_TOPICS = 500
 """Maximum number of topics in one permission check; further topics are not checked.
 
-The limit keeps the Metadata response small, because it lists every partition.
+The limit keeps the Metadata response small, which lists every partition of these topics.
 """
 
 _TOPIC = 2
@@ -212,10 +212,10 @@ _DENY, _ALLOW = 2, 3
 """Codes of permission types in Kafka's enum `AclPermissionType`."""
 
 _DENIES = frozenset({_ALL, _DESCRIBE})
-"""Codes of operations. An ACL that denies one of them on a topic also denies DESCRIBE."""
+"""Codes of ACL operations. Users to whom an ACL denies one of them on a topic may not describe the topic."""
 
 _ALLOWS = _DENIES | {_READ, _WRITE, _DELETE, _ALTER}
-"""Codes of operations. An ACL that allows one of them on a topic also allows DESCRIBE."""
+"""Codes of ACL operations. Users to whom an ACL allows one of them on a topic may also describe the topic."""
 
 
 class AccessReader:
@@ -252,7 +252,7 @@ async def read_access(pool: Pool, deadline: Deadline, suspects: Collection[str] 
     No RPC reports whether a user has DESCRIBE on every topic. Therefore, kgtui requests the metadata of a random topic
     name. UNKNOWN_TOPIC_OR_PARTITION means yes, TOPIC_AUTHORIZATION_FAILED means no.
 
-    Even after a yes, ACLs can deny single topics. kgtui reads these ACLs, which needs DESCRIBE on the cluster.
+    Even after a yes, ACLs can deny single topics. kgtui reads these ACLs if the user has DESCRIBE on the cluster.
 
     Args:
         suspects: topics on which the user might lack DESCRIBE. They are checked too.
@@ -269,7 +269,8 @@ async def _read(pool: Pool, suspects: Sequence[str], deadline: Deadline, node: i
     names = (name, *suspects[:_MAX_TOPICS])
     operations, rows = await read_operations(pool, node, deadline, topics=names, lane=lane)
     codes = {row["Name"]: row["ErrorCode"] for row in rows}
-    # Brokers report that the random topic does not exist only to users who may describe topics in general.
+    # A user who may describe topics of any name learns that the random topic does not exist. Other users get
+    # TOPIC_AUTHORIZATION_FAILED.
     if codes.get(name) != UNKNOWN_TOPIC_OR_PARTITION:
         return Access(operations, any_topic=False)
     refused = frozenset(topic for topic in suspects if codes.get(topic) == TOPIC_AUTHORIZATION_FAILED)
@@ -288,8 +289,8 @@ async def _read_denied(pool: Pool, node: int, deadline: Deadline, lane: Lane) ->
     patterns = await _denied_patterns(pool, node, deadline, lane)
     if not patterns or len(patterns) > _MAX_TOPICS:
         return None if patterns is None or patterns else frozenset()
-    # Some of these ACLs are for other users. Therefore, request the metadata of one topic per ACL. The broker refuses
-    # to describe this topic only if the ACL is for this user.
+    # These are the ACLs of all users. To find out which of them apply to this user, request the metadata of one topic
+    # per name or prefix. The broker refuses the topics that this user may not describe.
     topics = {f"{name}{uuid4().hex}{_SUFFIX}" if prefixed else name: (name, prefixed) for name, prefixed in patterns}
     _, rows = await read_operations(pool, node, deadline, topics=topics, lane=lane)
     refused = (topics.get(row["Name"]) for row in rows if row["ErrorCode"] == TOPIC_AUTHORIZATION_FAILED)
@@ -321,11 +322,13 @@ async def read_operations(
 
 
 async def _denied_patterns(pool: Pool, node: int, deadline: Deadline, lane: Lane) -> frozenset[tuple[str, bool]] | None:
-    """Return the names and prefixes of topics on which ACLs deny DESCRIBE to any user. Raises `ClientError`.
+    """Return the topic names and prefixes with an ACL that denies DESCRIBE to at least one user.
+
+    Raises `ClientError`.
 
     Returns:
-        `("payments", False)` for a topic and `("pay", True)` for a prefix. None if the ACLs cannot be read or do not
-        show all denied topics.
+        `("payments", False)` for a topic and `("pay", True)` for a prefix. None if the ACLs cannot be read, or if
+        users can lack DESCRIBE without such an ACL.
     """
     try:
         denied, allowed = await asyncio.gather(
@@ -334,8 +337,8 @@ async def _denied_patterns(pool: Pool, node: int, deadline: Deadline, lane: Lane
         )
     except UnsupportedError:
         return None
-    # If no ACL allows `*`, access can come from `allow.everyone.if.no.acl.found`. This setting does not apply to topics
-    # with ACLs. So a topic can be denied without an ACL that denies it, and the result would be incomplete.
+    # If no ACL allows DESCRIBE on `*`, users may have access only through `allow.everyone.if.no.acl.found`. This broker
+    # setting does not apply to a topic with any ACL, so the DENY ACLs alone do not show which topics are forbidden.
     if denied is None or allowed is None or not any(_has(row, _ALLOWS) for row in allowed):
         return None
     return frozenset((row["ResourceName"], row["PatternType"] == _PREFIXED) for row in denied if _has(row, _DENIES))

@@ -3,7 +3,7 @@
 - Methods that read return an `Answer`: the rows, and one fault per broker or group that could not be read. They raise
   `UnreachableError` if nothing could be read.
 - Methods that write return one `Outcome` per group.
-- `timeout` is the time limit of the whole call, in seconds. A broker that is too late gets a fault.
+- `timeout` is the time limit of the whole call, in seconds. The answer has a fault for each broker that exceeds it.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class ListingDelta:
         throttle_ms: how long the broker throttles kgtui because of a quota, in milliseconds.
         state_since: in a recording, group id → when its current state began, in seconds since the epoch, or None. Empty
             for a live broker.
-        state_search: the part of a recording from which `state_since` was read; None for a live broker.
+        state_search: the part of the recording that was searched for `state_since`; None for a live broker.
     """
 
     updated: Mapping[str, Listing] = field(default_factory=dict)
@@ -136,7 +136,7 @@ class GroupAdmin(Protocol):
         If a leader does not answer, its partitions are missing, and a fault names the broker.
 
         Args:
-            starts: False leaves out log start offsets, which halves the number of requests.
+            starts: whether to read log start offsets too. Without them, half as many requests are needed.
         """
         ...
 
@@ -150,13 +150,14 @@ class GroupAdmin(Protocol):
     ) -> Answer[Mapping[TopicPartition, RecordTime]]:
         """Find out when the last consumed and the first unread record of each partition were written.
 
-        The search uses up to 20 ListOffsets requests per leader and needs only DESCRIBE on the topics. It is correct
-        only if timestamps never decrease within a partition. `RecordTime.reason` says why a time is unknown.
+        kgtui sends up to 20 ListOffsets requests to each leader. The user needs only DESCRIBE on the topics. The times
+        are correct only if timestamps never decrease within a partition. `RecordTime.reason` says why a time is
+        unknown.
 
         Args:
             positions: partition → committed offset and log bounds, for partitions with unread records.
-            rules: topic → retention rules, from `retention`. Compacted topics are not searched. Topics with tiered
-                storage are searched only since Kafka 4.0.
+            rules: topic → retention rules, from `retention`. Compacted topics are not searched. On brokers before
+                Kafka 4.0, topics with tiered storage are not searched either.
             precision: accepted uncertainty as a fraction of the record's age: with 0.1, the time of a record that is 1
                 h old is accurate to 6 min. An uncertainty of 1 s is always accepted.
         """
@@ -172,20 +173,20 @@ class GroupAdmin(Protocol):
         ...
 
     async def retention(self, topics: Iterable[str], *, timeout: float = DEFAULT_TIMEOUT) -> Answer[Retention]:
-        """Return how long brokers keep the records of topics, and committed offsets of groups without members.
+        """Return the retention times of topics, and that of the committed offsets of groups without members.
 
         If the configs of a topic cannot be read, its retention time is missing, and a fault says why.
         """
         ...
 
     async def access(self, *, max_age: float = 0.0, timeout: float = DEFAULT_TIMEOUT) -> Access:
-        """Return the permissions of the Kafka user as which kgtui logs in (KIP-430).
+        """Return the permissions of the Kafka user that kgtui logs in as (KIP-430).
 
-        They show whether an answer is complete, because brokers silently leave out groups and topics that the user may
-        not describe.
+        Brokers silently leave out groups and topics that this user may not describe. The permissions show whether an
+        answer is complete.
 
         Args:
-            max_age: maximum age of a cached result, in seconds. New refusals by brokers discard the cache.
+            max_age: maximum age of a cached result, in seconds. After a new refusal by a broker, the cache is not used.
 
         Raises:
             UnreachableError: no broker answered.
@@ -195,8 +196,8 @@ class GroupAdmin(Protocol):
     async def delete_groups(self, groups: Iterable[str], *, timeout: float = DEFAULT_TIMEOUT) -> tuple[Outcome, ...]:
         """Delete groups with DeleteGroups (KIP-229), and return one outcome per group in the given order.
 
-        A request that a broker might have executed is never repeated. Checks, backup and audit log are in
-        `kgtui.actions`.
+        A request that a broker might have executed is never repeated. This method makes no checks and no backup;
+        `kgtui.actions` does.
         """
         ...
 

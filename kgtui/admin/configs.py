@@ -87,9 +87,9 @@ async def group_configs(
 
 
 async def retention(pool: Pool, nodes: Sequence[int], topics: Sequence[str], deadline: Deadline) -> Answer[Retention]:
-    """Return how long brokers keep the records of topics, and committed offsets.
+    """Return the retention time of each topic, and the retention time of committed offsets.
 
-    After an error, the remaining topics are missing, and the answer has a fault.
+    After a failed request, no further topics are requested. The answer has a fault, and these topics are missing.
     """
     seconds_by_topic: dict[str, float] = {}
     rules: dict[str, TopicRules] = {}
@@ -110,9 +110,9 @@ async def retention(pool: Pool, nodes: Sequence[int], topics: Sequence[str], dea
 
 
 async def _first(nodes: Sequence[int], ask: Callable[[int], Awaitable[T]], deadline: Deadline) -> T:
-    """Ask one broker after the other, `HEAD_START` seconds apart, and return the first result.
+    """Ask the brokers in turn, `HEAD_START` seconds apart, and return the first result.
 
-    If all calls fail, raise the error of the first broker. After the deadline, raise `DeadlineError`.
+    If all brokers fail, raise the error of the first broker. After the deadline, raise `DeadlineError`.
     """
     try:
         async with asyncio.timeout(deadline.left()):
@@ -159,9 +159,9 @@ async def read_configs(
 async def read_retention(
     pool: Pool, node: int, *, topics: Sequence[str], deadline: Deadline, lane: Lane = Lane.UI
 ) -> Answer[Retention]:
-    """Ask one broker how long the records of topics, and committed offsets, are kept.
+    """Ask one broker for the retention time of each topic, and for the retention time of committed offsets.
 
-    For committed offsets, each broker can have a different value.
+    The retention time of committed offsets can differ between brokers.
     """
     asked = [(BROKER_RESOURCE, str(node), [OFFSETS_MINUTES])]
     asked += [(TOPIC_RESOURCE, topic, _RETENTION_KEYS) for topic in topics]

@@ -10,7 +10,7 @@ class Deadline:
 
     Args:
         timeout: seconds from now.
-        steps: number of steps that will call `step`.
+        steps: number of steps of the call. Each step calls `step` once.
     """
 
     def __init__(self, timeout: float, *, steps: int = 1) -> None:
@@ -27,7 +27,7 @@ class Deadline:
     def step(self) -> float:
         """Return the time limit of the next step, in seconds: an equal part of the remaining time.
 
-        For example, if 3 steps and 9 s are left, it is 3 s. The last step gets all remaining time.
+        For example, if 3 steps and 9 s are left, the next step gets 3 s. The last step gets all remaining time.
         """
         seconds = (self.at - time.monotonic()) / max(self._steps, 1)
         self._steps -= 1

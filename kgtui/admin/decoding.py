@@ -1,7 +1,7 @@
 """Decode the responses of the describe RPCs into `GroupDescription`.
 
-For members of classic groups, a response contains opaque bytes. The bytes of consumers, Connect workers and schema
-registry nodes are decoded here. Damaged or unknown bytes are kept as they are.
+In a classic group, the metadata and the assignment of a member are bytes that brokers pass on unchanged. This module
+decodes them for consumers, Connect workers and schema registries. Other or damaged metadata are kept as bytes.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 def by_topic(pairs: Iterable[tuple[str, Iterable[int]]]) -> TopicPartitions:
     """Sort pairs `(topic, partitions)` by topic and partition, and merge pairs with the same topic."""
     pairs = tuple(pairs)
-    # Most members have one topic. This shortcut for them is three times as fast as the code below.
+    # Most members have only one topic. In this case, this shortcut is three times as fast as the code below.
     if len(pairs) == 1:
         return ((pairs[0][0], tuple(sorted({*pairs[0][1]}))),)
     merged: dict[str, set[int]] = {}
@@ -98,8 +98,8 @@ def _worker(metadata: bytes, assigned: bytes, leader_url: str | None) -> Connect
     assignment = connect.decode_assignment(assigned)
     if assignment is None:
         return ConnectWorker(url=subscription.url, config_offset=subscription.config_offset)
-    # `had` are the tasks that the worker already ran when it joined. In cooperative rebalancing (KIP-415), the leader
-    # sends only changes to these tasks.
+    # Tasks that the worker already ran when it joined. In cooperative rebalancing (KIP-415), an assignment contains
+    # only the changes to these tasks.
     had = _units(subscription.allocation.assigned if subscription.allocation else ())
     revoked = _units(assignment.revoked)
     running = (had - revoked) | _units(assignment.assigned)
@@ -137,7 +137,7 @@ def _registry_node(metadata: bytes, assigned: bytes) -> RegistryNode | None:
 
 
 NO_OPERATIONS_GIVEN = -2147483648
-"""Value of the bit field for authorized operations in a response if the broker did not report the operations."""
+"""Special value of the bit field for authorized operations. It means that the broker did not report them."""
 
 _OPERATIONS = {
     3: "READ",
@@ -330,5 +330,5 @@ DECODERS: Mapping[str, Callable[[Row, int, str], GroupDescription]] = {
 }
 """Group type → function that decodes one group of the describe response.
 
-The function gets the group's row, the id of the broker, and the RPC with its version, such as `ShareGroupDescribe v1`.
+Arguments of the function: the group's row, the id of the broker, and a text such as `ShareGroupDescribe v1`.
 """

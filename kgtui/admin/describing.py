@@ -1,13 +1,13 @@
 """Describe groups of different types, each with the describe RPC of its type.
 
-- The type in the newest ListGroups response is tried first.
-- After error 69 (GROUP_ID_NOT_FOUND) or 35 (UNSUPPORTED_VERSION), the next type is tried, as in Kafka's admin client.
-- Before v6, DescribeGroups returns the state `Dead` for all groups that are not classic. Therefore, `Dead` does not
-  prove that the group is gone.
-- If no RPC finds the group, ListGroups is asked.
+- kgtui first tries the type in the newest ListGroups response.
+- After error 69 (GROUP_ID_NOT_FOUND) or 35 (UNSUPPORTED_VERSION), it tries the next type, like Kafka's admin client.
+- DescribeGroups v0 to v5 return the state `Dead` for every group that is not classic. Therefore, `Dead` does not prove
+  that the group is gone.
+- If no describe RPC finds the group, kgtui looks for it in ListGroups.
 
 Error 29 (TOPIC_AUTHORIZATION_FAILED) means that the user lacks DESCRIBE on one of the group's topics. The response then
-has no state, epochs and members (observed on Kafka 4.3.1).
+contains no state, no epochs and no members (observed on Kafka 4.3.1).
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ class _Search:
     Attributes:
         types_left: group types that have not been tried, the most likely first.
         disabled: group types that the broker does not support.
-        inconclusive: whether the group may exist even if no RPC finds it.
+        inconclusive: whether the group may exist even if no describe RPC finds it.
     """
 
     types_left: list[str]
@@ -67,7 +67,7 @@ class _Search:
 
     @property
     def proven_missing(self) -> bool:
-        """Whether the group certainly does not exist. Read this only after no describe RPC has found the group."""
+        """Whether the group certainly does not exist. Valid only if no describe RPC has found the group."""
         return not self.disabled and not self.inconclusive
 
 
@@ -95,7 +95,7 @@ class Describer:
             if searches:
                 await self._look_up_in_list(node, searches, batch, deadline, lane)
         except EXCHANGE_ERRORS as error:
-            batch.error = error  # `batch` is returned with the descriptions that arrived before the error.
+            batch.error = error  # `batch` keeps the descriptions that arrived before this error.
         return batch
 
     def _search(self, group: str) -> _Search:
@@ -109,7 +109,7 @@ class Describer:
 
     @staticmethod
     def _next_round(searches: Mapping[str, _Search]) -> dict[str, list[str]]:
-        """Remove the first type from each `types_left`. Return a dict: type → groups to describe with its RPC."""
+        """Take the next type of each group from `types_left`. Return a dict: type → groups to describe as this type."""
         asked: dict[str, list[str]] = {}
         for group, search in searches.items():
             if search.types_left:
@@ -147,7 +147,7 @@ class Describer:
             done += 1 + len(row["Members"])
             if done > ROWS_PER_SLICE:
                 done = 0
-                await asyncio.sleep(0)  # Let the event loop handle key presses.
+                await asyncio.sleep(0)  # Pause, so that the UI can handle key presses.
             group = row["GroupId"]
             if group not in searches:
                 continue
@@ -185,11 +185,11 @@ class Describer:
         deadline: Deadline,
         lane: Lane,
     ) -> None:
-        """Look in ListGroups for groups that no describe RPC found, and add a result for each to `batch`.
+        """Look in ListGroups for groups that no describe RPC found. Add one result per group to `batch`.
 
-        - If the group is not listed: the error GROUP_ID_NOT_FOUND.
-        - If the broker cannot describe groups of the listed type: a fault.
-        - Otherwise: a description with only the listed data.
+        - A group that is not listed gets the error GROUP_ID_NOT_FOUND.
+        - A group whose listed type the broker cannot describe gets a fault.
+        - Any other group gets a description that contains only the listed data.
         """
         undecided = [group for group, search in searches.items() if not search.proven_missing]
         listed = await self._lister.find(node, undecided, deadline, lane) if undecided else {}
@@ -216,7 +216,7 @@ def _cannot_describe(group: str, group_type: str | None, node: int) -> Fault:
 
 
 def _as_listed(description: GroupDescription, group_type: str) -> GroupDescription:
-    """Mark a description with nothing but data from ListGroups as not authoritative, so that no action relies on it."""
+    """Mark a description as not authoritative, because it contains only data from ListGroups."""
     return replace(
         description,
         type=group_type,

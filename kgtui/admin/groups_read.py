@@ -68,7 +68,7 @@ class GroupsRead:
         return found
 
     def why_missing(self, group: str, step: str) -> Fault:
-        """Return the error because of which a step, such as `OFFSETS`, has no result for a group."""
+        """Return the error that explains why a step, such as `OFFSETS`, has no result for a group."""
         return why_missing((fault for at, fault in self.faults if at == step), group)
 
     @property
@@ -79,8 +79,8 @@ class GroupsRead:
     def offsets_of(self, group: str) -> GroupOffsets | None:
         """Return the offsets and log bounds of a group; None if its offsets were not read.
 
-        The log bounds include partitions that a member owns, but for which no offset is committed. If the user may not
-        describe the topic, `PartitionBounds.error` is set.
+        The log bounds also include partitions that members own without a committed offset. If the user may not describe
+        the topic of a partition, `PartitionBounds.error` is set.
         """
         share = self.share.get(group)
         if share is not None:
@@ -97,7 +97,7 @@ class GroupsRead:
         return GroupOffsets(committed, (), bounds, self.hidden_topics(group), group in self.hidden)
 
     def offsets_by_group(self) -> dict[str, GroupOffsets]:
-        """Return a dict: group id → offsets with log bounds (see `offsets_of`), if they were read."""
+        """Return a dict: group id → result of `offsets_of`, for the groups whose offsets were read."""
         groups = (*self.committed, *self.share)
         return {group: rows for group in groups if (rows := self.offsets_of(group)) is not None}
 
@@ -112,15 +112,15 @@ class GroupsRead:
     def total_of(self, group: str) -> LagTotal | None:
         """Return the total lag of a group; None if its offsets were not read.
 
-        Unlike `lag_of`, the total includes partitions that members own, but in which the group has no offset. If the
-        user may not describe the topic, the lag of such a partition is unknown.
+        Unlike `lag_of`, the total includes partitions that members own without an offset. The lag of such a partition
+        is unknown if the user may not describe its topic.
         """
         committed = self.committed.get(group)
         if group in self.share:
             return self.lag_of(group)
         if committed is None:
             return None
-        # The same result as `lag_of_group(self.offsets_of(group))`, but faster.
+        # This is a faster way to compute `lag_of_group(self.offsets_of(group))`.
         sums = self.lag_of(group)
         owned = self._owned(group)
         if not owned:
@@ -133,7 +133,7 @@ class GroupsRead:
         return LagTotal(sums.lag, sums.unknown + forbidden, sums.partitions + forbidden + readable, sums.hidden)
 
     def hidden_topics(self, group: str) -> tuple[str, ...]:
-        """Return the topics whose offsets brokers hide from the user, sorted, as far as known."""
+        """Return the topics whose offsets brokers hide from the user, sorted. Some of these topics can be missing."""
         known, topics = self.hidden.get(group, ()), self._without_offsets(group)
         if not topics:
             return known
@@ -144,7 +144,7 @@ class GroupsRead:
     def topics_of(self, group: str) -> Iterable[str] | None:
         """Return the topic of each offset of a group, or None if the offsets were not read.
 
-        A topic occurs once per partition with an offset.
+        A topic is repeated for each of its partitions with an offset.
         """
         rows = self.share.get(group, self.committed.get(group))
         return None if rows is None else (row.topic for row in rows)
@@ -161,15 +161,15 @@ class GroupsRead:
     def permission_checks(self) -> set[TopicPartition]:
         """Return partition 0 of each topic that members read, but in which the group has no offset.
 
-        Reading its log bounds is a permission check: if the broker refuses, the user may not describe the topic, and
-        the group may have hidden offsets in it.
+        If a broker refuses to return the log bounds of this partition, the user may not describe the topic. The group
+        may then have hidden offsets in the topic.
         """
         return {(topic, 0) for group in self.committed for topic in self._without_offsets(group)}
 
     def note_members(self, group: str) -> None:
         """Find out which partitions and topics the members of a group read, and cache them.
 
-        Without the cached values, `partitions` would block the event loop, because it examines all groups at once.
+        Otherwise, `partitions` would do this for all groups at once, and block the event loop.
         """
         if group in self.committed:
             self._owned(group)

@@ -46,15 +46,15 @@ UNCERTAIN = frozenset({"NO_ANSWER", "DISCONNECTED", "DAMAGED_ANSWER"})
 """Names of the errors after which kgtui does not know whether the broker has executed the request."""
 
 REMEMBERED_TYPES = 10_000
-"""Maximum number of groups whose type stays cached after they have disappeared from the broker's list.
+"""Maximum number of groups that are no longer listed, but whose type stays cached.
 
-If such a group is described, the RPC for this type is tried first.
+To describe such a group, kgtui first tries the RPC for the cached type.
 """
 
 INTERACTIVE_GROUPS = 20
-"""Calls with up to this number of groups use the connection for interactive requests (`Lane.UI`).
+"""Maximum number of groups in a call that uses the connection for interactive requests (`Lane.UI`).
 
-Larger calls use `Lane.BULK`, so that their long responses do not delay interactive calls.
+Larger calls use the connection `Lane.BULK`, so that their long responses do not delay interactive calls.
 """
 
 INTERACTIVE_PARTITIONS = 1_000
@@ -152,8 +152,8 @@ class KafkaGroupAdmin:
         merged: dict[str, Listing] = {}
         for answer in answers:
             if not isinstance(answer, Fault):
-                # While a group moves to a different broker, it can happen that both brokers list it. `|=` then keeps
-                # the row of the broker with the higher id.
+                # While a group moves to another broker, both brokers can list it. `|=` then keeps the row of the
+                # broker with the higher id.
                 merged |= answer
         merged, more = await self._complete(merged, deadline)
         rows = {
@@ -168,7 +168,7 @@ class KafkaGroupAdmin:
     async def _list_broker(
         self, node: int, deadline: Deadline, types: Collection[str] | None, states: Collection[str] | None
     ) -> dict[str, Listing] | Fault:
-        """Return a dict: group id → `Listing` for the groups of one broker, or an error if they could not be listed.
+        """Return a dict: group id → `Listing` for the groups of one broker, or a `Fault` if they could not be listed.
 
         The request is repeated while the broker is loading its groups.
         """
@@ -191,7 +191,7 @@ class KafkaGroupAdmin:
         """Describe the groups that old brokers list without state or type, and fill in these values.
 
         Returns:
-            `(listings, faults)`: group id → `Listing` for all groups, and an error for each group that could not be
+            `(listings, faults)`: group id → `Listing` for all groups, and one fault per group that could not be
             described.
         """
         lacking = [group for group, row in listings.items() if row.state is None or row.type is None]

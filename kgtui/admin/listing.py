@@ -33,19 +33,19 @@ TYPES_FROM = 5
 """First version of ListGroups whose response contains group types (KIP-848, Kafka 3.8)."""
 
 _ROWS_PER_CHUNK = 10
-"""Minimum number of successive rows of a ListGroups response that form one chunk. Polls compare whole chunks."""
+"""Minimum number of rows in one chunk of a ListGroups response. A poll compares chunks with the last response."""
 
 _CHUNKS_PER_SLICE = 500
 """Number of chunks of rows that are compared or split before the event loop can run other tasks."""
 
 _MISSES_TO_STOP = 16
-"""After this number of missing chunks in a row, the rest of the new list is decoded in full.
+"""Number of successive chunks that are not found in a new list before the comparison stops.
 
-The broker has probably changed the order of its groups, so that further comparisons would find nothing.
+The broker has then probably changed the order of its groups. The rest of the new list is decoded in full.
 """
 
 _Chunk = tuple[bytes, int]
-"""Successive rows of a ListGroups response as the broker encoded them, and the number of these rows."""
+"""`(data, number)`: the encoded bytes of successive rows in a ListGroups response, and the number of these rows."""
 
 
 def raise_for(code: int, node: int) -> None:
@@ -99,16 +99,16 @@ class Lister:
     def __init__(self, pool: Pool) -> None:
         self._pool = pool
         self.comparing = asyncio.Lock()
-        """Lock that lets only one poll at a time compare its new list with the last one.
+        """Lock that allows only one comparison of two lists at a time.
 
-        A comparison pauses often, so that key presses are handled. Without the lock, other comparisons would use these
-        pauses, and key presses would have to wait.
+        A comparison pauses often, so that key presses are handled. Without the lock, another comparison could run in
+        each pause, and key presses would have to wait.
         """
 
     async def interner(self, node: int, deadline: Deadline, lane: Lane) -> Interner:
         """Return an `Interner` for a broker.
 
-        If the broker does not support ConsumerGroupDescribe (KIP-848), all its groups count as classic.
+        If the broker does not support ConsumerGroupDescribe (KIP-848), groups without a type count as classic.
         """
         try:
             await self._pool.version(node, CONSUMER_GROUP_DESCRIBE, timeout=deadline.left(), lane=lane)
@@ -129,7 +129,7 @@ class Lister:
         """Send ListGroups to a broker.
 
         Args:
-            decode: decodes the response, from its version and bytes.
+            decode: decodes the response; its arguments are the version and the bytes.
             types, states: filters, None for all. Old brokers ignore them, so callers must filter too.
         """
         version = await self._pool.version(node, LIST_GROUPS, timeout=deadline.left(), lane=lane)
@@ -169,8 +169,8 @@ class Lister:
         encoded_ids = {group: group.encode("utf-8", "surrogateescape") for group in groups}
 
         def decode(version: int, body: bytes) -> tuple[int, int, list[GroupRow]]:
-            # Usually, none of the groups in `groups` exists any more. If the response contains none of their ids, its
-            # rows need not be decoded.
+            # Usually, none of these groups exists any more. Decode the rows only if the response contains one of the
+            # ids.
             if not any(encoded in body for encoded in encoded_ids.values()):
                 return 0, ListGroupsRows(version, body).error_code, []
             throttle, code, rows = decode_list_groups(version, body)
@@ -235,7 +235,8 @@ class KafkaListingFeed:
         """Compare a new list of groups with the last one.
 
         Returns:
-            Group id → `Listing` for new and changed groups, ids of removed groups, and the chunks of the new list.
+            `(updated, removed, chunks)`: group id → `Listing` for new and changed groups, ids of removed groups, and
+            the chunks of the new list.
         """
         version, decode = rows.version, row_decoder(rows.version)
         comparable = version == self._version
@@ -248,7 +249,7 @@ class KafkaListingFeed:
         updated: dict[str, Listing] = {}
         while True:
             for raw in new_rows:
-                if comparable and raw in gone:  # The row is unchanged, and has only moved in the broker's list.
+                if comparable and raw in gone:  # The same row was at another place in the last list.
                     gone.remove(raw)
                 else:
                     row = decode(raw)
@@ -265,7 +266,7 @@ class KafkaListingFeed:
 async def _skip_known(
     known: Sequence[_Chunk], rows: ListGroupsRows
 ) -> tuple[list[_Chunk], list[bytes], Sequence[_Chunk]]:
-    """Skip the rows of a new list that are the same as in the last list, in the same order.
+    """Find the chunks of the last list in a new list, in the same order, and skip their rows.
 
     Args:
         known: the chunks of the last list.
@@ -273,14 +274,14 @@ async def _skip_known(
 
     Returns:
         Three lists:
-        - chunks that were read from the new list
-        - rows in them that are new
+        - all chunks of the new list up to this point
+        - the rows between the chunks that were found
         - chunks of the last list that were not found
     """
     now: list[_Chunk] = []
     new: list[bytes] = []
     missing: list[_Chunk] = []
-    start = 0  # Index of the first chunk in `known` that is neither found in the new list nor added to `missing`.
+    start = 0  # Index of the first chunk in `known` that is not yet in `now` or `missing`.
     for index, (data, number) in enumerate(known):
         if index % _CHUNKS_PER_SLICE == 0 and index:
             await asyncio.sleep(PAUSE)
@@ -300,7 +301,7 @@ async def _skip_known(
 
 
 def _chunks(rows: Sequence[bytes]) -> Iterator[_Chunk]:
-    """Split rows into chunks of similar size, with at least `_ROWS_PER_CHUNK` rows if there are enough."""
+    """Split rows into chunks of similar size, each with at least `_ROWS_PER_CHUNK` rows. Fewer rows are one chunk."""
     parts = max(len(rows) // _ROWS_PER_CHUNK, 1)
     for part in range(parts):
         chunk = rows[len(rows) * part // parts : len(rows) * (part + 1) // parts]

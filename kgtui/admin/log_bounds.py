@@ -29,11 +29,11 @@ ATTEMPTS = 4
 """Maximum number of attempts to read the log bounds of a partition. If all fail, the last error is reported."""
 
 _REPEATED = frozenset({Reaction.REFRESH_LEADER, Reaction.RETRY})
-"""A partition is requested again if its error code has one of these reactions."""
+"""Reactions to error codes. After an error with one of these reactions, a partition is requested again."""
 
 _Offsets = dict[TopicPartition, FoundOffset]
 _MISSING = FoundOffset(UNKNOWN_SERVER_ERROR, -1, -1)
-"""Result for a partition that is missing from the response."""
+"""Result for a partition that the broker's response does not contain."""
 
 
 class BoundsReader:
@@ -80,9 +80,10 @@ class BoundsReader:
 
         Args:
             timestamps: `EARLIEST` for the log start, `LATEST` for the log end.
-            faults: faults are added here: (leader, or None if no broker was reachable; name) → fault.
+            faults: `(node id of the leader, name of the error)` → fault. New faults are added to this dict. The node id
+                is None if no broker was reachable.
             refresh: whether to look up all leaders again.
-            last: whether there will be no further attempt.
+            last: whether this is the last attempt.
 
         Returns:
             The partitions to request again; empty in the last attempt.
@@ -125,9 +126,9 @@ class BoundsReader:
         return again
 
     def _leader_may_have_changed(self, node: int, error: KgtuiError) -> bool:
-        """Forget a leader that did not answer. Return whether to request its partitions again.
+        """After a leader did not answer, remove it from the cache. Return whether to request its partitions again.
 
-        They are not requested again after a timeout, or if the same leader has failed a moment ago.
+        The result is False after a timeout, and if the same leader has already failed a moment ago.
         """
         if not isinstance(error, (ConnectError, DisconnectedError, DeadlineError)):
             return False
@@ -161,7 +162,7 @@ def _merge(
     """Add the log bounds from one leader to `bounds`. Return the partitions to request again.
 
     Args:
-        last: whether there will be no further attempt; if so, errors are added to `bounds`.
+        last: whether this is the last attempt. If so, no partition is requested again, and errors are final.
     """
     starts, ends = result.get(EARLIEST), result[LATEST]
     again = []

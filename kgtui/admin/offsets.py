@@ -79,7 +79,7 @@ class OffsetReader:
                 ids, start = groups[start : start + size], start + size
                 await self._read_batch(node, ids, version, batch, deadline, lane, last=start >= len(groups))
         except EXCHANGE_ERRORS as error:
-            batch.error = error  # `batch` is returned with the offsets that arrived before the error.
+            batch.error = error  # `batch` keeps the offsets that arrived before this error.
         return batch
 
     async def _read_batch(
@@ -95,12 +95,12 @@ class OffsetReader:
     ) -> None:
         """Read the offsets of several groups with one request, and add them to `batch`.
 
-        After a timeout, each half of the groups is requested separately. To leave time for that, a request gets half of
-        the remaining time. The last request for a single group gets all of it.
+        After a timeout, each half of the groups is requested separately. To leave time for this, a request gets half of
+        the remaining time. Only the last request gets all of it, if it is for a single group.
 
         Args:
             version: version of OffsetFetch.
-            last: whether no request follows that needs some of the remaining time.
+            last: whether these are the last groups to read.
         """
         request = {"Groups": [{"GroupId": group, "Topics": None} for group in groups], "RequireStable": False}
         timeout = deadline.left() if last and len(groups) == 1 else deadline.left() / 2
@@ -124,7 +124,7 @@ class OffsetReader:
             added += sum(len(topic["Partitions"]) for topic in row["Topics"])
             if added > PARTITIONS_PER_SLICE:
                 added = 0
-                await asyncio.sleep(0)  # Let the event loop handle key presses.
+                await asyncio.sleep(0)  # Pause, so that the UI can handle key presses.
         self._adapt_batch_size(node, reply.value["Groups"])
 
     def _adapt_batch_size(self, node: int, rows: Sequence[OffsetFetchGroup]) -> None:

@@ -1,7 +1,7 @@
 """Read the descriptions, offsets, configs and log bounds of groups with few requests.
 
-`read_groups` reads some groups. `read_by_coordinator` reads a whole cluster, so that a broker that hangs delays only
-its own groups. Both work with every `GroupAdmin`.
+`read_groups` reads some groups. `read_by_coordinator` reads all groups of a cluster. A broker that hangs delays only
+its own groups. Both functions work with every `GroupAdmin`.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ T = TypeVar("T")
 _Rows = Answer[Mapping[str, T]]
 
 _UNANSWERED = frozenset({"NOT_CONNECTED", "NO_ANSWER", "DISCONNECTED", "UNREACHABLE"})
-"""Names of errors after which kgtui sends a coordinator no further requests, because the coordinator is silent."""
+"""Names of the errors that mean that a coordinator does not answer. kgtui then skips its remaining groups."""
 
 _GROUPS_PER_SLICE = 50
 """Number of groups whose members are examined before the event loop can run other tasks."""
@@ -88,7 +88,7 @@ async def read_groups(
     """Read descriptions, offsets and configs at the same time, and then the log bounds of their partitions.
 
     Args:
-        deadline: time limit. Log bounds are one step, and everything else is another step.
+        deadline: time limit. It has two steps: log bounds are the second step, and everything else is the first.
         describe: ids of the groups to describe.
         offsets: group id → newest `Listing`, for the groups whose offsets are read.
         configs: ids of the groups whose configs are read.
@@ -127,7 +127,7 @@ async def read_groups(
 
 
 def _by_kind_of_offsets(listings: Mapping[str, Listing], *, every_offset: bool) -> tuple[list[str], list[str]]:
-    """Return two lists of group ids: for reading committed offsets, and for reading share-partition start offsets."""
+    """Return `(committed, share)`: ids of groups with committed offsets, and with share-partition start offsets."""
     share = [group for group, row in listings.items() if row.type in SHARE_OFFSET_TYPES]
     committed = [
         group
@@ -201,7 +201,7 @@ async def read_record_times(
 
     Args:
         groups: group id → offsets and lag of its partitions.
-        rules: topic → how the topic keeps records; None to read them first.
+        rules: topic → how the topic keeps records; None to read these rules first.
         precision: accepted uncertainty of a time, as a fraction of the record's age.
         limit: maximum number of partitions to search, over all groups.
         timeout: time limit for all searches, in seconds.
@@ -239,8 +239,8 @@ def _without_repetition(
 ) -> list[dict[TopicPartition, LogPosition]]:
     """Distribute the positions of all groups over as few calls of `GroupAdmin.record_times` as possible.
 
-    Each dict is for one call and contains at most one position per partition. If several groups have the same position,
-    it is searched only once.
+    Each returned dict is for one call, and contains at most one position per partition. A position that several groups
+    share is searched only once.
     """
     searches: list[dict[TopicPartition, LogPosition]] = []
     by_partition: dict[TopicPartition, set[LogPosition]] = {}
@@ -281,8 +281,8 @@ async def read_by_coordinator(
 ) -> GroupsRead:
     """Read the offsets and log bounds of all groups, and describe some of them. Errors become faults.
 
-    All coordinators are asked at the same time, each with one batch after the other. If a coordinator does not answer,
-    its further batches are skipped.
+    All coordinators are asked at the same time. Each gets its batches one after the other. If a coordinator does not
+    answer, its remaining batches are skipped.
 
     Args:
         groups: node id of a coordinator → ids of its groups.
@@ -299,8 +299,8 @@ async def read_by_coordinator(
             tasks.create_task(_read_coordinator(admin, deadline, read, node, batches, listings, describe))
     # Sort the partitions in a thread, so that the event loop is not blocked.
     chunks = await asyncio.to_thread(_partitions_by_topic, read, owned, log_batch)
-    # Read the log bounds of all chunks of partitions at the same time. A leader that does not answer then delays only
-    # the chunks with its partitions.
+    # Request all chunks of partitions at the same time. A leader that does not answer then delays only the chunks that
+    # contain its partitions.
     async with asyncio.TaskGroup() as tasks:
         for chunk in chunks:
             tasks.create_task(_read_logs(admin, read, chunk, timeout=max(deadline.left(), 1.0)))
@@ -347,7 +347,7 @@ async def _read_logs(
 
     Args:
         starts: whether log start offsets are read too.
-        harmless: an error of this class is added to `read.faults`. Other errors are raised.
+        harmless: class of the errors that are added to `read.faults`. Other errors are raised.
     """
     try:
         answer = await admin.partition_bounds(partitions, starts=starts, timeout=timeout)

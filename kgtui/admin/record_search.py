@@ -1,11 +1,11 @@
 """Find out by interpolation when the last consumed and the first unread record of a partition were written.
 
-ListOffsets returns the first record at or after a timestamp. If this record has a lower offset than the searched
-record, the next timestamp must be later. If it has a higher offset, the next timestamp must be earlier. `RecordSearch`
+ListOffsets returns the first record at or after a timestamp. If the returned offset is lower than the searched offset,
+the next request is for a later timestamp. If it is higher, the next request is for an earlier timestamp. `RecordSearch`
 computes the next timestamp, and its caller sends the request.
 
-The search assumes that timestamps never decrease within a partition. If compaction has removed the record, the result
-is between the times of the records around it.
+The search assumes that timestamps never decrease within a partition. If compaction has removed the searched record, the
+result is between the times of its neighbors.
 """
 
 from __future__ import annotations
@@ -19,24 +19,24 @@ if TYPE_CHECKING:
     from kgtui.model.record_times import LogPosition
 
 ROUNDS = 20
-"""Maximum number of requests for one search. After them, the search ends with the time range that it has found."""
+"""Maximum number of requests for one search. After the last request, the result is the narrowest time range found."""
 
 _AHEAD_MS = 3_600_000
-"""The search fails if the timestamp of a record is further in the future than this, in milliseconds.
+"""Longest time by which the timestamp of a record may be in the future, in milliseconds. Otherwise, the search fails.
 
 Since Kafka 4.0, brokers refuse such records (`message.timestamp.after.max.ms`).
 """
 
 WIDTH_MS = 1000
-"""A search ends when its time range is narrower than this, in milliseconds, even if a higher precision is requested."""
+"""A time range that is narrower than this, in milliseconds, is always precise enough to end the search."""
 
 _GUARD_ROUNDS, _GUARD_FACTOR = 4, 8
-"""If 4 answers have not narrowed the time range by a factor of 8, the next request is for the middle of the range."""
+"""If 4 answers narrow the time range by less than a factor of 8, the next request is for the middle of the range."""
 
 _ILLINOIS_FACTOR = 0.25
 """Factor of the Illinois method, which speeds up interpolation of unevenly distributed records.
 
-If only one limit of the time range keeps changing, the next requested time is moved towards the other limit.
+If successive answers change only one limit of the time range, the next requested time moves towards the other limit.
 """
 
 
@@ -44,10 +44,10 @@ class _Bracket(NamedTuple):
     """The time range in which the searched record was written, in milliseconds.
 
     Attributes:
-        low: offset and timestamp of an earlier record.
-        high: offset and timestamp of a later record, or log end offset and latest possible time.
-        below: a time before which the searched record was written.
-        proven: whether an answer has shown `below`. If False, `below` is only the current time.
+        low: offset and timestamp of a record with a lower offset.
+        high: offset and timestamp of a record with a higher offset, or log end offset and latest possible time.
+        below: upper limit of the time. The searched record was written before it.
+        proven: whether `below` comes from an answer. If False, `below` comes from the current time.
     """
 
     low: tuple[int, int]
@@ -61,13 +61,13 @@ class _Bracket(NamedTuple):
 
 
 class _Target:
-    """One of the records that a `RecordSearch` searches for, with the narrowest limits in the answers until now.
+    """One record that a `RecordSearch` searches for, with the narrowest limits of its time until now.
 
     Each answer updates the limits, so that a search in thousands of partitions takes little CPU time.
 
     Args:
         offset: offset of the record.
-        oldest: whether a later record is the result if retention has just deleted this one.
+        oldest: whether the oldest existing record replaces this one if retention has just deleted it.
     """
 
     __slots__ = ("_high", "_low", "_oldest", "exact", "offset")
@@ -75,9 +75,9 @@ class _Target:
     def __init__(self, offset: int, *, oldest: bool) -> None:
         self.offset = offset
         self._oldest = oldest
-        self.exact: int | None = None  # timestamp of the record, once it is known
-        self._low: tuple[int, int] | None = None  # offset and timestamp of the newest earlier record
-        # Asked time, offset and timestamp of the answer with the earliest asked time whose record is later.
+        self.exact: int | None = None  # timestamp of the record; None while it is unknown
+        self._low: tuple[int, int] | None = None  # nearest record with a lower offset: its offset and timestamp
+        # Requested time, offset and timestamp of the answer that gives the earliest upper limit.
         self._high: tuple[int, int, int] | None = None
 
     def add(self, asked: int, offset: int, timestamp: int) -> None:
@@ -92,7 +92,7 @@ class _Target:
     def bracket(self, log_end: int, now: int) -> _Bracket | None:
         """Return the time range in which the record was written.
 
-        None if its exact time is known, or if no answer contains a record with a lower offset.
+        None if its exact time is known, or if no record with a lower offset has been found yet.
 
         Args:
             log_end: log end offset.
@@ -109,7 +109,7 @@ class _Target:
 class RecordSearch:
     """Searches for the times of the first unread and the last consumed record of one partition.
 
-    Call `next_time`, send the request and pass the result to `answer`, until `next_time` returns None.
+    Until `next_time` returns None, request the timestamp that it returns, and pass the result to `answer`.
 
     Args:
         position: a committed offset below the log end offset.
@@ -131,15 +131,15 @@ class RecordSearch:
         self._targets = [target for target in (self._unread, self._consumed) if target is not None]
         self._target: _Target | None = None
         self._widths: list[int] = []
-        # How many answers in a row have changed the same limit of the time range: positive if it is the lower limit,
-        # negative if it is the upper limit.
+        # Number of successive answers that changed the same limit of the time range: positive for the lower limit,
+        # negative for the upper limit.
         self._repeats = 0
         self._failed = ""
         self.rounds = 0
 
     @property
     def log_start(self) -> int:
-        """The log start offset at the time at which the search began."""
+        """The log start offset when the search began."""
         return self._position.log_start
 
     @property
@@ -152,7 +152,7 @@ class RecordSearch:
         if self._failed or self.rounds >= ROUNDS:
             return None
         if not self.rounds:
-            # First ask for the oldest record (timestamp 0). The answer also shows whether records have timestamps.
+            # Timestamp 0 finds the oldest record. The answer also shows whether records have timestamps at all.
             return 0
         for target in self._targets:
             bracket = self._bracket(target)
@@ -168,7 +168,7 @@ class RecordSearch:
 
         Args:
             asked: the requested timestamp, in milliseconds.
-            offset: first record at or after `asked`; -1 if there is none.
+            offset: offset of the first record whose timestamp is at least `asked`; -1 if there is none.
             timestamp: timestamp of this record, in milliseconds; -1 if there is none.
         """
         self.rounds += 1
@@ -198,7 +198,7 @@ class RecordSearch:
         self._failed = reason
 
     def result(self) -> RecordTime:
-        """Return the times of the two records according to the answers received until now.
+        """Return the times of the first unread and the last consumed record, as far as they are known until now.
 
         A time is a range if the exact timestamp is not known.
         """
@@ -216,7 +216,7 @@ class RecordSearch:
         return bracket.width < max(WIDTH_MS, self._precision * (self._now - bracket.below + 1))
 
     def _guess(self, bracket: _Bracket, target: int) -> int:
-        """Return the next timestamp to request, in milliseconds: when the record at `target` was probably written."""
+        """Return the next timestamp to request, in milliseconds: an estimate for the record at the offset `target`."""
         (low_offset, low_time), (high_offset, high_time) = bracket.low, bracket.high
         if len(self._widths) > _GUARD_ROUNDS and (self._widths[-1] > self._widths[-1 - _GUARD_ROUNDS] / _GUARD_FACTOR):
             guess = (low_time + bracket.below) / 2
@@ -227,8 +227,8 @@ class RecordSearch:
                 to_high *= weight
             else:
                 from_low *= weight
-            # Aim at the offset `target - 0.5`, because ListOffsets finds the record at `target` with every timestamp
-            # between the previous record and this record.
+            # Aim between the record at `target` and the record before it. Any timestamp between the times of these two
+            # records lets ListOffsets find the record at `target`.
             guess = low_time + (max(high_time, bracket.below) - low_time) * from_low / (from_low + to_high)
         return min(max(ceil(guess), low_time + 1), bracket.below - 1)
 
@@ -238,7 +238,7 @@ class RecordSearch:
         bracket = self._bracket(target)
         if bracket is None:
             return None
-        # If no answer gives an upper limit, the current time is the limit. The earlier record can be even later than
-        # that, because the producer's clock can be ahead of this machine's clock.
+        # If no answer has given an upper limit, use the current time. But the lower limit can be even later than the
+        # current time, because the producer's clock can be ahead of this machine's clock.
         latest = bracket.below - 1 if bracket.proven else max(self._now, bracket.low[1])
         return TimeRange(bracket.low[1] / 1000, latest / 1000)

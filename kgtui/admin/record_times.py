@@ -48,7 +48,8 @@ class FoundOffset(NamedTuple):
 
     Attributes:
         code: Kafka's error code, or 0.
-        timestamp: timestamp of the found record, in milliseconds; -1 for special timestamps such as `EARLIEST`.
+        timestamp: timestamp of the found record, in milliseconds; -1 if the request was for a special timestamp such
+            as `EARLIEST`.
         offset: offset of the found record; -1 if there is none.
     """
 
@@ -94,16 +95,16 @@ _TIERED_FROM, _FAST_TIERED_FROM = 8, 10
 """Versions of ListOffsets: the first one that supports tiered storage (Kafka 3.4), and the first one of Kafka 4.0.
 
 Before Kafka 4.0, a search in a tiered topic blocks a request handler thread of the broker, which delays all clients.
-Therefore, kgtui does not search tiered topics there.
+Therefore, kgtui does not search tiered topics on such brokers.
 """
 
 _SLICE_SECONDS = 0.003
-"""Longest time for which the searches compute before the event loop can run other tasks, in seconds."""
+"""Maximum computing time of the searches before the event loop can run other tasks, in seconds."""
 
 _LEADER_LOOKUPS = 4
 """Maximum number of leader lookups in one call of `RecordTimeReader.read`.
 
-After the last lookup, an error in a partition ends the search in this partition.
+After the last lookup, any error in a partition ends its search.
 """
 
 
@@ -130,7 +131,7 @@ class RecordTimeReader:
         If a search is not finished in time, its result is a time range. If a leader does not answer, a fault names it.
 
         Args:
-            positions: partition → committed offset below the log end offset, and log bounds.
+            positions: partition → committed offset and log bounds. The offset must be below the log end offset.
             rules: topic → how the topic keeps records.
             precision: accepted uncertainty of a time, as a fraction of the record's age.
         """
@@ -232,7 +233,7 @@ class _Call:
                 self.searches[tp].answer(at, result.offset, result.timestamp)
 
     async def _skip_tiered(self, node: int, partitions: Iterable[TopicPartition]) -> None:
-        """End the searches in tiered topics if they would block request handlers of the leader (see `_TIERED_FROM`)."""
+        """End the searches in tiered topics if the leader is a broker before Kafka 4.0 (see `_TIERED_FROM`)."""
         fresh = list(partitions)
         self._checked.update(fresh)
         if not fresh:
@@ -254,7 +255,7 @@ class _Call:
         return await list_offsets(self._pool, node, rows, timeout=self._deadline.left(), lane=self._lane)
 
     def _failed(self, tp: TopicPartition, code: int) -> None:
-        """Handle an error code: forget the partition's leader, so that it is looked up again, or end the search."""
+        """Depending on the error code, end the search, or have the leader of the partition looked up again."""
         reaction = lookup(code).reaction
         if reaction in (Reaction.REFRESH_LEADER, Reaction.RETRY) and self._lookups < _LEADER_LOOKUPS:
             self._leaders.pop(tp, None)
@@ -263,7 +264,7 @@ class _Call:
 
 
 def _reason_of(code: int) -> str:
-    """Return a text that says why no record time is known, given the error code of the response."""
+    """Convert an error code in a ListOffsets response into a text that says why no record time is known."""
     if code in FORBIDDEN:
         return FORBIDDEN_TOPIC
     return OLD_FORMAT if code == UNSUPPORTED_FOR_MESSAGE_FORMAT else lookup(code).message

@@ -1,4 +1,4 @@
-"""Send requests about groups to their coordinators in batches, also after a coordinator has changed.
+"""Send requests about groups to their coordinators in batches, and again if a coordinator has changed.
 
 `Router` works for every RPC that coordinators answer.
 """
@@ -75,7 +75,7 @@ def _advice(code: int | None, operation: str) -> str:
 
 
 def not_supported(message: str, *, broker: int | None = None, group: str | None = None, advice: str = "") -> Fault:
-    """Return a `Fault` for a request that a broker does not support. The values that it asks for count as unknown."""
+    """Return a `Fault` for a request that a broker does not support. The requested values count as unknown."""
     return Fault("NOT_SUPPORTED", message, None, broker, group, advice)
 
 
@@ -114,7 +114,7 @@ class Batch(Generic[T]):
     error: KgtuiError | None = None
 
     def without_result(self, groups: Iterable[str]) -> list[str]:
-        """Return the ids of the groups that are in none of `rows`, `codes` and `faults`."""
+        """Return those of `groups` that have no entry in `rows`, `codes` or `faults`."""
         return [g for g in groups if g not in self.rows and g not in self.codes and g not in self.faults]
 
 
@@ -164,8 +164,8 @@ class Router:
             asked: name of the request in messages, such as `describe`.
             operation: ACL operation that the request needs. If the user lacks it, the fault contains the advice to
                 grant it.
-            repeat: False if the request must not be executed twice. It is then sent again only if it certainly was not
-                executed.
+            repeat: whether the request may be executed twice. If False, it is sent again only if the broker certainly
+                has not executed it.
         """
         ids = list(dict.fromkeys(groups))
         todo = _Pending(ids)
@@ -195,7 +195,7 @@ class Router:
         operation: str,
         repeat: bool,
     ) -> None:
-        """Send one round of requests for all pending groups, and store the results in `todo`."""
+        """Request all groups in `todo.groups` once, and store the results in `todo`."""
         for group in todo.moved:
             self._pool.forget_coordinator(group)
         todo.moved.clear()
@@ -256,11 +256,11 @@ class Router:
     def _sort_error(self, todo: _Pending, node: int, names: Sequence[str], error: KgtuiError, repeat: bool) -> None:
         """Decide for each group in a failed request whether to request it again.
 
-        If the connection could not be opened or was lost, a group is requested again, at most `RECONNECTS` times.
+        After a failed or lost connection, a group is requested again at most `RECONNECTS` times.
 
         Args:
-            repeat: if False, a group is not requested again after a lost connection, because the broker may have
-                executed the request.
+            repeat: whether to request a group again after a lost connection, although the broker may have executed the
+                first request.
         """
         lost = isinstance(error, ConnectError) or (isinstance(error, DisconnectedError) and repeat)
         for group in names:

@@ -1,7 +1,7 @@
 """Create signed assertions, which prove the identity of a client to a token endpoint (RFC 7523).
 
-An assertion is a JSON Web Token, signed with the private key of the client. It is the OAuth grant (`jwt-bearer`,
-KIP-1139) or replaces the client secret (KIP-1258). Properties and defaults are those of Kafka 4.3.
+An assertion is a JSON Web Token that is signed with the client's private key. It is used as the OAuth grant
+(`jwt-bearer`, KIP-1139) or instead of the client secret (KIP-1258). Properties and defaults are those of Kafka 4.3.
 """
 
 from __future__ import annotations
@@ -45,10 +45,10 @@ class Assertion:
         key_file: PEM file with the private key.
         passphrase: passphrase of the private key; empty if it is not encrypted.
         algorithm: `RS256` or `ES256`.
-        template_file: JSON file with fields to add (objects `header` and `payload`), or empty.
+        template_file: JSON file with the objects `header` and `payload`, whose fields are added; or empty.
         claims: `aud`, `iss` and `sub` from the properties. The template file overrides them.
         lifetime: lifetime of an assertion, in seconds.
-        leeway: tolerance for a slow clock of the token endpoint, in seconds.
+        leeway: how far the clock of the token endpoint may be behind, in seconds.
         with_id: whether each assertion has a random identifier (claim `jti`).
     """
 
@@ -115,7 +115,7 @@ def _encoded(content: bytes) -> str:
 
 
 def _signer(assertion: Assertion) -> Callable[[bytes], bytes]:
-    """Return a function that signs bytes with the private key, and returns the signature in the format of RFC 7518."""
+    """Return a function that signs bytes with the private key. The signature has the format of RFC 7518."""
     setting = f"{_KEY_FILE_KEY}={assertion.key_file}"
     pem = _content(_KEY_FILE_KEY, assertion.key_file, "expected a private key in PEM")
     try:

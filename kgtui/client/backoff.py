@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 class Backoff:
     """Exponential backoff with jitter, as with Kafka's `reconnect.backoff.ms` and `reconnect.backoff.max.ms`.
 
-    After failures 1, 2, 3 in a row: `first`, `2 * first`, `4 * first` seconds, at most `longest`, each ±20 % at random.
+    The pause after the first failure is `first` seconds. It doubles with each further failure, up to `longest`. Each
+    pause is then changed at random by up to ±20 %.
 
     Args:
         clock: monotonic clock, in seconds.
@@ -42,7 +43,7 @@ class Backoff:
         """Number of failed attempts to connect since the last success."""
 
     def failed(self) -> float:
-        """Count a failed attempt to connect, and return the pause until the next attempt, in seconds."""
+        """Increase the number of failed attempts. Return the pause until the next attempt, in seconds."""
         self.failures += 1
         pause = min(self._longest, self._first * 2.0 ** min(self.failures - 1, 30))
         pause *= 0.8 + 0.4 * self._random()
@@ -50,7 +51,7 @@ class Backoff:
         return pause
 
     def succeeded(self) -> None:
-        """Reset the backoff, so that the next failure is followed by the first, shortest pause."""
+        """Reset the backoff, so that the pause after the next failure is the shortest one again."""
         self.failures = 0
         self._until = 0.0
 

@@ -60,11 +60,11 @@ Attempts = dict[str, str]
 PENDING = "no answer yet"
 
 FIRST_THAT_NEVER_CREATES = 4
-"""First version of Metadata in which a client can forbid the broker to create requested topics that do not exist."""
+"""First version of Metadata in which a client can prevent the broker from creating topics that do not exist."""
 
 
 def brokers_only(version: int) -> Mapping[str, Any]:
-    """Return the fields of a Metadata request of this version that asks for the brokers, but for no topics."""
+    """Return the fields of a Metadata request that asks only for the brokers, not for topics."""
     return {"Topics": [], "AllowAutoTopicCreation": False} if version >= FIRST_THAT_NEVER_CREATES else {"Topics": []}
 
 
@@ -72,7 +72,7 @@ def read_view(answer: Mapping[str, Any], features: Mapping[str, int] | None) -> 
     """Convert a decoded Metadata response.
 
     Args:
-        features: from the ApiVersions response, because Metadata contains none.
+        features: finalized features from the ApiVersions response. Metadata responses contain none.
     """
     brokers = {
         row["NodeId"]: BrokerAddress(row["NodeId"], row["Host"], row["Port"], row["Rack"]) for row in answer["Brokers"]
@@ -91,7 +91,7 @@ async def bootstrap(transport: Transport, seeds: Sequence[Address], *, timeout: 
 
     Args:
         timeout: time limit for connecting to a server, and for its Metadata response, in seconds.
-        log: filled with each error as soon as an attempt fails.
+        log: dict that is filled: address → error, as soon as the attempt has failed.
 
     Raises:
         UnreachableError: no bootstrap server responded. The error lists each attempt and its error.

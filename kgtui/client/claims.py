@@ -1,4 +1,4 @@
-"""Read the claims of a JSON Web Token, and create the advice for users whose clock is wrong."""
+"""Read the claims of a JSON Web Token, and advise users whose clock is wrong."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 SKEW = 30.0
-"""Clock difference that brokers accept by default between themselves and the identity provider, in seconds.
+"""Difference between the clocks of broker and identity provider that brokers accept by default, in seconds.
 
-If the clock of this machine differs by more than this, messages advise users to correct it.
+If this machine's clock differs more from the token endpoint's clock, messages advise users to correct it.
 """
 
 _CHECKED_CLAIMS = {"iss": "issuer", "aud": "audience", "scope": "scope"}
@@ -42,7 +42,7 @@ def time_of(claims: Mapping[str, Any], name: str) -> float | None:
 
 
 def describe(claims: Mapping[str, Any]) -> str:
-    """Return the claims that brokers check as a text such as ` (issuer 'a', scope 'b')`; empty if there are none."""
+    """Return a text with the claims that brokers check, such as ` (issuer 'a', scope 'b')`; empty if none is set."""
     shown = [f"{name} {_shortened(claims[key])}" for key, name in _CHECKED_CLAIMS.items() if key in claims]
     if (start := time_of(claims, "nbf")) is not None:
         shown.append(f"valid from {rfc3339(start, 'seconds')}")

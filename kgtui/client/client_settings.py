@@ -108,7 +108,7 @@ PROPERTIES: dict[str, tuple[str, Callable[[str, str], str | float]]] = {
 }
 """Property → `(attribute of ClientSettings or PoolOptions, function that parses the value)`.
 
-Properties for login and TLS are missing, because they depend on each other.
+Properties for login and TLS are not listed here. They depend on each other, so they cannot be parsed one by one.
 """
 
 
@@ -118,7 +118,7 @@ def from_properties(properties: Mapping[str, str]) -> ClientSettings:
     Properties without effect on an admin client are ignored.
 
     Args:
-        properties: name → value. Its optional attribute `warnings` is copied to the result.
+        properties: name → value. If it has an attribute `warnings`, these warnings are copied to the result.
 
     Raises:
         ConfigError: a value is invalid or not supported. The message names the property and contains no secret.
@@ -173,8 +173,8 @@ def _parsed(properties: Mapping[str, str]) -> dict[str, Any]:
         if properties.get(key, "").strip()
     }
     if "backoff" in given:
-        # As in Kafka's clients, if only `reconnect.backoff.ms` is set, all pauses between attempts to connect have this
-        # length.
+        # As in Kafka's clients, all pauses between attempts to connect have the same length if only
+        # `reconnect.backoff.ms` is set.
         given.setdefault("backoff_max", given["backoff"])
     pool = {one.name: given.pop(one.name) for one in fields(PoolOptions) if one.name in given}
     return {**given, "pool": pool}

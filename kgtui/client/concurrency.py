@@ -81,8 +81,9 @@ async def first_success(
 
     Args:
         runners: the functions, in the order in which they are started.
-        head_start: seconds between two starts; 0 starts all at once. A failure starts the next one.
-        expected: errors after which the others continue. Any other error is raised at once.
+        head_start: seconds between two starts; 0 starts all functions at once. If a function fails, the next one
+            starts at once.
+        expected: errors after which the other functions continue. Any other error is raised at once.
         discard: called with each further result, for example to close a connection.
 
     Raises:
@@ -118,7 +119,7 @@ async def first_success(
 async def all_of(calls: Iterable[Coroutine[Any, Any, T]]) -> list[T]:
     """Run coroutines at the same time, and return their results in the order of `calls`.
 
-    The first KgtuiError cancels all others and is raised.
+    The first KgtuiError is raised, and cancels the other coroutines.
     """
     try:
         async with asyncio.TaskGroup() as group:

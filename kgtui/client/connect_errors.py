@@ -97,7 +97,7 @@ def explain_dial_error(address: Address, error: BaseException, settings: ClientS
 
 
 def explain_too_large(address: Address, error: ResponseTooLargeError) -> str:
-    """Return a message for a response that is too large to be read."""
+    """Return the error message for a response whose announced size is above the limit."""
     return (
         f"{address} announced a response of {error.size:,} bytes, above the limit of {error.limit:,}: check that it is "
         f"a broker, or set {MAX_RESPONSE_KEY} to a higher limit in the command config"
@@ -224,7 +224,7 @@ def name_foreign_protocol(start: bytes) -> str:
     """Recognize a server that is not a Kafka broker by the first bytes of its response.
 
     Returns:
-        `TLS`, a phrase such as "an HTTP server", or empty if unknown.
+        `TLS`, or a phrase such as "an HTTP server"; empty if kgtui does not recognize the server.
     """
     if start[:2] in (b"\x15\x03", b"\x16\x03"):
         return "TLS"
@@ -242,12 +242,12 @@ def _alert(error: ssl.SSLError) -> str:
 
 
 PROBE_TIMEOUT = 3.0
-"""Argument `timeout` of `probe`, in seconds. Each of the three steps of `probe` has at least a third of this time."""
+"""Time limit of `probe`, in seconds. Each of its three steps may take at least a third of it."""
 
 _CORRELATION_ID = 0x6B677475
 _READ_SIZE = 32
 _ENOUGH_BYTES = 8
-"""Number of response bytes that are enough to recognize Kafka: the length field and the correlation id."""
+"""Number of response bytes by which kgtui recognizes Kafka. They are the length field and the correlation id."""
 
 
 class Peer(Enum):
@@ -271,8 +271,8 @@ async def explain_with_probe(error: ConnectError, address: Address, settings: Cl
         return error
     peer, protocol = await probe(address, timeout=PROBE_TIMEOUT)
     if isinstance(error.__cause__, ResponseTooLargeError) and peer not in {Peer.FOREIGN, Peer.TLS}:
-        # The announced size was too large. The probe explains this only if the server uses TLS or another foreign
-        # protocol, whose first bytes were read as a size.
+        # The announced size was too large. If the server uses TLS or another foreign protocol, kgtui has read the
+        # first bytes of this protocol as a size. Otherwise, the probe does not explain the error.
         return error
     message = _explain_peer(peer, protocol, address, settings)
     if peer is Peer.TLS and not message and isinstance(error.__cause__, (EOFError, ConnectionError)):
@@ -284,11 +284,12 @@ async def probe(address: Address, *, timeout: float) -> tuple[Peer, str]:
     """Connect to an address, and find out what kind of server listens there.
 
     Args:
-        timeout: maximum total duration in seconds. Each of the three steps (connect, response, TLS handshake) gets a
-            third of this time, and the time that earlier steps have not used.
+        timeout: time limit, in seconds. Each of the three steps (connect, response, TLS handshake) may take a third of
+            it, and the time that earlier steps have not used.
 
     Returns:
-        `(kind, phrase)`. The phrase is empty, or for `Peer.FOREIGN` a description such as "an HTTP server".
+        `(kind, phrase)`. For `Peer.FOREIGN`, the phrase is a description such as "an HTTP server". Otherwise, it is
+        empty.
     """
     start = asyncio.get_running_loop().time()
     try:
@@ -309,8 +310,8 @@ async def probe(address: Address, *, timeout: float) -> tuple[Peer, str]:
                 if await _answers_in_tls(address):
                     peer = Peer.TLS
         except TimeoutError:
-            # A server that closes plain connections may use TLS even if the TLS handshake has timed out, because the
-            # server may be busy.
+            # A server that closes plain connections may use TLS. The TLS handshake may have timed out only because
+            # the server is busy.
             if peer is Peer.HANGS_UP:
                 peer = Peer.UNKNOWN
     return peer, protocol
@@ -337,7 +338,7 @@ def _recognize(start: bytes) -> tuple[Peer, str]:
 
 
 async def _answers_in_tls(address: Address) -> bool:
-    """Return whether the server answers a TLS client hello. A TLS alert is an answer, too."""
+    """Return whether the server answers a TLS client hello with TLS. A TLS alert counts as an answer."""
     context = ssl.create_default_context()
     context.check_hostname = False
     context.verify_mode = ssl.CERT_NONE

@@ -44,7 +44,7 @@ class Exchange:
         return f"{self._api.name} v{self._version}"
 
     def prepare(self, versions: Mapping[int, tuple[int, int]]) -> Exchange:
-        """Return this object. aiokafka lets a request choose its version here, but this one is already encoded."""
+        """Return this object. aiokafka expects this method to choose a version, but the request is already encoded."""
         return self
 
     def build_request_header(self, correlation_id: int, client_id: str) -> _Encoded:
@@ -62,16 +62,16 @@ class Exchange:
 
     @property
     def RESPONSE_TYPE(self) -> Exchange:
-        """The object whose method `decode` aiokafka calls with the body of the response: this object itself."""
+        """This object. aiokafka calls the method `decode` of `RESPONSE_TYPE` with the body of the response."""
         return self
 
     def decode(self, frame: BytesIO) -> bytes:
-        """Return the encoded body of the response. aiokafka expects this method, but kgtui decodes the body later."""
+        """Return the body of the response without decoding it. aiokafka calls this method; kgtui decodes later."""
         return frame.read()
 
 
 class NotOfferedError(ConnectError):
-    """Raised if the broker does not offer an API that a SASL login needs, because its listener does not use SASL."""
+    """Raised if a broker lacks an API that a SASL login needs. The listener of the broker then does not use SASL."""
 
 
 class LoginExchange(Exchange):

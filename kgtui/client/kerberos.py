@@ -23,10 +23,10 @@ _MODULE = "Krb5LoginModule"
 _IBM = "com.ibm."
 
 _NEVER_NEEDED = frozenset({"clearPass", "debug", "doNotPrompt", "refreshKrb5Config", "renewTGT", "storeKey"})
-"""Options of Krb5LoginModule that kgtui ignores.
+"""Options of Krb5LoginModule that kgtui ignores, because its behavior is fixed.
 
-kgtui never asks for a password or stores a key. It always reads the current Kerberos configuration, and tries to renew
-tickets in a cache.
+kgtui never asks for a password and never stores a key. It always reads the current Kerberos configuration, and always
+tries to renew a ticket in a cache.
 """
 
 _MUST_BE_FALSE = {
@@ -34,7 +34,7 @@ _MUST_BE_FALSE = {
     "tryFirstPass": "kgtui takes no password from another login module: set useKeyTab or useTicketCache",
     "useFirstPass": "kgtui takes no password from another login module: set useKeyTab or useTicketCache",
 }
-"""Option of Krb5LoginModule that must not be true → what the user should do instead."""
+"""Option of Krb5LoginModule that kgtui does not support with the value true → what the user should do."""
 
 _OPTIONS = frozenset(
     {"isInitiator", "keyTab", "principal", "serviceName", "ticketCache", "useKeyTab", "useTicketCache"}
@@ -50,8 +50,8 @@ class Kerberos:
     """The source of the Kerberos tickets, and the service name of the brokers.
 
     Attributes:
-        service: `kafka` in the broker principal `kafka/broker-1@EXAMPLE.COM`.
-        principal: principal as which kgtui logs in; empty for the principal in the ticket cache.
+        service: first part of the broker principals, such as `kafka` in `kafka/broker-1@EXAMPLE.COM`.
+        principal: principal that kgtui logs in as; empty for the principal in the ticket cache.
         keytab: file with the key of `principal`, or empty.
         use_cache: whether to try a ticket cache before the keytab.
         cache: path or name of the ticket cache; empty for the default.
@@ -101,7 +101,7 @@ def kerberos_from_properties(properties: Mapping[str, str], module: LoginModule)
 
 
 def unknown_options(module: LoginModule) -> tuple[str, ...]:
-    """Return one warning for each option in `module` that Krb5LoginModule does not have."""
+    """Return one warning for each option in `module` that is not an option of Krb5LoginModule."""
     known = _OPTIONS | _NEVER_NEEDED | _MUST_BE_FALSE.keys()
     if module.name.startswith(_IBM):
         known = _IBM_OPTIONS | _IBM_NEVER_NEEDED

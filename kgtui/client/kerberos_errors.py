@@ -32,10 +32,10 @@ _WRONG_CACHE_PRINCIPAL = 39756032
 _NOT_IN_KEYTAB = frozenset({39756033, _KRB5 + 181})
 
 _OTHER_REALM = re.compile(r"krbtgt/([^@\s]+)@")
-"""Matches a principal such as `krbtgt/B.EXAMPLE@A.EXAMPLE`. Group 1 of the match is the broker's realm, B.EXAMPLE."""
+"""Matches a principal such as `krbtgt/B.EXAMPLE@A.EXAMPLE`, and captures the broker's realm (B.EXAMPLE)."""
 
 _EXPIRED_CREDENTIALS = 11
-"""GSS_S_CREDENTIALS_EXPIRED, in bits 16 to 23 of GSSAPI's major status (RFC 2744)."""
+"""GSSAPI's error GSS_S_CREDENTIALS_EXPIRED. The major status contains it in bits 16 to 23 (RFC 2744)."""
 
 
 class Failure(NamedTuple):
@@ -92,7 +92,7 @@ def explain_failure(failure: Failure, kerberos: Kerberos, server: str) -> str:
 
 
 def explain_silence(kerberos: Kerberos, server: str, seconds: float) -> str:
-    """Return a message for a ticket that did not arrive within the time limit."""
+    """Return an error message for a ticket that no KDC sent within the time limit."""
     realm = kerberos.principal.rpartition("@")[2] if "@" in kerberos.principal else "the realm"
     return (
         f"there is no Kerberos ticket for {server} after {seconds:g} s, because no KDC of {realm} answers: check the "
@@ -101,7 +101,7 @@ def explain_silence(kerberos: Kerberos, server: str, seconds: float) -> str:
 
 
 def explain_refusal(address: Address, principal: str, server: str) -> str:
-    """Return a message for a valid ticket that a broker refused. Brokers do not say why."""
+    """Return an error message for a broker that refused a valid ticket. Brokers give no reason."""
     return (
         f"{address} refused the Kerberos login as {principal}: check that the keytab of the broker has the current key "
         f"of {server}, that the clocks of this machine and of the broker agree, and that "
@@ -150,8 +150,8 @@ def _advice(failure: Failure, kerberos: Kerberos, server: str) -> str:
 
 
 def _unknown_server(failure: Failure, server: str) -> str:
-    # If the KDC does not know the broker's principal, the Kerberos library guesses a realm from the domain name, and
-    # its error names this realm. The user needs the name to correct a wrong guess.
+    # If the KDC does not know the broker's principal, the Kerberos library guesses a realm from the domain name. Its
+    # error names the guessed realm. Show this realm, so that the user can correct a wrong guess.
     parts = (
         "the first part of the principal is sasl.kerberos.service.name, and the second part is the host name in "
         "bootstrap.servers or in the advertised.listeners of the broker"

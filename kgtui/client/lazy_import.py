@@ -1,6 +1,6 @@
 """Import `aiokafka.conn` without the slow modules that kgtui does not use.
 
-These are aiokafka's consumer and producer, and gssapi, which kgtui imports itself if a login needs it.
+The slow modules are aiokafka's consumer and producer, and gssapi. If a login needs gssapi, kgtui imports it itself.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ if TYPE_CHECKING:
 
 
 class _LazyPackage(ModuleType):
-    """A package whose `__init__` runs when a missing attribute is read for the first time.
+    """A package whose `__init__.py` runs only when code reads an attribute that the package does not have yet.
 
-    `importlib.util.LazyLoader` would already run it when a module of the package is imported.
+    With `importlib.util.LazyLoader`, importing a module of the package would already run `__init__.py`.
     """
 
     def __getattr__(self, name: str) -> Any:
         spec = self.__spec__
-        # Change the class before `__init__.py` runs. If `__init__.py` reads a missing attribute, it must not call this
+        # Change the class before `__init__.py` runs. Otherwise, a missing attribute in `__init__.py` would call this
         # method again.
         self.__class__ = ModuleType  # type: ignore[assignment]
         if spec is not None and spec.loader is not None:
@@ -49,8 +49,8 @@ def lazy_package(package: str) -> Iterator[None]:
         yield
     finally:
         if type(module) is _LazyPackage:
-            # From now on, an import must run `__init__`. Imports read `__path__` first. Without this attribute, Python
-            # calls `_LazyPackage.__getattr__`, which runs `__init__`.
+            # From now on, importing the package must run `__init__.py`. An import first reads `__path__`. If `__path__`
+            # is missing, Python calls `_LazyPackage.__getattr__`, which runs `__init__.py`.
             del module.__path__
 
 

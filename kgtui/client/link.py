@@ -80,7 +80,7 @@ class Link:
     A broker that hangs does not delay requests to other brokers.
 
     Attributes:
-        in_flight: number of unfinished requests, including those that wait.
+        in_flight: number of unfinished requests, including requests that wait to be sent.
     """
 
     def __init__(self, node: int, address: Address, lane: Lane, transport: Transport, options: PoolOptions) -> None:
@@ -113,9 +113,9 @@ class Link:
         return self._session.negotiated if self._session else None
 
     def adopt(self, session: Session) -> None:
-        """Use `session`, an open connection to the broker of this link.
+        """Use an open connection (`session`) to the broker of this link.
 
-        If the link already has a connection or is connecting, `session` is closed instead.
+        If the link already has a connection or is connecting, close `session` instead.
         """
         if self.live or self._connecting:
             session.connection.close()
@@ -138,8 +138,8 @@ class Link:
             self._connecting = asyncio.create_task(self._dial())
             self._connecting.add_done_callback(self._connected)
         connecting = self._connecting
-        # If the previous attempt has failed, the running attempt will probably fail too. Therefore, wait only briefly
-        # for it, and raise the previous error.
+        # If the previous attempt to connect failed, the running attempt will probably fail too. Wait for it only
+        # briefly, and then raise the previous error.
         if self._backoff.failures and not (await asyncio.wait((connecting,), timeout=self._options.second_wait))[0]:
             raise ConnectError(self._failure, broker=self.node, address=str(self.address))
         return await self._await_session(connecting)
@@ -156,7 +156,7 @@ class Link:
         """Send one request, and return the undecoded response.
 
         Args:
-            fields: fields of the request, or a function from API version to fields.
+            fields: fields of the request, or a function that returns them for an API version.
             timeout: time limit in seconds, including the time to connect.
             version: API version; by default the negotiated one.
 
@@ -229,7 +229,7 @@ class Link:
         try:
             return await asyncio.shield(connecting)
         except (ConnectError, ConfigError) as error:
-            # Convert ConfigError too, because files with keys or certificates can be missing or damaged.
+            # A ConfigError is raised if a file with keys or certificates is missing or damaged.
             raise ConnectError(str(error), broker=self.node, address=str(self.address)) from error
         except asyncio.CancelledError:
             task = asyncio.current_task()
@@ -254,7 +254,7 @@ class Link:
             self._fail(str(error))
 
     def _check_stall(self, progress: _Progress) -> None:
-        """After a timeout, close the connection if nothing has arrived on it for `PoolOptions.stall` seconds."""
+        """After a request timed out, close its connection if nothing has arrived for `PoolOptions.stall` seconds."""
         session = progress.session
         if session is None or session is not self._session:
             return
@@ -313,7 +313,7 @@ class Links:
         return link
 
     def adopt(self, entry: FirstServer, transport: Transport) -> None:
-        """Use the connection to a bootstrap server as the bulk connection to the broker with the same address.
+        """Use the connection to a bootstrap server for the bulk lane of the broker with the same address.
 
         If no broker has this address, close the connection.
         """
@@ -324,7 +324,7 @@ class Links:
         entry.session.connection.close()
 
     def keep_only(self, brokers: Mapping[int, BrokerAddress]) -> None:
-        """Close the links to brokers that are not in `brokers`, or have a different address there."""
+        """Close the links to brokers that are missing in `brokers` or have a new address."""
         for key, link in list(self._links.items()):
             broker = brokers.get(key[0])
             if broker is None or link.address != Address(broker.host, broker.port):
@@ -339,17 +339,17 @@ class Links:
     def ranked(self, nodes: Iterable[int]) -> list[int]:
         """Sort brokers by how soon they will probably respond.
 
-        Connected brokers come first, sorted by their number of unfinished requests. Brokers that could not be reached a
-        moment ago come last. Otherwise, the order is random.
+        Connected brokers come first, sorted by their number of unfinished requests. Brokers to which connecting failed
+        a moment ago come last. Otherwise, the order is random.
         """
         shuffled = list(nodes)
         random.shuffle(shuffled)
         return sorted(shuffled, key=self._rank)
 
     def features(self, otherwise: Mapping[str, int] | None) -> Mapping[str, int] | None:
-        """Return a dict: feature → level of the finalized features; None for brokers before 2.7.
+        """Return a dict: finalized feature → level; None for brokers before 2.7.
 
-        If several brokers are connected, the newest report is returned. If none is connected, `otherwise` is returned.
+        The dict is the newest one that a connected broker reported. If no broker is connected, it is `otherwise`.
         """
         reported = [link.negotiated for link in self._links.values() if link.negotiated is not None]
         return max(reported, key=lambda negotiated: negotiated.epoch).features if reported else otherwise

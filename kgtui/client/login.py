@@ -23,16 +23,16 @@ if TYPE_CHECKING:
     from kgtui.protocol.api import Api
 
 RENEW_AFTER = (0.85, 0.95)
-"""The login is repeated after a random fraction of the SASL session, in this range, as in Kafka's clients.
+"""Lowest and highest fraction of a SASL session's duration after which the login is repeated, as in Kafka's clients.
 
-The fraction is random, so that connections do not repeat the login at the same time.
+The fraction is chosen at random, so that connections do not repeat the login at the same time.
 """
 
 RENEWAL_TIMEOUT = 10.0
 """Time limit for repeating a login on an open connection, in seconds."""
 
 RETRY_PAUSE = 5.0
-"""Pause before kgtui tries again to get a token or ticket for repeating a login, in seconds."""
+"""Pause after a failed attempt to get the token or ticket for a repeated login, in seconds."""
 
 _UNSUPPORTED_SASL_MECHANISM = 33
 _ILLEGAL_SASL_STATE = 34
@@ -107,10 +107,10 @@ class Login:
 
 
 class LoginSession:
-    """The login on one connection. Near the end of the SASL session, the next request repeats the login.
+    """The login on one connection. It is repeated at the first request near the end of the SASL session.
 
     Attributes:
-        failure: why repeating the login failed, which closes the connection; or empty.
+        failure: why repeating the login failed; empty if it has not failed. A failure closes the connection.
     """
 
     def __init__(self, login: Login, raw: Any, address: Address) -> None:
@@ -152,20 +152,20 @@ class LoginSession:
             raise DisconnectedError(self.failure, address=str(self._address))
 
     def close(self) -> None:
-        """If the login is being repeated, cancel this. The connection stays open; the caller must close it."""
+        """Cancel a running repetition of the login. The connection stays open; the caller must close it."""
         if self._task is not None:
             self._task.cancel()
 
     async def _log_in(self) -> None:
         started = time.monotonic()
         lifetime = await self._login.run(self._raw, self._address)
-        # The broker counts from the end of the login. kgtui counts from its start, so that the broker never ends the
-        # session before `_ends_at`.
+        # For the broker, the lifetime of the session begins at the end of the login. For kgtui, it begins at the start
+        # of the login, so that the broker never ends the session before `_ends_at`.
         self._ends_at = started + lifetime
         self._renew_at = started + lifetime * random.uniform(*RENEW_AFTER)  # noqa: S311 - spreads the load
 
     async def _renew(self) -> None:
-        """Repeat the login. Requests wait during the login, but not while kgtui gets the token or ticket for it."""
+        """Repeat the login. Requests wait during the login, but not while kgtui gets a new token or ticket."""
         try:
             await self._login.prepare(self._address)
         except KgtuiError as error:

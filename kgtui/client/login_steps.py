@@ -41,7 +41,8 @@ class Step(NamedTuple):
 async def try_steps(transport: Transport, address: Address, *, timeout: float) -> tuple[Step, ...]:
     """Try the steps of connecting to a broker until one fails. All later steps have `ok` = None.
 
-    The last step, "authorization", is never tried: only requests about groups show missing permissions.
+    The last step, "authorization", is never tried, because only requests about groups show which permissions are
+    missing.
 
     Args:
         timeout: time limit for the whole call, in seconds.
@@ -74,7 +75,7 @@ async def _steps(transport: Transport, address: Address, deadline: float) -> Asy
     settings = transport.settings
     hosts = await _try("name", ip_addresses(address), transport, address, deadline)
     yield "name", ", ".join(hosts)
-    # Try TCP with one IP address of the host after the other. The step TLS uses the first address that accepts a
+    # Try the IP addresses of the host, one after the other. The step TLS uses the first address that accepts a TCP
     # connection.
     errors = []
     for host in hosts:

@@ -35,19 +35,19 @@ BATCHED_FROM = 4
 """First version of FindCoordinator that accepts several groups in one request (KIP-699)."""
 
 _NOT_MENTIONED = (-1, -1)
-"""`(node id, error code)` that is used for a group that a FindCoordinator response does not contain."""
+"""`(node id, error code)` of a group that a FindCoordinator response does not contain."""
 
 FIRST_LOOKUP_PAUSE = 0.25
-"""First pause in which `LeaderCache.failed` removes nothing for a broker, in seconds.
+"""Shortest pause before `LeaderCache.failed` clears the cache again for the same broker, in seconds.
 
-The pause begins when `failed` has removed the broker's topics from the cache. It is twice as long after each removal.
+The pause doubles each time, until the broker responds.
 """
 
 LONGEST_LOOKUP_PAUSE = 2.0
-"""Longest pause in which `LeaderCache.failed` removes nothing for a broker, in seconds."""
+"""Longest pause before `LeaderCache.failed` clears the cache again for the same broker, in seconds."""
 
 _REPEATED = frozenset({Reaction.RETRY, Reaction.FIND_COORDINATOR, Reaction.REBOOTSTRAP})
-"""FindCoordinator is requested again if its error code has one of these reactions."""
+"""Reactions to error codes. After an error with one of these reactions, FindCoordinator is requested again."""
 
 
 class Requests(Protocol):
@@ -72,7 +72,7 @@ class Requests(Protocol):
         ...
 
     async def ask_any(self, ask: Callable[[int], Awaitable[T]], *, timeout: float) -> T:
-        """Call `ask` with the node id of one broker after the other, and return the first successful result."""
+        """Call `ask` with the node ids of brokers until a call succeeds. Return the first successful result."""
         ...
 
     async def call(
@@ -102,7 +102,7 @@ class Leaders:
     Attributes:
         nodes: `(topic, partition)` → node id of the leader.
         errors: topic or `(topic, partition)` whose leader is not known → Kafka's error code.
-        ids: topic → topic id; only for topics that were not cached, and since Kafka 2.8.
+        ids: topic → topic id. Missing for topics that were cached, and before Kafka 2.8.
     """
 
     nodes: dict[tuple[str, int], int] = field(default_factory=dict)
@@ -115,23 +115,23 @@ class CoordinatorCache:
 
     def __init__(self, requests: Requests) -> None:
         self._requests = requests
-        # The rows of the brokers' lists contain the coordinators, so that most groups need no entry in `_nodes`.
+        # Group id → its newest row in a ListGroups response, which contains the coordinator.
         self._listings: dict[str, Listing] = {}
-        # Results of lookups. None if the coordinator in the list is no longer right.
+        # Group id → result of a lookup; None if the coordinator in `_listings` is outdated.
         self._nodes: dict[str, int | None] = {}
 
     def learn(self, listings: Mapping[str, Listing]) -> None:
-        """Store rows of brokers' lists, which contain the coordinators of the groups."""
+        """Store rows of ListGroups responses. Each row contains the coordinator of its group."""
         self._listings |= listings
         for group in self._nodes.keys() & listings.keys():
             del self._nodes[group]
 
     def listing(self, group: str) -> Listing | None:
-        """Return the last stored row of a group; None if it is not listed."""
+        """Return the stored ListGroups row of a group; None if there is none."""
         return self._listings.get(group)
 
     def unlist(self, group: str) -> None:
-        """Remove a group that is no longer listed."""
+        """Remove a group from the cache, because brokers no longer list it."""
         self._listings.pop(group, None)
         self._nodes.pop(group, None)
 
@@ -162,7 +162,7 @@ class CoordinatorCache:
             refresh: whether to ignore the cache.
 
         Raises:
-            UnreachableError: the cluster has never been reached.
+            UnreachableError: the brokers of the cluster are not known, and no bootstrap server responded.
         """
         found = Coordinators()
         pending = []
@@ -200,7 +200,7 @@ class CoordinatorCache:
                 pause = min(pause * 2, self._requests.options.retry_pause_max)
 
     async def _look_up_once(self, pending: Sequence[str], timeout: float, found: Coordinators) -> dict[str, int]:
-        """Look up coordinators once, and add them to `found`. Return a dict of failures: group id → error code."""
+        """Look up coordinators once, and add them to `found`. Return a dict: group id → error code of a failure."""
         if timeout <= 0:
             raise DeadlineError("the time limit was over before the coordinator was looked up")
         rows = await self._requests.ask_any(partial(self._ask, pending, timeout), timeout=timeout)
@@ -277,11 +277,11 @@ class LeaderCache:
         self._topics.clear()
 
     def failed(self, node: int) -> bool:
-        """Remove topics with a partition led by this broker from the cache, because the broker did not respond.
+        """Clear the cache for all topics in which this broker leads a partition, because the broker did not respond.
 
         Returns:
-            False if nothing was removed, because the pause after the last removal has not ended
-            (`FIRST_LOOKUP_PAUSE`).
+            False if nothing was cleared, because the last call for this broker was too recent (see
+            `FIRST_LOOKUP_PAUSE`).
         """
         backoff = self._silent.setdefault(node, Backoff(FIRST_LOOKUP_PAUSE, LONGEST_LOOKUP_PAUSE))
         if backoff.remaining():
@@ -292,7 +292,7 @@ class LeaderCache:
         return True
 
     def answered(self, node: int) -> None:
-        """Let `failed` remove topics again without a pause. Call this when the broker has responded."""
+        """End the pause of `failed` for this broker. Call this when the broker has responded."""
         self._silent.pop(node, None)
 
     async def find(self, topics: Iterable[str], *, timeout: float, refresh: bool) -> Leaders:
@@ -336,7 +336,7 @@ class LeaderCache:
         return tuple(row for reply in replies for row in reply.value["Topics"])
 
     def _add(self, rows: Iterable[Mapping[str, Any]], found: Leaders) -> None:
-        """Add the leaders in rows of a Metadata response to `found`, and cache topics whose leaders are all known."""
+        """Add the leaders in rows of a Metadata response to `found`. Cache each topic whose leaders are all known."""
         for row in rows:
             topic = row["Name"]
             if row["ErrorCode"]:

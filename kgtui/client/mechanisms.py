@@ -1,4 +1,4 @@
-"""The SASL mechanisms: get credentials, create the messages of a login, explain refused logins.
+"""The SASL mechanisms. Each gets credentials, creates the messages of a login, and explains a refused login.
 
 SCRAM follows RFC 5802, with the extension for delegation tokens (KIP-48).
 """
@@ -38,9 +38,9 @@ million iterations would take too long.
 
 
 async def scram_steps(settings: ClientSettings, address: Address) -> AsyncGenerator[bytes, bytes]:
-    """Yield the client's messages in a SCRAM login; pass each response of the server to `asend`.
+    """Generate the client's messages in a SCRAM login. Pass each response of the server to `asend`.
 
-    No message contains the password, and the server must prove that it knows the password too.
+    No message contains the password. The server must prove that it knows the password too.
 
     Raises:
         ConnectError: the server sent a damaged message, or did not prove that it knows the password.
@@ -143,9 +143,9 @@ class Mechanism(ABC):
 
     @abstractmethod
     def refused(self, message: str, address: Address) -> str:
-        """Return a message that says why the broker refused the login.
+        """Return an error message that says why the broker refused the login.
 
-        If the login used a token, mark it as refused, so that it is replaced for a later login.
+        If the login used a token, this method also marks the token as refused, so that a later login gets a new one.
 
         Args:
             message: the broker's error message, or empty.
@@ -209,8 +209,8 @@ class OAuthBearer(Mechanism):
         extensions = "".join(f"\x01{name}={value}" for name, value in self._oauth.extensions)
         challenge = yield f"n,,\x01auth=Bearer {token.text.reveal()}{extensions}\x01\x01".encode()
         if challenge:
-            # A broker that rejects a token sends the reason first. It sends the error code only after the client's
-            # abort message.
+            # A broker that rejects a token first sends the reason. It sends the error code only after the client has
+            # sent `_ABORT`.
             yield _ABORT
             raise ConnectError("the broker rejected the token, but did not end the login with an error")
 

@@ -1,7 +1,7 @@
 """Log in to Amazon MSK with IAM: sign a token with AWS credentials.
 
-kgtui always uses OAUTHBEARER with a signed URL (SigV4) as the token, because only Java clients have AWS_MSK_IAM. This
-needs Kafka 2.7.1 or newer.
+kgtui always uses OAUTHBEARER, because only Java clients implement AWS_MSK_IAM. The token is a signed URL (SigV4). The
+brokers must run Kafka 2.7.1 or newer.
 
 The options in `sasl.jaas.config` work as in Amazon's login module for Java, with two differences:
 - If a profile or role cannot be used, the default credentials are not tried.
@@ -45,7 +45,7 @@ _SHOWN_ERRORS = _NETWORK_ERRORS | frozenset(
         "PartialCredentialsError",
     }
 )
-"""Names of botocore's errors whose text contains no secret. Other errors are shown only by name."""
+"""Names of botocore's errors whose text contains no secret. Of any other error, kgtui shows only the name."""
 
 _SSO_ERRORS = frozenset({"SSOError", "SSOTokenLoadError", "TokenRetrievalError", "UnauthorizedSSOTokenError"})
 """Names of botocore's errors after which the user must run `aws sso login`."""
@@ -65,7 +65,7 @@ def explain_error(error: Exception, session: Any, profile: str) -> str:
     """Return a message that says why botocore found no credentials, and what to do.
 
     Args:
-        error: error of botocore or of one of its sources of credentials.
+        error: error of botocore, or of a source from which botocore gets credentials.
         session: botocore's session.
         profile: the option `awsProfileName`, or empty.
     """
@@ -87,7 +87,7 @@ def explain_error(error: Exception, session: Any, profile: str) -> str:
 
 
 def explain_refused_request(operation: str, code: str, session: Any, profile: str) -> str:
-    """Return a message that says what to do after AWS has refused a request for credentials.
+    """Return an error message for a request for credentials that AWS refused. It says what to do.
 
     Args:
         operation: the operation of AWS, such as `AssumeRole`.
@@ -121,9 +121,9 @@ def _sso_ended(session: Any, profile: str) -> str:
 
 
 def _sso_profile(profiles: Mapping[str, Mapping[str, Any]], profile: str) -> str:
-    """Follow `source_profile` from `profile` to a profile with SSO settings, and return its name.
+    """Follow `source_profile` from `profile` until a profile has SSO settings. Return the name of that profile.
 
-    Return `profile` if there is none.
+    If no profile has SSO settings, return `profile`.
     """
     found = profile
     for _ in range(_MOST_PROFILES):
@@ -163,7 +163,7 @@ class MskIam:
         role: ARN of the role to assume, or empty.
         sts_region: region of the STS endpoint; empty for the region of the brokers.
         fips: whether to use STS endpoints with FIPS 140 cryptography.
-        key: key id, secret and session token to assume the role with; empty for the default credentials.
+        key: access key id, secret and session token for assuming the role; empty for the default credentials.
         show_identity: whether messages about refused tokens name the ARN (`awsDebugCreds`).
     """
 
@@ -183,7 +183,8 @@ class SignedToken:
 
     Attributes:
         lifetime: remaining lifetime, in seconds.
-        identity: ARN whose credentials signed the token; empty if unknown, or if `MskIam.show_identity` is False.
+        identity: ARN of the AWS user or role that signed the token; empty if unknown, or if `MskIam.show_identity` is
+            False.
     """
 
     text: Secret
@@ -315,7 +316,7 @@ def _credentials(session: Any, settings: MskIam, region: str) -> Any:
 
 
 def _sts(session: Any, settings: MskIam, region: str, key: tuple[Secret, Secret, Secret]) -> Any:
-    """Return a client of AWS STS. `key` is the access key id, the secret access key and the session token."""
+    """Return a client of AWS STS. `key` contains the access key id, the secret access key and the session token."""
     from botocore.config import Config
 
     key_id, secret, token = (part.reveal() or None for part in key)

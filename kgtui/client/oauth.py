@@ -3,7 +3,7 @@
 As in Kafka, a token comes from one of these sources:
 - a token endpoint (`sasl.oauthbearer.token.endpoint.url=https://…`)
 - a file (`sasl.oauthbearer.token.endpoint.url=file:///…`)
-- kgtui itself, without a signature, for tests only
+- kgtui itself, which creates unsigned tokens; for tests only
 
 For Amazon MSK, kgtui signs tokens with AWS credentials (see `kgtui.client.msk_iam`).
 """
@@ -49,7 +49,7 @@ class OAuth:
         url: URL of the token endpoint or of a token file; empty if kgtui creates the tokens.
         client_id, client_secret: credentials for the token endpoint, or empty.
         assertion: signed JWT for the token endpoint, or None.
-        jwt_bearer: whether the assertion is the grant (KIP-1139) instead of the client secret (KIP-1258).
+        jwt_bearer: whether the assertion is the grant (KIP-1139). If False, it replaces the client secret (KIP-1258).
         scope: requested scope, or empty.
         urlencode: whether to URL-encode client id and secret in the request.
         timeout: time limit for connecting, and for each read from the socket, in seconds. The whole request may take
@@ -124,7 +124,7 @@ def oauth_from_properties(properties: Mapping[str, str], module: LoginModule) ->
 def _split(url: str) -> SplitResult | None:
     """Return the parts of a URL, or None if it is not valid.
 
-    For example, `https://user:pass/word@host` is not valid, because `pass` would be the port.
+    For example, `https://user:pass/word@host` is not valid: its host is `user`, and its port would be `pass`.
     """
     try:
         parts = urlsplit(url)
@@ -139,15 +139,15 @@ def _split(url: str) -> SplitResult | None:
 
 
 def _jwt_bearer(properties: Mapping[str, str]) -> dict[str, Any]:
-    """Return the keyword arguments for `OAuth` if an assertion is the grant (`jwt-bearer`, KIP-1139)."""
+    """Return the keyword arguments for `OAuth` with an assertion as the grant (`jwt-bearer`, KIP-1139)."""
     scope = properties.get(_SCOPE_KEY, "").strip()
     return {"assertion": assertion_from_properties(properties), "jwt_bearer": True, "scope": scope}
 
 
 def _client_credentials(properties: Mapping[str, str], options: Mapping[str, str]) -> dict[str, Any]:
-    """Return the arguments for `OAuth` with a client secret, or with an assertion instead of the secret.
+    """Return the arguments for `OAuth` with a client secret, or with an assertion that replaces the secret.
 
-    As in Kafka 4.3, an assertion is used if the property for its file or for its issuer is set.
+    As in Kafka 4.3, kgtui uses an assertion if the user sets the property for its file or its issuer.
     """
     client_id = properties.get(_ID_KEY, "") or options.get("clientId", "")
     scope = properties.get(_SCOPE_KEY, "") or options.get("scope", "")
@@ -166,17 +166,17 @@ def _client_credentials(properties: Mapping[str, str], options: Mapping[str, str
 
 
 def _unsecured(options: Mapping[str, str]) -> OAuth:
-    """Return the settings for JWTs without a signature, which kgtui creates itself.
+    """Return the settings for unsigned JWTs, which kgtui creates itself.
 
-    As with Kafka's `OAuthBearerUnsecuredLoginCallbackHandler`, options that begin with `unsecuredLogin` set claims,
-    lifetime and SASL extensions.
+    The options that begin with `unsecuredLogin` contain the claims, the lifetime and the SASL extensions, as with
+    Kafka's `OAuthBearerUnsecuredLoginCallbackHandler`.
 
     Args:
         options: all options in `sasl.jaas.config`.
 
     Raises:
-        ConfigError: an option is invalid, or the claim with the principal is missing, probably because the user wanted
-            to configure a token endpoint.
+        ConfigError: an option is invalid, or the claim with the principal is missing. In the second case, the user
+            probably wanted to configure a token endpoint.
     """
     claims: dict[str, str | float] = {}
     for name, value in options.items():
@@ -222,7 +222,7 @@ def _timeout(properties: Mapping[str, str]) -> float:
 def _tls(options: Mapping[str, str]) -> Tls | None:
     """Return the TLS settings for the token endpoint; None if there are none.
 
-    As in Kafka, they are the options of `sasl.jaas.config` whose names begin with `ssl.`.
+    As in Kafka, these settings are the options of `sasl.jaas.config` whose names begin with `ssl.`.
     """
     from kgtui.client.tls import tls_from_properties
 

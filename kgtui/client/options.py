@@ -25,13 +25,13 @@ class PoolOptions:
 
     Attributes:
         connect_timeout: time limit for one attempt to connect, including the TLS handshake and the login.
-        second_wait: after a failure, how long a call waits for the next attempt before it fails.
+        second_wait: how long a call waits for the next attempt to connect after an attempt has failed.
         backoff, backoff_max: first and longest pause between attempts to connect.
         bulk_in_flight, ui_in_flight: maximum number of concurrent requests on each lane.
-        stall: after a timeout, replace the connection if nothing arrived for this long.
-        head_start: wait for one broker's response before the next broker is asked.
+        stall: if a request times out and nothing has arrived for this long, the connection is replaced.
+        head_start: how long to wait for a broker's response before the next broker is asked too.
         retry_pause, retry_pause_max: first and longest pause between coordinator lookups.
-        thread_bytes: larger responses are decoded in a thread.
+        thread_bytes: size in bytes; larger responses are decoded in a thread.
         batch: maximum number of groups or topics in one lookup.
     """
 

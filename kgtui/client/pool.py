@@ -59,7 +59,7 @@ class Pool:
         options: timeouts and limits.
 
     Raises:
-        ConfigError: `seeds` is empty, or one is not `host:port`.
+        ConfigError: `seeds` is empty, or a seed is not `host:port`.
     """
 
     def __init__(
@@ -196,11 +196,11 @@ class Pool:
         If a connection that has been used before breaks, the request is sent again, unless it changes the cluster.
 
         Args:
-            value: fields of the request, or a function from version to fields.
+            value: fields of the request, or a function that returns them for an API version.
             timeout: time limit in seconds, including the time to connect, to wait for other requests, and for
                 throttling.
-            version: API version; by default the highest common one.
-            decode: replaces `api.response.decode`.
+            version: API version; by default the highest that kgtui and the broker support.
+            decode: function that replaces `api.response.decode`.
 
         Raises:
             ConnectError, DeadlineError, DisconnectedError, UnsupportedError, DecodeError, EncodeError
@@ -213,7 +213,7 @@ class Pool:
         raw = await link.exchange(api, value, timeout=remaining, version=version)
         read = decode or api.response.decode
         compiled = decode is not None or api.response.decoder_compiled(raw.version)
-        # Use a thread if the decoder of this version is not compiled yet, because compiling it is slow.
+        # Compiling a decoder is slow. Use a thread if the decoder of this version is not compiled yet.
         if len(raw.body) > self.options.thread_bytes or not compiled:
             decoded = await self._in_thread(partial(read, raw.version, raw.body))
         else:
@@ -227,20 +227,20 @@ class Pool:
         `Coordinators.errors`.
 
         Raises:
-            UnreachableError: the cluster cannot be reached at all.
+            UnreachableError: the brokers of the cluster are not known, and no bootstrap server responded.
         """
         return await self._coordinators.find(groups, timeout=timeout, refresh=refresh)
 
     def learn_listings(self, listings: Mapping[str, Listing]) -> None:
-        """Store rows of brokers' lists in the cache. A group is listed by its coordinator."""
+        """Store rows of ListGroups responses in the cache. Each row contains the coordinator of its group."""
         self._coordinators.learn(listings)
 
     def listing(self, group: str) -> Listing | None:
-        """Return the last row of a group that `learn_listings` has stored; None if it is not listed."""
+        """Return the row that `learn_listings` has stored for a group; None if there is none."""
         return self._coordinators.listing(group)
 
     def unlist(self, group: str) -> None:
-        """Remove a group that is no longer listed from the cache."""
+        """Remove a group from the cache, because brokers no longer list it."""
         self._coordinators.unlist(group)
 
     def forget_coordinator(self, group: str) -> None:
@@ -256,15 +256,15 @@ class Pool:
         return await self._leaders.find(topics, timeout=timeout, refresh=refresh)
 
     def leader_failed(self, node: int) -> bool:
-        """Remove topics with a partition led by this broker from the cache, because the broker did not respond.
+        """Clear the cache for all topics in which this broker leads a partition, because the broker did not respond.
 
         Returns:
-            False if nothing was removed, because the pause after the last removal has not ended.
+            False if nothing was cleared, because the last call for this broker was too recent.
         """
         return self._leaders.failed(node)
 
     def leader_answered(self, node: int) -> None:
-        """Let `leader_failed` remove topics again without a pause, because the broker has responded."""
+        """End the pause of `leader_failed` for this broker, because the broker has responded."""
         self._leaders.answered(node)
 
     def live_lane(self, node: int) -> Lane:
@@ -272,10 +272,10 @@ class Pool:
         return self._links.live_lane(node)
 
     async def ask_any(self, ask: Callable[[int], Awaitable[T]], *, timeout: float) -> T:
-        """Ask one broker after the other, `options.head_start` seconds apart, and return the first response.
+        """Ask brokers, `options.head_start` seconds apart, until one of them responds. Return this response.
 
         Args:
-            ask: sends the request to the broker with this node id.
+            ask: sends the request to the broker with the given node id.
 
         Raises:
             UnreachableError: no broker responded.
@@ -366,7 +366,7 @@ class Pool:
         return self._transport
 
     async def _in_thread(self, work: Callable[[], T]) -> T:
-        """Run `work` in a separate thread, because slow DNS lookups can occupy all threads of asyncio."""
+        """Run `work` in a separate thread. Slow DNS lookups can occupy all threads of asyncio."""
         if self._decoders is None:
             self._decoders = ThreadPoolExecutor(max_workers=1, thread_name_prefix="kgtui-decode")
         return await asyncio.get_running_loop().run_in_executor(self._decoders, work)

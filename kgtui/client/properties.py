@@ -1,6 +1,7 @@
 r"""Check which Java client properties are supported, and parse `sasl.jaas.config`.
 
-Kafka's JaasConfig defines the syntax: words, quoted strings with backslash escapes, `//` and `/* */` comments::
+As in Kafka's JaasConfig, the value of `sasl.jaas.config` consists of words and quoted strings. Strings can contain
+backslash escapes. Comments are `//` and `/* */`::
 
     org.apache.kafka.common.security.plain.PlainLoginModule required username="alice" password="a \"quoted\" word";
 """
@@ -40,7 +41,7 @@ _LOGIN_AND_TLS = frozenset(
         "ssl.truststore.type",
     }
 )
-"""Properties of the login and TLS that kgtui supports, and `bootstrap.servers`. See also `_LOGIN_NAMES`."""
+"""Login and TLS properties that kgtui supports, and `bootstrap.servers`. See also `_LOGIN_NAMES`."""
 
 _DEFAULTS = {
     "ssl.keymanager.algorithm": ("SUNX509", "PKIX"),
@@ -57,7 +58,7 @@ _DEFAULTS = {
         "SOFTWARE.AMAZON.MSK.AUTH.IAM.IAMOAUTHBEARERLOGINCALLBACKHANDLER",
     ),
 }
-"""Property → values (in capital letters) with which kgtui can ignore the property."""
+"""Property → values in capital letters. If the property has one of these values, kgtui can ignore it."""
 
 _REFUSED = {
     "bootstrap.controllers": "kgtui does not connect to controllers: set --bootstrap-server to a broker",
@@ -156,7 +157,7 @@ _LOGIN_NAMES = frozenset(
         "ssl.secure.random.implementation",
     }
 )
-"""Names of other login and TLS properties of Kafka's clients up to 4.4, so that these names do not count as misspelled.
+"""Further login and TLS properties of Kafka's clients up to 4.4. They do not count as misspelled.
 
 kgtui ignores some of these properties.
 """
@@ -179,11 +180,11 @@ _OTHER_NAMES = frozenset(
         "value.serializer",
     }
 )
-"""Frequently used properties that kgtui ignores. Warnings about misspelled properties suggest these names too."""
+"""Frequently used properties that kgtui ignores. kgtui can suggest these names for a misspelled property."""
 
 
 def check_supported(properties: Mapping[str, str]) -> None:
-    """Raise ConfigError if a property has a value that kgtui does not support and must not ignore.
+    """Raise ConfigError if a property has a value that kgtui neither supports nor can ignore.
 
     The message says what to do.
     """
@@ -209,10 +210,10 @@ def _is_text(value: str) -> bool:
 
 
 def whole_number(key: str, text: str, unit: str, lowest: int, highest: int) -> int:
-    """Return a property as an integer. Raises ConfigError unless it is from `lowest` to `highest`.
+    """Return a property as an integer. Raises ConfigError if it is below `lowest` or above `highest`.
 
     Args:
-        key, unit: for the error message.
+        key, unit: name of the property, and unit of its value, for the error message.
     """
     text = text.strip()
     if not (text.isascii() and text.isdigit() and len(text) < 20 and lowest <= int(text) <= highest):
@@ -224,7 +225,8 @@ def unknown_keys(properties: Mapping[str, str], supported: Collection[str]) -> t
     """Return one warning for each property that Kafka's clients do not have, for example because of a typo.
 
     Args:
-        properties: name → value. Its optional attribute `places` (name → `line 3 of FILE`) completes the warnings.
+        properties: name → value. If it has an attribute `places` (name → text such as `line 3 of FILE`), a warning
+            begins with this text.
         supported: supported properties, except those for login and TLS.
     """
     places: Mapping[str, str] = getattr(properties, "places", {})
@@ -327,7 +329,7 @@ def parse_jaas(text: str) -> LoginModule:
 def _known(option: str) -> str:
     """Return the name of an option for a message, or "an option".
 
-    An unknown name is not shown. If a password is quoted wrongly, a part of it looks like the name of an option.
+    An unknown name is not shown, because it could be a part of a password that is quoted wrongly.
     """
     return option if option in {"username", "password", "tokenauth"} else "an option"
 

@@ -86,7 +86,7 @@ async def log_in(transport: Transport, address: Address, *, timeout: float) -> C
 
 
 async def negotiate(connection: Connection, settings: ClientSettings, deadline: float) -> Session:
-    """Negotiate API versions and features on an open connection, or close it if that fails.
+    """Negotiate API versions and features on an open connection. If this fails, close the connection.
 
     Args:
         deadline: time limit on the clock `time.monotonic`.
@@ -116,8 +116,8 @@ async def _negotiate(connection: Connection) -> Negotiated:
         code = int.from_bytes(data[:2], "big", signed=True)
         if code != UNSUPPORTED_VERSION:
             break
-        # An ApiVersions response with this error has the format of version 0, and lists the supported versions. If it
-        # lists none, try version 0.
+        # A response with UNSUPPORTED_VERSION has the format of version 0, and lists the supported versions. If
+        # ApiVersions is not listed, try version 0.
         offered = read_api_versions(API_VERSIONS.response.decode(0, data)).pick(API_VERSIONS) or 0
         if version == 0:
             raise ConnectError(f"{connection.address} supports no version of ApiVersions that kgtui supports")

@@ -38,8 +38,7 @@ The Kerberos library itself would wait about 30 s for a KDC.
 RENEW_AFTER = 0.8
 """Fraction of a ticket's remaining lifetime after which kgtui tries to renew it, as in Kafka's clients.
 
-After a failure, kgtui tries again after the same fraction of the time that is left. For a ticket with 10 h left, it
-tries after 8 h. Then 2 h are left, so it tries again after 1.6 h.
+For a ticket with 10 h left, kgtui tries after 8 h. If this fails, 2 h are left, so kgtui tries again after 1.6 h.
 """
 
 SHORTEST_PAUSE = 0.5
@@ -49,7 +48,7 @@ KINIT_TIMEOUT = 30.0
 """Time limit for `kinit`, in seconds."""
 
 _NO_LAYER = b"\x01\x00\x00\x00"
-"""Start of the client's last message in a login: no security layer, maximum message size 0 (RFC 4752, section 3.1)."""
+"""Start of the client's last message in a login. It selects no security layer (RFC 4752, section 3.1)."""
 
 _numbers = itertools.count(1)
 _log = logging.getLogger(__name__)
@@ -59,7 +58,7 @@ class TicketRenewal:
     """Renews the ticket in a ticket cache, until the ticket expires or `close` is called.
 
     Args:
-        lifetime: returns the remaining lifetime in seconds; 0 if there is no valid ticket.
+        lifetime: async function that returns the ticket's remaining lifetime, in seconds; 0 if no ticket is valid.
     """
 
     def __init__(self, kerberos: Kerberos, lifetime: Callable[[], Awaitable[float]]) -> None:
@@ -81,12 +80,12 @@ class TicketRenewal:
     async def _run(self) -> None:
         left = await self._lifetime()
         while 0 < left < inf:
-            # Subtract 1 s, because the Kerberos library rounds lifetimes up to whole seconds.
+            # The Kerberos library rounds lifetimes up to whole seconds, so subtract 1 s.
             pause = max(RENEW_AFTER * (left - 1), SHORTEST_PAUSE)
             await asyncio.sleep(pause)
             renew_below = left - pause / 2
             left = await self._lifetime()
-            # If more time is left than expected, somebody has put a new ticket into the cache. Do not renew it yet.
+            # If the ticket has more time left than expected, it is a new ticket. Do not renew it yet.
             if left < renew_below:
                 await self._renew()
                 left = await self._lifetime()
@@ -103,7 +102,7 @@ class TicketRenewal:
         except BaseException as error:
             with suppress(ProcessLookupError):
                 process.kill()
-            await process.communicate()  # Close the pipe of stderr, because this needs the event loop.
+            await process.communicate()  # This closes the pipe of stderr while the event loop still runs.
             if isinstance(error, TimeoutError):
                 _log.info("the Kerberos ticket cannot be renewed: kinit did not end within %g s", KINIT_TIMEOUT)
                 return
@@ -116,7 +115,7 @@ class Tickets:
     """Gets Kerberos tickets, and logs in with them. Waiting for a KDC does not block other tasks or the exit.
 
     Attributes:
-        principal: the principal as which kgtui logs in. It can be empty until `get` has returned.
+        principal: the principal that kgtui logs in as. It can be empty before the first successful `get`.
     """
 
     def __init__(self, kerberos: Kerberos) -> None:
@@ -151,7 +150,7 @@ class Tickets:
         self._renewal.close()
 
     async def messages(self, host: str) -> AsyncGenerator[bytes, bytes]:
-        """Yield the client's messages in a login; pass each response of the broker to `asend`. Call `get` first.
+        """Generate the client's messages in a login. Pass each response of the broker to `asend`. Call `get` first.
 
         Raises:
             ConnectError: a response does not match the ticket, or the server requires SASL encryption.
@@ -162,7 +161,7 @@ class Tickets:
             context = self._context(host, self._credentials)
             response: bytes | None = None
             while not context.complete:
-                # Run each step in a thread, because the first one can read the ticket cache from the disk.
+                # Run each step in a thread, because the first step can read the ticket cache from the disk.
                 message = await asyncio.to_thread(context.step, response)
                 response = yield message or b""
             layers = context.unwrap(response).message
@@ -233,7 +232,7 @@ class Tickets:
                 f"sasl.jaas.config: keyTab={keytab}: {error.strerror}; expected a keytab that this user may read"
             ) from None
         try:
-            # Check the keytab before kgtui contacts the KDC, because the errors of this check are more precise.
+            # Check the keytab before kgtui contacts the KDC. This check gives more precise errors than the KDC.
             self._acquire({"keytab": keytab}, "accept")
         except GSSError as error:
             raise ConnectError(explain_keytab(failure_of(error), self._kerberos)) from error
@@ -264,7 +263,7 @@ class Tickets:
 
 
 def _host_name(host: str) -> str:
-    """Return the host name of an IP address, because principals contain host names: `10.0.0.1` → `broker-1`.
+    """Look up the host name of an IP address, because the principals of brokers contain host names.
 
     Return `host` itself if it is already a host name, or if no host name is found.
     """

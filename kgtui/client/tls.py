@@ -1,7 +1,7 @@
 """Read TLS settings from the `ssl.*` properties of Java clients.
 
-Certificates and keys are in PEM (KIP-651) or PKCS#12. No maintained Python library reads JKS and JCEKS. For such a
-store, the error message contains the `keytool` command that converts it.
+Certificates and keys are in PEM (KIP-651) or PKCS#12. kgtui cannot read JKS and JCEKS stores, because no maintained
+Python library does. The error message contains the `keytool` command that converts the store.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class KeyStore:
 
     Attributes:
         key: unencrypted private key, or empty.
-        chain: certificate of the key, and all other certificates in the store; empty if there is no key.
+        chain: all certificates in the store, the certificate of the key first; empty if there is no key.
         trusted: all certificates except the certificate of the key.
     """
 
@@ -81,7 +81,7 @@ def read_store(file: str, password: Secret, kind: str) -> KeyStore:
 
 
 def _problem(content: bytes, file: str, kind: str) -> str:
-    """Return a message for `content` that is not a complete PKCS#12 store; empty if it is complete."""
+    """Return an error message if `content` is not a complete PKCS#12 store; otherwise an empty string."""
     java = _JAVA_FORMATS.get(content[:4])
     if java is not None:
         return (
@@ -140,7 +140,7 @@ _EXPECTED_KEY = "expected a private key and its certificates"
 class _NamedContext(ssl.SSLContext):
     """TLS context that checks the host name of the broker.
 
-    kgtui connects to an IP address, which `ssl` alone would check instead.
+    kgtui connects to an IP address. Without this class, `ssl` would check the IP address instead of the host name.
     """
 
     name = ""
@@ -161,8 +161,9 @@ class Tls:
     """Settings for TLS: trusted certificates, and the key and certificate of this client.
 
     Attributes:
-        trust_file, trust_pem: trusted certificates as file or text; empty for the operating system's.
-        trust_type, key_type: `PEM`, `PKCS12` or `JKS`. With `JKS`, too, the file must be a PKCS#12 store.
+        trust_file, trust_pem: trusted certificates as file or text. If both are empty, kgtui trusts the certificates of
+            the operating system.
+        trust_type, key_type: `PEM`, `PKCS12` or `JKS`. For `JKS`, the file must be a PKCS#12 store too.
         trust_password: password of the store with trusted certificates.
         store_password: password of the store with the private key.
         key_file: file with private key and certificate chain.
@@ -251,7 +252,7 @@ class Tls:
 
     @contextmanager
     def _naming_key(self, setting: str, expected: str, text: str) -> Iterator[None]:
-        """Convert OpenSSL's errors about a private key into a ConfigError that says what is wrong.
+        """Convert OpenSSL's errors about a private key into a ConfigError with a clear message.
 
         Args:
             setting: name of the property, with the path of a file.
@@ -273,7 +274,7 @@ class Tls:
                 raise
 
     def _password(self) -> str:
-        """Return the password of the private key, so that OpenSSL does not ask for it on the terminal."""
+        """Return the password of the private key for OpenSSL, which would otherwise ask for it on the terminal."""
         return str.__str__(self.key_password.reveal())
 
 
@@ -306,11 +307,11 @@ def tls_from_properties(properties: Mapping[str, str]) -> Tls:
 
 
 def _store_type(properties: Mapping[str, str], store: str, sources: tuple[str, ...]) -> str:
-    """Return the type of a store: `PEM`, `PKCS12` or `JKS`; `PEM` if there is no store.
+    """Return the type of a store: `PEM`, `PKCS12` or `JKS`. If there is no store, return `PEM`.
 
     Args:
         store: `truststore` or `keystore`.
-        sources: ends of the names of properties that can define the store, such as `location` for
+        sources: last parts of the property names that can define the store, such as `location` in
             `ssl.keystore.location`.
     """
     given = [f"ssl.{store}.{source}" for source in sources if properties.get(f"ssl.{store}.{source}")]
@@ -356,7 +357,7 @@ def _versions(properties: Mapping[str, str]) -> tuple[ssl.TLSVersion, ssl.TLSVer
 
 @contextmanager
 def _naming(key: str, expected: str) -> Iterator[None]:
-    """Convert errors of OpenSSL and of files into a ConfigError.
+    """Convert errors that occur while a certificate or key is read into a ConfigError.
 
     Args:
         key: name of the property, with the path of a file.

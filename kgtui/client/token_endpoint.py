@@ -2,8 +2,8 @@
 
 The client proves its identity with one of these:
 - client id and client secret (RFC 6749, section 4.4)
-- a signed assertion instead of the secret (RFC 7523, section 2.2)
-- a signed assertion as the grant `jwt-bearer` (RFC 7523, section 2.1)
+- a signed assertion instead of the client secret (RFC 7523, section 2.2)
+- a signed assertion with the grant type `jwt-bearer` (RFC 7523, section 2.1)
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class HttpDeadline:
     """Shuts down the connections of an HTTP request at its time limit, so that a blocked read ends.
 
     Attributes:
-        is_over: whether the time limit has passed. If so, it is the cause of all later errors and of incomplete data.
+        is_over: whether the time limit has passed. If True, the shutdown causes all later errors and incomplete data.
     """
 
     def __init__(self) -> None:
@@ -49,7 +49,7 @@ class HttpDeadline:
 
     @contextmanager
     def within(self, seconds: float) -> Iterator[None]:
-        """Limit the time of a `with` block. After this number of seconds, its connections are shut down."""
+        """Limit the duration of a `with` block. After this number of seconds, shut down the connections."""
         timer = threading.Timer(seconds, self._cut)
         timer.daemon = True
         timer.start()
@@ -78,7 +78,7 @@ class HttpDeadline:
         return Http(), Https()
 
     def _watched(self, base: type[HTTPConnection]) -> type[HTTPConnection]:
-        """Return a subclass of `base` that adds each connection to this object, which can then shut it down."""
+        """Return a subclass of `base` whose connections this object can shut down."""
         deadline = self
 
         class Watched(base):  # type: ignore[valid-type,misc]  # mypy does not accept a variable as a base class
@@ -97,7 +97,7 @@ class HttpDeadline:
         for found in [*self._sockets, *(connection.sock for connection in self._connections)]:
             if found is not None:
                 with suppress(OSError):
-                    # Do not call `SSLSocket.shutdown`: it changes the socket object, which another thread is using.
+                    # `SSLSocket.shutdown` would change the socket object while another thread uses it.
                     socket.socket.shutdown(found, socket.SHUT_RDWR)
 
 
@@ -143,7 +143,8 @@ def request_token(oauth: OAuth) -> Response:
     """Request a token. Blocks for at most `2 * oauth.timeout` seconds.
 
     Raises:
-        ConnectError: the endpoint cannot be reached, refuses the client, or returns no token. No secret in the message.
+        ConnectError: the endpoint cannot be reached, refuses the client, or returns no token. The message contains no
+            secret.
     """
     endpoint = f"the token endpoint {oauth.url}"
     context = None if oauth.tls is None else oauth.tls.context(urlsplit(oauth.url).hostname or "")
@@ -253,7 +254,7 @@ def _explain_status(error: urllib.error.HTTPError, oauth: OAuth, endpoint: str) 
 
 
 def _reason(error: urllib.error.HTTPError, oauth: OAuth) -> str:
-    """Return a comma and the OAuth error code of a response, such as `, invalid_client`, or an empty string."""
+    """Return the OAuth error code in a response, after a comma: `, invalid_client`. Empty if there is no code."""
     try:
         code = json.loads(error.read(LIMIT))["error"]
     except (ValueError, KeyError, TypeError, RecursionError, OSError, HTTPException):

@@ -28,12 +28,12 @@ if TYPE_CHECKING:
     from kgtui.client.oauth import OAuth
 
 REFRESH_AFTER = (0.80, 0.85)
-"""A token is refreshed after a random fraction of its lifetime, in this range, as in Kafka's clients."""
+"""Lowest and highest fraction of a token's lifetime after which it is refreshed, as in Kafka's clients."""
 
 RETRY_PAUSE = 10.0
 """Pause after a failed attempt to refresh a token, in seconds. A valid old token stays in use.
 
-A token that a broker has refused is replaced at the earliest this many seconds after kgtui received it.
+It is also the minimum age at which kgtui replaces a token that a broker has refused.
 """
 
 _TOKEN = re.compile(r"[A-Za-z0-9\-._~+/]+=*")
@@ -94,7 +94,7 @@ class Tokens:
             return self._token
 
     def refuse(self) -> None:
-        """Mark the current token as refused by a broker, so that `get` replaces it after `RETRY_PAUSE` seconds.
+        """Mark the current token as refused by a broker. `get` replaces it as soon as it is `RETRY_PAUSE` seconds old.
 
         A new token can help, for example after the credentials were corrected.
         """
@@ -103,7 +103,7 @@ class Tokens:
     def advice(self) -> str:
         """Return advice for a user whose token was refused by a broker.
 
-        Brokers do not say why, so the advice lists what they check.
+        Brokers give no reason, so the advice lists everything that they check.
         """
         if self._oauth.msk_iam is not None:
             identity = f" for {self._identity}" if self._identity else ""
@@ -148,7 +148,7 @@ class Tokens:
 
 
 def checked(text: str, source: str, *, lifetime: float | None = None, clock: float | None = None) -> Token:
-    """Check the characters and the times of a token, and return it.
+    """Check the characters and the validity period of a token, and return a `Token`.
 
     Args:
         text: the token. Times are read from the claims of a JSON Web Token.
@@ -157,8 +157,8 @@ def checked(text: str, source: str, *, lifetime: float | None = None, clock: flo
         clock: token endpoint's time, in seconds since the epoch; None if unknown.
 
     Raises:
-        ConnectError: the token has invalid characters, is expired, or is not valid yet. The message does not contain
-            it.
+        ConnectError: the token has invalid characters, has expired, or is not valid yet. The message does not contain
+            the token.
     """
     now = time.time()
     ahead = 0.0 if clock is None else clock - now

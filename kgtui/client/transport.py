@@ -1,7 +1,7 @@
 """Connect to brokers through aiokafka: TCP, TLS, SASL and framing. No other module imports aiokafka.
 
-kgtui uses only `aiokafka.conn.create_conn`, and `send`, `connected` and `close` of its result. aiokafka does not decode
-the responses, so that a damaged response cannot break the connection.
+kgtui uses only `aiokafka.conn.create_conn`, and the methods `send`, `connected` and `close` of the connection that it
+returns. aiokafka does not decode the responses, so that a damaged response cannot break the connection.
 """
 
 from __future__ import annotations
@@ -36,16 +36,16 @@ if TYPE_CHECKING:
     from kgtui.protocol.api import Api
 
 AIOKAFKA_TIMEOUT_MS = 10**18
-"""Time limit for a response that is passed to aiokafka, in milliseconds.
+"""Time limit of aiokafka for a response, in milliseconds.
 
-Callers set their own time limits. This one is so long that aiokafka never ends a request before its caller does.
+It is so long that it never applies. Callers set their own time limits.
 """
 
 HEAD_START = 0.25
 """Time to wait for a connection to one IP address of a host before kgtui also tries the next address, in seconds."""
 
 CLOSING_TIMEOUT = 1.0
-"""Maximum time to wait for a broker to close its side of a TLS connection, in seconds. Afterwards, kgtui aborts it."""
+"""Maximum time to wait until a broker closes a TLS connection, in seconds. Then kgtui aborts the connection."""
 
 
 class _NeverBelowInfo(logging.Filter):
@@ -56,7 +56,7 @@ class _NeverBelowInfo(logging.Filter):
 
 
 def _quiet_loggers() -> None:
-    """Keep log messages of aiokafka off the terminal, and passwords out of the log, even if the log level is DEBUG."""
+    """Hide aiokafka's log messages on the terminal. Drop its DEBUG messages, because they contain passwords."""
     logging.getLogger("aiokafka").addHandler(logging.NullHandler())
     connection_logger = logging.getLogger("aiokafka.conn")
     connection_logger.setLevel(logging.INFO)
@@ -88,7 +88,7 @@ class LimitedProtocol(AIOKafkaProtocol):  # type: ignore[misc]  # aiokafka has n
         setattr(reader, "readexactly", read_limited)  # noqa: B010 - mypy forbids a plain assignment to a method
 
 
-# Replace the class of the same name in aiokafka, so that `create_conn` uses `LimitedProtocol` instead.
+# Replace aiokafka's own class, so that `create_conn` uses `LimitedProtocol`.
 aiokafka.conn.AIOKafkaProtocol = LimitedProtocol
 
 
@@ -97,8 +97,8 @@ class Connection:
 
     Attributes:
         last_answer: time of the last response, or of the login, on the clock `time.monotonic`.
-        used: whether a response has arrived since the API versions were negotiated. Only then is a request repeated
-            after the connection has broken.
+        used: whether a response has arrived since the API versions were negotiated. If not, a request is not repeated
+            when the connection breaks.
     """
 
     def __init__(self, raw: Any, address: Address, login: LoginSession | None = None) -> None:
@@ -144,7 +144,7 @@ class Connection:
 
 
 class Transport:
-    """Opens connections to brokers with the TLS settings and the login in `ClientSettings`. `close` closes them all."""
+    """Opens connections to brokers, with the TLS settings and the login in `ClientSettings`."""
 
     def __init__(self, settings: ClientSettings, client_id: str) -> None:
         self.settings = settings
@@ -157,7 +157,7 @@ class Transport:
     async def dial(self, address: Address, *, timeout: float) -> Connection:
         """Connect, perform the TLS handshake, and log in.
 
-        Tries all IP addresses of the host, as with Kafka's `client.dns.lookup=use_all_dns_ips`.
+        Tries all IP addresses of the host, as Kafka's clients do with `client.dns.lookup=use_all_dns_ips`.
 
         Raises:
             ConnectError: a step failed. The message says why, and `__cause__` is the original error.
@@ -175,7 +175,7 @@ class Transport:
             raise ConnectError(connect_errors.explain_timeout(address, timeout), address=str(address)) from error
         except socket.gaierror as error:
             raise ConnectError(self._explain(error, address), address=str(address)) from error
-        except ValueError as error:  # the address is invalid, for example its host name
+        except ValueError as error:  # the host name or the port is invalid
             raise ConnectError(connect_errors.explain_invalid_address(address, error), address=str(address)) from error
         except AllFailedError as failed:
             first = failed.errors[0]
@@ -222,7 +222,7 @@ class Transport:
             await asyncio.wait(list(self._closing), timeout=CLOSING_TIMEOUT)
 
     async def _login_options(self, address: Address) -> dict[str, Any]:
-        """Return keyword arguments for `create_conn`. Before that, get the token or ticket for the login, if needed."""
+        """Get the token or ticket for the login, if needed. Return the keyword arguments for `create_conn`."""
         name = address.host
         options: dict[str, Any] = {}
         if self.settings.tls is not None:
@@ -268,8 +268,8 @@ def _cause(error: BaseException) -> BaseException:
 
 
 def _cut(raw: Any) -> None:
-    """Abort a TLS connection that the broker does not close, because asyncio would wait 30 s for it."""
-    # aiokafka keeps the transport only in private attributes. If another version lacks them, do nothing.
+    """Abort a TLS connection that the broker does not close. Otherwise, asyncio would wait 30 s for the broker."""
+    # aiokafka has the transport only in private attributes. Do nothing if a version of aiokafka lacks them.
     transport = getattr(getattr(raw, "_protocol", None), "_transport", None)
     if transport is not None:
         transport.abort()

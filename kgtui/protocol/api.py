@@ -60,13 +60,13 @@ class Message:
         return self.flexible is not None and version >= self.flexible
 
     def encode(self, version: int, value: Mapping[str, Any]) -> bytes:
-        """Encode a mapping from field names, as in Kafka's schemas, to values.
+        """Encode a message. `value` contains field names, as in Kafka's schemas, and their values.
 
-        Missing fields get their defaults. A field that does not exist in this version is dropped if it is ignorable or
-        has its default value.
+        Missing fields get their defaults. If this version lacks a field, its value is dropped, but only if the field is
+        ignorable or the value is the default.
 
         Raises:
-            EncodeError: unknown field or version, value of the wrong type, or a field that must not be dropped.
+            EncodeError: a field or the version is unknown, a value has the wrong type, or a value must not be dropped.
         """
         encode = self._encoders.get(version)
         if encode is None:
@@ -84,8 +84,8 @@ class Message:
     def decode(self, version: int, data: bytes | memoryview, pos: int = 0) -> dict[str, Any]:
         """Decode the message at `pos`: structs become dicts, arrays become lists, and null becomes None.
 
-        Fields that the version lacks get their defaults. Bad UTF-8 becomes lone surrogates, and trailing bytes are
-        ignored, unless the message is strict.
+        Fields that the version lacks get their defaults. If `self.strict` is False, invalid UTF-8 becomes lone
+        surrogates, and trailing bytes are ignored.
 
         Raises:
             DecodeError: the message is truncated or malformed, or the version is not supported.
@@ -149,7 +149,7 @@ class Api:
     def response_header(self, version: int) -> int:
         """Return the version of the response header: 1 if `version` of the API has tagged fields, otherwise 0.
 
-        For ApiVersions, it is always 0, because the client does not know yet which versions the broker supports
-        (KIP-511).
+        For ApiVersions, it is always 0. The client must be able to read this response before it knows which versions
+        the broker supports (KIP-511).
         """
         return 1 if version >= self.flexible and self.key != API_VERSIONS_KEY else 0

@@ -1,7 +1,7 @@
 """Generate and compile the decoder of one version of a message from its table.
 
-The decoder is one Python function. Before it reads an array, it checks that the array fits into the frame, because
-lengths can be forged.
+The decoder is one Python function. Before it reads an array, it checks that the array fits into the frame, because a
+damaged or malicious message can contain any length.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def compile_struct(struct: Struct, version: int, *, flexible: bool, strict: bool
 def least_size(struct: Struct, version: int, *, flexible: bool) -> int:
     """Return the minimum size of an encoded struct, in bytes.
 
-    With this size, decoders recognize an array whose number of elements is too large for the frame.
+    Decoders use this size to recognize an array with more elements than fit into the frame.
     """
     fields = struct.untagged(version)
     return sum(_least_field_size(field, version, flexible=flexible) for field in fields) + flexible
@@ -94,7 +94,7 @@ class _Decoder:
             out.line("try:")
             with out.block():
                 result = self.struct(struct)
-                # Let the decoder check its final position, because slicing beyond the end of the data raises no error.
+                # Slicing beyond the end of the data raises no error, so the decoder checks its final position.
                 out.line("if p > end: raise truncated(MESSAGE, p)")
                 if self.strict:
                     out.line("if p < end: raise trailing_bytes(MESSAGE, end - p, p)")
@@ -109,7 +109,7 @@ class _Decoder:
         return out.compile("decode", f"<{struct.name} v{self.version} decoder>")
 
     def struct(self, struct: Struct) -> str:
-        """Generate the code that reads a struct; return the expression that builds its dict."""
+        """Generate the code that reads a struct. Return the Python expression that builds its dict."""
         values: dict[str, str] = {}
         run: list[Field] = []
         for field in struct.untagged(self.version):
@@ -132,9 +132,9 @@ class _Decoder:
         return name
 
     def fixed(self, run: list[Field], values: dict[str, str]) -> None:
-        """Generate one call of Python's `struct` module that reads the fields of fixed size in `run`.
+        """Generate one call of Python's `struct` module that reads successive fields of fixed size (`run`).
 
-        Stores the Python expression for the value of each field in `values`, under the name of the field.
+        Adds to `values`: name of each field → Python expression for its value.
         """
         if not run:
             return
@@ -165,8 +165,8 @@ class _Decoder:
             out.line("p += 1")
             out.line(f"if data[p - 1] > 127: {name} = None")
         else:
-            # A nullable struct begins with a marker that is different for null. In a tagged field, the marker for
-            # null is the varint 0. Otherwise, it is the int8 -1.
+            # A nullable struct begins with a marker, which shows whether the struct is null. The marker for null is
+            # the varint 0 in a tagged field, and the int8 -1 in other fields.
             mark = out.name("n")
             out.line(f"{mark}, p = uvarint(data, p)")
             out.line(f"if not {mark}: {name} = None")
@@ -181,7 +181,7 @@ class _Decoder:
         Return the name of the variable that holds the length. The length is negative for null.
 
         Args:
-            wide: whether the length has 32 bits instead of 16. Has no effect in versions with compact lengths.
+            wide: whether the length is an int32 instead of an int16. Has no effect in versions with compact lengths.
         """
         out, name = self.out, self.out.name("n")
         if self.flexible:
@@ -252,8 +252,8 @@ class _Decoder:
     def tags(self, struct: Struct, values: dict[str, str]) -> str:
         """Generate the loop that reads the tagged fields (KIP-482).
 
-        Return the name of the variable that will hold unknown tagged fields, as a dict or None. Return an empty string
-        if the decoder is not strict, because such a decoder drops unknown fields.
+        Return the name of the variable that will hold unknown tagged fields, as a dict or None. A decoder that is not
+        strict drops unknown fields. In this case, return an empty string.
         """
         out = self.out
         unknown = out.name("u") if self.strict else ""

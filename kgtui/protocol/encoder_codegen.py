@@ -20,7 +20,7 @@ Encode: TypeAlias = Callable[[Mapping[str, Any]], bytes]
 
 
 def compile_struct(struct: Struct, version: int, *, flexible: bool, strict: bool = False) -> Encode:
-    """Return a compiled function that encodes a mapping as a message of this version.
+    """Return a compiled function that encodes a message of this version. Its argument maps field names to values.
 
     Args:
         flexible: whether this version has compact lengths and tagged fields.
@@ -32,8 +32,8 @@ def compile_struct(struct: Struct, version: int, *, flexible: bool, strict: bool
 class _Encoder:
     """Generates the source of one encoder, which appends the encoded bytes to the bytearray `out`.
 
-    The argument `value` is the name of a variable in the generated code. In the methods `value`, `text` and `array`,
-    this variable holds one field; in all other methods, a mapping from field names to values.
+    The argument `value` of the methods is the name of a variable in the generated code. In the methods `value`, `text`
+    and `array`, this variable holds the value of one field. In all other methods, it maps field names to values.
     """
 
     def __init__(self, message: str, version: int, *, flexible: bool, strict: bool) -> None:
@@ -91,9 +91,9 @@ class _Encoder:
             self.tags(struct, value)
 
     def reject_absent(self, struct: Struct, value: str) -> None:
-        """Generate code that raises EncodeError if a value would be lost, because this version lacks its field.
+        """Generate code that raises EncodeError if a value is given for a field that this version lacks.
 
-        Default values and the values of ignorable fields may be lost.
+        Default values and the values of ignorable fields raise no error. They are dropped.
         """
         for field in struct.absent(self.version):
             if field.ignorable:
@@ -104,14 +104,14 @@ class _Encoder:
             self.out.line(f"if {is_set}: raise not_in_version(MESSAGE, {field.name!r})")
 
     def get(self, field: Field, value: str) -> str:
-        """Generate the line that assigns the value of a field, or its default, to a new variable. Return its name."""
+        """Generate the line that assigns the value of a field, or its default, to a new variable. Return this name."""
         name = self.out.name("x")
         default = self.out.constant("D", default_value(field))
         self.out.line(f"{name} = {value}.get({field.name!r}, {default})")
         return name
 
     def fixed(self, run: list[Field], value: str) -> None:
-        """Generate one call of Python's `struct` module that encodes the consecutive fields of fixed size in `run`."""
+        """Generate one call of Python's `struct` module that encodes successive fields of fixed size (`run`)."""
         if not run:
             return
         pack = self.out.constant("P", Packing(">" + "".join(FIXED[f.type] for f in run)).pack)
@@ -217,10 +217,10 @@ class _Encoder:
         out.line(f"out = {whole}; out += tag_section({section})")
 
     def differs(self, field: Field, expression: str, default: str) -> str:
-        """Return a Python condition that is true if the value of a tagged field is not its default."""
+        """Return a Python condition that checks whether the value of a tagged field differs from its default."""
         if field.struct is not None and not field.array:
-            # Compare with both forms of an empty array, because `default` contains tuples, but a decoded struct
-            # contains lists.
+            # An empty array is a tuple in `default`, but a list in a decoded struct. Therefore, compare with both
+            # forms.
             listed = self.out.constant("D", default_value(field, []))
             return f"{expression} not in ({default}, {listed})"
         if not field.array:

@@ -32,7 +32,7 @@ class Reaction(Enum):
 
 @dataclass(frozen=True, slots=True)
 class ErrorCode:
-    """One of Kafka's error codes, with the texts and the reaction for it."""
+    """One of Kafka's error codes, with its name and message, the reaction of a client, and advice for the user."""
 
     code: int
     name: str
@@ -44,8 +44,8 @@ class ErrorCode:
     """What the user can do about the error; an empty string if there is no advice."""
 
 
-# Reaction → error codes. Codes that are not listed here have the reaction FINAL. Kafka's Java client raises a
-# RetriableException for the listed codes, except for 0 (no error) and 129 (REBOOTSTRAP_REQUIRED).
+# Reaction → error codes. All other codes have the reaction FINAL. For RETRY, FIND_COORDINATOR and REFRESH_LEADER,
+# Kafka's Java client raises a RetriableException.
 _REACTIONS = {
     Reaction.NONE: (0,),
     Reaction.RETRY: (2, 7, 13, 14, 19, 20, 41, 51, 70, 71, 78, 84, 88, 89, 106, 122, 123, 133),
@@ -251,7 +251,7 @@ CODES = _build()
 
 
 def lookup(code: int) -> ErrorCode:
-    """Return the entry for a code. An unknown code gets the name `UNKNOWN_<code>`, and no retry (`FINAL`)."""
+    """Return the entry for a code. An unknown code gets the name `UNKNOWN_<code>` and the reaction FINAL."""
     entry = CODES.get(code)
     if entry is not None:
         return entry

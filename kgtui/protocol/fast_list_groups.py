@@ -1,7 +1,7 @@
-"""Hand-written decoder for ListGroups responses, which can decode only the rows that have changed.
+"""Hand-written decoder for ListGroups responses, which can skip rows that have not changed.
 
-It splits a response into the bytes of its rows, which a caller compares with the last response. The results equal the
-results of the generated decoder.
+It splits a response into the bytes of its rows. A caller can compare them with the last response, and decode only
+the new rows. The decoded rows equal the results of the generated decoder.
 """
 
 from __future__ import annotations
@@ -19,11 +19,12 @@ if TYPE_CHECKING:
 _FLEXIBLE = LIST_GROUPS.flexible
 _FIELDS = ("GroupId", "ProtocolType", "GroupState", "GroupType")
 _BEYOND = 1 << 62
-# First byte of a compact string → size of the string in bytes, including this byte. For null and strings longer than
-# 126 bytes, the size is so large that the next access raises IndexError. Such rows are then read field by field.
+# First byte of a compact string → size of the encoded string in bytes, including this byte. For null and strings of
+# more than 126 bytes, the size is `_BEYOND`, so that the next access raises IndexError. The row is then read field by
+# field.
 _STRING_SIZES = [_BEYOND, *range(1, 128), *([_BEYOND] * 128)]
 _MOST_TAILS, _LONGEST_TAIL = 4096, 128
-# `skip_known` finds rows only if they begin within this number of bytes.
+# Number of bytes of the response in which `skip_known` searches for the start of the known rows.
 _SEARCH_BYTES = 16_384
 
 _Tail = tuple[str, str, str]
@@ -74,7 +75,7 @@ class ListGroupsRows:
     Attributes:
         throttle_ms: how long the broker throttles the connection, in milliseconds.
         error_code: error code of the whole response.
-        left: number of rows that were not returned or skipped yet.
+        left: number of rows that were neither returned nor skipped yet.
     """
 
     __slots__ = ("_data", "_pos", "_split", "error_code", "left", "throttle_ms", "version")
@@ -92,19 +93,19 @@ class ListGroupsRows:
             raise truncated(message, len(data)) from None
 
     def take(self, most: int) -> list[bytes]:
-        """Return the next rows, at most `most`, each as its encoded bytes."""
+        """Return the encoded bytes of each of the next rows, at most `most` rows."""
         return self._take(min(most, self.left), _BEYOND)
 
     def skip_known(self, known: bytes, number: int) -> list[bytes] | None:
-        """Search the next 16 KiB of the response for the rows in `known`, and skip them.
+        """Skip the rows in `known` if they begin within the next 16 KiB of the response.
 
         Args:
             known: bytes of consecutive rows from an earlier response of the same version.
             number: number of rows in `known`.
 
         Returns:
-            The rows before the rows in `known`, usually an empty list. None if the rows in `known` are not found;
-            nothing is skipped in this case.
+            The rows that come before the rows in `known`, usually an empty list. None if the rows in `known` are not
+            found; nothing is skipped in this case.
         """
         if number > self.left:
             return None
@@ -117,7 +118,7 @@ class ListGroupsRows:
             start, left = self._pos, self.left
             before = self._take(left - number, at)
             if self._pos != at:
-                # The bytes of `known` begin in the middle of a row, for example in a group id. This is not a match.
+                # The bytes of `known` were found inside a row, for example in a group id. This is not a match.
                 self._pos, self.left = start, left
                 return None
         self._pos += len(known)
@@ -140,9 +141,9 @@ def split_rows(version: int, data: bytes, number: int) -> list[bytes]:
 
 
 def row_decoder(version: int) -> Callable[[bytes], GroupRow]:
-    """Return a function that decodes the bytes of one row in this version. It raises DecodeError.
+    """Return a function that decodes the bytes of one row in this version. The function raises DecodeError.
 
-    It caches all values except the group id, because clusters have only a few dozen combinations of them.
+    The function caches the values after the group id. In a cluster, there are only a few dozen combinations of them.
     """
     message = LIST_GROUPS.response.label(version)
     tails = _TAILS.setdefault(version, {})
@@ -165,7 +166,7 @@ def row_decoder(version: int) -> Callable[[bytes], GroupRow]:
         try:
             stop = row[0]
             if stop < 128:
-                # Calling `tuple.__new__` takes a third less time than calling `GroupRow(…)`.
+                # `tuple.__new__` needs only two thirds of the time that `GroupRow(…)` needs.
                 return new(GroupRow, (row[1:stop].decode(),) + tails[row[stop:]])
         except (IndexError, KeyError, UnicodeDecodeError):
             # The row is truncated, its group id is not UTF-8, or the values after the group id are not cached yet.
@@ -182,8 +183,8 @@ def decode_list_groups(version: int, body: bytes | memoryview) -> tuple[int, int
     return frame.throttle_ms, frame.error_code, list(map(row_decoder(version), frame.rows))
 
 
-# Version → bytes after the group id → the values decoded from them (protocol type, state and group type). Equal values
-# are stored once, in `_SHARED_TAILS`. Both dicts have a maximum size, because a broker could send many states.
+# Version → encoded bytes after the group id → decoded values (protocol type, state and group type). Equal values are
+# stored once, in `_SHARED_TAILS`. Both dicts have a maximum size, because a broker could send many different states.
 _TAILS: dict[int, dict[bytes, _Tail]] = {}
 _SHARED_TAILS: dict[_Tail, _Tail] = {}
 
@@ -193,7 +194,7 @@ def _strings(version: int) -> int:
 
 
 def _head(message: str, version: int, data: bytes) -> tuple[int, int, int, int]:
-    """Read the start of a response: throttle time in ms, error code, number of rows, position of the first row."""
+    """Return the throttle time in ms, error code, number of rows, and position of the first row of a response."""
     pos, throttle = 0, 0
     if version >= 1:
         (throttle,) = INT32(data, 0)
@@ -209,7 +210,7 @@ def _head(message: str, version: int, data: bytes) -> tuple[int, int, int, int]:
 def _split_flexible(
     message: str, data: bytes, pos: int, number: int, *, strings: int, stop: int = _BEYOND
 ) -> tuple[list[bytes], int]:
-    """Split at most `number` rows that start before `stop`, in versions with compact string lengths.
+    """Split rows in versions with compact string lengths, until `number` rows are split or position `stop` is reached.
 
     Returns the bytes of each row, and the position of the next row.
     """
@@ -251,7 +252,7 @@ def _end_of_row(message: str, data: bytes, pos: int, strings: int) -> int:
 def _split(
     message: str, data: bytes, pos: int, number: int, *, strings: int, stop: int = _BEYOND
 ) -> tuple[list[bytes], int]:
-    """Split at most `number` rows that start before `stop`, in versions with 16-bit string lengths.
+    """Split rows in versions with 16-bit string lengths, until `number` rows are split or position `stop` is reached.
 
     Returns the bytes of each row, and the position of the next row.
     """

@@ -45,7 +45,7 @@ def encode_request_header(api: Api, version: int, correlation_id: int, client_id
 def decode_request_header(data: bytes | memoryview) -> RequestHeader:
     """Decode the header of a request, even if kgtui does not support the API.
 
-    If the API is unknown, kgtui cannot tell whether the header has tagged fields. `size` does not include them then.
+    For an unknown API, `size` does not include tagged fields, because kgtui cannot tell whether the header has any.
 
     Raises:
         DecodeError: the frame ends inside the header.
@@ -72,7 +72,7 @@ def encode_response_header(api_or_key: Api | int, version: int, correlation_id: 
     """Encode the header of a response.
 
     Args:
-        api_or_key: the API, or an API key. If kgtui does not know the API, the header has no tagged fields.
+        api_or_key: the API, or an API key. For an API that kgtui does not know, tagged fields are left out.
     """
     api = APIS.get(api_or_key) if isinstance(api_or_key, int) else api_or_key
     tags = b"\0" if api is not None and api.response_header(version) == 1 else b""

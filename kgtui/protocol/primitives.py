@@ -22,7 +22,7 @@ INT32 = Struct(">i").unpack_from
 
 
 def uvarint(data: bytes, pos: int) -> tuple[int, int]:
-    """Read an unsigned varint at `pos`. Return it and the next position.
+    """Read an unsigned varint at `pos`. Return its value and the position after it.
 
     Raises:
         IndexError: the data ends inside the integer.
@@ -57,7 +57,7 @@ def uuid(data: bytes) -> UUID:
 
 
 def utf8(data: bytes, start: int, stop: int) -> str:
-    """Decode `data[start:stop]` as UTF-8. Invalid bytes become lone surrogates, which encoders convert back."""
+    """Decode `data[start:stop]` as UTF-8. Invalid bytes become lone surrogates, so that encoding restores them."""
     raw = data[start:stop]
     try:
         return raw.decode()
@@ -66,7 +66,7 @@ def utf8(data: bytes, start: int, stop: int) -> str:
 
 
 def nullable_string(message: str, field: str, data: bytes, pos: int, *, flexible: bool) -> tuple[str | None, int]:
-    """Read a string or null at `pos`. Return it and the position of the next field."""
+    """Read a string or null at `pos`. Return the value and the position of the next field."""
     if flexible:
         length, pos = uvarint(data, pos)
         length -= 1
@@ -82,7 +82,7 @@ def nullable_string(message: str, field: str, data: bytes, pos: int, *, flexible
 
 
 def string(message: str, field: str, data: bytes, pos: int, *, flexible: bool) -> tuple[str, int]:
-    """Read a string at `pos`. Return it and the position of the next field. Raises DecodeError for null."""
+    """Read a string at `pos`. Return the string and the position of the next field. Raises DecodeError for null."""
     value, stop = nullable_string(message, field, data, pos, flexible=flexible)
     if value is None:
         raise is_null(message, field, stop)
@@ -90,7 +90,7 @@ def string(message: str, field: str, data: bytes, pos: int, *, flexible: bool) -
 
 
 def array_length(message: str, field: str, data: bytes, pos: int, least: int, *, flexible: bool) -> tuple[int, int]:
-    """Read the length of the array at `pos`. Return it and the position of the first element.
+    """Read the length of the array at `pos`. Return the length and the position of the first element.
 
     Args:
         least: minimum size of one encoded element, in bytes.
@@ -167,12 +167,12 @@ def too_long(message: str, field: str, length: int, pos: int) -> DecodeError:
 
 
 def trailing_bytes(message: str, size: int, pos: int) -> DecodeError:
-    """Build the error for bytes after the end of a message that is decoded strictly (see `Message.strict`)."""
+    """Build the error for extra bytes after the end of a message (see `Message.strict`)."""
     return DecodeError(f"{message} is followed by {size} bytes that do not belong to it", pos)
 
 
 def not_utf8(message: str, pos: int) -> DecodeError:
-    """Build the error for a string that is not UTF-8, in a message that is decoded strictly (see `Message.strict`)."""
+    """Build the error for a string that is not UTF-8 (see `Message.strict`)."""
     return DecodeError(f"{message} has a string that is not UTF-8", pos)
 
 
@@ -187,10 +187,10 @@ def string_too_long(message: str, field: str, length: int) -> EncodeError:
 
 
 def not_in_version(message: str, field: str) -> EncodeError:
-    """Build the error for a field that does not exist in this version, but whose value must not be dropped."""
+    """Build the error for a value that must not be dropped, although this version lacks its field."""
     return EncodeError(f"{message} has no field {field}, and its value must not be dropped")
 
 
 def unknown_fields(message: str, names: list[str]) -> EncodeError:
-    """Build the error for keys that are not fields of the message in any version."""
+    """Build the error for names that are not fields of the message in any version."""
     return EncodeError(f"{message} has no field {', '.join(names)}")

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 
 class SourceBuilder:
-    """Builds the source of one function, with the constants that the function uses.
+    """Builds the source of one function, and stores the constants that the function uses.
 
     Compiling the source is safe, because it is generated only from kgtui's own tables, never from data of a broker.
     """
@@ -38,7 +38,7 @@ class SourceBuilder:
         return f"{prefix}{self._count}"
 
     def constant(self, prefix: str, value: object) -> str:
-        """Make `value` a global variable of the function, and return the variable's name."""
+        """Store `value` in a global variable that the generated function can use. Return the variable's name."""
         name = self.name(prefix + "_")
         self._names[name] = value
         return name

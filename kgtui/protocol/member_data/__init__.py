@@ -1,7 +1,7 @@
 """Decode and encode the metadata and assignments that members of classic groups exchange.
 
-Brokers do not read them. There is one module per protocol type: `consumer` (also for Kafka Streams), `connect` and
-`schema_registry`. Decoding never raises, and returns None for empty or malformed bytes.
+Brokers pass these bytes on unchanged. There is one module per protocol type: `consumer` (also for Kafka Streams),
+`connect` and `schema_registry`. Decoding never raises, and returns None for empty or malformed bytes.
 """
 
 from __future__ import annotations
@@ -35,12 +35,12 @@ def version_bytes(version: int) -> bytes:
 def decode_versioned(message: Message, version: int, data: bytes) -> dict[str, Any] | None:
     """Decode `data` into a dict. Return None if `data` matches no version of `message`.
 
-    Some clients omit the last fields of their version. Such data is decoded as an older version, but only if encoding
-    the result gives the same bytes. Otherwise, damaged data could look like a member without partitions.
+    Some clients omit the last fields of their version. Such data is decoded as an older version. To recognize damaged
+    data, the result is encoded again and must give the same bytes.
 
     Args:
         version: version at the start of `data`. Versions above `message.high` are decoded as `message.high`.
-        data: encoded data with the version.
+        data: encoded data, including the version at its start.
     """
     version = min(version, message.high)
     try:

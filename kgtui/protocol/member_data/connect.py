@@ -32,8 +32,8 @@ _CONNECTOR_TASKS: Rows = (
     ("Tasks", "[]int32", "0+"),
 )
 
-# Connect workers can omit some of the last three fields. Therefore, this table has its own versions: version n has n of
-# these fields.
+# Connect workers can omit some of the last three fields. Therefore, this table has versions of its own: version 0 has
+# none of these fields, and version 3 has all of them.
 _ASSIGNMENT: Rows = (
     ("Error", "int16", "0+"),
     ("Leader", "string", "0+"),
@@ -55,7 +55,7 @@ class Assignment:
 
     version: int
     error: int
-    """0 for success, 1 if the workers have read the configuration topic up to different offsets."""
+    """0 for success, 1 if the workers are at different offsets of the configuration topic."""
     leader: str
     """Member id of the leader."""
     leader_url: str

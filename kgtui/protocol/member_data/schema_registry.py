@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 DUPLICATE_URLS = 1
-"""Error code in an assignment that means that two schema registries of the group have the same URL."""
+"""Error code in an assignment: two schema registries of the group have the same URL."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +21,7 @@ class Identity:
     host: str
     port: int | None
     master_eligibility: bool | None
-    """Whether this registry can become the primary, which is the only registry of the group that writes schemas."""
+    """Whether this registry can become the primary. In a group, only the primary writes schemas."""
     scheme: str = "http"
     leader: bool | None = None
     """Whether this registry is the primary; None if it is too old to send this field."""
@@ -107,7 +107,7 @@ def _fields(data: bytes) -> dict[str, Any]:
     try:
         value = json.loads(data)
     except (ValueError, RecursionError):
-        # The bytes are not JSON or not UTF-8, are nested too deeply, or contain a number with too many digits.
+        # The bytes are not UTF-8 or not JSON, the JSON is nested too deeply, or a number has too many digits.
         return {}
     return value if isinstance(value, dict) else {}
 

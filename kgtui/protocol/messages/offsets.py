@@ -125,8 +125,8 @@ DESCRIBE_SHARE_GROUP_OFFSETS = Api.define(
     response=_SHARE_OFFSETS_RESPONSE,
 )
 
-# ListOffsets: log start offset, log end offset, or the offset of the first record that is not older than a timestamp
-# (KIP-79, KIP-98, KIP-734).
+# ListOffsets: log start offset, log end offset, or offset of the first record at or after a timestamp (KIP-79, KIP-98,
+# KIP-734).
 
 _LIST_OFFSETS_PARTITION: Rows = (
     ("PartitionIndex", "int32", "0+"),

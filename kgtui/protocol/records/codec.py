@@ -36,7 +36,7 @@ class CoordinatorRecord:
     value: Mapping[str, Any] | None
     """Field name in Kafka's schema → value. None for a tombstone.
 
-    Fields that the version lacks have their defaults. Tagged fields of newer brokers are under `UNKNOWN_TAGS`.
+    Fields that the version lacks have their defaults. Unknown tagged fields are stored under the key `UNKNOWN_TAGS`.
     """
     version: int | None
     """The version in which the value was encoded; None for a tombstone."""
@@ -57,9 +57,9 @@ class DecodeFailure(StrEnum):
     """Why a record cannot be decoded."""
 
     UNKNOWN_TYPE = "unknown type"
-    """The record type is not known, for example because a newer broker wrote it."""
+    """kgtui does not know the record type, for example because a newer broker wrote the record."""
     UNKNOWN_VERSION = "unknown version"
-    """The version of the value is not known."""
+    """kgtui does not know the version of the value."""
     DAMAGED_KEY = "damaged key"
     """The key is missing or malformed."""
     DAMAGED_VALUE = "damaged value"
@@ -114,7 +114,7 @@ def decode(key: bytes | None, value: bytes | None) -> CoordinatorRecord | Undeco
 def value_message(record_type: RecordType, version: int) -> Message:
     """Return the `Message` that encodes and decodes the value of a record of this type and version.
 
-    Before Kafka 4, records of type 0 could have values of version 1 or higher. Their format is that of type 1.
+    Before Kafka 4, records of type 0 could have values of version 1 or higher. Such values have the format of type 1.
     """
     if record_type is RecordType.LEGACY_OFFSET_COMMIT and version != 0:
         record_type = RecordType.OFFSET_COMMIT

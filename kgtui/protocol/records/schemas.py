@@ -18,13 +18,13 @@ if TYPE_CHECKING:
     from kgtui.protocol.api import Rows
 
 KEY_VERSION = 0
-"""The only version of the formats of keys. An encoded key begins with its record type, and contains no version."""
+"""Version of all keys. It is not part of an encoded key, which begins with the record type."""
 
 
 class RecordType(IntEnum):
     """Types of records in `__consumer_offsets` (Kafka's CoordinatorRecordType).
 
-    The number of the type is at the start of a key. The numbers 9 and 18 are not used.
+    Each encoded key begins with the number of its record type. The numbers 9 and 18 are not used.
     """
 
     LEGACY_OFFSET_COMMIT = 0
@@ -55,7 +55,7 @@ class RecordType(IntEnum):
 class RecordSchema:
     """The messages of the key and the value of one record type.
 
-    Both messages are strict, because no broker writes invalid UTF-8 or bytes after the last field.
+    Decoding rejects invalid UTF-8 and bytes after the last field, because no broker writes them (`Message.strict`).
     """
 
     type: RecordType
@@ -81,21 +81,21 @@ class RecordSchema:
 
 
 GROUP_KEY: Rows = (("GroupId", "string", "0"),)
-"""Table of the key of record types with one record per group."""
+"""Fields of the key, for record types with one record per group."""
 
 MEMBER_KEY: Rows = (
     ("GroupId", "string", "0"),
     ("MemberId", "string", "0"),
 )
-"""Table of the key of record types with one record per member."""
+"""Fields of the key, for record types with one record per member."""
 
 TARGET_ASSIGNMENT_METADATA: Rows = (
     ("AssignmentEpoch", "int32", "0+"),
     ("AssignmentTimestamp", "int64", "0+", "tag 0, ignorable"),
 )
-"""Table of the value of `*_TARGET_ASSIGNMENT_METADATA` records. Their timestamp exists since Kafka 4.3 (KIP-1263)."""
+"""Fields of the value of `*_TARGET_ASSIGNMENT_METADATA` records. The timestamp exists since Kafka 4.3 (KIP-1263)."""
 
-# Tables of the records with committed offsets of classic, consumer and streams groups.
+# Tables of the records that store the committed offsets of classic, consumer and streams groups.
 
 _OFFSET_COMMIT_KEY: Rows = (
     ("group", "string", "0"),
@@ -118,7 +118,7 @@ _OFFSET_COMMIT_VALUE: Rows = (
     ("topicId", "uuid", "4+", "tag 0, ignorable"),
 )
 
-# Tables of the record of a classic group with all its members, which is written at the end of each rebalance.
+# Tables of the record that stores a classic group with all its members. Brokers write it after each rebalance.
 
 _CLASSIC_KEY: Rows = (("group", "string", "0"),)
 
