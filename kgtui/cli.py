@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 INTERRUPTED = 130
 PIPE_CLOSED = 141
 ALIASES = ("groups",)
-"""Commands that have the options of a Kafka script, not those of kgtui: `kgtui groups` works like `kafka-groups.sh`."""
+"""Commands with the options of a Kafka script instead of kgtui's own: `kgtui groups` works like `kafka-groups.sh`."""
 
 _NAMING_VARIABLES = (
     "KGTUI_BOOTSTRAP_SERVER",
@@ -92,7 +92,7 @@ def _reopen_closed_streams() -> None:
 def _flush(code: int) -> int:
     """Flush stdout, and return the exit code.
 
-    The exit code is `PIPE_CLOSED` if the reader of stdout has exited. If writing failed, 0 is replaced by 1.
+    Return `PIPE_CLOSED` if the reader of stdout has exited. If writing fails for another reason, return 1 instead of 0.
     """
     from kgtui.output import redirect_to_devnull
 

@@ -33,7 +33,7 @@ class KgtuiError(Exception):
 
     exit_code = 1
     fault_name = "FAILED"
-    """Name of this kind of error, which messages show in brackets, such as `[NO_ANSWER]`. It becomes `Fault.name`."""
+    """Name of this kind of error, such as `NO_ANSWER`. It becomes `Fault.name`. Messages show it in brackets."""
     advice = ""
     """What the user can do about the error; empty if the message already contains the advice."""
 

@@ -76,10 +76,10 @@ def write_synced(path: Path, data: bytes, flags: int) -> None:
     """Write a file and sync it to disk. A new file gets mode 0600.
 
     Args:
-        flags: further flags of `os.open`, such as `O_TRUNC`.
+        flags: additional flags for `os.open`, such as `O_TRUNC`.
 
     Raises:
-        OSError: the file could not be written, or only a part of it.
+        OSError: the file was not written completely.
     """
     with open(open_private(path, os.O_WRONLY | os.O_CREAT | flags), "wb") as file:
         file.write(data)
@@ -106,7 +106,7 @@ def replace_private(path: Path, data: bytes) -> None:
 def owner_only() -> Iterator[None]:
     """Inside the `with` block, new files can be read and written only by their owner.
 
-    This includes the files of other threads and of new subprocesses.
+    This applies to the whole process: also to files that other threads and new subprocesses create.
     """
     before = os.umask(0o077)
     try:

@@ -88,8 +88,8 @@ def write_outcome(log: Path, result: GroupResult, *, certain: bool = True, found
 
     Args:
         log: path of the audit log.
-        certain: False if it is not known whether the group was deleted. kgtui checks this at its next start.
-        found_later: whether the result was found at a later start of kgtui.
+        certain: False if it is not known whether the group was deleted. kgtui then checks this at its next start.
+        found_later: whether this result comes from such a check.
     """
     fields = {
         "entry": OUTCOME if certain else UNCERTAIN,
@@ -105,7 +105,7 @@ def write_outcome(log: Path, result: GroupResult, *, certain: bool = True, found
 
 
 def read_entries(log: Path) -> tuple[list[Entry], int]:
-    """Return (all actions in the order of the audit log, number of lines that are damaged). Raises OSError."""
+    """Return a pair: the deletions in the order of the audit log, and the number of damaged lines. Raises OSError."""
     entries: dict[str, Entry] = {}
     damaged = 0
     try:

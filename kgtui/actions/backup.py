@@ -78,10 +78,10 @@ def backup_path(folder: StateFolder, group: str, entry: str, at: float) -> Path:
 
 
 def write_backup(path: Path, data: GroupData, cluster: ClusterInfo, entry: str, at: float) -> None:
-    """Write both files of a backup, and sync them to disk.
+    """Write a backup as a JSON-lines file and a CSV file, and sync both files to disk.
 
     Args:
-        path: path of the JSON-lines file. The CSV file has the suffix `.csv` instead.
+        path: path of the JSON-lines file. The path of the CSV file differs only in its suffix, `.csv`.
         entry: id of the deletion in the audit log.
         at: time of the backup, in seconds since the epoch.
 

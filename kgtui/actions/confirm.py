@@ -32,8 +32,8 @@ class Challenge:
     """The text that the user must type to confirm a deletion.
 
     Attributes:
-        asked: the text on the screen, in printable ASCII.
-        accepted: texts that count as correct: `asked`, or the id without escapes for letters.
+        asked: the text that is shown to the user, in printable ASCII.
+        accepted: all texts that are accepted: `asked` and, for one group, its id without escapes for letters like `ü`.
         what: instruction that follows `To confirm, `, such as `type the group id`.
         second_word: word that must be typed too; None if the deletion can be undone.
     """
@@ -48,12 +48,12 @@ class Challenge:
         return typed in self.accepted
 
     def met_again(self, typed: str) -> bool:
-        """Return whether the typed second word is correct, or no second word is required."""
+        """Return whether the typed second word is correct. Always true if no second word is required."""
         return self.second_word is None or typed == self.second_word
 
 
 def challenge(groups: Sequence[str], *, irreversible: bool) -> Challenge:
-    """Return the text that the user must type to delete these groups (at least one).
+    """Return the text that the user must type to delete the groups. There must be at least one group.
 
     Args:
         irreversible: whether the deletion cannot be undone.
@@ -63,7 +63,7 @@ def challenge(groups: Sequence[str], *, irreversible: bool) -> Challenge:
 
 
 def _first_text(groups: Sequence[str]) -> tuple[str, frozenset[str], str]:
-    """Return the attributes `asked`, `accepted` and `what` of a `Challenge`."""
+    """Return the values of `Challenge.asked`, `Challenge.accepted` and `Challenge.what` for the groups."""
     if len(groups) != 1:
         return str(len(groups)), frozenset({str(len(groups))}), "type the number of groups"
     (group,) = groups

@@ -39,7 +39,8 @@ if TYPE_CHECKING:
 BATCH = 20
 """Maximum number of groups per DeleteGroups request.
 
-The batch is small, so that a group has little time to become active between the last check and its deletion.
+Each group is checked before its batch is deleted. Batches are small, so that a group has little time to become active
+between the check and the deletion.
 """
 
 CONCURRENCY = 8
@@ -95,8 +96,8 @@ async def execute(
                 if line.group not in results:
                     keep(GroupResult(line.group, DeletionStatus.REFUSED, str(error)))
         for line in plan.allowed:
-            # A group has no result if its batch was canceled, because the connection was closed during the batch. It is
-            # not known whether the group was deleted.
+            # If a group has no result, its batch was canceled, because the connection was closed. It is not known
+            # whether the group was deleted.
             if line.group not in results:
                 keep(GroupResult(line.group, DeletionStatus.UNCERTAIN, _INTERRUPTED))
     return Results({line.group: results[line.group] for line in plan.lines})
@@ -191,7 +192,7 @@ class _Deletion:
         return _Ready(line, entry, path)
 
     async def _check(self, ready: Sequence[_Ready]) -> list[_Ready]:
-        """Describe the groups again, and return the groups whose deletion is still allowed. Refuse all other groups."""
+        """Describe the groups again. Return the groups that may still be deleted. Refuse the deletion of the others."""
         if not ready:
             return []
         try:

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 
 class Undo(StrEnum):
-    """How much of the loss of a deletion can be restored from the backup."""
+    """How much of the deleted data the backup can restore."""
 
     RESTORABLE = "restorable"
     PARTLY = "partly"
@@ -46,12 +46,12 @@ class DeletionLoss:
     Attributes:
         topics: number of topics with an offset.
         partitions: number of partitions with an offset.
-        positions: sum of the offsets in all partitions.
+        positions: sum of the offsets of all partitions.
         unread: total lag, in records.
         last_commit: last commit that kgtui saw, in seconds since the epoch; None if it saw none. No RPC reports this
             time.
-        undo: how much the backup can restore.
-        not_restored: what the backup cannot restore, in words; empty if it restores everything.
+        undo: how much of the lost data the backup can restore.
+        not_restored: texts that name what the backup cannot restore; empty if it can restore everything.
         hidden: whether the group may have more offsets, in topics that the user may not describe.
     """
 
@@ -96,7 +96,7 @@ class Plan:
     """The plan of a deletion.
 
     Attributes:
-        lines: one entry per group, in the requested order, without duplicates.
+        lines: one entry per requested group, in the order of the request, without duplicates.
         made_at: time of the plan, in seconds since the epoch.
     """
 
@@ -218,7 +218,7 @@ def type_text(description: GroupDescription) -> str:
 def loss_text(loss: DeletionLoss) -> str:
     """Return the loss as text: `offsets of 12 partitions in 3 topics, 1,284 unread records`.
 
-    `at least 12 partitions` means that there may be topics that the user cannot see.
+    The text is `at least 12 partitions` if the group may have offsets in topics that the user may not describe.
     """
     if not loss.partitions:
         return NONE_VISIBLE if loss.hidden else "no offsets"
@@ -231,7 +231,7 @@ def loss_text(loss: DeletionLoss) -> str:
 
 
 def undo_text(loss: DeletionLoss) -> str:
-    """Return what can be restored as text, such as `Offsets can be restored; commit time and expiry cannot`."""
+    """Return a text that says what can be restored: `Offsets can be restored; commit time and expiry cannot`."""
     not_restored = "; ".join(loss.not_restored)
     if loss.undo is Undo.IRREVERSIBLE:
         return f"irreversible: {not_restored}"
@@ -241,11 +241,11 @@ def undo_text(loss: DeletionLoss) -> str:
 
 
 RECENT = 300.0
-"""Time in seconds. A group that committed, appeared or lost its last member within this time may still be in use."""
+"""A group may still be in use if it appeared, committed, or lost its last member in the last `RECENT` seconds."""
 
 
 class SafeToDelete(StrEnum):
-    """The answer to the question whether it is safe to delete a group."""
+    """Whether it is safe to delete a group."""
 
     YES = "yes"
     UNCERTAIN = "uncertain"
@@ -253,7 +253,7 @@ class SafeToDelete(StrEnum):
 
 
 class Safety(NamedTuple):
-    """The answer to the question whether it is safe to delete a group, with the reason."""
+    """Whether it is safe to delete a group, and the reason."""
 
     answer: SafeToDelete
     reason: str
@@ -281,10 +281,10 @@ def safety_of(
     all its offsets.
 
     Args:
-        line: the group in the deletion plan.
+        line: entry of the group in the deletion plan.
         now: current time, in seconds since the epoch.
-        empty_since: when the group became Empty, in seconds since the epoch; None if before kgtui started.
-        appeared: whether the group is new since kgtui started, and always was Empty.
+        empty_since: when the group became Empty, in seconds since the epoch; None if it was Empty when kgtui started.
+        appeared: whether the group was created after kgtui started, and has had no members since then.
     """
     if not isinstance(line, Allowed):
         return Safety(SafeToDelete.NO, line.reason)

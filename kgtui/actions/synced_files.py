@@ -45,9 +45,9 @@ def has_drafts(folder: Path) -> bool:
 
 
 def remove_drafts(folder: Path) -> None:
-    """Remove files that killed processes have written only in part. Raises OSError.
+    """Remove incomplete files of processes that were killed while they wrote the files. Raises OSError.
 
-    Call it only while no other process deletes groups, because it also removes files that are being written now.
+    This also removes files that are being written now. Therefore, no other process may delete groups during this call.
     """
     for draft in _drafts(folder):
         draft.unlink(missing_ok=True)

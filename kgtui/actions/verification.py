@@ -52,7 +52,10 @@ def _described(answer: Answer[Mapping[str, GroupDescription]], group: str) -> Pr
 
 
 async def _listed(admin: GroupAdmin, groups: Collection[str], timeout: float) -> dict[str, Presence]:
-    """Look for groups in the list of all groups. If a broker did not answer, missing groups are `UNKNOWN`."""
+    """Look for groups in the list of all groups.
+
+    A group that is not in the list is `UNKNOWN` if a broker did not answer; otherwise, it is `GONE`.
+    """
     try:
         answer = await admin.list_groups(timeout=timeout)
     except KgtuiError:
@@ -77,7 +80,7 @@ async def unfinished(
         UnreachableError: no broker answers.
         OSError: the audit log cannot be read or written.
     """
-    # A process killed during its first backup leaves an incomplete file, but no audit log.
+    # If a process was killed while it wrote its first backup, there is an incomplete file, but no audit log.
     if not await asyncio.to_thread(lambda: folder.audit.exists() or has_drafts(folder.backups)):
         return ()
     with sole_lock(folder.lock) as alone:

@@ -41,7 +41,7 @@ class Properties(dict[str, str]):
     """
 
     def __init__(self, values: Mapping[str, str] | None = None) -> None:
-        """Copy the values, and also `places` and `warnings` if the values are `Properties`."""
+        """Copy the values. If `values` is of the type `Properties`, also copy its `places` and `warnings`."""
         super().__init__(values or {})
         self.places: dict[str, str] = dict(getattr(values, "places", {}))
         self.warnings: tuple[str, ...] = getattr(values, "warnings", ())
@@ -50,10 +50,13 @@ class Properties(dict[str, str]):
         return f"Properties({', '.join(sorted(self))})"
 
     def override(self, stronger: Properties, where: str) -> None:
-        """Add properties. Warn about each that replaces a different value.
+        """Add properties. They replace properties with the same name.
+
+        For each replaced value that is different, add a warning to `warnings`.
 
         Args:
-            where: file or table of the added properties, for the warnings.
+            stronger: the properties to add.
+            where: file or table with the added properties, for the warnings.
         """
         replaced = [key for key in stronger if self.get(key, stronger[key]) != stronger[key]]
         self.warnings += stronger.warnings
@@ -84,7 +87,7 @@ _PROPERTY_NAME = re.compile(
 )
 """Matches a whole key that can be the name of a property, but not a line of base64.
 
-Compare the group `first` with `_FIRST_WORDS` too, because a secret can contain a dot.
+A match is not proof, because a secret can contain a dot. Therefore, also compare the group `first` with `_FIRST_WORDS`.
 """
 
 _FIRST_WORDS = frozenset({
@@ -102,8 +105,8 @@ _FIRST_WORDS = frozenset({
 })  # fmt: skip
 """First words of property names of Kafka, its plugins and other tools: `ssl` in `ssl.key.password`.
 
-A key with a different first word could be a secret that contains a dot. Messages show it only if its first word looks
-like a typo of one of these words.
+A key with a different first word could be a secret that contains a dot. Messages show such a key only if the first word
+is similar to one of these words, and is thus probably a typo.
 """
 
 _PEM_BODY = re.compile(r"[A-Za-z0-9+/]{40,}={0,2}")
@@ -129,7 +132,7 @@ _PROVIDER_NAMES = ("env", "file", "directory")
 
 
 def read_properties(path: str | Path) -> Properties:
-    r"""Read a file of Java properties as Kafka's tools do: in Latin-1, and the last value of a key counts.
+    r"""Read a file of Java properties as Kafka's tools do: as Latin-1. If a key occurs twice, its last value is used.
 
     A key that does not look like a property could be a part of a secret. It is replaced by `line N of FILE`.
 
@@ -208,7 +211,7 @@ def _undeclared_references(properties: Mapping[str, str], declared: Container[st
 
 
 def _fill_in(filled: Properties, where: str, folder: Path) -> None:
-    """Replace the references `${NAME}` and `file:PATH` in the values of `filled`, in place."""
+    """Replace the references `${NAME}` and `file:PATH` in the values of `filled`. This changes `filled` itself."""
     for key, value in filled.items():
         place = f"{where}: {key}"
         if value.startswith("file:") and not key.endswith(".url"):

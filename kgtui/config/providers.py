@@ -1,7 +1,7 @@
 """Resolve references to Kafka's config providers, such as `${file:/run/secrets/kafka.properties:password}`.
 
-The three providers and their rules are Kafka's. Values are not escaped, but whitespace at both ends of the property is
-removed. References to providers that are not declared are left as they are.
+The three supported providers work as in Kafka. Values are inserted as they are, without escapes. Afterwards, whitespace
+at both ends of the property is removed. References to providers that are not declared are not replaced.
 """
 
 from __future__ import annotations
@@ -143,10 +143,10 @@ def read_value(file: Path, place: str) -> str:
 
 
 def _permitted(allowed: list[Path], folder: Path, place: str, path: str) -> Path:
-    """Return `folder / path` for the path in a reference to a config provider, after a check.
+    """Return `folder / path`, where `path` comes from a reference to a config provider. Check that it is allowed.
 
     Args:
-        allowed: folders (`allowed.paths`) that may contain it; empty if there is no restriction.
+        allowed: folders in `allowed.paths`. The path must be inside one of them. Empty if all paths are allowed.
         place: file and property with the reference, for error messages.
 
     Raises:

@@ -82,11 +82,11 @@ class Settings:
 
     Attributes:
         path: path of `config.toml`, even if it does not exist.
-        default: cluster to use if the user names none, or empty.
-        keys: action in the terminal UI → key.
+        default: name of the cluster to use if the user names none; may be empty.
+        keys: action in the terminal UI → key on the keyboard.
         presets: name of a saved filter → filter.
-        storage: beginning of the URI of a recordings folder → storage options. References such as `${NAME}` are not
-            replaced yet.
+        storage: prefix of URIs of recordings folders → storage options for these folders. References such as `${NAME}`
+            are not replaced yet.
     """
 
     path: Path
@@ -158,7 +158,7 @@ def _read_settings(path: Path) -> Settings:
 
 @dataclass(frozen=True, slots=True)
 class _File:
-    """The contents of `config.toml` without the tables of clusters, which the function `_cluster` checks."""
+    """The contents of `config.toml`. The tables of clusters are not checked here, but in the function `_cluster`."""
 
     default: str = ""
     ui: UiSettings = field(default_factory=UiSettings)
@@ -168,7 +168,7 @@ class _File:
 
 
 def _current(table: dict[str, Any], version: int, path: Path, name: str) -> dict[str, Any]:
-    """Return the table of the cluster `name` with current names instead of old ones.
+    """Return the table of the cluster `name`. If it contains keys with old names, they get their current names.
 
     Args:
         version: format version of the file. Old names are accepted only in versions below `VERSION`.
@@ -278,7 +278,7 @@ def _check_columns(columns: tuple[str, ...], where: str) -> None:
 
 
 def storage_options() -> dict[str, dict[str, str]]:
-    """Return the table `[storage]`: beginning of the URI of a recordings folder → storage options.
+    """Return the table `[storage]` as a dict: prefix of URIs of recordings folders → storage options for these folders.
 
     References such as `${NAME}` are replaced.
 

@@ -75,7 +75,7 @@ def state_folder() -> StateFolder:
 
 
 def private_folder(path: Path, *, inside: bool = False) -> Path:
-    """Create a folder and its parents for the owner only. Remove the access of other users if it exists.
+    """Create a folder and its parents so that only the owner has access. If the folder exists, remove other access.
 
     Args:
         inside: whether the folder is in the state folder, where it must not be a symbolic link.

@@ -70,11 +70,11 @@ class Target:
     Attributes:
         name: name in `config.toml`, or the first bootstrap address.
         seeds: bootstrap addresses, each `host:port`.
-        properties: Java client properties with references replaced.
+        properties: Java client properties. References such as `${NAME}` are already replaced.
         read_only: whether kgtui must not change the cluster.
         color: background color of the name in the header; empty for the default.
         environment: label of the cluster, such as `PROD`, or empty.
-        source: flag, variable or file that chose the cluster, or `ASSUMED`.
+        source: flag, variable or file that chose the cluster; `ASSUMED` if nothing chose it.
     """
 
     name: str
@@ -93,10 +93,11 @@ def resolve(settings: Settings, flags: object = None) -> Target:
     `config.toml`, `localhost:9092`.
 
     Args:
-        flags: parsed command line; `bootstrap_server`, `cluster`, `command_config` and `read_only` are used if present.
+        flags: parsed command line; only its attributes `bootstrap_server`, `cluster`, `command_config` and `read_only`
+            are used. Each of them may be missing.
 
     Raises:
-        ConfigError: an address, a file or a setting is not valid, or there is no such cluster.
+        ConfigError: an address, a file or a setting is not valid, or `config.toml` has no cluster with the chosen name.
     """
     file = getattr(flags, "command_config", None) or os.environ.get("KGTUI_COMMAND_CONFIG", "")
     given = filled_in(read_properties(file), str(file), Path()) if file else None

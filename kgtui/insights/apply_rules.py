@@ -72,8 +72,8 @@ def end_of(ages: Iterable[TableAge]) -> float | None:
 
     The rules use it as the current time.
     """
-    # Every pipeline run adds rows to `lag` and `health`. The other tables end at a whole hour or day, so their end can
-    # be long ago.
+    # Use the end of `lag` and `health`, because every pipeline run adds rows to them. The other tables have one row per
+    # hour or day.
     ends = {age.table: age.covered_to for age in ages if age.covered_to is not None}
     frequent = [end for table, end in ends.items() if table in (LAG.title, HEALTH.title)]
     return max(frequent or ends.values(), default=None)
@@ -92,7 +92,7 @@ def _past_problems(context: Context, since: float) -> tuple[Finding, ...]:
 
 
 _LAG_COLUMNS = ("group", "state", "time_lag")
-"""Columns of table `lag` that `Context.lag` reads, for rules that read a different gold table themselves."""
+"""Columns of table `lag` that `Context.lag` reads. Rules about other gold tables need them, too."""
 
 
 class Context:
@@ -100,9 +100,9 @@ class Context:
 
     Attributes:
         now: end of the gold tables in epoch seconds, used as the current time.
-        unused: ids of the unused groups, found by the first rule.
-        behind: group id → start of its backlog (unread records) in epoch seconds.
-        reported: ids of groups with a finding other than `UNUSED`. Later rules skip less important findings about them.
+        unused: ids of the unused groups. The first rule finds them.
+        behind: group id → start of the group's backlog (unread records), in epoch seconds.
+        reported: ids of groups with any finding except `UNUSED`. Later rules report less about these groups.
     """
 
     def __init__(self, gold: Gold, readable: set[str], now: float) -> None:
@@ -129,7 +129,7 @@ class Context:
     def lag(self) -> dict[str, GoldRow]:
         """Group id → newest row of the group in table `lag`.
 
-        It contains only groups that occur in the rows of at least one rule. Unused groups are left out.
+        It contains only groups that a rule must examine. Unused groups are left out.
         """
         if not self.is_readable(LAG):
             return {}
@@ -225,7 +225,7 @@ def _churn(context: Context) -> list[GoldRow]:
 
 
 def _outliers(context: Context) -> list[GoldRow]:
-    """Return the rows with outliers in the newest hour, and earlier outliers of these groups in the 24 hours before."""
+    """Return the rows with outliers in the newest hour. For their groups, also return outliers of 24 earlier hours."""
     newest = context.gold.newest(BASELINE, "hour", where=_IS_OUTLIER)
     if not newest:
         return []
@@ -242,7 +242,7 @@ RULES = (
     Rule(Kind.AT_RISK, _forecasts, lambda rows, _: rules.at_risk(rows)),
     Rule(Kind.DRAIN, _forecasts, lambda rows, context: rules.drain(rows, context.lag, context.reported)),
     Rule(Kind.UNUSUAL, _outliers, lambda rows, context: rules.unusual(rows, context.reported, context.histories(rows))),
-    # Unused groups are not skipped: a group that is rebalancing now is in use, even if table `cleanup` contains it.
+    # Do not skip the groups in table `cleanup`, because a group that is rebalancing now is in use again.
     Rule(Kind.FLAPPING, _churn, lambda rows, context: flapping(rows, context.now), skips_unused=False),
 )
 """All rules, in the order in which they are applied.

@@ -44,7 +44,7 @@ class Kind(Enum):
     UNUSED = "unused", CLEANUP
 
     def __new__(cls, value: str, table: Table) -> Self:
-        """Create a member of the enum. Its value is only the text and not the table, so that `Kind("unused")` works."""
+        """Create a member of the enum. Its value is the text without the table, so that `Kind("unused")` works."""
         kind = object.__new__(cls)
         kind._value_, kind.table = value, table
         return kind
@@ -92,11 +92,11 @@ class Finding:
     Attributes:
         subject: group id, or family name such as `team-007.*`.
         groups: id of the group, or ids of all groups in the family.
-        what: what is wrong, without the subject. Control characters are not escaped.
+        what: text that says what is wrong, without the subject. It can contain control characters.
         since: start of the problem in epoch seconds, or None.
         since_at_least: whether the problem may have begun before `since`.
         advice: what to do next.
-        command: words of a command line that follows the advice, or shows the group.
+        command: words of a command line that does what `advice` says, or shows the group.
         family: whether the subject is a family.
         until: end of a past problem in epoch seconds; None for a current problem.
         ended: what ended a past problem; empty for a current problem.
@@ -130,7 +130,7 @@ class Insights:
 
     Attributes:
         findings: current problems, most urgent first.
-        past: past problems, newest end first; empty if not requested.
+        past: past problems, the most recently ended one first; empty if not requested.
         tables: age of every gold table, even of a missing table.
         as_of: end of the gold tables in epoch seconds; None if all are empty.
     """
@@ -142,14 +142,11 @@ class Insights:
 
     @property
     def missing(self) -> tuple[TableAge, ...]:
-        """Gold tables that are missing or unreadable.
-
-        Findings of the kinds that come from these tables are missing, too.
-        """
+        """Gold tables that are missing or unreadable. There are no findings that come from these tables."""
         return tuple(table for table in self.tables if not table.is_readable)
 
     def known(self, kind: Kind) -> bool:
-        """Return whether the gold table from which findings of this kind are computed exists and can be read."""
+        """Return whether findings of this kind are known: their gold table exists and can be read."""
         return all(table.table != kind.table.title for table in self.missing)
 
 

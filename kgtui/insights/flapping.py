@@ -97,10 +97,10 @@ def flapping_runs(rows: Iterable[GoldRow]) -> list[FlappingRun]:
 
 
 def _bursts(hours: Sequence[GoldRow]) -> list[list[GoldRow]]:
-    """Split the hours of one group wherever no rebalance happened for more than `_PAUSE` seconds.
+    """Split the rows of one group into bursts. A new burst begins after a pause of more than `_PAUSE` seconds.
 
     Args:
-        hours: one row per hour, oldest first. The result keeps this order.
+        hours: rows of table `churn` about the group, oldest first. The result keeps this order.
     """
     bursts: list[list[GoldRow]] = []
     for row in hours:
@@ -130,7 +130,7 @@ def _start(row: GoldRow) -> float:
 
 
 def _end(row: GoldRow) -> float:
-    """Return the time of the last rebalance in the hour of the row; the start of this hour if it is unknown."""
+    """Return the time of the last rebalance in the hour of the row. If it is unknown, return the start of this hour."""
     return float((row["last_rebalance"] or row["hour"]).timestamp())
 
 

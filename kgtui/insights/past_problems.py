@@ -26,7 +26,7 @@ _COLUMNS = (
 )  # fmt: skip
 _STATUS_SEVERITY = ("WARN", "STALL", "STOP", "REWIND")
 _PAUSE = 1_800.0
-"""Longest pause, in seconds, between two episodes of a problem. After a shorter pause, both are reported as one."""
+"""If the pause between two episodes of a group is at most this long, in seconds, both are reported as one episode."""
 
 _ENDED = {
     "STOP": "the group committed again",
@@ -47,11 +47,11 @@ class Episode:
         worst: worst status of a partition: WARN, STALL, STOP or REWIND (`kgtui.model.burrow.Status`).
         since: start in epoch seconds.
         until: end in epoch seconds; if no recovery was recorded, the end of the last time window with the problem.
-        ongoing: whether the group is still unhealthy at the end of the interval that was read.
-        max_lag: largest lag in records, or None.
-        ended: what ended the problem; empty if it is ongoing.
+        ongoing: whether the group is still unhealthy at the end of the time span that was read.
+        max_lag: largest lag of the group during the episode, in records; None if unknown.
+        ended: text that says what ended the problem; empty if the problem is ongoing.
         since_at_least: whether the episode may have begun before `since`.
-        lag_after: lag in records after the recovery, or None.
+        lag_after: lag after the recovery, in records; None if unknown.
     """
 
     group: str
@@ -69,8 +69,8 @@ def read_episodes(gold: Gold, since: float, until: float) -> tuple[Episode, ...]
     """Return the episodes (time spans in which a group was unhealthy), newest first.
 
     Args:
-        since, until: read only `health` rows that begin between these times (epoch seconds). An episode may begin
-            earlier. An episode that had not ended by `until` counts as ongoing.
+        since, until: time span to search, in epoch seconds. A returned episode may have begun before `since`. If it had
+            not ended by `until`, it is ongoing.
     """
     times = (utc_datetime(since), utc_datetime(until))
     rows = gold.rows(HEALTH, _COLUMNS, since=times[0], until=times[1], time="window_start", where=_IS_PROBLEM)
@@ -89,7 +89,10 @@ def _episodes(rows: Iterable[GoldRow], newest: object, until: datetime) -> list[
     """Return the episodes of one group.
 
     Args:
-        newest: start of the last time window in table `health` up to `until`. A problem in this window is ongoing.
+        rows: rows of table `health` about the group.
+        newest: start of the newest time window in table `health` up to `until`. An episode is ongoing if it includes
+            this time window.
+        until: end of the time span to search.
     """
     by_start: dict[object, list[GoldRow]] = {}
     for row in sorted(rows, key=lambda row: row["window_start"]):
@@ -97,8 +100,8 @@ def _episodes(rows: Iterable[GoldRow], newest: object, until: datetime) -> list[
     merged: list[Episode] = []
     for windows in by_start.values():
         if all(row["status"] == "OK" for row in windows):
-            # All unhealthy time windows of this episode are before the interval, so they were not read. Leave out the
-            # episode, because its status (`worst`) is unknown.
+            # The unhealthy time windows of this episode are before the time span that was read. Leave out the episode,
+            # because its worst status is unknown.
             continue
         one = _episode(windows, newest, until)
         if merged and one.since - merged[-1].until <= _PAUSE:
@@ -144,8 +147,8 @@ def _what_ended(last: GoldRow, after: GoldRow | None) -> str:
     """Return a text that says what ended a problem.
 
     Args:
-        last: the last row of table `health` with the problem.
-        after: the next row with status OK, or None.
+        last: last row of table `health` with the problem.
+        after: first row with status OK after `last`; None if no recovery was recorded.
     """
     if after is None:
         return _UNKNOWN_END
@@ -163,8 +166,8 @@ def past_unhealthy(episodes: Iterable[Episode], unused: Collection[str], behind:
 
     Args:
         unused: ids of unused groups, whose episodes are left out.
-        behind: group id → start of its current backlog (unread records) in epoch seconds. A `WARN` episode that ended
-            after this time is left out, because it belongs to the current backlog.
+        behind: group id → start of the group's current backlog (unread records), in epoch seconds. A `WARN` episode
+            that ended later is left out, because there is already a finding about the current backlog.
     """
     found = []
     for one in episodes:
@@ -191,8 +194,9 @@ def past_finding(
     """Return a finding about a problem that has ended.
 
     Args:
-        what: what was wrong, without the group.
-        times: `(start, end, what ended the problem)`; times in epoch seconds.
+        what: text that says what was wrong, without the group id.
+        times: `(start, end, text that says what ended the problem)`; times in epoch seconds.
+        since_at_least: whether the problem may have begun before the start.
     """
     since, until, ended = times
     command = ("kgtui", "show", group)

@@ -133,7 +133,7 @@ def build_report(
 
 
 def _by_kind(insights: Insights) -> dict[Kind, list[Finding]]:
-    """Return a dict: kind → findings of this kind, the most urgent first; an empty list for a kind without findings."""
+    """Return a dict: kind → findings of this kind, the most urgent first. The dict contains all kinds."""
     found: dict[Kind, list[Finding]] = {kind: [] for kind in Kind}
     for finding in insights.findings:
         found[finding.kind].append(finding)
@@ -253,7 +253,7 @@ def _cell(value: float | bool | datetime | None) -> str:
 
 
 def _command_line(words: Sequence[str]) -> str | None:
-    """Join words to a command line, quoted for the shell; None if it is longer than `MAX_COMMAND_LENGTH` characters."""
+    """Return a command line for a shell, with quotes where needed; None if it is longer than `MAX_COMMAND_LENGTH`."""
     text = join(words)
     return text if len(text) <= MAX_COMMAND_LENGTH else None
 

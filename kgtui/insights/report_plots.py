@@ -55,9 +55,9 @@ _STYLE = {"svg.fonttype": "none", "svg.hashsalt": "kgtui", "font.size": 8.0, "te
 
 _TIMES = ["%Y", "%d %b", "%d %b", "%H:%M", "%H:%M", "%H:%M:%S"]
 _ROUND_TIMES = ["", "%d %b", "%d %b", "%d %b", "%H:%M", "%H:%M"]
-"""Formats of time labels, from years to seconds, for `ConciseDateFormatter`.
+"""Formats of time labels for `ConciseDateFormatter`: for years, months, days, hours, minutes and seconds.
 
-`_ROUND_TIMES` formats round times, such as midnight on an axis with hours. `_TIMES` formats all other times.
+`_TIMES` formats most labels. `_ROUND_TIMES` formats labels at round times, such as midnight on an axis with hours.
 """
 
 _SVG = "{http://www.w3.org/2000/svg}"
@@ -85,11 +85,11 @@ class Bar(NamedTuple):
 
 
 def plot_lag_history(history: LagHistory, since: float, until: float, mark: float | None) -> str:
-    """Plot the lag of a group above its rates, and return one SVG element.
+    """Plot the lag of a group, and its rates below it. Return one SVG element.
 
     Args:
-        since, until: time axis in epoch seconds.
-        mark: time of a vertical line in epoch seconds, or None.
+        since, until: start and end of the time axis, in epoch seconds.
+        mark: time at which a vertical line is drawn, in epoch seconds; None for no line.
     """
     figure = _new_figure(2.6)
     lag, rates = figure.subplots(2, 1, sharex=True)
@@ -117,7 +117,7 @@ def plot_episodes(rows: Sequence[tuple[str, Sequence[Bar]]], since: float, until
 
     Args:
         rows: `(label, bars)` of each group, from top to bottom. Labels must not contain control characters.
-        since, until: time axis in epoch seconds.
+        since, until: start and end of the time axis, in epoch seconds.
     """
     height = _BAR_HEIGHT * len(rows) + 0.4
     figure = _new_figure(height)
@@ -147,7 +147,8 @@ def thin_out(
 ) -> Iterator[tuple[float, float]]:
     """Yield about `MAX_POINTS` points (time, value) of a line: the largest value of each interval.
 
-    A NaN interrupts the line at each None in `values`, and before each time in `breaks`.
+    Where the line must be interrupted, yield a point with the value NaN: at each None in `values`, and before each time
+    in `breaks`.
     """
     interval = math.ceil(len(times) / MAX_POINTS)
     peak: tuple[float, float] | None = None
@@ -216,7 +217,7 @@ def _to_markup(figure: Any, description: str, texts: Mapping[str, str] | None = 
 
     Args:
         description: text for screen readers.
-        texts: placeholder label → text to show instead, and id of a shape → its tooltip.
+        texts: label in the figure → text that replaces it, and id of a shape in the figure → tooltip of the shape.
     """
     texts = texts or {}
     file = io.BytesIO()

@@ -25,11 +25,14 @@ if TYPE_CHECKING:
 MIN_BACKLOG_AGE = 60.0
 """Minimum age of the oldest unread record for a finding about unread records, in seconds.
 
-A group that will have caught up in less time than this is not reported, either.
+If a group will catch up in less than this time, it is not reported either.
 """
 
 _SHOWN_RANGE = 0.1
-"""The range of an estimated time is shown only if it is at least this fraction of the estimated time."""
+"""The range of an estimated time, such as "between 5 min and 7 min", is shown only if it is at least this wide.
+
+The width is a fraction of the estimated time.
+"""
 
 MAX_EVIDENCE_ROWS = 12
 """Maximum number of rows of a gold table that a finding shows as evidence.
@@ -149,7 +152,12 @@ def at_risk(rows: Iterable[GoldRow]) -> list[Finding]:
 
 
 def _risk(row: GoldRow, lost: int) -> Severity:
-    """Return ERROR if records are lost, or will be lost within `Loss.SOON` or at an unknown time; else WARN or NOTE."""
+    """Return the severity of a loss of unread records.
+
+    - ERROR: records are already lost, will be lost within `Loss.SOON`, or the time of the loss is unknown
+    - WARN: records will be lost within `Loss.NEAR`
+    - NOTE: records will be lost later
+    """
     seconds = row["loss_seconds"]
     if lost or seconds is None or seconds <= Loss.SOON:
         return Severity.ERROR
@@ -167,12 +175,12 @@ def _loss(row: GoldRow, lost: int) -> str:
 
 
 def drain(rows: Iterable[GoldRow], groups: Mapping[str, GoldRow], others: Collection[str]) -> list[Finding]:
-    """Return a finding for each group whose lag falls steadily or grows.
+    """Return a finding for each group that catches up, or whose lag grows.
 
     Args:
         rows: newest rows of table `forecast`.
         groups: group id → newest row of table `lag`.
-        others: ids of groups with a more urgent finding. Their growing lag is not reported.
+        others: ids of groups with a more urgent finding. A growing lag of these groups is not reported.
     """
     found = []
     for row in rows:
@@ -211,7 +219,7 @@ def _drain_time(row: GoldRow) -> str:
 
 
 def _may_have_begun_earlier(since: datetime | None, covered_from: datetime | None) -> bool:
-    """Return whether the problem was already present at the start of the recorded data, so that it may be older.
+    """Return whether a problem may have begun before the recorded data, because it was present from their start.
 
     Args:
         since: recorded start of the problem.
@@ -233,10 +241,7 @@ def _split_rows(rows: Iterable[GoldRow]) -> tuple[list[GoldRow], dict[str, list[
 
 
 def evidence_of(kind: Kind, columns: tuple[str, ...], rows: Sequence[GoldRow]) -> Evidence:
-    """Return the first `MAX_EVIDENCE_ROWS` rows as evidence, with only the given columns.
-
-    Further rows are only counted.
-    """
+    """Return evidence with the first `MAX_EVIDENCE_ROWS` rows, the given columns, and the number of rows left out."""
     values = tuple(tuple(row[name] for name in columns) for row in rows[:MAX_EVIDENCE_ROWS])
     return Evidence(kind.table.title, columns, values, max(0, len(rows) - MAX_EVIDENCE_ROWS))
 
@@ -254,7 +259,7 @@ def unusual(
     Values are compared with the same hour of earlier weeks or days.
 
     Args:
-        rows: rows of the table with unusual values, from several hours.
+        rows: rows of table `baseline` with unusual values: from the newest hour, and from earlier hours.
         others: ids of groups with a more urgent finding. For these groups, only an unusual input rate is reported.
         histories: group id → lag and rates of the last 24 hours, to find the minute at which a problem began.
     """
@@ -302,7 +307,9 @@ def unusual(
 
 
 def _unusual_since(history: LagHistory, name: str, value: float, normal: float) -> float:
-    """Return since when a series has been closer to `value` than to `normal`, in epoch seconds.
+    """Return when a series became unusual: since then, it has been closer to `value` than to `normal`.
+
+    The result is in epoch seconds.
 
     Args:
         name: `lag`, `rate_in` or `rate_out`.

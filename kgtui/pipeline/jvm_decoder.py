@@ -70,7 +70,7 @@ def _record_type(schema: RecordSchema) -> Iterator[tuple[object, ...]]:
 
 def _message(part: str, message: Message, version: int) -> Iterator[tuple[object, ...]]:
     flexible = message.is_flexible(version)
-    # In a strict message, invalid UTF-8 and bytes after its end are errors.
+    # The last cell is 1 for a strict message: invalid UTF-8 in it, or bytes after its end, are then errors.
     yield "message", part, message.label(version), version, int(flexible), int(message.strict)
     yield from _fields(message.struct, version, 0, flexible=flexible)
 
@@ -142,7 +142,7 @@ def _make(jar: Path, sources: list[Path], tables: bytes) -> None:
             zipped.writestr(_TABLES, tables)
             for file in sorted(classes.rglob("*.class")):
                 zipped.write(file, file.relative_to(classes))
-        # Another process may have written the same jar in the meantime. Replacing it is harmless.
+        # If another process has created the jar in the meantime, it is replaced by an equal jar.
         draft.replace(jar)
 
 
@@ -178,15 +178,15 @@ _CATALOG_CLASS = "kgtui.spark.DecoderCatalog"
 def enable_decoder(spark: SparkSession) -> bool:
     """Make the SQL function `kgtui.decode` available in a session, and return whether this succeeded.
 
-    A Spark Connect server that kgtui did not start needs the decoder's jar. A jar of a different kgtui version is not
-    used if its function returns different fields.
+    It does not succeed on a Spark Connect server without the decoder's jar, or with the jar of another kgtui version
+    whose function returns different fields.
     """
     spark.conf.set(_CATALOG, _CATALOG_CLASS)
     try:
         schema = spark.sql("SELECT kgtui.decode(X'', X'') AS decoded").schema
         found = schema["decoded"].dataType.simpleString() == DECODED.simpleString()
     except (PySparkException, Py4JJavaError):
-        # Catch Py4JJavaError too. PySpark raises it instead of a PySparkException if the Java class is missing.
+        # If the Java class is missing, PySpark raises a Py4JJavaError, and not a PySparkException.
         found = False
     if not found:
         spark.conf.unset(_CATALOG)
@@ -199,10 +199,10 @@ def has_decoder(spark: SparkSession) -> bool:
 
 
 class KeptRecords:
-    """Decodes the offset commits of one batch, and keeps the other records in the driver's memory.
+    """Decodes the offset commits of one batch, and keeps all other records of the batch in the driver's memory.
 
-    Spark thus need not read the batch again to decode these records. If these records have more than 32 MB in total,
-    none of them is kept.
+    Therefore, Spark need not read the batch a second time to decode the other records. If they are larger than 32 MB in
+    total, none of them is kept.
     """
 
     def __init__(self, spark: SparkSession) -> None:
@@ -217,9 +217,9 @@ class KeptRecords:
         return cls(spark) if getattr(spark, "_jvm", None) is not None and has_decoder(spark) else None
 
     def decode_commits(self, records: DataFrame) -> DataFrame:
-        """Decode bronze rows into rows of silver `commits`, and keep all records that are not valid commits.
+        """Decode bronze rows into rows of silver `commits`. Keep all records in memory that are not valid commits.
 
-        Spark must compute the result exactly once, because each computation keeps the records again.
+        The caller must use the result only once. Otherwise, Spark computes it again, and keeps the same records twice.
         """
         decode = f"kgtui.decode_keeping_{self._id}(day, record_partition, record_offset, record_time, key, value)"
         decoded = with_positions(records).withColumn("commit", F.expr(decode))
@@ -229,10 +229,11 @@ class KeptRecords:
         """Return the kept records as bronze rows, and remove them from memory.
 
         Args:
-            expected: number of records that must have been kept.
+            expected: number of records that must be in memory; None if it is unknown.
 
         Returns:
-            None if the number of kept records is not `expected`, for example because they were too large
+            None if `expected` is None, or if it is not the number of kept records, for example because the records were
+                too large
         """
         kept = self._java.take(self._id, self._spark._jsparkSession, -1 if expected is None else expected)
         if kept is None:

@@ -29,12 +29,12 @@ if TYPE_CHECKING:
 SECRETS = r"(?i)secret|password|passwd|token|credential|access[.]?key|jaas|private|kafka[.](sasl|ssl)[.]"
 """Regular expression for options whose values Spark hides in query plans, in its web UI and in logs.
 
-It is compared with the name and the value of an option. All SASL and TLS options of Kafka match.
+Spark searches it in the name and in the value of each option. All SASL and TLS options of Kafka match.
 """
 
 _LOG4J_CONFIGURATION = Path(__file__).with_name("log4j2.properties")
 _STOP_TIMEOUT = 10.0
-"""Maximum time to wait for the end of a session, in seconds, and again for the exit of the JVM."""
+"""Time limit in seconds, first for the end of a session, and then for the exit of the JVM."""
 
 _IN_SPARK_SUBMIT = "PYSPARK_GATEWAY_PORT"
 """Environment variable that is only set in programs that `spark-submit` runs."""
@@ -72,11 +72,11 @@ def local_options(folder: str | None = None) -> dict[str, str]:
         # Jobs share the cores. With Spark's default, a long job would delay all later jobs, such as the next batch of a
         # stream.
         "spark.scheduler.mode": "FAIR",
-        # Size of a memory page. Each table in a join needs at least one page. The size is set here, because Spark's
-        # default can be 64 MB.
+        # Size of a memory page. Spark's default can be 64 MB, which is too large, because each table in a join needs at
+        # least one page.
         "spark.buffer.pageSize": "2m",
-        # A gold job generates several hundred classes. By default, Spark would keep only 100 of them, and the next gold
-        # job would compile the other classes again.
+        # Number of compiled classes that Spark keeps. A gold job needs several hundred. With the default of 100, each
+        # gold job would compile most of its classes again.
         "spark.sql.codegen.cache.maxEntries": "1000",
         # Without this option, Spark would store the line of Python code of each expression, to show it in errors. This
         # needs five JVM calls per expression.
@@ -103,16 +103,16 @@ def session_options(partitions: int | None = None) -> dict[str, str]:
     options = {
         "spark.sql.session.timeZone": "UTC",
         "spark.sql.ansi.enabled": "true",
-        # By default, Spark writes INT96 timestamps, which need more space and have no statistics, and compresses with
-        # Snappy instead of the more efficient Zstandard.
+        # Spark's default format for timestamps, INT96, needs more space and has no statistics. Its default compression,
+        # Snappy, is less efficient than Zstandard.
         "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
         "spark.sql.parquet.compression.codec": "zstd",
         # Without this option, the Kafka source silently returns no records of internal topics.
         "spark.sql.streaming.kafka.useDeprecatedOffsetFetching": "true",
         "spark.sql.redaction.options.regex": SECRETS,
         "spark.sql.execution.arrow.maxRecordsPerBatch": "4096",
-        # Maximum bytecode size of a method that whole-stage code generation may produce, in bytes. The JVM does not
-        # compile larger methods, so they would run slowly.
+        # Maximum bytecode size of methods that Spark generates, in bytes. Larger methods would be slow, because the JIT
+        # compiler skips them.
         "spark.sql.codegen.hugeMethodLimit": "8000",
         "spark.sql.streaming.stateStore.providerClass": (
             "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
@@ -186,7 +186,7 @@ def start(
 
 
 def _decoder_jars(on_progress: Callable[[str], None] | None) -> tuple[Path, ...]:
-    """Return the path of the jar with the Java decoder, in a tuple; an empty tuple if the jar cannot be made."""
+    """Return a tuple with the path of the jar with the Java decoder. It is empty if the jar cannot be compiled."""
     from kgtui.pipeline.jvm_decoder import decoder_jar
 
     try:
@@ -302,9 +302,9 @@ def call_in_thread(work: Callable[[], object]) -> None:
 
 
 def use_pool(spark: SparkSession, name: str) -> None:
-    """Run all jobs and streams that this thread starts from now on in a scheduler pool.
+    """From now on, run all jobs and streams of this thread in a scheduler pool.
 
-    Spark divides its cores evenly between the pools with waiting jobs. Through Spark Connect, this has no effect.
+    Spark divides its cores evenly between all pools that have jobs. With Spark Connect, this call has no effect.
     """
     with suppress(AttributeError):  # a session of Spark Connect has no `sparkContext`
         spark.sparkContext.setLocalProperty("spark.scheduler.pool", name)
@@ -347,7 +347,7 @@ def _is_not_from_py4j(record: logging.LogRecord) -> bool:
 
 @contextmanager
 def filtered_jvm_stderr() -> Iterator[None]:
-    """Hide the lines that match `_NOISE` on the standard error of processes that are started in this context."""
+    """Inside the `with` block, hide lines of standard error that match `_NOISE`, also those of new child processes."""
     sys.stderr.flush()
     original = os.dup(2)
     read_end, write_end = os.pipe()
@@ -362,7 +362,7 @@ def filtered_jvm_stderr() -> Iterator[None]:
 
 
 def _forward(source: int, target: int) -> None:
-    """Copy lines between file descriptors until the source is closed. Leave out lines that match `_NOISE`."""
+    """Copy all lines from one file descriptor to another, except lines that match `_NOISE`."""
     partial = b""  # beginning of a line whose end has not been read yet, if the line may match `_NOISE`
     try:
         while chunk := os.read(source, _CHUNK_BYTES):

@@ -59,7 +59,7 @@ class OffsetsTopic:
         bounds: partition → pair (log start offset, log end offset).
         properties: properties for a Java client; may contain secrets.
         cluster_id: None if the cluster reports none.
-        topic_id: as Kafka's tools print it; None for brokers before 2.8.
+        topic_id: topic id as Kafka's tools print it; None if the brokers are older than Kafka 2.8.
         offsets_retention: seconds for which offsets of groups without members are kept; None if unknown.
     """
 

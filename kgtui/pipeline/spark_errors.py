@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 SPARK_ERRORS: tuple[type[Exception], ...] = (PySparkException, Py4JError, ConnectionError, EOFError)
 """Types of all exceptions that calls to Spark raise.
 
-Most errors are a `PySparkException`. The other types occur if PySpark does not convert an error, or loses the JVM.
+Most errors are a `PySparkException`. The other types occur if PySpark does not convert an error, or if the JVM has
+exited.
 """
 
 _CAUSE = re.compile(r"^Caused by: (.+)$", re.MULTILINE)
@@ -117,7 +118,10 @@ def known_message(text: str) -> str | None:
 
 
 def _root_cause(error: Exception, text: str) -> str:
-    """Return the innermost `Caused by` of an error text, or else the first line. The class name is left out."""
+    """Return the text of the last `Caused by` in an error text; without one, the first line that names a cause.
+
+    The name of the exception class is left out.
+    """
     causes = _CAUSE.findall(text)
     if causes:
         return _CLASS.sub("", causes[-1]).strip() or str(causes[-1])

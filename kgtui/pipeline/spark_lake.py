@@ -28,16 +28,16 @@ if TYPE_CHECKING:
     from kgtui.lake.store import LakePath
 
 MAY_REPEAT = "-anew"
-"""Suffix of the names of streaming queries that merge rows by key instead of appending them.
+"""Suffix of the names of streaming queries that must merge rows by key, because they may produce existing rows again.
 
-A new query for a table with rows gets this suffix, because it may produce the same rows again.
+A query gets this suffix if rows were written to the table before the query was created.
 """
 
 
 _MOST_PARQUET_FILES = 32
 """Maximum number of files that `SparkLake.read_days` reads directly, as Parquet files.
 
-If there are more, it reads the Delta table, because Spark would start a slow job that checks the path of each file.
+With more than 32 paths, Spark would start a slow job to check them. Then the Delta table is read instead.
 """
 
 _COMMIT_METADATA = "spark.databricks.delta.commitInfo.userMetadata"
@@ -51,7 +51,7 @@ class SparkLake:
         path: path or URI of the lake. A local path must be the same on all of Spark's machines.
 
     Raises:
-        LakeError: the folder contains files but no lake, or its lake has a newer format version.
+        LakeError: the folder contains files but is not a lake, or a newer version of kgtui has written the lake.
     """
 
     def __init__(self, spark: SparkSession, path: LakePath | str) -> None:
@@ -89,8 +89,8 @@ class SparkLake:
         # If there are few files, read them directly, because Delta Lake would take 0.3 s to find them in every query.
         files = rows.inputFiles()
         if 0 < len(files) <= _MOST_PARQUET_FILES and self._is_plain_parquet(table):
-            # `basePath` is needed for the column `day`, which is only in the names of folders. `__globPaths__` is
-            # needed if the path of the lake contains characters such as `[`.
+            # With `basePath`, Spark reads the column `day` from the names of folders. Without `__globPaths__="false"`,
+            # characters such as `[` in the path of the lake would be wildcards.
             rows = self.spark.read.schema(rows.schema).options(basePath=uri, __globPaths__="false").parquet(*files)
         return self._with_all_columns(rows, table)
 
@@ -124,7 +124,7 @@ class SparkLake:
             batch_id: number of the batch (`txnVersion`); must increase.
 
         Returns:
-            Number of written rows; None if nothing was written, or if it is unknown
+            Number of written rows. None if the batch had already been written, or if the number is unknown.
         """
         attempt, before = uuid.uuid4().hex, self.version(table)
         writer = rows.transform(conform, table).write.format("delta").mode("append").option("userMetadata", attempt)
@@ -148,12 +148,12 @@ class SparkLake:
         """Merge rows into the table by key.
 
         Args:
-            rows: rows to merge, with different keys. New keys are inserted, except with `DELETE`.
-            matched: for keys that exist: `KEEP` the old row, `UPDATE` it, or `DELETE` it.
-            days: ISO dates of all `rows`; only files of these days are read.
-            since_day: ISO date of the first day that can have the keys; earlier days are not read.
+            rows: rows to merge. Each key occurs once. Rows with new keys are inserted, except with `DELETE`.
+            matched: what to do if a key exists in the table: `KEEP`, `UPDATE` or `DELETE` the old row.
+            days: days of all `rows` (ISO dates). Only files of these days are read. None if not known.
+            since_day: ISO date. Old rows with the same keys cannot be on earlier days, so these days are not read.
             changed_from: earliest time of `rows`, in milliseconds since the epoch, or None. It is stored in the Delta
-                commit, because the gold job cannot find it in the rewritten files: they also contain older rows.
+                commit for the gold job. Rewritten files do not show it, because they also contain older rows.
         """
         # Run the SQL in the session of `rows`, because only this session has the temporary view. In `foreachBatch`,
         # this is not the session `self.spark`.
@@ -241,10 +241,10 @@ class SparkLake:
             return []
 
     def query_name(self, table: Table, layer: str, prefix: str = "") -> str:
-        """Return the name of the streaming query that writes a table. Its checkpoint folder has the same name.
+        """Return the name of the streaming query that writes a table, and of its checkpoint folder.
 
-        If the layer has a query whose name begins with `prefix`, return this name. Otherwise, return a new name, which
-        ends with `MAY_REPEAT` if the table has rows.
+        If the layer has a checkpoint folder whose name begins with `prefix`, return its name. Otherwise, create a
+        folder with a new name. The new name ends with `MAY_REPEAT` if rows were ever written to the table.
         """
         folder = self.checkpoint(layer)
         folder.mkdir(parents=True, exist_ok=True)

@@ -61,7 +61,7 @@ def spark_submit_command(submission: Submission) -> list[str]:
     elif master.startswith("k8s://"):
         if not submission.image:
             raise UsageError("--image is missing: name a container image with Spark, Python and kgtui[spark]")
-        # The pods get the jars from Maven Central.
+        # On Kubernetes, Spark downloads the jars from Maven Central.
         jars, where = [f"{MAVEN_CENTRAL}/{jar.path}" for jar in JARS], []
         extra = {"spark.kubernetes.container.image": submission.image}
         program = PROGRAM_IN_IMAGE
@@ -69,7 +69,7 @@ def spark_submit_command(submission: Submission) -> list[str]:
         raise UsageError(
             f"--master takes yarn or k8s://https://HOST:PORT, not {master}; kgtui pipeline run --master supports spark://"
         )
-    # The options of `session_options` are not needed here, because the program itself sets them.
+    # Do not pass the options of `session_options`. kgtui sets them when it runs on the cluster.
     options = {name: value for name, value in local_options().items() if not name.startswith(_OF_THIS_MACHINE)}
     return [
         "spark-submit",

@@ -72,7 +72,7 @@ _MODULES = {
 
 
 def __getattr__(name: str) -> object:
-    """Import a public name when it is first used, so that a user of `spawn` does not import the code of the brokers."""
+    """Import a public name when it is first used, so that programs that only use `spawn` do not import the brokers."""
     if name not in _MODULES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)

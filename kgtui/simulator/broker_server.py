@@ -98,7 +98,7 @@ class Connection(asyncio.Protocol):
         self._writable.clear()
 
     def resume_writing(self) -> None:
-        """Continue to send responses, because the client has read enough."""
+        """Continue to send responses, because the client has read the earlier ones."""
         self._writable.set()
 
     def connection_lost(self, exc: Exception | None) -> None:
@@ -141,7 +141,10 @@ class Connection(asyncio.Protocol):
                 await asyncio.sleep(faults.throttle_ms / 1000)
 
     def _respond(self, request: bytes) -> bool:
-        """Process one request and send the response. Return False if the connection must be closed instead."""
+        """Process one request and send the response.
+
+        Return False if no response was sent and the connection must be closed.
+        """
         try:
             response = self._server.dispatcher.respond(self._server.node, request)
         except ProtocolError as err:

@@ -23,10 +23,7 @@ START_SECONDS = 60.0
 """Maximum time from the start of the child process until it is ready, in seconds."""
 
 STOP_SECONDS = 5.0
-"""Maximum time from the closing of the child process's stdin until the process must have exited, in seconds.
-
-If it has not exited by then, it is killed.
-"""
+"""The child process must exit within this time after its stdin is closed, in seconds. Otherwise, it is killed."""
 
 
 class SimulatorError(KgtuiError):
@@ -74,12 +71,12 @@ class SimulatorProcess:
         """Execute a command such as `control("black_hole", node=2)` and return the response, a JSON object.
 
         `parameters` are the arguments of the command. The commands are:
-        - the methods of `Faults` in `FAULT_COMMANDS`
-        - `advance` of `Simulator`
-        - `remove_group` and `delete_topic` of `ClusterState`
-        - `coordinator`: takes the id `group`, and returns `node`, the id of its coordinator
-        - `stats`: returns `requests` and open `connections` (by node id), `served` requests (by API key), and `time`
-          (seconds since the start)
+        - the methods of `Faults` whose names are in `FAULT_COMMANDS`
+        - the method `advance` of `Simulator`
+        - the methods `remove_group` and `delete_topic` of `ClusterState`
+        - `coordinator`: takes the group id `group`, and returns `node`, the node id of the group's coordinator
+        - `stats`: returns `requests` (received requests by node id), `connections` (open connections by node id),
+          `served` (processed requests by API key), and `time` (seconds since the start of the cluster)
 
         Raises:
             SimulatorError: the command was rejected, timed out, or the process has ended.

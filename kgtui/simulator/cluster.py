@@ -49,7 +49,7 @@ class Simulator:
         """Build a cluster. It does not listen on any port until `start` is called.
 
         Args:
-            groups: total number of groups. Generated groups are added to those of the scenario. None adds no groups.
+            groups: total number of groups. Groups are generated to reach this number. None to generate no groups.
             partitions: number of partitions of each generated topic.
             seed: the same seed gives the same ids and generated groups.
             kafka_version: one release such as `4.4`, or a list: with `3.9,4.4`, every second broker has Kafka 4.4.
@@ -152,7 +152,7 @@ class Simulator:
 def finalized_features(broker_releases: Sequence[Release], changed: Mapping[str, int]) -> dict[str, int]:
     """Return a dict: feature → finalized level. Features that are not in `changed` have the newest release's default.
 
-    A level is allowed to be too new for the oldest broker, so that tests can combine old brokers with new features.
+    A level may be higher than the oldest broker supports, so that tests can combine old brokers with new features.
     """
     newest = max(broker_releases, key=lambda release: release.number)
     return {**newest.default_features(), **changed}

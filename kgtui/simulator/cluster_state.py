@@ -40,7 +40,7 @@ class ManualClock:
     """A clock that stands still until `advance` is called.
 
     Attributes:
-        start: seconds since the epoch; default: 2026-03-02 09:00 UTC.
+        start: initial time of the clock, in seconds since the epoch; default: 2026-03-02 09:00 UTC.
     """
 
     def __init__(self, start: float = 1_772_442_000.0) -> None:
@@ -99,7 +99,9 @@ class Leadership:
 def leaderships(topic: Topic, nodes: list[Node], moved: Mapping[int, int]) -> list[Leadership]:
     """Return the leadership of each partition of a topic.
 
-    `moved` maps partitions of `__consumer_offsets` to the node ids of the leaders that `move_coordinator` has set.
+    Args:
+        moved: partition → node id of the leader, for partitions of `__consumer_offsets` that were moved by
+            `move_coordinator`. It must be empty for other topics.
     """
     return [_leadership(topic, partition, nodes, moved) for partition in range(topic.partitions)]
 
@@ -122,9 +124,9 @@ class ClusterState:
         nodes: brokers; node id n is at index n - 1.
         features: finalized feature → level.
         topics: topic name → topic, except deleted topics.
-        groups: groups of the scenario by id.
-        generated: all other groups, or None.
-        configs: group id → config name → value, except defaults.
+        groups: group id → group, for groups of the scenario.
+        generated: the groups that are not from the scenario, or None.
+        configs: group id → config name → value, for configs that differ from the defaults.
     """
 
     def __init__(
@@ -150,7 +152,7 @@ class ClusterState:
         self.add_topics([self.offsets_topic])
 
     def time(self) -> float:
-        """Return the seconds since the cluster started."""
+        """Return the current time in seconds since the start of the cluster."""
         return max(0.0, self.clock.now() - self._origin)
 
     def timestamp(self, t: float) -> int:
@@ -164,7 +166,7 @@ class ClusterState:
     def record_timestamp(self, topic: Topic, partition: int, offset: int) -> int:
         """Return the timestamp of the record at an offset, in milliseconds since the epoch.
 
-        It is the first time at which the log end offset is higher than `offset`.
+        This is the first time at which the log end offset was higher than `offset`.
         """
         before, after = self.timestamp(topic.oldest) - 1, self.timestamp(self.time()) + 1
         while after - before > 1:
@@ -190,9 +192,10 @@ class ClusterState:
             self.topic_ids[topic.id] = topic
 
     def delete_topic(self, name: str) -> None:
-        """Delete a topic, but keep the committed offsets of groups for it.
+        """Delete a topic. The groups keep their committed offsets for the topic.
 
-        A real coordinator keeps them only if it misses the deletion (observed with Kafka 4.3.1 and 3.9.2).
+        A real coordinator deletes these offsets, unless it misses the deletion of the topic (observed with Kafka 4.3.1
+        and 3.9.2).
         """
         topic = self.topics.pop(name, None)
         if topic is not None:
@@ -281,7 +284,7 @@ class ClusterState:
         group_type = self.type_of(name)
         if leader < 1 or group_type is None or self.node(leader).release.has_type(group_type):
             return leader
-        # The leader does not support the group's type. Choose a different broker.
+        # The leader of the partition does not support the group's type. Use the next broker that supports it.
         for step in range(1, len(self.nodes)):
             node = self.nodes[(leader - 1 + step) % len(self.nodes)]
             if node.alive and node.release.has_type(group_type):

@@ -17,13 +17,10 @@ if TYPE_CHECKING:
     from kgtui.simulator.topics import Topic
 
 COMMIT_INTERVAL = 5.0
-"""Time between two offset commits of a group, in seconds, as in Kafka's `auto.commit.interval.ms`."""
+"""Time between two offset commits of a group, in seconds. It is the default of Kafka's `auto.commit.interval.ms`."""
 
 _UNEVEN_DELAY = 10.0
-"""Minimum value of `Steady.delay`, in seconds, with which the delay varies from commit to commit.
-
-A shorter delay is the same at each commit.
-"""
+"""If `Steady.delay` is at least this long, in seconds, the actual delay varies from commit to commit."""
 
 
 class CommitPattern(Protocol):
@@ -39,7 +36,7 @@ def last_commit(t: float) -> float:
 
 
 class Steady(Struct, frozen=True, forbid_unknown_fields=True, tag_field="pattern", tag="steady"):
-    """The group keeps up: it commits the log end offsets of `delay` seconds ago."""
+    """The group keeps up. Each committed offset was the log end offset `delay` seconds before the commit."""
 
     delay: float = 1.0
 
@@ -65,7 +62,7 @@ class Lagging(Struct, frozen=True, forbid_unknown_fields=True, tag_field="patter
 
 
 class Draining(Struct, frozen=True, forbid_unknown_fields=True, tag_field="pattern", tag="draining"):
-    """The group starts with `backlog` unread records per partition, reads them in `seconds` s, and then keeps up."""
+    """The group starts with `backlog` unread records per partition. After `seconds`, it has caught up."""
 
     backlog: int = 150_000
     seconds: float = 900.0
@@ -77,7 +74,10 @@ class Draining(Struct, frozen=True, forbid_unknown_fields=True, tag_field="patte
 
 
 class Batch(Struct, frozen=True, forbid_unknown_fields=True, tag_field="pattern", tag="batch"):
-    """The group is a batch job that reads to the log end in the last third of each period of `every` seconds."""
+    """The group is a batch job. In the last third of each period, it reads all unread records.
+
+    A period has `every` seconds.
+    """
 
     every: float = 120.0
 
@@ -104,9 +104,9 @@ class Stuck(Struct, frozen=True, forbid_unknown_fields=True, tag_field="pattern"
 
 
 class BelowLogStart(Struct, frozen=True, forbid_unknown_fields=True, tag_field="pattern", tag="below-log-start"):
-    """The group committed once, `gap` records below the log start offset at the start of the cluster.
+    """The group has committed only once. Retention has deleted `gap` records that it had not read.
 
-    Retention has deleted these `gap` records unread.
+    Each committed offset is `gap` below the log start offset at the start of the cluster.
     """
 
     gap: int = 7_000
@@ -123,11 +123,12 @@ class NeverCommitted(Struct, frozen=True, forbid_unknown_fields=True, tag_field=
 
 
 class VariableSpeed(Struct, frozen=True, forbid_unknown_fields=True, tag_field="pattern", tag="variable-speed"):
-    """The group keeps up until the first change of speed, and then reads at the speeds in `speeds`.
+    """The group keeps up at first. Later, it reads at the speeds in `speeds`.
 
     Attributes:
-        speeds: `(time, speed)` of each change, ascending. Time: seconds since the start of the cluster. Speed: records
-            read per record written, for example 0 (stopped), 1 (constant lag), 3 (catches up).
+        speeds: pairs `(time from which the speed applies, speed)`, in order of time. Times are in seconds since the
+            start of the cluster. A speed is the number of records read per record written, for example 0 (stopped), 1
+            (constant lag) or 3 (catches up).
         delay: seconds behind the log end while the group keeps up.
     """
 
@@ -155,7 +156,7 @@ class VariableSpeed(Struct, frozen=True, forbid_unknown_fields=True, tag_field="
 
 
 class Halted(Struct, frozen=True):
-    """The group commits by `pattern` until `since`, in seconds since the start of the cluster, and then never again."""
+    """The group follows `pattern`, but makes no commits after `since`, in seconds since the start of the cluster."""
 
     pattern: CommitPattern
     since: float

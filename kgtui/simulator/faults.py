@@ -177,7 +177,7 @@ class Faults:
         self.broker(node).loading = None if seconds is None else self._state.time() + seconds
 
     def loading(self, node: int) -> bool:
-        """Return whether a broker reports that it is loading its groups."""
+        """Return whether a broker currently reports the error that it is loading its groups (see `load`)."""
         until = self._brokers[node].loading
         return until is not None and self._state.time() < until
 
@@ -193,16 +193,18 @@ class Faults:
     def forbid_topics(self, patterns: Iterable[str]) -> None:
         """Forbid clients to describe topics: error 29 (TOPIC_AUTHORIZATION_FAILED).
 
-        Topics that do not exist are forbidden, too, as if each allowed topic had its own ACL. Requests for all topics
-        omit the forbidden topics. Patterns have the wildcards `*` and `?`, and replace the patterns of earlier calls.
+        The error is also returned for topics that do not exist, as if each allowed topic had its own ACL. Responses to
+        requests for all topics do not contain forbidden topics. Patterns have the wildcards `*` and `?`, and replace
+        the patterns of earlier calls.
         """
         self._forbidden_topics = tuple(patterns)
 
     @_command
     def deny_topics(self, patterns: Iterable[str]) -> None:
-        """Forbid clients to describe topics, like `forbid_topics`, but allow topics that do not exist.
+        """Forbid clients to describe topics, like `forbid_topics`.
 
-        Only topics that match a pattern are forbidden. The patterns replace the patterns of earlier calls.
+        However, topics that do not exist are forbidden only if they match a pattern. The patterns replace the patterns
+        of earlier calls.
         """
         self._denied_topics = tuple(patterns)
 
@@ -230,11 +232,14 @@ class Faults:
 
     @_command
     def fail(self, api_key: int, code: int, times: int = 1) -> None:
-        """Put an error code into the next `times` responses of an API, for the whole response or for each row in it."""
+        """Put an error code into the next `times` responses of an API.
+
+        Depending on the API, the error code is in the response itself or in each row of the response.
+        """
         self.errors.setdefault(api_key, []).extend([code] * times)
 
     def next_error(self, api_key: int) -> int:
-        """Remove the next error code for a response of an API from `errors`, and return it; 0 if there is none."""
+        """Remove and return the first error code in `errors` for an API; 0 if there is none."""
         codes = self.errors.get(api_key)
         return codes.pop(0) if codes else 0
 
@@ -243,8 +248,8 @@ class Faults:
         """End all faults. However, killed brokers are not restarted, and moved coordinators are not moved back."""
         for node, faults in self._brokers.items():
             self.black_hole(node, False)
-            # Connections keep a reference to the `BrokerFaults` object. Therefore, reset its attributes, and do not
-            # replace it.
+            # Reset the attributes of the `BrokerFaults` object. It cannot be replaced, because connections have a
+            # reference to it.
             unbroken = BrokerFaults()
             for attribute in fields(BrokerFaults):
                 if attribute.name != "responds":

@@ -49,7 +49,7 @@ VERBS = (
 TEAMS = 200
 
 EMPTY, JOINING, SYNCING, STABLE, DELETED = 0, 1, 2, 3, 255
-"""States of generated groups, as numbers. `GENERATED_KINDS` contains Kafka's names of the first four states."""
+"""States of generated groups, as numbers. Kafka's names of these states, except `DELETED`, are in `GENERATED_KINDS`."""
 
 SIMPLE, CLASSIC, CONNECT, CONSUMER, SHARE, STREAMS = range(6)
 GENERATED_KINDS: tuple[tuple[str, str, tuple[str, str, str, str]], ...] = (
@@ -75,14 +75,14 @@ _COMMIT_PATTERNS: tuple[CommitPattern, ...] = (
 def group_names() -> Iterator[str]:
     """Yield infinitely many different group ids, such as `team-007.orders.enrich`.
 
-    After 100,000 group ids, the same ids follow with a suffix: `team-007.orders.enrich-v2`.
+    The first 100,000 ids have no suffix. Then the same ids follow with a suffix: `team-007.orders.enrich-v2`.
     """
     for version in count(1):
         suffix = "" if version == 1 else f"-v{version}"
         for verb_index in range(len(VERBS)):
             for domain_index in range(len(DOMAINS)):
                 for team in range(TEAMS):
-                    # Use a different verb (the last part of the name) after every three names, so that the names in a
+                    # Change the verb (the last part of the group id) after every three group ids, so that the ids in a
                     # small cluster look varied.
                     domain = DOMAINS[(domain_index + team) % len(DOMAINS)]
                     verb = VERBS[(verb_index + team // 3) % len(VERBS)]
@@ -107,15 +107,15 @@ class GeneratedGroups:
 
     Attributes:
         ticks: number of rounds of state changes; one every `TICK` seconds.
-        names: group ids, also of deleted groups until their index is used again.
+        names: group ids. The id of a deleted group stays until a new group gets its index.
         index: group id → index in the columns, for existing groups.
         kinds: indexes in `GENERATED_KINDS`.
         states: `EMPTY`, `JOINING`, `SYNCING`, `STABLE` or `DELETED`.
         membership_changes: how often the members have changed.
-        last_active_tick: value of `ticks` when the group last left `STABLE`. Until it is `STABLE` again, its offsets
-            stand still.
-        partition: partition of `__consumer_offsets`.
-        position: position in `by_partition[partition]`.
+        last_active_tick: value of `ticks` when the group last left `STABLE`. Its offsets do not change until it is
+            `STABLE` again.
+        partition: the group's partition of `__consumer_offsets`.
+        position: index of the group in `by_partition[partition]`.
         by_partition: partition → indexes of its groups.
         existing: partition → number of existing groups.
         changed: indexes of changed groups, one set per `ListGroupsRowCache`.

@@ -13,11 +13,11 @@ FOREVER = math.inf
 
 
 class Slot(NamedTuple):
-    """A numbered place for a member in a group. If a new member takes the place, only `joined` changes."""
+    """A numbered place for a member in a group. Two members that use the same place differ only in `joined`."""
 
     number: int
     joined: int
-    """Number of the membership change with which the member joined, counted from 1; 0 if it joined before time 0."""
+    """How many membership changes there had been when the member joined, including this one; 0 for initial members."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,8 +49,8 @@ class ConstantMembership(Struct, frozen=True, forbid_unknown_fields=True):
 
     Attributes:
         members: number of members; 0 for an Empty group.
-        since: seconds since the last change. It is the same at all times, so a small value means an endless rebalance.
-        change: number of membership changes. It is the same at all times.
+        since: seconds since the last change. The value never changes, so a small value simulates an endless rebalance.
+        change: number of membership changes. The value never changes.
     """
 
     members: int
@@ -67,8 +67,8 @@ class RotatingMembership(Struct, frozen=True, forbid_unknown_fields=True):
 
     Attributes:
         period: seconds between two changes.
-        turns: numbers of the members that exist in each period, repeated. Example: with `((0, 1), (0,))`, member 1
-            leaves and returns.
+        turns: members (by number) in each period; after the last entry, the first one follows again. Example: with
+            `((0, 1), (0,))`, member 1 leaves and returns again and again.
         ahead: how long the rotation has been running when the cluster starts, in seconds.
     """
 
@@ -102,7 +102,7 @@ class ScheduledMembership(Struct, frozen=True, forbid_unknown_fields=True):
 
     Attributes:
         first: numbers of the members that exist at the start.
-        changes: `(time, numbers of the members that exist from this time on)`, ascending.
+        changes: pairs `(time, numbers of the members that exist from this time on)`, in order of time.
     """
 
     first: tuple[int, ...]
@@ -116,8 +116,8 @@ class ScheduledMembership(Struct, frozen=True, forbid_unknown_fields=True):
 
         Args:
             begin, end: times of the first and last change, in seconds since the start of the cluster.
-            turns: numbers of the members that exist in each period, repeated. The first entry is also used before
-                `begin` and after `end`.
+            turns: members (by number) in each period; after the last entry, the first one follows again. The first
+                entry applies before `begin` and after `end`.
         """
         changes = []
         at, turn = begin, 1

@@ -21,8 +21,8 @@ class Options:
     """The options of a simulated cluster. Most are described in `Simulator`.
 
     Attributes:
-        listen: `host:port` of the first broker; the next brokers use the next ports. Port 0 for free ports.
-        expose: whether other machines may reach this address.
+        listen: `host:port` of the first broker. The next brokers use the next ports. With port 0, all use free ports.
+        expose: whether `listen` may be an address that other machines can reach.
     """
 
     listen: str = "127.0.0.1:0"
@@ -57,7 +57,7 @@ class Options:
 
     @property
     def loopback(self) -> bool:
-        """Whether only programs on this machine can connect to the address in `listen`. Host names are resolved."""
+        """Whether only programs on this machine can connect to the host in `listen`. A host name is looked up."""
         try:
             found = socket.getaddrinfo(self.host, None, type=socket.SOCK_STREAM)
         except (OSError, UnicodeError):

@@ -121,9 +121,9 @@ class Release:
 
     @property
     def scala_coordinator(self) -> bool:
-        """Whether the broker runs the old group coordinator, written in Scala (assumed before release 3.8).
+        """Whether the broker runs the old group coordinator, which is written in Scala (assumed before release 3.8).
 
-        It compares state filters case-sensitively, and lists groups while it is loading.
+        The filter by state is case-sensitive in this coordinator. While it is loading groups, it already lists some.
         """
         return 69 not in self.ranges
 
@@ -134,7 +134,10 @@ class Release:
 
     @property
     def group_operations(self) -> int:
-        """Bit field of the operations on a group that are allowed without an authorizer (Kafka 3.9.2, 4.3.1)."""
+        """Bit field of the operations on a group that are authorized if no authorizer is configured.
+
+        The values were observed with Kafka 3.9.2 and 4.3.1.
+        """
         return 3400 if self.has_group_configs else 328
 
     @property

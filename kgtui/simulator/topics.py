@@ -19,7 +19,7 @@ WAVE_PERIOD = 240.0
 _OLDEST, _OLDEST_IDLE = 400 * DAY, HOUR
 """Age of the oldest record when the cluster starts, in seconds. `_OLDEST_IDLE` is for topics without traffic.
 
-In these topics, all records must be younger than seven days, because Kafka's default retention deletes older ones.
+`_OLDEST_IDLE` is less than seven days, because Kafka's default retention would delete older records.
 """
 
 RETENTION_INTERVAL = 30.0
@@ -31,8 +31,8 @@ class Topic:
     """A topic whose partitions grow with time.
 
     Attributes:
-        rate: average records per second in the slowest partition; others are up to 1.4 times as fast.
-        base: log end offset of partition 0 at the start; 997 more per further partition.
+        rate: average records per second in the slowest partition. Other partitions get up to 1.4 times as many.
+        base: log end offset of partition 0 at the start. It is 997 higher in each further partition.
         kept: records per partition that retention keeps.
         swell: amplitude of the traffic wave; 0.5 is half of the average rate.
         internal: whether Metadata responses mark the topic as internal.
@@ -74,16 +74,17 @@ class Topic:
         return settings
 
     def flow(self, t: float) -> float:
-        """Return the traffic from the start of the cluster to time `t`, in seconds of average traffic.
+        """Return the amount of traffic from the start of the cluster to time `t`.
 
-        `flow(10)` is 12 if the first 10 s have as many records as 12 s on average.
+        The unit is the average traffic of one second. Example: `flow(10)` is 12 if as many records are written in the
+        first 10 s as in 12 s of average traffic.
         """
         shift = self.salt % 628 / 100
         turn = WAVE_PERIOD / math.tau
         return t + self.swell * turn * (math.sin(t / turn + shift) - math.sin(shift))
 
     def ends_at_flow(self, flow: float) -> list[int]:
-        """Return the log end offsets of all partitions after an amount of traffic (a result of the method `flow`)."""
+        """Return the log end offsets of all partitions at the time for which the method `flow` returns `flow`."""
         return [max(0, base + int(rate * flow)) for base, rate in self._shape]
 
     def log_ends(self, t: float) -> list[int]:
@@ -98,7 +99,7 @@ class Topic:
 
     @property
     def oldest(self) -> float:
-        """Time of the oldest records, in seconds since the start of the cluster; negative."""
+        """Time of the oldest records. It is before the start of the cluster: a negative number of seconds."""
         return -_OLDEST if self.rate else -_OLDEST_IDLE
 
     def replicas(self, partition: int, nodes: int, factor: int = 3) -> tuple[int, ...]:
@@ -116,7 +117,7 @@ _PEAK = 15 * HOUR
 """Time of the daily traffic peak, in seconds after midnight UTC."""
 
 _RIPPLES = ((47 * 60.0, 0.10), (13 * 60.0, 0.06))
-"""Traffic waves, so that one hour is not like another: `(period in seconds, amplitude / average traffic)`."""
+"""Two waves that vary the traffic within each hour: `(period in seconds, amplitude / average traffic)`."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -126,8 +127,8 @@ class DailyTopic(Topic):
     Attributes:
         hours: hours for which retention keeps records.
         midnight: seconds from midnight UTC to the start of the cluster.
-        surge: start and end of a surge, in seconds since the start.
-        surging: additional traffic in the surge; 2.0 adds twice the average.
+        surge: start and end of a surge of traffic, in seconds since the start of the cluster.
+        surging: additional traffic during the surge, as a multiple of the average traffic.
     """
 
     hours: float = 168.0
@@ -140,9 +141,10 @@ class DailyTopic(Topic):
         return dict(self.configs) | {"retention.ms": str(round(self.hours * HOUR) * 1000)}
 
     def flow(self, t: float) -> float:
-        """Return the traffic from the start of the cluster to time `t`, in seconds of average traffic.
+        """Return the amount of traffic from the start of the cluster to time `t`.
 
-        A daily wave, two shorter waves and a surge are added to the average traffic.
+        The unit is the average traffic of one second. A daily wave, two shorter waves and a surge are added to the
+        average traffic.
         """
         total = t + self._wave(t, DAY, self.swell, _PEAK - self.midnight)
         for period, height in _RIPPLES:
@@ -155,7 +157,7 @@ class DailyTopic(Topic):
 
     @staticmethod
     def _wave(t: float, period: float, height: float, peak: float) -> float:
-        """Return what one sine wave adds to `flow(t)`, in seconds of average traffic.
+        """Return the amount that one sine wave adds to `flow(t)`.
 
         Args:
             period: length of the wave, in seconds.

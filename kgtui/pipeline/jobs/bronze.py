@@ -25,8 +25,7 @@ _LAYER = "bronze"
 _FIRST, _LAST = datetime(1970, 1, 1, tzinfo=UTC), datetime(9999, 12, 30, tzinfo=UTC)
 """Earliest and latest timestamp in the bronze table.
 
-The latest is midnight UTC of 30 December 9999, which is before the year 10000 in every time zone. Many readers reject
-later years.
+Many readers of Delta tables reject years after 9999. The latest timestamp is in the year 9999 in every time zone.
 """
 _TOPIC, _FILES = "kafka-", "files-"
 """Prefixes of the names of streaming queries: `_TOPIC` if a query reads the topic, `_FILES` if it reads files."""
@@ -53,23 +52,25 @@ def ingest_topic(lake: SparkLake, records: DataFrame, *, interval: float | None)
     rows = records.transform(coordinator_records)
     if name.endswith(MAY_REPEAT) or len(lake.checkpoint_names(_LAYER)) > 1:
         return _start_deduplicating(lake, rows, name, interval)
-    # If Spark repeats a batch after a failure, Delta Lake skips it, because the number of the last batch is in the
-    # table's log.
+    # If Spark repeats a batch after a failure, Delta Lake does not write it again: the table's log contains the number
+    # of the last batch.
     writer = rows.writeStream.format("delta").outputMode("append").option("path", lake.uri(COORDINATOR_RECORDS))
     if interval is not None:
-        # Write one file per batch instead of one file per Spark partition. The batches of continuous queries are small.
+        # The batches of continuous queries are small. Write one file per batch, and not one file per Spark partition.
         writer = writer.option("optimizeWrite", "true")
     return start_query(lake, writer, _LAYER, name, interval)
 
 
 def has_read_topic(lake: SparkLake) -> bool:
-    """Return whether the query that `ingest_topic` starts has ever finished a batch, in this or an earlier run."""
+    """Return whether a query of `ingest_topic` has finished a batch, in this run or in an earlier run."""
     queries = [name for name in lake.checkpoint_names(_LAYER) if name.startswith(_TOPIC)]
     return any(batch[0].isdigit() for name in queries for batch in lake.checkpoint_names(_LAYER, name, "commits"))
 
 
 def ingest_files(lake: SparkLake, records: DataFrame, folder: str, *, interval: float | None) -> StreamingQuery:
-    """Start the streaming query that copies records from files to the bronze table. Known records are skipped.
+    """Start the streaming query that copies records from files to the bronze table.
+
+    Records that the table already contains are skipped.
 
     Args:
         folder: path of the folder of files. The query's name depends on it.
@@ -99,7 +100,7 @@ def _add_batch(path: str, query_name: str, batch: DataFrame, batch_id: int) -> N
     known = _rows_in(lake, ranges)
     if all(offsets.copies == 1 for offsets in ranges) and known.isEmpty():
         lake.append(COORDINATOR_RECORDS, batch, app=f"kgtui-{query_name}", batch_id=batch_id)
-    else:  # merge, which is slower than appending
+    else:  # Merge, because some rows are already in the table or occur twice. Merging is slower than appending.
         _check_same_records(batch.unionByName(known))
         lake.merge(COORDINATOR_RECORDS, batch.dropDuplicates([*COORDINATOR_RECORDS.key]), days=days)
 
@@ -132,9 +133,9 @@ def _rows_in(lake: SparkLake, ranges: list[Row]) -> DataFrame:
 
 
 def _check_same_records(rows: DataFrame) -> None:
-    """Check that rows with the same partition and offset have the same key and value. Raises `SourceError`.
+    """Raise `SourceError` if two rows with the same partition and offset differ in their day, key or value.
 
-    Kafka never replaces the record at an offset, so different rows come from two topics.
+    Kafka never replaces the record at an offset. Therefore, different records at one offset come from two topics.
     """
     record = F.struct("day", F.xxhash64("key", "value"), F.length("key"), F.length("value"))
     different = rows.groupBy("partition", "offset").agg(F.count_distinct(record).alias("records")).where("records > 1")

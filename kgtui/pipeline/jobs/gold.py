@@ -55,10 +55,10 @@ _ATTEMPTS = 4
 """Maximum number of attempts to compute a table if executors are lost. Spark has the same maximum for its tasks."""
 
 _GROUPS_PER_FILE = 5_000
-"""Number of groups whose rows of one hour are written into one file of gold `lag`, which then has about 30 MB."""
+"""Maximum number of groups per file of gold `lag`. A file with one hour of 5,000 groups has about 30 MB."""
 
 _LOST_CHECKPOINT = "Checkpoint block"
-"""Part of the error that Spark reports if an executor is lost that held a part of a local checkpoint."""
+"""Part of the error that Spark reports if a part of a local checkpoint is lost together with its executor."""
 
 
 _DEFAULT = GoldOptions()
@@ -70,7 +70,7 @@ def _lag(inputs: GoldInputs) -> DataFrame:
 
 def _health(inputs: GoldInputs) -> DataFrame:
     since, (keyframe, at_before, _) = inputs.since_slot(HEALTH), inputs.health_start
-    # The stored rows of the time slot before `since` show which problems have already begun.
+    # Stored rows show which problems began before `since`.
     before = inputs.rows(HEALTH, DAY_BEFORE).filter(~is_since("window_start", since))
     return health(
         inputs.timeline,
@@ -113,8 +113,8 @@ def _cleanup(inputs: GoldInputs) -> DataFrame:
     # A group with members is in use. Therefore, only the partitions of groups without members are read.
     asked = groups_without_members(timeline, groups, since=first).localCheckpoint()
     partitions = partitions.join(F.broadcast(asked), "group", "left_semi")
-    # `recorded` and `decoded` are checkpointed, because `cleanup` reads each of them several times. Both are small:
-    # they have one row per group and day.
+    # Checkpoint `recorded` and `decoded`, because `cleanup` reads them several times. They have only one row per group
+    # and day.
     recorded = recorded_activity(timeline, groups, partitions, since=first).localCheckpoint()
     commits, events = inputs.all_rows(COMMITS), inputs.all_rows(GROUP_EVENTS)
     times = commits.select("day", "record_time").unionByName(events.select("day", "record_time"))
@@ -153,11 +153,11 @@ _ROUNDS: tuple[tuple[dict[Table, Callable[[GoldInputs], DataFrame]], ...], ...] 
         {CHURN: _churn, FORECAST: _forecast, FORECAST_STATE: _forecast_state, BASELINE: _baseline},
     ),
 )
-"""The gold tables in the order in which they are computed, with the functions that compute their rows.
+"""Rounds of dicts: gold table → function that computes its rows.
 
-The rounds are computed one after the other. The dicts of a round are computed at the same time, each in its own thread.
-With few rows, this saves time, because Spark plans a query in one thread, and planning takes longer than executing.
-Inputs that several dicts use are read in an earlier round.
+The rounds run one after the other. The dicts of a round run at the same time, each in its own thread. The tables of a
+dict are computed one after the other. With few rows, the threads save time, because Spark plans a query in one thread,
+and planning takes longer than executing. Inputs that several dicts use are read in an earlier round.
 """
 
 TABLES = tuple(table for chains in _ROUNDS for chain in chains for table in chain)
@@ -215,7 +215,7 @@ def _write(
     build: Callable[[GoldInputs], DataFrame],
     on_progress: Callable[[str], None] | None,
 ) -> None:
-    """Recompute and replace the rows of a gold table from `inputs.since_slot` onwards."""
+    """Recompute the rows of a gold table from `inputs.since_slot` onwards, and replace the stored rows."""
     since = inputs.since_slot(table)
     if on_progress is not None:
         on_progress(f"computing gold/{table.name} from {rfc3339(since / 1000, 'minutes')}")
@@ -234,8 +234,8 @@ def _with_file_layout(inputs: GoldInputs, table: Table, rows: DataFrame, since: 
         newest, groups = inputs.newest
         spans = min(max(newest // 1000 // seconds - since // 1000 // seconds + 1, 1), 24 * HOUR // seconds)
         files = max(1, math.ceil(groups / _GROUPS_PER_FILE))
-        # Time spans of different days can have the same number `span`. Their rows are in different files anyway,
-        # because Delta Lake writes separate files for each day.
+        # Two time spans can have the same number `span` only if they are on different days. Delta Lake writes separate
+        # files for each day, so their rows are in different files anyway.
         span = F.pmod(F.floor(F.unix_seconds(column) / seconds), F.lit(spans))
         number = span * files + F.pmod(F.hash("group"), F.lit(files))
         rows = rows.repartitionById(spans * files, number.cast("int"))

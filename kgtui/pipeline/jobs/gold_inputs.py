@@ -50,7 +50,7 @@ class GoldOptions:
         window: length of the time windows of gold `health`, in seconds.
         offsets_retention: the brokers' `offsets.retention.minutes`, in seconds.
         topics: topic → retention in seconds. Topics with unknown or unlimited retention are missing.
-        look_back: how far `cleanup` searches back for a group's last activity, in days before the first recomputed day.
+        look_back: number of days before the first recomputed day in which `cleanup` searches a group's last activity.
         last: last UTC day whose rows are used.
     """
 
@@ -68,7 +68,7 @@ class Slots:
     Attributes:
         column: column with the beginning of the slot.
         seconds: length of a slot in seconds. The first slot of a day begins at midnight UTC.
-        before: a new input row can also change gold rows up to this many seconds before it.
+        before: a new input row also changes gold rows that are up to this many seconds older.
     """
 
     column: str
@@ -82,8 +82,8 @@ SLOTS = {
     HEALTH_STATE: Slots("at", WINDOW_SECONDS),
     CHURN: Slots("hour", HOUR),
     CLEANUP: Slots("day", 24 * HOUR),
-    # Some columns of gold `forecast` have values only in the last two hours of a day. When a new hour begins, the hour
-    # before is recomputed, so that they become null in older hours.
+    # Also recompute the hour before a changed hour, because some columns of gold `forecast` are null except in the last
+    # two hours of a day.
     FORECAST: Slots("hour", HOUR, before=HOUR),
     FORECAST_STATE: Slots("hour", HOUR),
     BASELINE: Slots("hour", HOUR),
@@ -93,7 +93,7 @@ SLOTS = {
 class GoldInputs:
     """Tables from which the gold tables are computed. Each table is read when it is first used.
 
-    They begin one day before the first recomputed day, because gold rows also depend on earlier rows.
+    Rows are read from the day before the first recomputed day on, because gold rows also depend on earlier rows.
 
     Args:
         since: time from which the gold tables are recomputed, in milliseconds since the epoch.
@@ -104,7 +104,7 @@ class GoldInputs:
         self.first = utc_datetime(since / 1000).date()
         self._persisted: list[DataFrame] = []
         self._rows: dict[tuple[Table, timedelta], DataFrame] = {}
-        self._lock = threading.Lock()  # protects `_rows`, because two threads compute gold tables
+        self._lock = threading.Lock()  # Two threads compute gold tables. Only one of them may use `_rows` at a time.
 
     def rows(self, table: Table, before: timedelta = timedelta(0)) -> DataFrame:
         """Return the rows of a table from the first recomputed day on.
@@ -112,7 +112,7 @@ class GoldInputs:
         A second call returns the same rows, even if the table has changed in the meantime.
 
         Args:
-            before: how much earlier than this day the rows begin.
+            before: also return the rows of this time span before the first recomputed day.
         """
         key = table, before
         with self._lock:
@@ -121,7 +121,7 @@ class GoldInputs:
             return self._rows[key]
 
     def all_rows(self, table: Table) -> DataFrame:
-        """Return the rows of a table of all days up to and including `options.last`."""
+        """Return all rows of a table up to the day `options.last`."""
         return self.lake.read(table).filter(F.col("day") <= F.lit(self.options.last))
 
     @cached_property
@@ -136,9 +136,9 @@ class GoldInputs:
 
     @cached_property
     def first_keyframe(self) -> int:
-        """Time of the last poll with all rows before the first recomputed hour, in milliseconds since the epoch.
+        """Time of the last keyframe (a poll with all rows) before the first recomputed hour, in ms since the epoch.
 
-        The state at the beginning of this hour can be computed without older rows.
+        To compute the state at the beginning of this hour, rows from the keyframe on suffice.
         """
         return first_keyframe(self.timeline, self.since_slot(CHURN))
 
@@ -171,7 +171,7 @@ class GoldInputs:
     def newest(self) -> tuple[int, int]:
         """Pair: time of the newest poll in milliseconds since the epoch, and largest number of groups in a poll.
 
-        Only polls from the first recomputed day on count. If there are no polls, both numbers are 0.
+        Only polls from the first recomputed day on are considered. Without such polls, the pair is (0, 0).
         """
         polls = self.rows(POLLS).agg(F.max("poll").alias("poll"), F.max("groups").alias("groups"))
         row = polls.collect()[0]
@@ -187,7 +187,7 @@ class GoldInputs:
 
     @property
     def has_complete_hour(self) -> bool:
-        """Whether at least one recomputed hour is complete, that is, there are polls in a later hour.
+        """Whether at least one recomputed hour is complete. An hour is complete if there are polls in a later hour.
 
         The tables in `GOLD_STATE` have rows only for complete hours.
         """
@@ -204,9 +204,9 @@ class GoldInputs:
     def health_start(self) -> tuple[int, int, int]:
         """Times from which three inputs of gold `health` are read, in milliseconds since the epoch; 0 if unknown.
 
-        - recorded tables: first keyframe (a poll with all rows) in `health_times`
-        - earlier rows of gold `health`: last poll before `health_times`
-        - log end offsets: first poll whose log end offset is needed for a commit window
+        1. The recorded tables: the keyframe (a poll with all rows) of the first time slot in `health_times`.
+        2. The earlier rows of gold `health`: the last poll before `health_times`.
+        3. Log end offsets: the first poll whose log end offset is needed for a commit window.
         """
         first = self.health_times.agg(
             F.min("keyframe").alias("keyframe"),
@@ -234,29 +234,29 @@ class GoldInputs:
         return hourly_lag(self.lag, since, state).localCheckpoint()
 
     def _steady_since(self) -> int | None:
-        """Return the first poll after the last gap before `timeline`.
+        """Return the first poll after the last gap between polls that is before `timeline`, in ms since the epoch.
 
-        Returns:
-            Milliseconds since the epoch; None if `timeline` itself begins after a gap
+        Return None if `timeline` itself begins after a gap, or if gold `lag` does not exist.
         """
         if not self.lake.exists(LAG):
             return None
-        # Gold `lag` contains this poll in the column `steady_since`.
+        # In gold `lag`, column `steady_since` is the first poll after the last gap.
         day = self.first - DAY_BEFORE
         rows = self.lake.read(LAG).filter((F.col("day") == F.lit(day)) & ~is_since("steady_since", day_start(day)))
         row = rows.select(F.unix_millis("steady_since").alias("at")).first()
         return None if row is None else int(row["at"])
 
     def _carried(self) -> Carried | None:
-        """Return the newest state in gold `health_state` from which `health` can be updated; None if there is none.
+        """Return the newest saved state in gold `health_state` that is old enough; None if there is none.
 
-        The update then reads no polls and commits that are older than this state.
+        Gold `health` is then computed from this state, and from later polls and commits.
         """
         _, _, first = self.health_start
         if not first or not self.lake.exists(HEALTH_STATE):
             return None
         states = self.rows(HEALTH_STATE, DAY_BEFORE)
-        # The state must be older than the first recomputed time window and the first needed log end offsets.
+        # The state must be before the first recomputed time window. It must not be later than the first poll whose log
+        # end offset is needed.
         earlier = states.filter(~is_since("at", min(first + 1, self.since_slot(HEALTH))))
         at = earlier.agg(F.unix_millis(F.max("at")).alias("at")).collect()[0]["at"]
         return None if at is None else read_state(states, at)

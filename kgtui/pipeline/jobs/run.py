@@ -96,7 +96,7 @@ def run_continuously(
 
 
 def check_first_read(sources: Sources, progress: Any, rows: int | None) -> None:
-    """Check that the first read of the topic has read all of its partitions. Raises `SourceError`.
+    """Check that the first read of `sources.topic` has read all partitions. Raises `SourceError` if one is missing.
 
     Args:
         progress: Spark's report of the newest batch; None if there was no batch.
@@ -108,12 +108,12 @@ def check_first_read(sources: Sources, progress: Any, rows: int | None) -> None:
     if sources.since is None:
         record_sources.check_read_complete(sources.topic, read_up_to or {}, rows)
     elif read_up_to is not None:
-        # Do not pass `rows`. The check fails if no records were read, but the topic may have none after `since`.
+        # Do not pass `rows`. With 0 rows, the check would fail, but the topic may have no records after `since`.
         record_sources.check_read_complete(sources.topic, read_up_to, None)
 
 
 def end_offsets(progress: Any) -> dict[int, int] | None:
-    """Return a dict: partition → next offset that the Kafka source will read; None if the report has no offsets.
+    """Return a dict: partition → offset at which the next batch will begin; None if the report has no offsets.
 
     Args:
         progress: Spark's report of the newest batch; None if there was no batch.

@@ -32,7 +32,8 @@ if TYPE_CHECKING:
 def decode_commits(records: DataFrame) -> DataFrame:
     """Decode the offset commits among bronze rows. Return rows of silver `commits`.
 
-    Damaged commits are left out. If there is no decoder in the JVM, commits that need Python are left out, too.
+    `decode_unusual_commits` decodes the commits that are left out: damaged ones and, without a decoder in the JVM,
+    commits that must be decoded in Python.
     """
     if has_decoder(records.sparkSession):
         return rows_for(decode_in_jvm(records.transform(commit_records)), COMMITS)
@@ -46,7 +47,10 @@ def decode_non_commits(records: DataFrame) -> DataFrame:
 
 
 def decode_unusual_commits(records: DataFrame) -> DataFrame:
-    """Decode the offset commits that `decode_commits` leaves out. Return rows of `record_decoding.SCHEMA`."""
+    """Decode the offset commits that `decode_commits` leaves out, such as damaged ones.
+
+    Return rows of `record_decoding.SCHEMA`.
+    """
     if has_decoder(records.sparkSession):
         return records.transform(commit_records).transform(decode_in_jvm).where("commit IS NULL")
     return records.transform(irregular_commits).transform(decode_records)
@@ -62,7 +66,7 @@ def start_decoding(lake: SparkLake, *, interval: float | None, max_files: int | 
 
     Args:
         interval: seconds between two batches; None stops after decoding everything that exists now.
-        max_files: maximum number of bronze files per batch; None for a limit of 512 MB instead.
+        max_files: maximum number of bronze files per batch; None for at most 512 MB per batch.
     """
     limit = {"maxBytesPerTrigger": _BATCH_SIZE} if max_files is None else {"maxFilesPerTrigger": str(max_files)}
     # `kgtui lake prune` deletes whole days from the bronze table. Without `ignoreDeletes`, the streaming query would
@@ -77,7 +81,8 @@ def decode_batch(path: str, query_name: str, batch: DataFrame, batch_id: int) ->
     """Decode one batch into the silver tables. A second call for the same batch changes nothing."""
     lake, app = SparkLake(batch.sparkSession, path), f"kgtui-{query_name}"
     if query_name.endswith(MAY_REPEAT):
-        # The checkpoint was lost, so the batches may already be in the tables. Merging creates no duplicates.
+        # The checkpoint was lost, so an earlier query may have decoded the same batch. Merge the rows, because
+        # appending could create duplicates.
         _merge(lake, COMMITS, batch.transform(decode_commits), days_of(batch))
         others = batch.transform(decode_non_commits).unionByName(batch.transform(decode_unusual_commits))
         _write_decoded(lake, others, _merge)
@@ -85,13 +90,12 @@ def decode_batch(path: str, query_name: str, batch: DataFrame, batch_id: int) ->
     kept = KeptRecords.of(batch.sparkSession)
     commits = batch.transform(decode_commits if kept is None else kept.decode_commits)
     written = lake.append(COMMITS, commits, app=app, batch_id=batch_id)
-    # `remaining` is the number of records that are not decoded yet. It is None (unknown) if an earlier attempt has
-    # already appended `commits`. `batch.count()` is cheap, because Spark reads the number from file metadata.
+    # `remaining`: number of records that are not decoded yet. None if it is unknown, because an earlier attempt for
+    # this batch has appended the commits. `batch.count()` is fast, because Spark reads the number from file metadata.
     remaining = None if written is None else batch.count() - written
     others_kept = None if kept is None else kept.take(remaining)
     if remaining != 0:
-        # `others_kept` has the remaining records. If it is None, they were not kept in memory, so the whole batch is
-        # read again.
+        # If the remaining records were not kept in memory, read the whole batch again.
         rest = batch if others_kept is None else others_kept
         others = rest.transform(decode_non_commits)
         decoded = _write_decoded(lake, others, partial(_append, f"{app}-others", batch_id))
@@ -152,12 +156,12 @@ def _write_events(lake: SparkLake, events: DataFrame, days: list[str], write_row
 
 
 def _write_rebalances(lake: SparkLake, computed: DataFrame, starts: DataFrame, days: list[date]) -> None:
-    """Write new and changed rebalances. Delete stored ones that have become part of a different rebalance.
+    """Write new and changed rebalances. Delete stored rebalances that have become part of a different rebalance.
 
     Args:
-        computed: all rebalances of each group from its record offset `since` on.
+        computed: for each group, all rebalances whose record offset is not less than `since`.
         starts: one row per group, with the record offset `since`.
-        days: days of the stored events from `since` on.
+        days: days of the stored events whose record offset is not less than `since`.
     """
     computed = computed.select(*REBALANCES.names).persist()
     first_day = computed.agg(F.min("day").alias("day")).collect()[0].day

@@ -33,8 +33,9 @@ def start_query(
     """Start a streaming query. If Spark's Python worker does not start in time, try again, up to eight times in total.
 
     Args:
-        writer: the query without its name, checkpoint and trigger.
-        layer: layer of the table that the query writes, such as `bronze`; also the name of its scheduler pool.
+        writer: the query. Its name, checkpoint and trigger are set here.
+        layer: layer of the table that the query writes, such as `bronze`. The scheduler pool of the query has the same
+            name.
         name: name of the query in this layer, and of its checkpoint folder.
         interval: seconds between two batches; None stops after reading everything that exists now.
     """

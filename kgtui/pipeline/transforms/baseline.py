@@ -21,7 +21,7 @@ WEEKS = 8
 DAYS = 14
 """Number of earlier days.
 
-If fewer than `FEWEST` of the earlier weeks have data, an hour is compared with the same hour of these days instead.
+An hour is compared with the same hour on these days only if fewer than `FEWEST` of the earlier weeks have data.
 """
 FEWEST = 3
 """Minimum number of earlier hours with data for a comparison. If there are fewer, the normal value is null."""
@@ -35,12 +35,12 @@ _MONDAY = 4 * 24
 _SIGMA_PER_MAD = 1.4826
 """Factor that converts a median absolute deviation (MAD) to a standard deviation, for a normal distribution."""
 _SERIES = {"lag": 1.0, "rate_in": 0.1, "rate_out": 0.1}
-"""Compared column of gold `lag` → minimum standard deviation, in records or records/s.
+"""Dict: column of gold `lag` that is compared → minimum standard deviation for the comparison, in records or records/s.
 
-With a smaller standard deviation, any change to a small value would look unusual.
+Smaller standard deviations are replaced by the minimum, because any change to a small value would look unusual.
 """
 _LEAST_RELATIVE_DEVIATION = 0.05
-"""Minimum standard deviation as a fraction of the normal value. It applies if the minimum in `_SERIES` is smaller."""
+"""Another minimum of the standard deviation, as a fraction of the normal value. The larger minimum applies."""
 
 
 def baseline(lag: DataFrame, *, before: DataFrame | None = None, since: int | None = None) -> DataFrame:
@@ -77,9 +77,10 @@ def _hourly_medians(lag: DataFrame) -> DataFrame:
 
 
 def _with_past(current: DataFrame, past: DataFrame) -> DataFrame:
-    """Add the group's lag and rates in earlier hours, as arrays `weeks` and `days`.
+    """Add two arrays with the group's lag and rates in earlier hours.
 
-    `weeks` has the same hour of the week in the last `WEEKS` weeks. `days` has the same hour on the last `DAYS` days.
+    - `weeks`: values in the same hour of the week, in the last `WEEKS` weeks
+    - `days`: values in the same hour of the day, on the last `DAYS` days
     """
     then = past.select(
         F.col("group").alias("then_group"),
@@ -100,9 +101,11 @@ def _with_past(current: DataFrame, past: DataFrame) -> DataFrame:
 
 
 def _with_deviations(rows: DataFrame) -> DataFrame:
-    """Add `basis` (earlier weeks or days), `hours` (number of earlier hours), and three columns for each of `_SERIES`.
+    """Compare each hour with earlier hours, and add the result as columns.
 
-    Example: `lag_normal` (median), `lag_spread` (MAD) and `lag_deviation` (robust z-score).
+    - `basis`: `HOUR_OF_WEEK` or `HOUR_OF_DAY`
+    - `hours`: number of earlier hours
+    - for each of `_SERIES`, such as `lag`: `lag_normal` (median), `lag_spread` (MAD), `lag_deviation` (robust z-score)
     """
     weeks, days = F.size("weeks") >= FEWEST, F.size("days") >= FEWEST
     rows = rows.withColumns({

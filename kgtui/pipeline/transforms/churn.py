@@ -43,9 +43,9 @@ _MEMBER_KEY = ("group", "member_id")
 _EVENTS = ("changes", "entered", "steps", "shuffles", "joined", "left", "moved")
 
 _LEAST_COVERED = 1_800.0
-"""Minimum part of an hour that polls must cover so that the rate `per_hour` is reliable, in seconds.
+"""If polls cover at least this many seconds of an hour, the extrapolated rate `per_hour` is reliable.
 
-If they cover less, the rate is not enough: a group is `flapping` only if its number of rebalances is also high.
+If they cover less, a group is `flapping` only if its number of rebalances is high, too.
 """
 
 _BURST_PAUSE = 1_800_000
@@ -63,7 +63,7 @@ def churn(
 ) -> DataFrame:
     """Compute the gold table `churn`.
 
-    Changes are counted in polls and in decoded records. The larger of the two counts is used.
+    Rebalances and other changes are counted twice: from polls, and from decoded records. The larger count is used.
 
     Args:
         timeline: result of `poll_timeline`.
@@ -106,7 +106,7 @@ def _decoded_churn(rebalances: DataFrame) -> DataFrame:
 
 
 def _with_bursts(rows: DataFrame, before: DataFrame | None) -> DataFrame:
-    """Add the first and last rebalance of each hour, and the beginning of the last burst, in milliseconds.
+    """Add the times of three rebalances per hour (ms): the first one, the last one, and the first of the last burst.
 
     A burst is a series of rebalances with pauses of at most `_BURST_PAUSE`. It may have begun in an earlier hour.
 
@@ -149,7 +149,8 @@ def _incoming_rates(lag: DataFrame) -> DataFrame:
 def _with_rate(rows: DataFrame) -> DataFrame:
     """Add the columns `per_hour`, `records_held_up`, `source` and `flapping`.
 
-    - `per_hour`: number of recorded rebalances, extrapolated to a whole hour, or of decoded rebalances if it is larger
+    - `per_hour`: rebalances per hour. This is the larger of two numbers: recorded rebalances, extrapolated to a whole
+      hour, and decoded rebalances.
     - `records_held_up`: number of records written during rebalances
     - `source`: whether recordings, decoded records or both have data for this hour
     - `flapping`: whether `rebalances` and `per_hour` reach the limits in `RebalanceRate`
@@ -157,7 +158,8 @@ def _with_rate(rows: DataFrame) -> DataFrame:
     recorded, decoded = F.col("recorded_rebalances"), F.col("decoded_rebalances")
     recorded_rate = recorded * 3600 / F.nullif(F.col("covered_seconds"), F.lit(0.0))
     often = (F.col("rebalances") >= RebalanceRate.FLAPPING_LEAST) & (F.col("per_hour") >= RebalanceRate.FLAPPING)
-    # If polls cover less than half of the hour, `per_hour` is not reliable, so `rebalances` must be high, too.
+    # If polls cover less than half of the hour, `per_hour` is not reliable. Then `flapping` also needs a high number of
+    # `rebalances`.
     often &= (F.col("rebalances") >= RebalanceRate.FLAPPING) | (F.col("covered_seconds") >= _LEAST_COVERED)
     return rows.withColumns({
         "rebalances": F.coalesce("rebalances", F.lit(0)),
@@ -184,17 +186,18 @@ def _to_table(rows: DataFrame) -> DataFrame:
 def recorded_churn(
     timeline: DataFrame, groups: DataFrame, members: DataFrame, partitions: DataFrame, *, since: int | None = None
 ) -> DataFrame:
-    """Count the changes to each group that polls recorded, per hour. Hours without any change have no row.
+    """Count the changes to each group per hour, as shown by polls. Hours without any change have no row.
 
     Changes during a gap between polls are not counted.
 
     Args:
         timeline: result of `poll_timeline`.
-        since: milliseconds since the epoch. Earlier hours are read only partly, so their counts can be too small. None
-            to read all rows.
+        since: beginning of the first hour with complete counts, in milliseconds since the epoch; None for all hours.
+            The counts of earlier hours can be too small.
 
     Returns:
-        DataFrame with group, hour (ms), the counts, rebalancing_seconds, and `times`: polls (ms) with a rebalance
+        DataFrame with group, hour (ms), one column per count, rebalancing_seconds, and `times`: polls (ms) at which a
+            rebalance was observed
     """
     owners = partitions.select("day", "keyframe", "poll", *PARTITION_KEY, "gone", "owner")
     if since is not None:
@@ -234,9 +237,9 @@ def recorded_churn(
 
 
 def _owners_since(owners: DataFrame, keyframe: int) -> DataFrame:
-    """Return all rows since a keyframe (a poll with all rows). Add older rows of partitions without an owner in it.
+    """Return all rows since a keyframe (a poll with all rows), and older rows of some partitions.
 
-    The older rows show the previous owners of these partitions.
+    The older rows are needed for partitions that had no owner at the keyframe. They show the previous owners.
     """
     recent = owners.filter(F.col("keyframe") >= keyframe)
     unowned = recent.filter((F.col("poll") == keyframe) & F.col("owner").isNull()).select(*PARTITION_KEY)
@@ -249,7 +252,10 @@ def _owners_since(owners: DataFrame, keyframe: int) -> DataFrame:
 
 
 def _covered_hours(timeline: DataFrame) -> DataFrame:
-    """Return one row per hour with polls: hour (ms), covered_seconds (without gaps), covered_from and covered_to."""
+    """Return one row per hour with polls: hour (ms), covered_from, covered_to, and covered_seconds.
+
+    `covered_seconds` is the part of the hour that polls cover. Gaps between polls are not counted.
+    """
     spans = timeline.select(F.coalesce("previous", "poll").alias("from"), F.col("poll").alias("to"))
     return spans.transform(_split_by_hour).groupBy("hour").agg(
         F.sum("seconds").alias("covered_seconds"),
@@ -263,7 +269,7 @@ def _group_changes(rows: DataFrame) -> DataFrame:
 
     Returns:
         DataFrame with group, hour, `at` (time of the poll), `changes` (1 if the state changed), `entered` (1 if a
-            rebalance began), `steps` (increase of the group epoch) and `has_epoch` (whether it has a group epoch)
+            rebalance began), `steps` (increase of the group epoch) and `has_epoch` (false if the group has no epoch)
     """
     order = Window.partitionBy("group", "lifetime").orderBy("poll")
     state, epoch = F.lag("state").over(order), F.lag("group_epoch").over(order)
@@ -281,9 +287,10 @@ def _group_changes(rows: DataFrame) -> DataFrame:
 
 
 def _member_changes(rows: DataFrame) -> DataFrame:
-    """Return one row for each group and poll with new or missing members: group, hour, `at`, `joined` and `left`.
+    """Return one row for each group and poll with new or missing members.
 
-    Column `shuffles` is always 1, so that its sum is the number of such polls.
+    The columns are group, hour, `at` (time of the poll), `joined` and `left` (numbers of members), and `shuffles`.
+    `shuffles` is always 1. The caller adds it up to count the polls.
     """
     rows = rows.withColumns({
         "appeared": begins_lifetime(_MEMBER_KEY),
@@ -307,9 +314,9 @@ def _member_changes(rows: DataFrame) -> DataFrame:
 
 
 def _owner_changes(rows: DataFrame) -> DataFrame:
-    """Return one row for each time that a partition got a different owner: group, hour and `moved`.
+    """Return one row for each change of a partition's owner: group, hour and `moved`.
 
-    Column `moved` is always 1, so that its sum is the number of such changes.
+    Column `moved` is always 1. The caller adds it up to count the changes.
     """
     order = Window.partitionBy(*PARTITION_KEY, "lifetime").orderBy("poll")
     before = F.last("owner", ignorenulls=True).over(order.rowsBetween(Window.unboundedPreceding, -1))
@@ -330,14 +337,15 @@ def _rebalancing_seconds(rows: DataFrame) -> DataFrame:
 
 
 def _follows_a_poll() -> Column:
-    """Return an expression that is true if there is no gap between the poll of a row and the previous poll."""
+    """Return an expression: whether there is a poll just before the poll of a row, without a gap between them."""
     return F.col("poll") > F.col("steady_since")
 
 
 def _split_by_hour(spans: DataFrame) -> DataFrame:
-    """Split each time span (`from` to `to`) at full hours, into one row per part.
+    """Split each time span (`from` to `to`) into one row per hour.
 
-    The new columns are `hour`, `begin`, `finish` (ms) and `seconds`. Example: 9:50 to 10:05 → 600 s and 300 s.
+    The new columns are `hour`, `begin` and `finish` of the part (ms), and its length `seconds`. Example: the time span
+    9:50 to 10:05 becomes 9:50 to 10:00 (600 s) and 10:00 to 10:05 (300 s).
     """
     first, last = (_hour(name) for name in ("from", "to"))
     pieces = spans.withColumn("hour", F.explode(F.sequence(first, last, F.lit(HOUR).cast("long"))))

@@ -87,7 +87,7 @@ def family_of(group: Column) -> Column:
     The prefix ends at the first dot; if there is none, at the first of `:/_`; if there is none, at the first hyphen.
     """
     family = F.lit(None).cast("string")
-    # Search for hyphens first and for dots last. Each match replaces the one before, so dots take precedence.
+    # Search for hyphens first and for dots last. A later match replaces an earlier one, so dots take precedence.
     for separators in reversed(FAMILY_SEPARATORS):
         positions = F.array(*(F.instr(group, separator) for separator in separators))
         end = F.array_min(F.filter(positions, lambda position: position > 1))
@@ -116,12 +116,12 @@ def _combined(recorded: DataFrame, decoded: DataFrame) -> DataFrame:
         name: F.coalesce(f"recorded_{name}", f"decoded_{name}")
         for name in ("type", "state", "members", "partitions", "topics", "lag")
     }
-    # Prefer the values of `quiet_since` (last commit) and `empty_since` (last member) from records of
-    # `__consumer_offsets`, because these records can be older than the first poll.
+    # Prefer the decoded times to the recorded times: the records of `__consumer_offsets` also show a last commit
+    # (`quiet_since`) or a last member (`empty_since`) from before the first poll.
     since = {name: F.coalesce(f"decoded_{name}", f"recorded_{name}") for name in ("quiet_since", "empty_since")}
     in_recorded, in_decoded = F.col("recorded_at").isNotNull(), F.col("decoded_at").isNotNull()
     source = F.when(in_recorded & in_decoded, BOTH).when(in_recorded, RECORDED).otherwise(SILVER)
-    # ACLs can hide offsets only from polls. `__consumer_offsets` contains the commits in all topics.
+    # ACLs can hide offsets from polls, but not from the decoded records: `__consumer_offsets` has all commits.
     hidden = {"offsets_may_be_hidden": F.col("offsets_may_be_hidden") & ~in_decoded}
     return both.withColumns({**latest, **earliest, **rest, **since, **hidden, "source": source}).withColumn(
         "quiet_since", F.greatest("quiet_since", "last_commit", "empty_since")
@@ -137,10 +137,11 @@ def _is_unused(idle: int) -> Column:
 def _expires_at(retention: int) -> Column:
     """Return the latest time (ms) at which brokers delete a group's offsets (KIP-211); null if they never do.
 
-    The retention begins with the last commit or, in classic groups with a protocol type, when the group became Empty.
+    The retention time begins with the last commit. In classic groups with a protocol type, it begins when the group
+    becomes Empty.
     """
-    # If no decoded commit is known, use `quiet_since`. The time of the last offset change would be too early, because
-    # polls do not show a commit that repeats the previous offset.
+    # Without a decoded commit, the last commit is only known from polls. They do not show commits that repeat the
+    # previous offset, so the last commit may have been later. Use `quiet_since` instead, which is not earlier.
     group_type, is_simple = F.col("type"), F.coalesce(F.col("protocol") == "", F.lit(False))
     by_commit = F.when(F.col("decoded_last_commit").isNotNull(), F.col("last_commit")).otherwise(F.col("quiet_since"))
     after_commit = group_type.isin(*TYPES_BY_OFFSET_EXPIRY[OffsetExpiry.AFTER_COMMIT]) | is_simple
@@ -206,10 +207,11 @@ def recorded_activity(
         since: first day to return; None for all days.
 
     Returns:
-        DataFrame with one row per group and day. These columns are times of polls, in milliseconds since the epoch:
+        DataFrame with one row per group and day. It has columns such as `state` and `members`, and these times of
+            polls, in milliseconds since the epoch:
 
-        - `last_commit`: last poll with a changed offset; null if there is none
-        - `quiet_since`: `last_commit`; if it is null, the first poll with an offset or, without offsets, with the group
+        - `last_commit`: last poll at which an offset had changed; null if no offset has changed
+        - `quiet_since`: `last_commit`; if it is null, first poll that found an offset; without offsets, same as `first`
         - `empty_since`: first poll of the current Empty state; null in other states
         - `first`: first poll with the group
         - `at`: last poll of the day
@@ -244,7 +246,7 @@ def recorded_activity(
 
 
 def _with_empty_since(groups: DataFrame) -> DataFrame:
-    """Add `empty_since` (first poll of the current Empty state; null in other states) and `first` (first poll)."""
+    """Add `first` (first poll with the group) and `empty_since` (first poll of the current Empty state, or null)."""
     order = Window.partitionBy("group").orderBy("poll")
     empty = F.coalesce(F.col("state") == _EMPTY, F.lit(False))
     begins = empty & ~F.coalesce(F.lag("state").over(order) == _EMPTY, F.lit(False))
@@ -256,7 +258,7 @@ def _with_empty_since(groups: DataFrame) -> DataFrame:
 
 
 def _with_last_move(partitions: DataFrame) -> DataFrame:
-    """Add `moved_at` (last poll with a changed offset) and `seen_at` (first poll with the partition)."""
+    """Add `moved_at` (last poll up to this row at which the offset had changed) and `seen_at` (first poll)."""
     order = Window.partitionBy(*PARTITION_KEY).orderBy("poll")
     before = F.last("position", ignorenulls=True).over(order.rowsBetween(Window.unboundedPreceding, -1))
     moved = before.isNotNull() & (F.col("position") != before)
@@ -274,7 +276,8 @@ def decoded_activity(commits: DataFrame, events: DataFrame, days: DataFrame) -> 
 
     Args:
         commits, events: silver `commits` and `group_events`.
-        days: one row per day, with the columns `day` and `at` (ms). Later records are ignored.
+        days: one row per day, with the columns `day` and `at` (end of the day's data, in ms). Records after `at` are
+            not used for this day.
     """
     by_group = _committed(commits, days).join(_group_events(events, days), ["day", "at", "group"], "full")
     exists = (F.col("partitions") > 0) | F.coalesce(F.col("exists"), F.lit(False))
@@ -297,7 +300,7 @@ def decoded_activity(commits: DataFrame, events: DataFrame, days: DataFrame) -> 
 
 def _committed(commits: DataFrame, days: DataFrame) -> DataFrame:
     """Return one row per day and group: time of the last commit, and numbers of partitions and topics with offsets."""
-    # Joining all commits with `days` would be slow, so only the last commit of each partition and day is joined.
+    # Join `days` only with the last commit of each partition and day. Joining it with all commits would be slow.
     daily = commits.groupBy("day", *PARTITION_KEY).agg(
         F.max_by("offset", "record_offset").alias("offset"),
         F.max_by(F.unix_millis("commit_time"), "record_offset").alias("commit_time"),

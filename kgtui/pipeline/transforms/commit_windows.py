@@ -1,11 +1,12 @@
 """Build commit windows: the newest commits of a group in each partition, from which its status is computed.
 
-Commits come from polls (see `observed_windows`), or from silver `commits`, which also has commits that repeat an
-offset. Because `__consumer_offsets` is compacted, silver commits are used only if they are complete:
+Commits come from polls (see `observed_windows`) or from silver `commits`. Only silver `commits` has commits that repeat
+an offset, but compaction of `__consumer_offsets` may have removed some commits. Therefore, the silver commits of a
+partition are used only if all of these conditions are met:
 
 - The commit window has the full number of commits.
-- It begins after the latest gap between polls.
-- Its last offset is the committed offset that the poll observed.
+- The commit window begins after the latest gap between polls.
+- The last offset in the commit window is the committed offset that the poll observed.
 - Records were decoded up to the time of the poll.
 """
 
@@ -44,9 +45,9 @@ def commit_windows(
     Args:
         timeline: result of `poll_timeline`.
         partitions: recorded table `partitions`.
-        times: result of `time_slots`. With the column `ends_hour`, the result has the state to save in column `saved`.
+        times: result of `time_slots`. If it has the column `ends_hour`, the result gets column `saved` (state to save).
         commits: silver `commits`; None to use polls only.
-        carried: state that an earlier run saved. It is used instead of all rows up to its poll. None to use all rows.
+        carried: state that an earlier run saved. It replaces all rows up to its poll. None to use all rows.
 
     Returns:
         DataFrame with the columns of `observed_windows` and, if `commits` is not None, `exact` (see
@@ -60,8 +61,8 @@ def commit_windows(
     elif "saved" in windows.columns:
         saved = F.struct("saved.*", F.lit(None).cast(DECODED).alias("decoded"))
         windows = windows.withColumn("saved", F.when(F.col("saved").isNotNull(), saved))
-    # Checkpoint the result, because gold `health` reads it twice. Its query plan would also be too deep for Spark
-    # Connect, which allows 100 nested messages.
+    # Checkpoint the result, because gold `health` reads it twice. Also, without the checkpoint, the query plan would
+    # have more than the 100 nested messages that Spark Connect allows.
     return windows.localCheckpoint()
 
 
@@ -73,10 +74,10 @@ def with_silver_commits(
     options: Options,
     carried: Carried | None = None,
 ) -> DataFrame:
-    """Replace commits from polls with silver commits where these are complete (see the module).
+    """Replace the commits from polls with silver commits in the rows for which silver commits are complete.
 
-    Column `exact` says whether they were replaced. If there is a column `saved`, it gets the field `decoded` (see
-    `health_state.DECODED`).
+    The docstring of the module defines "complete". Column `exact` says whether the commits of a row were replaced. If
+    `observed` has the column `saved`, the field `decoded` is added to it (see `health_state.DECODED`).
 
     Args:
         observed: result of `observed_windows`.
@@ -84,7 +85,8 @@ def with_silver_commits(
         partitions: recorded table `partitions`, used for log end offsets.
         carried: saved state from which `observed` was computed; None if there was none.
     """
-    # `read_until` is the time up to which records were decoded. Records before the saved state are not the newest ones.
+    # `read_until` is the time up to which records were decoded. It is the time of the newest record, so records before
+    # the saved state need not be read.
     recent = commits if carried is None else commits.filter(_is_after(carried.at))
     read_until = recent.agg(F.max(F.unix_millis("record_time")).alias("read_until"))
     if carried is not None:
@@ -118,9 +120,10 @@ def with_silver_commits(
 def _after_state(
     observed: DataFrame, commits: DataFrame, partitions: DataFrame, carried: Carried
 ) -> tuple[DataFrame, DataFrame]:
-    """Return the rows of `commits`, and the rows of `partitions`, that are not part of the saved state.
+    """Return the rows of `commits` and of `partitions` that must be read in addition to the saved state.
 
-    These are all rows after the state, and also earlier rows of partitions for which the state has no silver commits.
+    These are all rows after the state was saved. For partitions without silver commits in the state, earlier rows are
+    returned, too.
     """
     known = carried.rows.filter(F.col("carried.decoded").isNotNull())
     unknown = observed.select(*PARTITION_KEY).distinct().join(known, [*PARTITION_KEY], "left_anti")
@@ -147,10 +150,11 @@ def _commit_rings(
     As in `kgtui.model.burrow.CommitRing`, commits that are out of order are dropped. A tombstone empties the array.
 
     Args:
-        rows: recorded table `partitions`, joined with the timeline. Its log end offsets give the lag of each commit.
+        rows: recorded table `partitions`, as returned by `with_timeline`. The lag of each commit is computed from its
+            log end offsets.
         carried: saved state with earlier commits; None if there is none.
-        asked: polls (`at`) and partitions. For each, a row with the newest log end offset (`known_log`) is added. None
-            to add no rows.
+        asked: rows with a poll (`at`) and a partition, or None. For each of them, the result gets a row with the newest
+            log end offset at the poll (`known_log`).
     """
     written_at, committed_at = F.unix_millis("record_time"), F.unix_millis(F.coalesce("commit_time", "record_time"))
     records = commits.select(
@@ -171,8 +175,8 @@ def _commit_rings(
     order = Window.partitionBy(*PARTITION_KEY).orderBy("record_offset")
     lifetime = Window.partitionBy(*PARTITION_KEY, "lifetime").orderBy("record_offset")
     newest = F.max("committed_at").over(lifetime.rowsBetween(Window.unboundedPreceding, -1))
-    # Number the lifetimes of each partition's committed offset. A new lifetime begins at each tombstone, and at the row
-    # from the saved state.
+    # A tombstone deletes the committed offset of a partition, so a new lifetime of the offset begins after it. Number
+    # the lifetimes. The row from the saved state also begins a lifetime.
     starts = F.col("offset").isNull() & F.col("is_asked").isNull()
     in_order = (
         records.transform(_with_log_end, rows, carried)
@@ -183,8 +187,7 @@ def _commit_rings(
     lag = lag_of_commit(F.col("end"), F.col("offset"))
     commit = F.struct("offset", F.col("committed_at").alias("at"), lag.alias("lag")).cast(COMMIT)
     commit = F.when(F.col("offset").isNotNull(), commit)
-    # The first row of a lifetime is no commit, but a tombstone or the saved state. Its `commit` is null, so that
-    # `collect_list` ignores it.
+    # In rows of tombstones and of the saved state, `commit` is null. `collect_list` leaves out nulls.
     ring = F.collect_list("commit").over(lifetime.rowsBetween(1 - options.intervals, 0))
     if carried is not None:
         first = F.first("carried_ring").over(lifetime.rowsBetween(Window.unboundedPreceding, 0))
@@ -195,7 +198,7 @@ def _commit_rings(
 
 
 def _with_log_end(commits: DataFrame, rows: DataFrame, carried: Carried | None) -> DataFrame:
-    """Add the column `end` to commits: the newest log end offset of the partition that a poll saw before the commit."""
+    """Add the column `end` to commits: the partition's log end offset at the last poll before the commit."""
     ends = rows.groupBy(*_LOG, F.col("poll").alias("at")).agg(F.max("log_end").alias("end"))
     if carried is not None:
         known = carried.rows.select(*_LOG, F.lit(carried.at).alias("at"), F.col("carried.decoded.log_end").alias("end"))

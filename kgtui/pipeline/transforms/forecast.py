@@ -27,13 +27,17 @@ _JUMPS = ("first_jump_at", "first_jump_start", "last_jump_at", "last_jump_start"
 """Columns with the first and the last increase of the log start: the time in milliseconds, and the new log start."""
 
 _NOISE = 0.1
-"""A group falls behind only if at least this fraction of the written records stays unread.
+"""A group counts as falling behind only if its time lag grows by at least this many seconds per second.
 
-A smaller fraction can be a measurement error. The same limit applies to the growth of the time lag.
+If the growth of the time lag is unknown, the fraction of the written records that stay unread is compared instead.
+Smaller values can be measurement errors.
 """
 
 _MOST_VARIATION = 3.0
-"""Records may be deleted up to this many times later than the deletion rate suggests, because traffic varies."""
+"""Maximum ratio of two estimates of the time until a loss: from the retention time, and from the deletion rate.
+
+Up to this ratio, the estimate from the retention time is used. The ratio can be above 1, because traffic varies.
+"""
 
 _LEAST_AGE = 60.0
 """`behind_since` is computed only if the oldest unread record of the group is at least this old, in seconds."""
@@ -50,7 +54,7 @@ def forecast(
 
     Args:
         lag: gold `lag`, beginning one day before `since`.
-        retention: topic and retention_seconds of topics with a known and limited retention; None if there are none.
+        retention: topics with a known, limited retention. Columns: topic, retention_seconds. None if there are none.
         since: beginning of the first hour to return, in milliseconds since the epoch; None for all hours.
         hours: result of `hourly_lag`; None to compute it from all rows of `lag`.
     """
@@ -68,7 +72,7 @@ def hourly_lag(lag: DataFrame, since: int | None = None, state: DataFrame | None
 
     Args:
         since: beginning of the first hour to return, in milliseconds since the epoch; None for all hours.
-        state: gold `forecast_state`, used instead of the rows of `lag` before `since`; None to use those rows.
+        state: gold `forecast_state`. It replaces the rows of `lag` before `since`. None to use these rows.
     """
     if since is None or state is None:
         return lag.transform(_with_deletion_rate).transform(_hours, since)
@@ -78,9 +82,9 @@ def hourly_lag(lag: DataFrame, since: int | None = None, state: DataFrame | None
 
 
 def _carried(state: DataFrame, since: int) -> DataFrame:
-    """Return for each partition the newest row of `state` before `since`, to be used instead of earlier rows of `lag`.
+    """Return for each partition the newest row of `state` before `since`. It replaces the earlier rows of `lag`.
 
-    If there were gaps between polls, there is one row for each part between them. Column `is_carried` is always true.
+    If there were gaps between polls, return one row per time span without gaps. Column `is_carried` is always true.
     """
     values = ("hour", "log_start", *_JUMPS)
     newest = state.filter(~is_since("hour", since)).groupBy(*_KEY, "steady_since")
@@ -107,8 +111,8 @@ def _with_deletion_rate(lag: DataFrame, carried: DataFrame | None = None) -> Dat
         rows = rows.unionByName(carried, allowMissingColumns=True)
     jumped = F.col("log_start") > F.lag("log_start").over(order)
     at, start = F.when(jumped, F.unix_millis("covered_to")), F.when(jumped, F.col("log_start"))
-    # Filling the columns one by one cannot mix two jumps, because the time and the log start of a jump are either both
-    # null or both known.
+    # The time and the log start of a jump are either both null or both known. Therefore, filling each column on its own
+    # always takes both from the same jump.
     jumps = {name: F.coalesce(name, at if name.endswith("_at") else start) for name in _JUMPS}
     rows = rows.withColumns(jumps)
     until_now = order.rowsBetween(Window.unboundedPreceding, 0)
@@ -124,9 +128,11 @@ def _with_deletion_rate(lag: DataFrame, carried: DataFrame | None = None) -> Dat
 def _hours(lag: DataFrame, since: int | None = None) -> DataFrame:
     """Aggregate the rows of minutes to one row per hour and partition or group.
 
-    - the values of the last minute of the hour
-    - `slope`, `reads`, `sxx`, `syy`: linear regression of the lag over time; `slope` in records/s
-    - `age_slope`, `age_reads`, `age_sxx`, `age_syy`: the same for the time lag, without values that are lower bounds
+    - lag, offsets, `time_lag` and `deletion_rate`: values in the last minute of the hour
+    - `slope`, `reads`, `sxx`, `syy`: linear regression of the lag over time. `slope` is in records/s. `reads` is the
+      number of points.
+    - `age_slope`, `age_reads`, `age_sxx`, `age_syy`: linear regression of the time lag over time. Time lags that are
+      only lower bounds are left out.
     - `write_rate`, `consume_rate`: records written and consumed per second
 
     If there are gaps between polls in the hour, only the minutes after the last gap are used.
@@ -174,8 +180,8 @@ def _with_trend(rows: DataFrame) -> DataFrame:
 
     - `trend`, `trend_error`: growth of the lag in records/s, and its standard error
     - `age_trend`, `age_error`: growth of the time lag in seconds per second, and its standard error
-    - `drain_seconds`: seconds until the time lag is 0; null if it does not clearly fall
-    - `drain_min_seconds`, `drain_max_seconds`: range around `drain_seconds`
+    - `drain_seconds`: estimated seconds until the group has caught up; null if its lag does not clearly fall
+    - `drain_min_seconds`, `drain_max_seconds`: lowest and highest plausible value of `drain_seconds`
     """
     rows = rows.withColumns({
         "trend": _slope(""),
@@ -189,10 +195,10 @@ def _with_trend(rows: DataFrame) -> DataFrame:
         "by_lag": F.when(complete, _drain("lag", "trend", "trend_error")),
         "by_age": F.when(complete, _drain("time_lag", "age_trend", "age_error")),
     })  # fmt: skip
-    # Use the time lag if it is known, because the lag in records also changes with the traffic.
+    # Prefer the trend of the time lag, because the lag in records also changes if the traffic changes.
     known = F.col("age_trend").isNotNull()
     seconds = F.when(known, by_age.seconds).otherwise(by_lag.seconds)
-    # If one of two times is null, `least` and `greatest` return the other one.
+    # If one argument is null, `least` and `greatest` return the other argument.
     soonest = F.when(known, F.least(by_age.soonest, by_lag.seconds)).otherwise(by_lag.soonest)
     latest = F.when(known, F.greatest(by_age.latest, by_lag.seconds)).otherwise(by_lag.latest)
     return rows.withColumns({
@@ -203,7 +209,11 @@ def _with_trend(rows: DataFrame) -> DataFrame:
 
 
 def _slope(prefix: str) -> Column:
-    """Return the column `slope` with a prefix, such as `age_slope`; null if it comes from fewer than `LEAST` points."""
+    """Return the slope of a linear regression; null if the regression has fewer than `LEAST` points.
+
+    Args:
+        prefix: empty for the lag, `age_` for the time lag.
+    """
     enough = (F.col(f"{prefix}reads") >= LEAST) & (F.col(f"{prefix}sxx") > 0)
     return F.when(enough, F.col(f"{prefix}slope"))
 
@@ -216,9 +226,13 @@ def _error(prefix: str) -> Column:
 
 
 def _drain(value: str, trend: str, error: str) -> Column:
-    """Return the struct (seconds, soonest, latest) until a value is 0; null if the value does not clearly fall.
+    """Return the time until a value is 0; null if the value does not clearly fall.
 
-    The rules are the same as in `kgtui.model.health.rates` (`slope` and `drain`).
+    The result is a struct of seconds: the estimate (`seconds`), and its range (`soonest`, `latest`). The rules are the
+    same as in `kgtui.model.health.rates`.
+
+    Args:
+        value, trend, error: columns with the value, its growth per second, and the standard error of the growth.
     """
     falls, margin = -F.col(trend), 2 * F.col(error)
     struct = F.struct(
@@ -232,13 +246,14 @@ def _drain(value: str, trend: str, error: str) -> Column:
 def _with_loss(rows: DataFrame) -> DataFrame:
     """Add `loss_seconds`: time until retention deletes unread records; null if no such loss is foreseeable.
 
-    It is estimated from the topic's retention time and the time lag. If this is impossible, or gives more than
-    `_MOST_VARIATION` times the estimate from the deletion rate, the latter is used.
+    There are two estimates of this time. The first one is computed from the topic's retention time and the time lag.
+    The second one is computed from the deletion rate. The first one is used, unless it is unknown or more than
+    `_MOST_VARIATION` times as long as the second one.
 
-    - `loss_basis`: which of the two estimates was used
+    - `loss_basis`: which estimate was used: `retention` or `log start`
     - `loss_at_most`: whether the estimate is only an upper limit
     - `assessed`: whether the data suffice for an estimate
-    - `at_risk`: whether records are deleted before the group has caught up
+    - `at_risk`: whether unread records will be deleted before the group has caught up
     """
     consumed, written = F.col("consume_rate"), F.col("write_rate")
     behind = F.when(written > 0, 1 - consumed / written).when(written <= 0, F.when(consumed <= 0, 1.0).otherwise(0.0))
@@ -249,8 +264,8 @@ def _with_loss(rows: DataFrame) -> DataFrame:
     falls_behind = (growth > 0) & ((growth >= _NOISE) | F.col("time_lag_at_least"))
     by_age = F.when(retention.isNotNull() & age.isNotNull(), F.greatest(retention - age, F.lit(0.0)) / growth)
     by_log_start = F.when(approach > 0, F.col("lead") / approach)
-    # `kept` is the time until all current records have been deleted. A later loss is not predicted, because trends do
-    # not last that long.
+    # `kept` is the time until retention has deleted all current records. Losses after this time are not predicted,
+    # because the current trend says little about them.
     kept = F.coalesce(retention, (F.col("log_end") - F.col("log_start")) / F.col("deletion_rate"))
     varies = F.when(F.col("time_lag_at_least"), F.lit(1.0)).otherwise(_MOST_VARIATION)
     soonest = F.when(by_age <= by_log_start * varies, by_age).otherwise(F.coalesce(by_log_start, by_age))
@@ -269,7 +284,7 @@ def _with_loss(rows: DataFrame) -> DataFrame:
 
 
 def _with_group_risk(rows: DataFrame) -> DataFrame:
-    """Set the loss forecast of each group to that of its partition whose unread records will be deleted first."""
+    """Copy a loss forecast into the row of each group: the forecast of its partition that will lose records first."""
     group = Window.partitionBy("group", "hour")
     is_group_row = F.col("topic").isNull()
     names = ("loss_seconds", "loss_basis", "loss_at_most")
@@ -282,9 +297,9 @@ def _with_group_risk(rows: DataFrame) -> DataFrame:
 
 
 def _with_behind_since(rows: DataFrame, lag: DataFrame) -> DataFrame:
-    """Add `behind_since` and `behind_since_at_least` to rows of groups in the last two hours of a day.
+    """Add `behind_since` and `behind_since_at_least`. They are null except in rows of groups in a day's last two hours.
 
-    Both are null in other rows, because computing them is slow: each row needs the time lags of a whole day.
+    Computing them for all hours would be slow, because each row needs the time lags of 24 hours.
     """
     # Checkpoint the rows, because they are read twice: to find the groups with a backlog, and to add the times at which
     # the backlogs began.
@@ -312,8 +327,8 @@ def _to_table(rows: DataFrame) -> DataFrame:
     """Convert forecasts to rows of gold `forecast`, and add the timestamps `drained_at` and `loss_at`."""
 
     def time_after(name: str) -> Column:
-        # If the trend is close to zero, the time can be so far away that it does not fit into a Spark timestamp. A time
-        # more than a century away becomes null.
+        # If the trend is close to zero, the result can be too late for a Spark timestamp. Times that are more than a
+        # century away become null.
         within_a_century = F.when(F.col(name) < 100 * 365 * 86_400, F.col(name))
         return F.timestamp_millis((F.unix_millis("covered_to") + within_a_century * 1000).cast("long"))
 

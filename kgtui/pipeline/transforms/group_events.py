@@ -25,7 +25,7 @@ _ABOUT = {
     "TARGET_ASSIGNMENT_MEMBER": "target_member",
     "CURRENT_MEMBER_ASSIGNMENT": "current",
 }
-"""End of a record type's name → value of column `about`, which says what the record describes.
+"""Dict: part of a record type's name after `_GROUP_` → value of column `about`, which says what the record describes.
 
 Example: CONSUMER_GROUP_MEMBER_METADATA → `member`. Types that are not listed get `other`.
 """
@@ -56,7 +56,7 @@ def event_row(record: CoordinatorRecord) -> dict[str, Any]:
 
 
 def type_and_about(record_type: RecordType) -> tuple[str, str]:
-    """Return the group type of a record type, such as `consumer`, and its value of column `about`, such as `member`."""
+    """Return the values of the columns `type` and `about` for a record type, such as `consumer` and `member`."""
     if record_type is RecordType.GROUP_METADATA:
         return "classic", "group"
     group_type, _, rest = record_type.name.partition("_GROUP_")
@@ -130,10 +130,10 @@ def _topic_or_subtopology(row: Mapping[str, Any]) -> str:
 
 
 def with_created(events: DataFrame) -> DataFrame:
-    """Set the column `created`: whether a record is the first one about a group since its creation.
+    """Set the column `created`: whether an event is the first one after the creation of its group.
 
-    It is true after a tombstone, and for a group's oldest record with epoch 0 or 1. It is null if compaction may have
-    removed earlier records.
+    It is true for the first event after a tombstone, and for a group's oldest event if the epoch is 0 or 1. It is null
+    if compaction may have removed earlier records, and for events about members or assignments.
 
     Args:
         events: all events of some groups.

@@ -43,9 +43,9 @@ _ROW = (
     "first_commit", "last_commit", "undecided", "offsets_may_be_hidden", "max_lag_topic", "max_lag_partition", "basis",
     "members", "started",
 )  # fmt: skip
-"""Columns of the rows to which the times of problems, such as `bad_since`, are added later.
+"""Columns of the rows that `_with_group_rows` returns, in addition to `_SLOT`.
 
-`started` is only used to compute `bad_since`.
+`started` is not written to gold `health`. The time `bad_since` is computed from it.
 """
 
 
@@ -68,10 +68,10 @@ def health(
 
     Args:
         timeline: result of `poll_timeline`.
-        commits: silver `commits`; used instead of polls where they are complete.
+        commits: silver `commits`; None to use polls only. See `commit_windows`.
         lag: gold `lag`, whose time lags show when a group began to fall behind; None to use the oldest commit.
-        before: stored rows of `health` before `since`, with problems that have already begun.
-        since: first time window to return, in milliseconds since the epoch. Earlier input is used, too.
+        before: stored rows of `health` before `since`, which show problems that began earlier; None if there are none.
+        since: start of the first time window to return, in milliseconds since the epoch; None for all time windows.
         seconds: length of a time window.
         times: result of `time_slots` for `seconds` and `since`; None to compute it.
         windows: result of `commit_windows` for `times`; None to compute it.
@@ -95,8 +95,8 @@ def with_verdicts(rows: DataFrame, watching: Watching = _DEFAULT) -> DataFrame:
     """Add the status of each partition, as columns
 
     - `status`: integer value of a `Status`
-    - `undecided`: a worse `Status` that polls could not rule out; null if there is none
-    - `complete`: number of known commits, divided by the number in a full commit window; at most 1
+    - `undecided`: integer value of a worse `Status` that is possible, because polls show too little; otherwise null
+    - `complete`: number of known commits, as a fraction of the number in a full commit window; at most 1
     - `basis`: `commits` (silver `commits`) or `observed` (polls)
 
     Args:
@@ -115,8 +115,8 @@ def with_verdicts(rows: DataFrame, watching: Watching = _DEFAULT) -> DataFrame:
     return rows.drop("verdict")
 
 
-# Each of Burrow's rules is a Spark expression over the columns `commits`, `lag`, `lowest_end` and `now` (see
-# `observed_windows`), with the same name as in `kgtui.model.burrow`.
+# The functions below return Burrow's rules as Spark expressions over the columns `commits`, `lag`, `lowest_end` and
+# `now` (see `observed_windows`). Each rule has the same name in `kgtui.model.burrow`.
 
 
 def commit_status(options: Options = DEFAULTS) -> Column:
@@ -137,7 +137,7 @@ def _window_fill(options: Options) -> Column:
 
 
 def _observed_verdict(watching: Watching) -> Column:
-    """Return the struct (status, undecided) of a partition, by the rules of `judging.judge_observed`."""
+    """Return a struct expression (`status`, `undecided`) for a partition, by the rules of `judging.judge_observed`."""
     halted = _ceased() | (F.col("moves") <= 1)
     waited = _seconds_still() > _full_window(watching)
     stop = halted & waited & ~_lately_caught_up()
@@ -156,9 +156,9 @@ def _observed_verdict(watching: Watching) -> Column:
 
 
 def _observed_share_verdict(watching: Watching) -> Column:
-    """Return the struct (status, undecided) of a share partition, by the rules of `judging.judge_share`.
+    """Return a struct expression (`status`, `undecided`) for a share partition, by the rules of `judging.judge_share`.
 
-    A recording does not contain the lag at every poll. Therefore, WARN is never certain, but only `undecided`.
+    A recording does not contain the lag at every poll. Therefore, WARN is only a possible status (`undecided`).
     """
     still = (F.col("now") - F.col("still_since")) / 1000
     standstill = F.when(F.col("members") == 0, Status.STOP.value).otherwise(Status.STALL.value)
@@ -197,10 +197,10 @@ def _seconds_still() -> Column:
 
 
 def _full_window(watching: Watching) -> Column:
-    """Return the time from the first to the last commit of a full commit window, in seconds.
+    """Return the time between the first and the last commit in a commit window, in seconds.
 
-    If the window is not full, this time is estimated from the average time between commits, as in
-    `kgtui.model.health.judging`.
+    If the window has too few commits, return the estimated time for a full window: the average time between commits,
+    times the number of intervals. `kgtui.model.health.judging` uses the same rule.
     """
     steps = watching.rules.intervals - 1
     observed = (_last()["at"] - F.element_at("commits", 2)["at"]) / 1000 / (F.col("moves") - 2)
@@ -218,7 +218,7 @@ def _lately_caught_up() -> Column:
 
 
 def _rewound() -> Column:
-    """Return an expression: whether the committed offset decreased, and has not reached its old value again."""
+    """Return an expression: whether the committed offset decreased, and is still below its value before that."""
     nothing = F.lit(None).cast("bigint")
     start = F.struct(nothing.alias("last"), nothing.alias("before"), F.lit(False).alias("recovered"))
 
@@ -248,7 +248,7 @@ def _lag_never_fell() -> Column:
 
 
 def _with_group_rows(rows: DataFrame) -> DataFrame:
-    """Return one row per group and one row per partition that is not OK.
+    """Return one row for each group, and one row for each partition whose status is not OK.
 
     The status of a group is computed by the rules of `kgtui.model.burrow.roll_up`.
     """
@@ -265,7 +265,8 @@ def _with_group_rows(rows: DataFrame) -> DataFrame:
         F.min(by_size).alias("largest"),
         F.max(F.when(has_offsets, F.col("undecided"))).alias("undecided"),
         F.collect_list(bad).alias("bad"),
-        # The maximum is `observed` if at least one partition has this basis, because it sorts after `commits`.
+        # The basis of a group is `observed` if at least one partition has this basis. `max` returns it, because
+        # "observed" sorts after "commits".
         F.max(F.when(has_offsets, F.col("basis"))).alias("basis"),
     )
     rows = groups.transform(_with_group_row).select(*_SLOT, F.explode(F.concat("total", "bad")).alias("row"))
@@ -290,13 +291,12 @@ def _partition_row() -> list[Column]:
 
 
 def _with_group_row(rows: DataFrame) -> DataFrame:
-    """Add `total`: an array with one element, the row for the whole group. The caller appends the rows in `bad`."""
+    """Add `total`: an array that contains only the row for the whole group."""
     status = F.least(F.coalesce("worst", F.lit(Status.OK.value)), F.lit(Status.ERR.value))
     is_bad = F.col("worst") > Status.OK
     affected = F.size(F.filter("bad", lambda row: row["status"] == _status_name(F.col("worst"))))
     full = F.when(F.col("partitions") > 0, F.col("full") / F.col("partitions")).otherwise(0.0)
-    # If ACLs might hide offsets of the group, its status is computed from the visible offsets only, and its true status
-    # might be ERR.
+    # If ACLs may hide some offsets of the group, the status is computed from the other offsets. ERR is then possible.
     undecided = F.greatest("undecided", F.when(F.col("offsets_may_be_hidden"), F.lit(Status.ERR.value)))
     total = _row({
         "status": F.when(F.col("read"), _status_name(status)),
@@ -322,24 +322,24 @@ def _status_name(number: Column) -> Column:
 
 
 def _if_worse(undecided: Column, status: Column) -> Column:
-    """Return `undecided` if it is a worse status than `status`; otherwise null. ERR, STOP and STALL are equally bad."""
+    """Return `undecided` if it is worse than `status`; otherwise null. ERR, STOP, STALL and REWIND are equally bad."""
     error = F.lit(Status.ERR.value)
     return F.when(F.least(undecided, error) > F.least(status, error), undecided)
 
 
 def _row(columns: dict[str, Column]) -> list[Column]:
-    """Return all columns of `_ROW` in their order. Columns that are not given are null."""
+    """Return all columns of `_ROW` in this order. Columns that are not in `columns` are null."""
     types = {column.name: TYPES[column.type] for column in HEALTH.columns} | {"started": LongType()}
     return [columns.get(name, F.lit(None)).cast(types[name]).alias(name) for name in _ROW]
 
 
 def _started() -> Column:
-    """Return when the bad status of a partition began, in milliseconds, according to its newest commits.
+    """Return when the status of a partition began, if it is not OK, in milliseconds since the epoch.
 
-    - STOP: the last commit
-    - STALL, WARN: the oldest known commit
-    - REWIND: the last commit with a lower offset than the commit before it
-    - STOP or STALL of a share partition: the last poll at which its consumer was active
+    - STOP or STALL of a share partition: the last poll at which a consumer was active
+    - STOP of other partitions: time of the last commit
+    - STALL of other partitions, and WARN: time of the oldest known commit
+    - REWIND: time of the last commit with a lower offset than the previous commit
     """
     still = F.when(F.col("kind") == "share", F.col("still_since"))
     return (
@@ -351,7 +351,7 @@ def _started() -> Column:
 
 
 def _went_back_at() -> Column:
-    """Return the time of the latest commit whose offset is less than that of the commit before it, in milliseconds."""
+    """Return the time of the last commit with a lower offset than the previous commit, in milliseconds."""
     nothing = F.lit(None).cast("bigint")
     start = F.struct(nothing.alias("offset"), nothing.alias("at"))
 

@@ -25,11 +25,11 @@ RECORDED = ("keyframe", "kind", "committed", "spso", "lag", "error", "log_end", 
 """Columns of the recorded table `partitions` from which commit windows are computed."""
 
 DECODED = f"struct<ring: array<{COMMIT}>, at: bigint, record_offset: bigint, log_end: bigint>"
-"""Spark type of the part of a state that was computed from silver `commits`; null if only polls were used.
+"""Spark type of the field `decoded` of `STATE`, which is computed from silver `commits`; null if only polls are used.
 
 - `ring`: the newest commits of the partition; null if there are none
 - `at`: time of the newest commit or tombstone, in milliseconds
-- `record_offset`: offset of this record in `__consumer_offsets`
+- `record_offset`: offset of this commit or tombstone in `__consumer_offsets`
 - `log_end`: newest known log end offset of the partition
 """
 
@@ -54,11 +54,11 @@ fields, see `observed_windows`.
 
 @dataclass(frozen=True, slots=True)
 class Carried:
-    """The state of all partitions at one poll, which an earlier run of the pipeline has saved.
+    """The saved state of all partitions at one poll. An earlier run of the pipeline saved it.
 
     Attributes:
         at: time of the poll in milliseconds since the epoch.
-        rows: one row per partition, with columns of table `partitions`, and the state (`STATE`) in column `carried`.
+        rows: one row per partition. It has columns of table `partitions`, and column `carried` of type `STATE`.
     """
 
     at: int

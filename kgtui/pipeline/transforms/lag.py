@@ -28,9 +28,9 @@ MINUTE = 60
 """Length of time that one row of gold `lag` covers, in seconds."""
 
 _SHORT_TIME_LAG = 900_000
-"""Time before the first computed minute from which log end offsets are read, in milliseconds.
+"""Log end offsets are read for this long before the first computed minute, in milliseconds.
 
-This is enough for time lags up to 15 minutes. For partitions with a longer time lag, older log end offsets are read.
+They suffice for time lags up to 15 minutes. For partitions with a longer time lag, older log end offsets are read, too.
 """
 
 _LOG = ("topic", "partition")
@@ -59,7 +59,8 @@ def lag(
         log_ends = with_timeline(partitions, timeline).transform(with_log_growth)
         positions = _positions(log_ends, minutes)
     else:
-        # A keyframe is a poll with all rows. Rows before this one are read only for partitions with a long time lag.
+        # Read rows from this keyframe (a poll with all rows) on. Read older rows only for partitions with a long time
+        # lag.
         keyframe = _first_keyframe(timeline, minutes) or since
         groups, faults = (rows.filter(F.col("keyframe") >= keyframe) for rows in (groups, faults))
         recent = with_timeline(partitions.filter(F.col("keyframe") >= keyframe), timeline).transform(with_log_growth)
@@ -77,9 +78,9 @@ def lag(
 
 
 def _first_keyframe(timeline: DataFrame, minutes: DataFrame) -> int | None:
-    """Return the keyframe (a poll with all rows) at which reading begins, in ms since the epoch; None without polls.
+    """Return the keyframe (a poll with all rows) from which rows are read, in ms since the epoch; None without polls.
 
-    It is the last keyframe from which time lags up to `_SHORT_TIME_LAG` can be computed.
+    It is the last keyframe that is early enough to compute time lags up to `_SHORT_TIME_LAG`.
     """
     first = minutes.agg(F.min("at").alias("first"), F.min("keyframe").alias("of_first"))
     early = F.max(F.when(F.col("poll") <= F.col("first") - _SHORT_TIME_LAG, F.col("keyframe"))).alias("early")
@@ -126,14 +127,14 @@ def with_lag(rows: DataFrame) -> DataFrame:
 
 
 def _at_least_zero(records: Column) -> Column:
-    """Replace negative numbers with 0, and keep null. (`greatest` alone would replace null with 0.)"""
+    """Replace negative numbers with 0, but keep null. Spark's `greatest` would replace null with 0."""
     return F.when(records.isNotNull(), F.greatest(records, F.lit(0).cast("long")))
 
 
 def with_rates(rows: DataFrame) -> DataFrame:
     """Add `rate_in` and `rate_out`: records written and consumed per second since the previous time slot.
 
-    They are null after a gap between polls, or if the offset decreased.
+    A rate is null if there was a gap between polls since then, or if the offset from which it is computed decreased.
 
     Args:
         rows: one row per partition and time slot (see `time_slots`).
@@ -155,9 +156,9 @@ def with_rates(rows: DataFrame) -> DataFrame:
 def with_log_growth(rows: DataFrame) -> DataFrame:
     """Add three columns that describe how the log of a partition grew.
 
-    - `generation`: how often the log end offset has decreased so far (the topic was recreated)
-    - `before`: log end offset at the previous poll; null if the log has not grown
-    - `before_at`: time of the previous poll; null if the log has not grown
+    - `generation`: how often the log end offset has decreased so far, because the topic was deleted and created again
+    - `before`: log end offset at the previous poll; null if the log has not grown since then
+    - `before_at`: time of the previous poll; null if the log has not grown since then
 
     Args:
         rows: rows of the recorded table `partitions`, as returned by `with_timeline`.
@@ -180,8 +181,9 @@ def with_log_growth(rows: DataFrame) -> DataFrame:
 def with_time_lag(positions: DataFrame, log_ends: DataFrame) -> DataFrame:
     """Add `time_lag` (age of the first unread record, in seconds) and `time_lag_at_least`.
 
-    The log end offset passed the group's position between two polls. The time at which the record was written is
-    interpolated between them. If the first poll is missing, the time lag is a lower bound (`time_lag_at_least`).
+    The first unread record was written between the last poll with a log end offset up to the position, and the next
+    poll. Its time is interpolated between these polls. If the earlier poll was not recorded, the time lag is only a
+    lower bound, and `time_lag_at_least` is true.
 
     Args:
         positions: rows with group, topic, partition, position, `lag`, `at` and `generation` (see `with_log_growth`).
@@ -194,13 +196,13 @@ def with_time_lag(positions: DataFrame, log_ends: DataFrame) -> DataFrame:
         F.struct(F.col("log_end").alias("end"), "poll", "before", "before_at").alias("seen"),
     )
     queries = positions.withColumns({"offset": F.col("position"), "is_query": F.lit(True)})
-    # For each position, the SQL window contains all rows with a larger log end offset. The order is descending, so that
-    # the window begins at the first row, because Spark computes other windows slowly.
+    # For each position, the SQL window contains all rows with a larger log end offset. Sort in descending order, so
+    # that the window begins at the first row. Spark computes other windows slowly.
     beyond = (
         Window.partitionBy(*_LOG, "generation").orderBy(-F.col("offset")).rangeBetween(Window.unboundedPreceding, -1)
     )
     seen = F.col("seen")
-    # `nearest` is the lowest log end offset above the position, with the first poll that observed it.
+    # `nearest`: lowest log end offset above the position, and the first poll that observed this log end offset.
     nearest = F.min_by(seen, F.when(seen.isNotNull(), F.struct(seen["end"], seen["poll"]))).over(beyond)
     both = queries.unionByName(ends, allowMissingColumns=True).withColumn("next", nearest).filter("is_query")
     fraction = (F.col("position") + 1 - F.col("next.before")) / (F.col("next.end") - F.col("next.before"))
@@ -219,9 +221,9 @@ def with_time_lag(positions: DataFrame, log_ends: DataFrame) -> DataFrame:
 def _with_older_log_ends(
     recent: DataFrame, positions: DataFrame, partitions: DataFrame, timeline: DataFrame
 ) -> DataFrame:
-    """Return `recent` and, for partitions with older unread records, also all older log end offsets.
+    """Add older rows to `recent` for partitions with unread records that were written before `recent` begins.
 
-    From the log end offsets, `with_time_lag` computes when the first unread record was written.
+    `with_time_lag` needs the log end offsets in these rows to compute when the first unread record was written.
 
     Args:
         recent: result of `with_log_growth` for the newest rows of `partitions`.
@@ -236,8 +238,8 @@ def _with_older_log_ends(
     older = older.localCheckpoint()
     if older.isEmpty():
         return recent
-    # In `positions`, `generation` is counted from the first row of `recent`. Count it from the same row here, so that
-    # both match. In older rows, it is negative or 0.
+    # In `positions`, `generation` is 0 in the first row of `recent`. Make it 0 in the same row here, so that the values
+    # match. In older rows, it becomes negative or 0.
     every = with_timeline(partitions.join(F.broadcast(older), [*_LOG]), timeline).transform(with_log_growth)
     counted = F.min(F.when(F.col("poll") >= F.col("first_poll"), F.col("generation"))).over(Window.partitionBy(*_LOG))
     every = every.withColumn("generation", F.col("generation") - counted).drop("first_poll")
@@ -277,7 +279,7 @@ def _with_group_rows(rows: DataFrame) -> DataFrame:
 
 
 def _row(columns: dict[str, Column]) -> Column:
-    """Return a struct with all columns of `_ROW`. Columns that are not given are null."""
+    """Return a struct with all columns of `_ROW`. Columns that are not in `columns` are null."""
     types = {column.name: TYPES[column.type] for column in LAG.columns}
     return F.struct(*(columns.get(name, F.lit(None)).cast(types[name]).alias(name) for name in _ROW))
 

@@ -24,10 +24,10 @@ if TYPE_CHECKING:
     from kgtui.pipeline.transforms.health_state import Carried
 
 _REFRESH_EARLY = 0.9
-"""Minimum age of the log end offset from which the lag of a commit is computed, as a fraction of `offset_refresh`.
+"""The lag of a commit is computed from a log end offset that is at least `_REFRESH_EARLY * offset_refresh` seconds old.
 
-In Burrow, log end offsets can be `offset_refresh` seconds old. The fraction is below 1, because the time between two
-polls can be slightly shorter than configured.
+This imitates Burrow, which reads log end offsets only every `offset_refresh` seconds. The factor is below 1, because
+the time between two polls can be slightly shorter than configured.
 """
 
 _LIFETIME = (*PARTITION_KEY, "steady_since", "lifetime")
@@ -35,9 +35,9 @@ _STATE = (
     "keyframe", "gone", "steady_since", "kind", "position", "lag", "missing", "commits", "moves", "first_read",
     "still_since",
 )  # fmt: skip
-"""Columns that `observed_windows` copies from a partition's newest row in a time slot.
+"""Columns that `observed_windows` takes from a partition's newest row in a time slot.
 
-`keyframe` and `gone` are used only to check whether the partition still exists.
+`keyframe` and `gone` are not returned. They only show whether the partition still exists.
 """
 
 _SAVED = ("recorded", "latest", "known_end", "ends", "commits", "moves", "first_read", "still_since")
@@ -55,16 +55,17 @@ def observed_windows(
     Args:
         timeline: result of `poll_timeline`.
         partitions: recorded table `partitions`.
-        times: result of `time_slots`. With the column `ends_hour` (see `with_hour_ends`), the result has `saved`.
-        carried: state that an earlier run saved. It is used instead of all rows up to its poll, which must not be later
-            than `first_poll_of_windows`. None to use all rows.
+        times: result of `time_slots`. Column `saved` is returned only if `times` has the column `ends_hour` (see
+            `with_hour_ends`).
+        carried: state that an earlier run saved, or None. It replaces all rows up to its poll. This poll must not be
+            later than `first_poll_of_windows`.
 
     Returns:
         DataFrame with at (last poll of the slot), group, topic, partition, kind, position, lag, and
 
         - `commits`: array of `COMMIT`, oldest first, at most `Options.intervals`
         - `moves`: number of observed commits since the latest gap
-        - `lowest_end`: lowest log end offset during the time of these commits
+        - `lowest_end`: lowest log end offset in the range of polls from `_log_end_ranges`
         - `now`: same as `at`
         - `first_read`: first poll that found a position (committed offset or SPSO)
         - `missing`: see `with_lag`
@@ -105,14 +106,15 @@ def observed_windows(
 def _log_end_ranges(timeline: DataFrame, times: DataFrame, intervals: int, refresh_ms: float) -> DataFrame:
     """Return for each poll in `times` the range of polls whose log end offsets are needed.
 
-    As in Burrow, these are `intervals` log end offsets, one every `refresh_ms` milliseconds. A range contains no gap.
+    The range ends with this poll. It is long enough for `intervals` log end offsets, one every `refresh_ms`
+    milliseconds, as in Burrow. It begins after the latest gap between polls.
 
     Returns:
-        The ranges, split into one row per keyframe (a poll with all rows), with the columns
+        The ranges. A range with several keyframes (polls with all rows) is split into one row per keyframe:
 
         - `at`, `of_keyframe`: the poll in `times`, and its keyframe
-        - `range_keyframe`: keyframe of this part of the range
-        - `from`, `to`: first and last poll of this part
+        - `range_keyframe`: keyframe of the part
+        - `from`, `to`: first and last poll of the part
     """
     polls = timeline.select("poll", F.col("keyframe").alias("range_keyframe"), F.col("number").alias("poll_number"))
     within = F.col("poll_number").between(F.col("number") - _reach(intervals, refresh_ms), F.col("number"))
@@ -126,9 +128,9 @@ def _log_end_ranges(timeline: DataFrame, times: DataFrame, intervals: int, refre
 
 
 def _reach(intervals: int, refresh_ms: float) -> Column:
-    """Return the number of polls in a range of `_log_end_ranges`, except its last poll, as a Spark expression.
+    """Return how many polls before its last poll a range of `_log_end_ranges` begins, as a Spark expression.
 
-    Example: with a poll every 5 s, 10 intervals of 10 s need 18 polls.
+    Example: with a poll every 5 s, 10 log end offsets at intervals of 10 s need 9 * 2 = 18 earlier polls.
     """
     return (intervals - 1) * F.greatest(F.ceil(F.lit(refresh_ms) / F.col("interval_ms")), F.lit(1))
 
@@ -136,15 +138,16 @@ def _reach(intervals: int, refresh_ms: float) -> Column:
 def first_poll_of_windows(options: Options) -> Column:
     """Return a Spark aggregate over `time_slots`: the `number` of the earliest poll whose log end offset is needed.
 
-    A result below 1 means that this poll is before the first row of the timeline.
+    The first row of the timeline has number 1. The result can be below 1.
     """
     return F.min(F.col("number") - _reach(options.intervals, options.offset_refresh * 1000 * _REFRESH_EARLY))
 
 
 def _with_observed_commits(rows: DataFrame, options: Options) -> DataFrame:
-    """Add `commits`, `moves` and `first_read` (see `observed_windows`), computed from the polls up to each row.
+    """Add `commits`, `moves` and `first_read` (see `observed_windows`) to each row. Later rows are not used for them.
 
-    As in Burrow, the lag of a commit is computed from a log end offset that is about `offset_refresh` seconds older.
+    As in Burrow, the lag of a commit is computed from an older log end offset. It was read about `offset_refresh`
+    seconds before the commit.
     """
     if "carried" not in rows.columns:
         rows = rows.withColumn("carried", F.lit(None).cast(STATE))
@@ -152,11 +155,12 @@ def _with_observed_commits(rows: DataFrame, options: Options) -> DataFrame:
     order = Window.partitionBy(*_LIFETIME).orderBy("poll")
     earlier = order.rowsBetween(Window.unboundedPreceding, -1)
     refreshed = order.rangeBetween(Window.unboundedPreceding, -refresh_ms)
-    # `counts` is the position if it counts as a commit. It is null for a share partition whose lag the broker did not
-    # report (see `kgtui.model.health.judging.judge_share`).
+    # `counts` is the position, or null if it must not be used: brokers may report a share partition without its lag
+    # (see `kgtui.model.health.judging.judge_share`).
     counts = F.when((F.col("kind") != "share") | F.col("lag").isNotNull(), F.col("position"))
     current = F.when(counts.isNotNull(), F.struct("position", "lag"))
-    # Only a row from the saved state has a value in `carried`. It is the first row of the partition's lifetime.
+    # `carried` is null except in rows from the saved state. Such a row is the first row of the partition's lifetime, so
+    # `state` is the saved state in all its rows.
     state = F.first("carried").over(order)
     rows = rows.withColumns({
         "is_carried": F.col("carried").isNotNull(),
@@ -165,8 +169,8 @@ def _with_observed_commits(rows: DataFrame, options: Options) -> DataFrame:
         "any_end": F.coalesce("log_end", "carried.known_end"),
         "state": state,
     })  # fmt: skip
-    # `end` is the newest log end offset that was read at least `refresh_ms` before this poll. `before` is the previous
-    # known position (committed offset or SPSO), with its lag.
+    # `end`: newest log end offset that was read at least `refresh_ms` before the poll of the row.
+    # `before`: last known position (committed offset or SPSO) in earlier rows, and its lag.
     end = F.last("any_end", ignorenulls=True).over(refreshed)
     rows = rows.withColumns({"end": end, "before": F.last("current", ignorenulls=True).over(earlier)})
     known_early = F.filter("state.ends", lambda seen: seen["at"] <= F.col("poll") - refresh_ms)
@@ -194,8 +198,8 @@ def newest_commits(earlier: Column, later: Column, options: Options) -> Column:
     """Join two arrays of commits, and return the newest `Options.intervals` of them, oldest first.
 
     Args:
-        earlier: oldest first; null if there is none.
-        later: later commits, oldest first; not null.
+        earlier: array of earlier commits, oldest first, or null.
+        later: array of later commits, oldest first; not null.
     """
     both = F.concat(earlier, later)
     return F.when(earlier.isNull(), later).otherwise(
@@ -204,9 +208,10 @@ def newest_commits(earlier: Column, later: Column, options: Options) -> Column:
 
 
 def _with_still_since(rows: DataFrame, options: Options) -> DataFrame:
-    """Add `still_since`: the last poll so far at which the consumer of a share partition was active.
+    """Add `still_since`: the last poll up to this row at which the consumer of a share partition was active.
 
-    It is inactive if the partition has lag, and neither the position nor the lag has improved since the previous poll.
+    The consumer counts as inactive if the partition had lag at the previous poll, the position is the same, and the lag
+    is not lower.
     """
     order = Window.partitionBy(*_LIFETIME).orderBy("poll")
     before = F.col("before")
@@ -223,7 +228,7 @@ def _with_saved_values(rows: DataFrame, options: Options) -> DataFrame:
 
     - `latest`: newest position and its lag
     - `known_end`: newest known log end offset
-    - `ends`: log end offsets with their times, oldest first, from which the lags of later commits are computed
+    - `ends`: log end offsets with their times, oldest first. The next run computes the lags of new commits from them.
     """
     refresh_ms = round(options.offset_refresh * 1000 * _REFRESH_EARLY)
     order = Window.partitionBy(*_LIFETIME).orderBy("poll")

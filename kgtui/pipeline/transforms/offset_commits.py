@@ -37,7 +37,7 @@ _POLYNOMIAL = 0xEDB88320
 
 
 def uint32_at(data: Column, position: Column) -> Column:
-    """Return the four bytes at a position (from 1) of binary data as an unsigned number.
+    """Return the four bytes from `position` on as an unsigned number. The first byte of `data` has position 1.
 
     The result is arbitrary if the data is too short.
     """
@@ -51,7 +51,7 @@ def uint32_at(data: Column, position: Column) -> Column:
 
 
 def int64_at(data: Column, position: Column) -> Column:
-    """Return the eight bytes at a position (from 1) of binary data as a signed number."""
+    """Return the eight bytes from `position` on as a signed number. The first byte of `data` has position 1."""
     return F.shiftleft(uint32_at(data, position), 32).bitwiseOR(uint32_at(data, position + 4))
 
 
@@ -64,9 +64,10 @@ def _table(index: int) -> Column:
 
 @cache
 def crc32_inverse_tables() -> tuple[list[int], ...]:
-    """Return four tables with 256 numbers each that invert CRC-32.
+    """Return four tables with which a 32-bit number is computed from its CRC-32. Each table has 256 numbers.
 
-    The XOR of one entry per byte of the checksum, lowest byte first, is the number with this checksum (big-endian).
+    Each byte of the CRC-32 is an index in one table. The lowest byte belongs to the first table. The XOR of the four
+    entries is the number. Its bytes are in big-endian order.
     """
     of_zero = _invert(0)
     lowest = [_invert(value) for value in range(_BYTE_VALUES)]
@@ -85,24 +86,27 @@ LATEST_MS = 253_402_300_799_999
 """Last millisecond of the year 9999, in milliseconds since 1970; later times are invalid."""
 
 _COMMIT_KEYS, _OTHER_KEYS = b"\x00\x00", b"\x00\x02"
-"""A record is an offset commit if its key is at least `_COMMIT_KEYS` and less than `_OTHER_KEYS`, compared as bytes.
+"""The keys of offset commits are in this range of bytes: at least `_COMMIT_KEYS`, and less than `_OTHER_KEYS`.
 
-The first two bytes are the version, which is 0 or 1 for offset commits.
+The first two bytes of a key are its version, which is 0 or 1 for offset commits.
 """
 
 _INT16, _INT32 = 1 << 15, 1 << 31
-"""An unsigned 16-bit or 32-bit number that is at least this large is negative when read as int16 or int32."""
+"""Unsigned numbers of this size or more are negative numbers if their bytes are read as int16 or int32."""
 
 _UNKNOWN_EPOCH = 0xFFFFFFFF
 """Value of an unknown leader epoch: the int32 -1, read as an unsigned number."""
 
 _NEVER = b"\xff" * 8
-"""Value of the expiry time if the commit does not expire: the int64 -1."""
+"""Bytes of the field "expires" in a commit that never expires: the int64 -1."""
 
 _UUID_SIZE = 16
 
 _ONE_BYTE = 126
-"""Maximum size of the metadata in a regular commit of version 4, in bytes. The length field then has only one byte."""
+"""Maximum size of the metadata of a version 4 commit that Spark expressions can decode, in bytes.
+
+The length of larger metadata needs more than one byte.
+"""
 
 _POSITION = ("day", "partition", "offset", "timestamp", "key")
 _TOMBSTONE, _UNKNOWN = -1, -2
@@ -125,28 +129,28 @@ def commit_records(records: DataFrame) -> DataFrame:
 def non_commits(records: DataFrame) -> DataFrame:
     """Return the bronze rows whose keys are not keys of offset commits.
 
-    Parquet statistics of the column `key` let Spark skip most row groups.
+    Comparing whole keys is fast, because Spark skips most row groups by the Parquet statistics of the column `key`.
     """
     key = F.col("key")
     return records.where((key < F.lit(_COMMIT_KEYS)) | (key >= F.lit(_OTHER_KEYS)) | key.isNull())
 
 
 def irregular_commits(records: DataFrame) -> DataFrame:
-    """Return the bronze rows of irregular commits, which must be decoded in Python."""
+    """Return the bronze rows of offset commits that Spark expressions cannot decode. They must be decoded in Python."""
     value = F.when(F.col("_layout") != _TOMBSTONE, F.col("value")).alias("value")
     rows = records.transform(commit_records).transform(_with_fields).where(~F.coalesce(_is_regular(), F.lit(False)))
     return rows.select(*(value if name == "value" else name for name in records.columns))
 
 
 def _with_fields(commits: DataFrame) -> DataFrame:
-    """Add the decoded fields of offset commits. The fields of irregular commits have meaningless values."""
+    """Add the decoded fields of offset commits. The values are meaningless if `_is_regular` is false."""
     return commits.transform(_with_layout).transform(_with_sizes).transform(_extract_fields)
 
 
 def _with_layout(commits: DataFrame) -> DataFrame:
     """Add `_layout`, which says where the fields of a value are, and `_group_size`, the size of the group id in bytes.
 
-    Null values become empty bytes.
+    The value of a tombstone, null, is replaced by empty bytes.
     """
     value = F.coalesce("value", F.lit(b""))
     version = _bytes(value, 1, 2)
@@ -178,7 +182,7 @@ def _with_sizes(commits: DataFrame) -> DataFrame:
 
 
 def _extract_fields(commits: DataFrame) -> DataFrame:
-    """Add all fields of a commit, `_left` (number of bytes after the commit time) and `_tail` (first 8 of them)."""
+    """Add the fields of a commit, and the bytes after the commit time: `_left` (their number) and `_tail` (first 8)."""
     key, value, size = F.col("key"), F.col("value"), F.col("_size")
     after = F.col("_begins") + size
     return commits.select(
@@ -198,8 +202,7 @@ def _extract_fields(commits: DataFrame) -> DataFrame:
         _bytes(value, after + 8, 8).alias("_tail"),
         (F.length(value) - after - 7).alias("_left"),
         (after + 11).alias("_topic_id_at"),
-        # This column prevents Spark from filtering by `_is_regular` before this step, which would compute all fields
-        # twice.
+        # Without this column, Spark would move the filter `_is_regular` before this step, and compute all fields twice.
         F.monotonically_increasing_id().alias("_row"),
     )
 
@@ -282,7 +285,7 @@ def _text(data: Column, position: Column, size: Column) -> Column:
 
 
 def _int16(data: Column, position: Column) -> Column:
-    """Return the unsigned 16-bit number that begins two bytes after `position` (the first byte has position 1)."""
+    """Return the unsigned 16-bit number at `position + 2`. The first byte has position 1."""
     return uint32_at(data, position).bitwiseAND(F.lit(0xFFFF)).cast("int")
 
 

@@ -1,6 +1,6 @@
-"""Find the time at which each problem in gold `health` began, and the time window in which it ended.
+"""Find when each problem in gold `health` began, and in which time window it ended.
 
-Each row of gold `health` describes one time window.
+Each row of gold `health` has the status of a group or partition in one time window.
 """
 
 from __future__ import annotations
@@ -20,21 +20,22 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
 HISTORY = 86_400_000
-"""How far back the beginning of a problem is searched, in milliseconds before the time of a row of gold `health`."""
+"""The beginning of a problem is searched in the time lags of this many milliseconds before a row."""
 
 _KEY = ("group", "topic", "partition")
 
 
 def with_age_histories(rows: DataFrame, lag: DataFrame) -> DataFrame:
-    """Return for each row the time lags of its group or partition in the 24 hours before.
+    """Return for each row the time lags of its group or partition in the 24 hours up to `at`.
 
     Args:
-        rows: rows with group, topic, partition, `at` (ms) and `steady_since` (first poll after the latest gap, ms).
+        rows: rows with group, topic, partition, `at` (ms) and `steady_since` (ms). Time lags before `steady_since`, the
+            first poll after the latest gap between polls, are not used.
         lag: gold `lag`.
 
     Returns:
-        DataFrame with at, group, topic, partition, and `ages`: array of structs (`at` in ms, `age` in seconds), oldest
-            first. Rows without time lags are left out.
+        DataFrame with at, group, topic, partition and `ages`. `ages` is an array of structs (`at` in ms, time lag `age`
+            in seconds), oldest first. Rows without time lags are left out.
     """
     known = lag.filter(F.col("time_lag").isNotNull() & ~F.coalesce("time_lag_at_least", F.lit(False))).select(
         *(F.col(name).alias(f"lag_{name}") for name in _KEY),
@@ -51,7 +52,7 @@ def with_age_histories(rows: DataFrame, lag: DataFrame) -> DataFrame:
 
 
 def rising_since(ages: Column) -> Column:
-    """Return when the time lag began to rise to its newest value, in milliseconds, as a Spark expression.
+    """Return when the time lag began to rise, in milliseconds, as a Spark expression.
 
     Args:
         ages: time lags of a partition, from `with_age_histories`.
@@ -69,7 +70,7 @@ def behind_since(ages: Column) -> Column:
 
 
 def _in_python(function: Callable[[Sequence[tuple[int, float]]], int], ages: Column) -> Column:
-    # Run Python code, because Spark expressions would search the array again for each element. Do not use Arrow,
+    # Use a Python function, because Spark expressions would search the array again for each element. Do not use Arrow,
     # because it needs pyarrow on the workers.
     run = F.udf(lambda pairs: function([tuple(pair) for pair in pairs]), LongType(), useArrow=False)
     return run(ages)
@@ -79,13 +80,13 @@ def with_problem_times(rows: DataFrame, before: DataFrame | None, lag: DataFrame
     """Add the columns `bad_since` and `ended_since` to rows of gold `health`.
 
     - `bad_since`: when the current problem began; null if the status is OK or unknown
-    - `ended_since`: if a problem of the group has ended in this time window, when it began; otherwise null
+    - `ended_since`: beginning of the group's problem that ended in this time window; null if no problem ended
 
     Args:
         rows: one row per time window and group or partition. Column `started` says when the problem of a partition
             began according to its commits, in ms.
         before: stored rows of `health` for earlier time windows; None if there are none.
-        lag: gold `lag`, whose time lags show the beginning more exactly than `started`; None to use `started`.
+        lag: gold `lag`. Its time lags show more exactly than `started` when a problem began. None to use `started`.
     """
     order = Window.partitionBy(*_KEY).orderBy("at")
     bad, is_group = F.coalesce(F.col("status") != "OK", F.lit(False)), F.col("topic").isNull()
@@ -99,7 +100,8 @@ def with_problem_times(rows: DataFrame, before: DataFrame | None, lag: DataFrame
     began = F.when(F.col("begins"), F.coalesce("earlier", to_timestamp(F.coalesce("started", "at"))))
     since = F.when(F.col("bad") & ~is_group, F.last("began", ignorenulls=True).over(order))
     rows = rows.withColumn("began", began).withColumn("bad_since", since)
-    # The problem of a group began at the earliest `bad_since` of its partitions that are bad in the same time window.
+    # The problem of a group began together with the first problem of its partitions (`earliest`). Only partitions that
+    # are bad in the same time window are considered.
     earliest = F.min("bad_since").over(Window.partitionBy("at", "group"))
     began = F.when(F.col("begins"), F.coalesce("earlier", earliest, to_timestamp(F.col("at"))))
     since = F.when(F.col("bad"), F.last("began", ignorenulls=True).over(order))
@@ -110,11 +112,13 @@ def with_problem_times(rows: DataFrame, before: DataFrame | None, lag: DataFrame
 
 
 def _with_earlier_problems(rows: DataFrame, before: DataFrame | None, follows: Column) -> DataFrame:
-    """Add the column `earlier`: if the previous time window is stored in `before`, its `bad_since`; otherwise null.
+    """Add the column `earlier`: value of `bad_since` in the previous time window.
+
+    It is null if `before` has no row for that time window, or if the status was OK.
 
     Args:
         before: stored rows of `health` for earlier time windows; None if there are none.
-        follows: expression that is true if there is no gap between polls since the previous time window.
+        follows: expression that is true if there was no gap between polls since the previous time window.
     """
     if before is None:
         return rows.withColumn("earlier", F.lit(None).cast("timestamp"))
@@ -130,10 +134,10 @@ def _with_earlier_problems(rows: DataFrame, before: DataFrame | None, follows: C
 
 
 def _with_start_of_rise(rows: DataFrame, lag: DataFrame) -> DataFrame:
-    """Correct the column `started` of rows in which a WARN or STOP begins. Time lags show its time more exactly.
+    """Make the column `started` more exact with time lags, in rows of partitions in which WARN or STOP begins.
 
-    WARN started when the time lag began to rise. STOP started with the last commit or, if that was later, when the
-    oldest unread record was written.
+    - WARN: when the time lag began to rise
+    - STOP: the later of two times: the last commit, and the time at which the oldest unread record was written
     """
     begins = rows.filter(F.col("begins") & F.col("topic").isNotNull() & F.col("status").isin("WARN", "STOP"))
     ages = with_age_histories(begins, lag).select(

@@ -26,23 +26,23 @@ def rebalances(events: DataFrame) -> DataFrame:
     """Compute the silver table `rebalances`.
 
     Args:
-        events: all events of some groups, or only their `needed_events`, with column `created`. In the second case,
-            rebalances before the record offset `since` are incomplete.
+        events: rows of `group_events` with column `created`: all events of some groups, or only the result of
+            `needed_events`. The result of `needed_events` gives incomplete rebalances before the record offset `since`.
     """
     classic = events.where("type = 'classic'").transform(_classic)
     return classic.unionByName(events.where("type <> 'classic'").transform(_by_epoch))
 
 
 def rebalance_starts(stored: DataFrame, new: DataFrame) -> DataFrame:
-    """Return a record offset `since` for each group with new events. Rebalances before it cannot change.
+    """Return a record offset `since` for each group with new events. New events cannot change earlier rebalances.
 
     Args:
         stored: all rows of silver `group_events`.
         new: new events. Some can already be in `stored`.
     """
-    # All records of the rebalance to group epoch N are between the records of the epochs N - 1 and N + 1. A new event
-    # can belong to the rebalance to the last stored epoch, so `since` is after the record of the epoch before it. A
-    # rebalance of a classic group has only one record, so `since` is the first new event.
+    # The records of the rebalance to group epoch N come after the record of epoch N - 1, and before the record of epoch
+    # N + 1. New events can belong to the rebalance to the last stored epoch N. Therefore, `since` follows the record of
+    # epoch N - 1. In classic groups, a rebalance has only one record, so `since` is the offset of the first new event.
     first = new.groupBy(*_GROUP).agg(F.min("record_offset").alias("first"))
     before = stored.join(F.broadcast(first), [*_GROUP]).where("record_offset < first AND type <> 'classic'")
     epoch = F.when((F.col("about") == "group") & ~F.col("tombstone"), F.col("record_offset"))
@@ -52,10 +52,10 @@ def rebalance_starts(stored: DataFrame, new: DataFrame) -> DataFrame:
 
 
 def needed_events(stored: DataFrame, starts: DataFrame) -> DataFrame:
-    """Return the keys and days of the stored events from which the rebalances of the groups in `starts` are computed.
+    """Return the key and day of each stored event that is needed to compute the rebalances of the groups in `starts`.
 
-    These are all events from `since` on, and the state before: the newest earlier events of each group and member.
-    Column `is_state` is true for the events of this state.
+    These are all events from `since` on, and the newest earlier events of each group and member. The earlier events
+    give the state at `since`. Column `is_state` is true for them.
 
     Args:
         stored: all rows of silver `group_events`.
@@ -104,8 +104,8 @@ def _by_epoch(events: DataFrame) -> DataFrame:
     """Return the rebalances of consumer, share and streams groups: one per group epoch."""
     order = Window.partitionBy(*_GROUP).orderBy("record_offset")
     epochs = F.count(F.when((F.col("about") == "group") & ~F.col("tombstone"), 1))
-    # Records of subscriptions, and tombstones, precede the record of the epoch that they cause. All other records of a
-    # rebalance follow the record of its epoch.
+    # Subscriptions and tombstones cause a new epoch, so their records precede the record of this epoch. All other
+    # records of a rebalance follow the record of the epoch.
     precedes = (F.col("about") == "member") | F.col("tombstone")
     epochs_before = F.coalesce(epochs.over(order.rowsBetween(Window.unboundedPreceding, -1)), F.lit(0))
     epochs_until = epochs.over(order.rowsBetween(Window.unboundedPreceding, 0))

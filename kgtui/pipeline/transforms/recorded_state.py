@@ -32,7 +32,7 @@ def poll_timeline(polls: DataFrame, steady_since: int | None = None) -> DataFram
 
     Args:
         polls: recorded table `polls`; its oldest rows can be missing.
-        steady_since: `steady_since` of the first row, if rows before it are missing; otherwise None.
+        steady_since: value of the column `steady_since` in the first row, if earlier rows are missing; otherwise None.
 
     Returns:
         DataFrame with the columns poll, keyframe, interval_ms, and
@@ -42,7 +42,8 @@ def poll_timeline(polls: DataFrame, steady_since: int | None = None) -> DataFram
         - `previous`: the previous poll; null for the first poll and after a gap
         - `steady_since`: the first poll after the latest gap
         - `next_keyframe`: null if there is none before the next gap
-        - `lasts`: until when the rows of a poll are valid: `next_keyframe`, or the last poll before the next gap
+        - `lasts`: end of the time in which rows of this poll can be valid: `next_keyframe` or, if it is null, the last
+          poll before the next gap
     """
     order = _single_window("poll")
     before = F.lag("poll").over(order)
@@ -80,13 +81,13 @@ def _single_window(column: str) -> WindowSpec:
 
 
 def time_slots(timeline: DataFrame, seconds: int, since: int | None = None) -> DataFrame:
-    """Divide time into slots, and return one row per slot that contains polls. It describes the slot's last poll.
+    """Divide time into slots. Return one row for each slot that contains polls, with data about the slot's last poll.
 
     Args:
         timeline: result of `poll_timeline`.
         seconds: length of a slot in seconds.
-        since: start of the first slot, in milliseconds since the epoch. The slot before it is returned, too. None for
-            all slots.
+        since: start of the first slot, in milliseconds since the epoch; None for all slots. The last slot with polls
+            before `since` is also returned.
 
     Returns:
         DataFrame with the columns
@@ -94,7 +95,7 @@ def time_slots(timeline: DataFrame, seconds: int, since: int | None = None) -> D
         - `slot`: start of the slot
         - `at`: last poll in the slot
         - keyframe, interval_ms, number and steady_since of this poll
-        - `first`: first poll in the slot or, if the slot contains a gap, first poll after its last gap
+        - `first`: first poll in the slot. If there are gaps between polls in the slot, first poll after the last gap.
         - `at_before`: last poll in the previous slot; null for the first slot
     """
     slots = (
@@ -128,9 +129,10 @@ def with_hour_ends(times: DataFrame) -> DataFrame:
 
 
 def first_keyframe(timeline: DataFrame, since: int) -> int:
-    """Return the last keyframe (a poll with all rows) before `since`, in milliseconds since the epoch.
+    """Return the keyframe (a poll with all rows) from which rows must be read to know the state at `since`.
 
-    If there is no poll before `since`, return the first keyframe. If there are no polls at all, return `since`.
+    It is the last keyframe before `since`; if there is none, the first keyframe; without any polls, `since` itself. All
+    times are in milliseconds since the epoch.
     """
     before = F.max(F.when(F.col("poll") < since, F.col("keyframe")))
     row = timeline.agg(before.alias("before"), F.min("keyframe").alias("first")).collect()[0]
@@ -147,12 +149,13 @@ def state_at(rows: DataFrame, times: DataFrame, key: Sequence[str]) -> DataFrame
 
     Args:
         rows: rows of a recorded table that `with_timeline` has returned.
-        times: one row per poll, with its time `at` and the last poll before it with all rows (`keyframe`). Other
-            columns replace columns of `rows` with the same name.
+        times: one row per poll, with its time `at` and its `keyframe` (the last poll with all rows). Other columns
+            replace columns of `rows` with the same name.
         key: columns that identify a group, partition or error.
 
     Returns:
-        DataFrame with the columns of `rows` and `times`. `poll` is the time of the poll that recorded the row.
+        DataFrame with the columns of `rows` and `times`. `at` is a poll in `times`. `poll` is the earlier or same poll
+            for which the row was recorded.
     """
     order = Window.partitionBy("keyframe", *key).orderBy("poll")
     ours = [name for name in rows.columns if name == "keyframe" or name not in times.columns]
@@ -164,9 +167,9 @@ def state_at(rows: DataFrame, times: DataFrame, key: Sequence[str]) -> DataFrame
 
 
 def with_state_after_gaps(rows: DataFrame, timeline: DataFrame, key: Sequence[str]) -> DataFrame:
-    """Add the columns of `poll_timeline` to recorded rows, and repeat all valid rows at the first poll after each gap.
+    """Add the columns of `poll_timeline` to recorded rows. Repeat all valid rows at the first poll after each gap.
 
-    If `rows` has the column `carried` (state that an earlier run saved), it is null in the repeated rows.
+    The column `carried` (state that an earlier run saved) is optional. In repeated rows, it is null.
     """
     known = with_timeline(rows, timeline)
     after_gap = (F.col("poll") == F.col("steady_since")) & (F.col("poll") != F.col("keyframe"))
@@ -185,17 +188,17 @@ def groups_at(groups: DataFrame, faults: DataFrame, times: DataFrame) -> DataFra
     """Return all groups that existed at each of the polls in `times`.
 
     Args:
-        groups, faults: the recorded tables with these names, joined by `with_timeline`.
+        groups, faults: the recorded tables with these names, as returned by `with_timeline`.
         times: one row per poll, with the columns `at` and `keyframe`.
 
     Returns:
-        DataFrame with `read`: whether the poll could read the group's offsets, and the columns of `times` and `groups`
+        DataFrame with the columns of `times` and `groups`, and `read`: whether the poll could read the group's offsets
     """
     offset_faults = state_at(faults.filter(F.col("scope") == "offsets"), times.select("at", "keyframe"), FAULT_KEY)
     of_group = offset_faults.filter(F.col("group").isNotNull())
     of_group = of_group.select("at", "group", F.lit(True).alias("refused")).distinct()
-    # A fault with a broker id but no group id concerns all groups of this broker (`silent`). A fault that has no broker
-    # id either concerns all groups (`all_silent`).
+    # `silent`: brokers with a fault that has no group id. It concerns all groups that the broker coordinates.
+    # `all_silent`: whether there is a fault with neither a broker id nor a group id. It concerns all groups.
     of_broker = (
         offset_faults.filter(F.col("group").isNull())
         .groupBy("at")
@@ -212,9 +215,10 @@ def groups_at(groups: DataFrame, faults: DataFrame, times: DataFrame) -> DataFra
 
 
 def begins_lifetime(key: Sequence[str]) -> Column:
-    """Return an expression for rows from `with_timeline`: whether the group, member or partition of a row is new.
+    """Return an expression for rows from `with_timeline`: whether a row is the first since its object appeared.
 
-    It is also new if it had disappeared before, or was missing from a keyframe (a poll with all rows).
+    The object is a group, member or partition. An object that disappeared, or was missing from a keyframe (a poll with
+    all rows), can appear again.
     """
     order = Window.partitionBy(*key).orderBy("poll")
     same_segment = F.col("segment") == F.lag("segment").over(order)
@@ -223,15 +227,16 @@ def begins_lifetime(key: Sequence[str]) -> Column:
 
 
 def with_lifetimes(rows: DataFrame, key: Sequence[str]) -> DataFrame:
-    """Add `lifetime`: how often the group, member or partition has appeared up to this row."""
+    """Add `lifetime`: how often the group, member or partition of a row has appeared so far (see `begins_lifetime`)."""
     rows = rows.withColumn("begins", begins_lifetime(key).cast("int"))
     return rows.withColumn("lifetime", F.sum("begins").over(Window.partitionBy(*key).orderBy("poll")))
 
 
 def missing_from_next_keyframe(key: Sequence[str]) -> Column:
-    """Return an expression: whether a row's group, member or partition is missing from the next poll with all rows.
+    """Return an expression: whether a row's group, member or partition is missing from the next keyframe.
 
-    It is true only in the last row before that poll. Rows must come from `with_timeline`.
+    A keyframe is a poll with all rows. The expression is true only in the last row before the keyframe. The rows must
+    come from `with_timeline`.
     """
     order = Window.partitionBy(*key).orderBy("poll")
     in_segment = F.lead("keyframe").over(order) == F.col("keyframe")

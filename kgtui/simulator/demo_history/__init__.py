@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 INCIDENTS = Path(__file__).with_name("incidents.toml")
 
 _BASE = 100_000_000
-"""Log end offset of partition 0 of each topic at the start. It is so large that even earlier offsets are positive."""
+"""Log end offset of partition 0 of each topic at the start. It is so large that earlier offsets are positive, too."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +30,7 @@ class HistoryPlan:
     Attributes:
         start: start of the history and of the cluster, in seconds since the epoch.
         seconds: length of the history.
-        seed: moves incidents by up to ten minutes, and changes topic rates by up to 20 %.
+        seed: random seed. It moves incidents by up to ten minutes, and changes the rates of topics by up to 20 %.
     """
 
     start: float
@@ -38,16 +38,20 @@ class HistoryPlan:
     seed: int = 1
 
     def before_end(self, hours: float, jitter: str = "") -> float:
-        """Return the time `hours` before the end, in seconds since the start, but at least 0.
+        """Return the time `hours` before the end of the history, in seconds since its start, but at least 0.
 
-        `jitter` is any text. It moves the time by up to ten minutes; the same text always moves it by the same amount.
+        Args:
+            jitter: any text; it moves the time by up to ten minutes. The same text always moves it by the same amount.
+                Empty text does not move it.
         """
         return max(0.0, self.seconds - hours * HOUR + (self._jitter(jitter) if jitter else 0.0))
 
     def at_fraction(self, fraction: float, jitter: str) -> float:
-        """Return the time after a fraction of the history, in seconds since its start, but at least 0.
+        """Return a time in seconds since the start of the history, but at least 0.
 
-        `jitter` is any text. It moves the time by up to ten minutes; the same text always moves it by the same amount.
+        Args:
+            fraction: position in the history; 0.5 is its middle.
+            jitter: any text; it moves the time by up to ten minutes. The same text always moves it by the same amount.
         """
         return max(0.0, self.seconds * fraction + hash_number(self.seed, "when", jitter) % 1_200 - 600.0)
 
@@ -99,12 +103,13 @@ class DailyTopicSpec(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class TimeSpec(Struct, frozen=True, forbid_unknown_fields=True):
-    """A time in `incidents.toml`: either `hours_before_end`, `hours_after_start` or `fraction` is set.
+    """A time in `incidents.toml`. Exactly one of `hours_before_end`, `hours_after_start` and `fraction` must be set.
 
     Attributes:
+        hours_before_end: hours before the end of the history.
         hours_after_start: hours after the start of the history; may be negative.
-        fraction: 0.5 is the middle of the history.
-        jitter: any text. It moves the time by up to ten minutes; the same text always moves it by the same amount. It
+        fraction: position in the history; 0.5 is its middle.
+        jitter: any text; it moves the time by up to ten minutes. The same text always moves it by the same amount. It
             has no effect on `hours_after_start`.
         plus_hours: hours that are added to the time.
     """
@@ -116,10 +121,10 @@ class TimeSpec(Struct, frozen=True, forbid_unknown_fields=True):
     plus_hours: float = 0.0
 
     def seconds(self, plan: HistoryPlan) -> float:
-        """Return the time in seconds since the start of the history.
+        """Return this time in seconds since the start of the history.
 
         Raises:
-            ValueError: none or more than one of the three kinds of time is set.
+            ValueError: not exactly one of `hours_before_end`, `hours_after_start` and `fraction` is set.
         """
         values = [
             value for value in (self.hours_before_end, self.hours_after_start, self.fraction) if value is not None
@@ -141,8 +146,8 @@ class RotationBetween(Struct, frozen=True, forbid_unknown_fields=True):
     Attributes:
         begin, end: seconds since the start of the history.
         every: seconds between two changes.
-        turns: numbers of the members that exist in each period, repeated. Example: with `((0, 1), (0,))`, member 1
-            leaves and returns.
+        turns: members (by number) in each period; after the last entry, the first one follows again. Example: with
+            `((0, 1), (0,))`, member 1 leaves and returns again and again.
     """
 
     begin: float
@@ -172,7 +177,7 @@ def add_history(state: ClusterState, plan: HistoryPlan, path: Path = INCIDENTS) 
 
 
 def _with_times(value: Any, plan: HistoryPlan, where: str) -> Any:
-    """Return a copy of parsed TOML in which each `TimeSpec` table is replaced by the time in seconds."""
+    """Return a copy of parsed TOML. Each table with the keys of a `TimeSpec` is replaced by its time in seconds."""
     if isinstance(value, list):
         return [_with_times(item, plan, where) for item in value]
     if not isinstance(value, dict):
@@ -187,7 +192,7 @@ def _with_times(value: Any, plan: HistoryPlan, where: str) -> Any:
 
 
 def _add_schedule(group: dict[str, Any], plan: HistoryPlan, where: str) -> None:
-    """Replace the key `deployed` or `rotation_between` of a group with an equivalent `schedule`."""
+    """If a group of `incidents.toml` has the key `deployed` or `rotation_between`, replace it with a `schedule`."""
     if "deployed" in group:
         schedule = _deployment(plan, str(group.pop("deployed")))
     elif "rotation_between" in group:
@@ -201,6 +206,9 @@ def _add_schedule(group: dict[str, Any], plan: HistoryPlan, where: str) -> None:
 
 
 def _deployment(plan: HistoryPlan, name: str) -> ScheduledMembership:
-    """Return a schedule in which two members are replaced one after the other. `name` and the seed determine when."""
+    """Return a schedule in which two members are replaced, one 40 s after the other.
+
+    The time depends only on `name` and the seed.
+    """
     at = plan.at_fraction(0.2 + hash_number(plan.seed, name) % 50 / 100, name)
     return ScheduledMembership((0, 1), ((at, (1, 2)), (at + 40.0, (2, 3))))

@@ -50,7 +50,7 @@ class Client(Struct, frozen=True, forbid_unknown_fields=True):
         name: prefix of the client ids.
         static: whether members have instance ids (KIP-345).
         racks: racks of the members; empty for no rack.
-        host: seed of the host addresses; if it is empty, the group id is the seed.
+        host: text from which the host addresses are derived. If it is empty, they are derived from the group id.
     """
 
     name: str = "consumer"
@@ -63,8 +63,8 @@ class GroupKeys(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True, t
     """The properties that scenario files can set for groups of all types. Subclasses add more for one type.
 
     Attributes:
-        client: identity of the members.
-        phases: states in a rebalance, with durations; None for the default.
+        client: ids, racks and hosts of the members.
+        phases: states of the group in a rebalance, with durations; None for the default of the group type.
         epoch: group epoch, or generation of a classic group, at the start.
     """
 
@@ -77,13 +77,13 @@ _KeysClass = type[GroupKeys]
 
 
 class Group(ABC):
-    """A group whose state, members and commits are computed from the time, and not stored.
+    """A simulated group. Its state, members and commits are not stored, but computed from the time.
 
     In all methods, `t` is in seconds since the start of the cluster. A `Slot` identifies one member.
 
     Attributes:
         schedule: which members the group has at any time.
-        phases: states in a rebalance, with durations.
+        phases: states of the group in a rebalance, with durations.
         epoch: group epoch, or generation of a classic group, at the start.
         seed: number from which member ids and hosts are derived.
         keys: properties from the scenario file.
@@ -125,7 +125,7 @@ class Group(ABC):
         return self.state_with(self.membership(t))
 
     def state_with(self, membership: Membership) -> str:
-        """Return the state of a group with these members. Shortly after they changed, it is a rebalance state."""
+        """Return the state of the group if it has these members. Just after a change of members, it is rebalancing."""
         if not membership.slots:
             return "Empty"
         passed = 0.0
@@ -137,7 +137,7 @@ class Group(ABC):
 
     @abstractmethod
     def describe(self, t: float, *, operations: int) -> dict[str, Any]:
-        """Return the row of the group in a describe response. Error code and message are left out.
+        """Return the row of the group in a describe response, without the error code and the error message.
 
         Args:
             operations: bit field of the authorized operations.
@@ -146,7 +146,7 @@ class Group(ABC):
     def commits(self, t: float) -> Iterator[tuple[ConsumedTopic, list[tuple[int, int]]]]:
         """Yield `(topic, [(partition, committed offset), …])` for each topic with commits."""
         membership = self.membership(t)
-        # Offsets stand still while the group has no members, or while the members do not read because of a rebalance.
+        # If the members read no records, or there are none, the offsets are those at the last change of members.
         at = t if membership.slots and not self.pauses(membership) else t - min(membership.since, t)
         for read in self.topics_read:
             offsets = read.commits.committed_offsets(read.topic, at)
@@ -166,7 +166,7 @@ class Group(ABC):
         return self.state_with(membership) not in ("Stable", "Reconciling", "Assigning")
 
     def member_id(self, slot: Slot) -> str:
-        """Return the id of a member, in the format of ids that brokers generate: client or instance id, and a UUID."""
+        """Return the id of a member, in the format of brokers: client id and UUID, or instance id and UUID."""
         if self.client.static:
             return f"{self.instance_id(slot)}-{hash_uuid(self.seed, self.name, slot)}"
         return f"{self.client_id(slot)}-{hash_uuid(self.seed, self.name, slot)}"
@@ -192,7 +192,7 @@ class Group(ABC):
         return hash_host(self.seed, self.client.host or self.name, slot.number // 2)
 
     def assign_ranges(self, slots: Sequence[Slot]) -> list[Assignment]:
-        """Assign the partitions of each subscribed topic in ranges. Return one assignment per member."""
+        """Return the assignment of each member: a range of adjacent partitions of each subscribed topic."""
         assignments: list[Assignment] = [[] for _ in slots]
         for read in self.topics_read:
             if not read.subscribed or not slots:

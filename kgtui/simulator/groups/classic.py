@@ -23,7 +23,7 @@ class ConsumerMemberData(Struct, frozen=True, forbid_unknown_fields=True, tag_fi
 
     Attributes:
         name: name of the assignor.
-        version: version of subscription and assignment, 0 to 3.
+        version: version of the encoded subscription and assignment, 0 to 3.
         user_data: data of a custom assignor.
     """
 
@@ -34,7 +34,7 @@ class ConsumerMemberData(Struct, frozen=True, forbid_unknown_fields=True, tag_fi
     def encode(self, group: ClassicGroup, membership: Membership) -> MemberBytes:
         """Return the encoded subscription and assignment of each member.
 
-        From version 1 on, each member owns all partitions that are assigned to it.
+        Subscriptions have a field for owned partitions since version 1. It contains all assigned partitions.
         """
         assignments = group.assign_ranges(membership.slots)
         return [
@@ -104,7 +104,7 @@ class ConnectMemberData(Struct, frozen=True, forbid_unknown_fields=True, tag_fie
         return f"http://{group.client.name}-{number}.{self.domain}:8083/"
 
     def _revoked(self, membership: Membership) -> connect.Tasks:
-        """Return the tasks that the leader must revoke: for 30 s after a worker has joined, one task; later, none."""
+        """Return the tasks that the leader must revoke: one task in the first 30 s after a worker joined, then none."""
         joined = len(membership.slots) > len(membership.before)
         return ((self.connectors[0][0], (0,)),) if joined and membership.since < 30 and self.connectors else ()
 
@@ -130,8 +130,8 @@ class SchemaRegistryMemberData(
     Attributes:
         name: name of the protocol.
         domain: domain of the registries' host names.
-        ineligible: numbers of registries that cannot become the primary, from 0.
-        duplicate: whether all have the same URL, which is an error in real registries, too.
+        ineligible: numbers (from 0) of the registries that cannot become the primary.
+        duplicate: whether all registries have the same URL. As in real registries, this is an error.
     """
 
     name: str = "v0"
@@ -140,10 +140,10 @@ class SchemaRegistryMemberData(
     duplicate: bool = False
 
     def encode(self, group: ClassicGroup, membership: Membership) -> MemberBytes:
-        """Return the encoded identity and assignment of each registry.
+        """Return the encoded identity and assignment of each schema registry in the group.
 
-        Every assignment names the same primary, the first eligible registry. If `duplicate` is true, it contains an
-        error instead.
+        All assignments name the first eligible registry as the primary. If `duplicate` is true, they contain an error
+        instead.
         """
         nodes = [
             schema_registry.Identity(
@@ -183,9 +183,9 @@ class RawMemberData(Struct, frozen=True, forbid_unknown_fields=True, tag_field="
 
 
 AnyMemberData: TypeAlias = ConsumerMemberData | ConnectMemberData | SchemaRegistryMemberData | RawMemberData
-"""Any class that encodes the member data (metadata and assignments) of a Stable classic group.
+"""One of the classes for the member data (metadata and assignments) of a Stable classic group.
 
-Its attribute `name` is the protocol of all members, such as the assignor `range`.
+The attribute `name` of these classes is the protocol of the group, such as the assignor `range`.
 """
 
 
@@ -212,11 +212,11 @@ class ClassicGroup(Group):
 
     @property
     def protocol(self) -> str:
-        """The protocol type, such as `consumer`. The members of a classic group determine it."""
+        """The protocol type, such as `consumer`. In Kafka, the members of a classic group choose it."""
         return self.keys.protocol
 
     def state_with(self, membership: Membership) -> str:
-        """Return the state. It is Dead if the group has had no members for `outlives` seconds."""
+        """Return the state. It is Dead if the group has had no members for `ClassicKeys.outlives` seconds."""
         if self.keys.outlives is not None and not membership.slots and membership.since >= self.keys.outlives:
             return "Dead"
         return super().state_with(membership)

@@ -16,8 +16,8 @@ class ConsumerKeys(GroupKeys, tag="consumer", frozen=True, forbid_unknown_fields
 
     Attributes:
         assignor: name of the assignor on the broker.
-        regex: subscribed regular expression; empty for a subscription by names.
-        classic: numbers of members that still use the classic protocol, from 0.
+        regex: regular expression to which the members subscribe; empty if they subscribe to topic names.
+        classic: numbers (from 0) of the members that still use the classic protocol.
     """
 
     assignor: str = "uniform"
@@ -34,7 +34,7 @@ class ConsumerGroup(Group):
     keys: ConsumerKeys
 
     def member_id(self, slot: Slot) -> str:
-        """Return the member id. With the classic protocol, brokers generate member ids; otherwise, clients do."""
+        """Return the member id in the format of brokers for members with the classic protocol, otherwise of clients."""
         return super().member_id(slot) if slot.number in self.keys.classic else self.kafka_member_id(slot)
 
     def describe(self, t: float, *, operations: int) -> dict[str, Any]:
@@ -81,9 +81,9 @@ class ConsumerGroup(Group):
         return members
 
     def reconciled(self, membership: Membership, state: str, index: int) -> bool:
-        """Return whether the member at `index` has its target assignment.
+        """Return whether the member at `index` has adopted its target assignment.
 
-        In the state Reconciling, members get it one by one.
+        In the state Reconciling, the members adopt their target assignments one after the other.
         """
         if state in ("Assigning", "NotReady"):
             return False

@@ -17,7 +17,8 @@ class ShareKeys(GroupKeys, tag="share", frozen=True, forbid_unknown_fields=True,
     """The properties of a share group in scenario files.
 
     Attributes:
-        in_flight: acknowledged records per partition after the share-partition start offset. They do not count as lag.
+        in_flight: number of records per partition that are acknowledged, but still above the share-partition start
+            offset. They do not count as lag.
     """
 
     in_flight: int = 3
@@ -63,7 +64,10 @@ class ShareGroup(Group):
         }
 
     def _assignment(self, index: int, members: int) -> Assignment:
-        """Assign partitions round robin, and two adjacent ones to each member, so that members share some."""
+        """Assign each partition to one member (round robin), and also two adjacent partitions to each member.
+
+        Some partitions thus have several members.
+        """
         rows: Assignment = []
         for read in self.topics_read:
             count = read.topic.partitions

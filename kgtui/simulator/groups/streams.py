@@ -21,10 +21,10 @@ class Subtopology(Struct, frozen=True, forbid_unknown_fields=True):
 
     Attributes:
         sources: source topics, without internal topics.
-        repartition: internal topics that it reads.
-        sinks: internal topics that it writes.
+        repartition: internal topics that the subtopology reads.
+        sinks: internal topics that the subtopology writes.
         tasks: number of tasks.
-        changelogs: changelog topics; empty if it is stateless.
+        changelogs: changelog topics; empty if the subtopology is stateless.
     """
 
     sources: tuple[str, ...]
@@ -38,9 +38,9 @@ class StreamsKeys(GroupKeys, tag="streams", frozen=True, forbid_unknown_fields=T
     """The properties of a streams group in scenario files.
 
     Attributes:
-        topology: the subtopologies; the index is the id.
+        topology: the subtopologies. The id of a subtopology is its index.
         standbys: number of standby tasks per stateful task.
-        warming: seconds with warm-up tasks after a change of members.
+        warming: how long warm-up tasks exist after a change of members, in seconds.
         endpoint: whether processes report an endpoint for interactive queries.
     """
 
@@ -169,10 +169,10 @@ class StreamsGroup(Group):
         }
 
     def _offsets(self, tasks: list[dict[str, Any]], t: float, *, behind: int) -> list[dict[str, Any]]:
-        """Return the changelog offset up to which each task has restored its state, as response rows.
+        """Return response rows with the changelog offset up to which each task has restored its state.
 
         Args:
-            behind: records between the result and the log end offset.
+            behind: number of records between this offset and the log end offset of the changelog.
         """
         return [
             {"SubtopologyId": row["SubtopologyId"], "Partition": p, "Offset": max(0, 40_000 + int(t) * 3 - behind)}

@@ -39,7 +39,7 @@ FIRST_WITH_SOFTWARE = 3
 FIRST_WITHOUT_NAME = 12
 FIRST_WITH_ZERO_FEATURES = 4
 TOPIC_OPERATIONS, CLUSTER_OPERATIONS = 3576, 8096
-"""Bit fields of the authorized operations on a topic and on the cluster if no authorizer is configured."""
+"""The operations that are authorized if no authorizer is configured: bit fields for a topic and for the cluster."""
 
 DESCRIBE_ONLY = 1 << 8
 """Bit field of the authorized operations on the cluster for a user with only DESCRIBE."""
@@ -191,7 +191,7 @@ def _coordinator(request: RequestContext, key_type: int, key: str) -> dict[str, 
     if not error and node_id < 1:
         error = COORDINATOR_NOT_AVAILABLE
     if error:
-        # The error code for an invalid key type has a message, and all other error codes have none, as on real brokers.
+        # Like a real broker, return an error message only for an invalid key type.
         message = lookup(error).message if key_type not in KEY_TYPES else ""
         return {"Key": key, "NodeId": -1, "Host": "", "Port": -1, "ErrorCode": error, "ErrorMessage": message}
     node = request.state.node(node_id)

@@ -115,7 +115,7 @@ def _result(request: RequestContext, row: dict[str, Any]) -> dict[str, Any]:
 
 
 def _resource_error(request: RequestContext, resource_type: int, name: str) -> tuple[int, str]:
-    """Return the error code for a resource and Kafka 4.3.1's message; if there is no error, 0 and an empty string."""
+    """Return a pair: the error code for a resource, and the error message of Kafka 4.3.1; `(0, "")` for no error."""
     if request.error:
         return request.error, lookup(request.error).message
     if resource_type == GROUP and request.node.release.has_group_configs:

@@ -72,7 +72,7 @@ def list_groups(request: RequestContext, row_cache: Callable[[GeneratedGroups, i
 class _ListFilter:
     """StatesFilter and TypesFilter of a ListGroups request (KIP-518, KIP-848).
 
-    Only the old coordinator, written in Scala, compares states case-sensitively.
+    The filter by state is case-sensitive only on brokers with the old coordinator, which is written in Scala.
     """
 
     def __init__(self, request: RequestContext) -> None:
@@ -176,7 +176,8 @@ def _newer_type(request: RequestContext, name: str, group_type: str, feature: st
     if error:
         return {**blank, "ErrorCode": error}
     if old and "" in request.fields["GroupIds"]:
-        # Before Kafka 4.0, one empty group id makes the whole request fail (observed with Kafka 3.9.2).
+        # Before Kafka 4.0, a single empty group id causes an error for all groups in the request (observed with Kafka
+        # 3.9.2).
         return {**blank, "ErrorCode": UNKNOWN_SERVER_ERROR}
     if not name:
         return {**blank, "ErrorCode": INVALID_GROUP_ID}
@@ -219,7 +220,7 @@ def _row_tail(protocol: str, state: str, group_type: str, version: int) -> bytes
 
 
 def _response_body(version: int, throttle_ms: int, error: int, count: int, rows: Iterable[bytes]) -> bytes:
-    """Encode a ListGroups response with `count` rows. Each element of `rows` contains any number of encoded rows."""
+    """Encode a ListGroups response with `count` rows. One element of `rows` can contain several encoded rows."""
     head = pack(">i", throttle_ms) if version >= 1 else b""
     head += pack(">h", error)
     head += compact_length(count) if version >= FIRST_FLEXIBLE else pack(">i", count)
@@ -253,7 +254,7 @@ class ListGroupsRowCache:
         return _string(generated.names[index], self._version) + self._tails[generated.kinds[index], state]
 
     def rows_of_partition(self, partition: int) -> bytes:
-        """Return the concatenated rows of one partition of `__consumer_offsets`."""
+        """Return the encoded rows of the groups in one partition of `__consumer_offsets`, one after the other."""
         self._apply_changes()
         joined = self._joined[partition]
         if joined is None:
@@ -262,7 +263,7 @@ class ListGroupsRowCache:
 
     def _apply_changes(self) -> None:
         generated = self._generated
-        # Sort the indexes, so that the rows of new groups are appended in the order of creation.
+        # Sort the indexes, because the rows of new groups must be appended in the order of their `position`.
         for index in sorted(self._changed):
             partition, position = generated.partition[index], generated.position[index]
             rows = self._rows[partition]

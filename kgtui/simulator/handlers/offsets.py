@@ -67,7 +67,7 @@ def _group(request: RequestContext, row: dict[str, Any]) -> bytes:
     if row["Topics"] is not None or request.group_error(name):
         whole = OFFSET_FETCH.response.encode(request.version, {"Groups": [_committed(request, name, row["Topics"])]})
         return whole[_HEAD:-1]
-    # All committed offsets are requested: pack them here, because the general encoder is slower.
+    # The request asks for all committed offsets. Encode them here, because the general encoder is slower.
     group = request.state.find(name)
     topics: list[bytes] = []
     for read, pairs in group.commits(request.state.time()) if group is not None else ():
@@ -121,7 +121,12 @@ def _partition(partition: int, offset: int, epoch: int, metadata: str, error: in
 
 
 def _asked(request: RequestContext, row: dict[str, Any], rows: list[dict[str, Any]]) -> dict[str, Any]:
-    """Return the response row for the requested topic `row`. Partitions that are not in `rows` get the offset -1."""
+    """Return the response row for a requested topic.
+
+    Args:
+        row: the topic in the request.
+        rows: response rows of partitions with a committed offset. The other partitions get the offset -1.
+    """
     if request.faults.topic_forbidden(row["Name"]):
         return _without_offsets([row], TOPIC_AUTHORIZATION_FAILED)[0]
     found = {partition["PartitionIndex"]: partition for partition in rows}
@@ -193,7 +198,7 @@ def _share_topic(request: RequestContext, name: str, partitions: Iterable[int], 
 def list_offsets(request: RequestContext) -> dict[str, Any]:
     """Return one row per requested partition, with an error if this broker is not the leader of the partition."""
     t = request.state.time()
-    # Like a real broker, return topics that do not exist (sort key False) before topics that exist (sort key True).
+    # Like a real broker, return topics that do not exist first. (The sort key is a boolean; False sorts before True.)
     requested = sorted(request.fields["Topics"], key=lambda row: row["Name"] in request.state.topics)
     topics = [{"Name": row["Name"], "Partitions": _log_topic(request, row, t)} for row in requested]
     return {"ThrottleTimeMs": request.throttle_ms, "Topics": topics}

@@ -34,7 +34,7 @@ from kgtui.simulator.membership import (
 from kgtui.simulator.topics import Topic
 
 _DELETED_RECORDS = 400_000
-"""Number of records per partition that retention has deleted before the start, in topics with the key `kept`."""
+"""If a topic has the key `kept`, retention has deleted this many records per partition before the cluster starts."""
 
 _DELETED_BASE = 48_000
 """Log end offset of partition 0 of a deleted topic. The other partitions have slightly higher log end offsets."""
@@ -89,9 +89,9 @@ class GroupSpec(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     Exactly one of the keys `members`, `constant`, `rotation` and `schedule` must be set.
 
     Attributes:
-        members: number of members that never change.
-        constant: members that never change, but may be in an endless rebalance.
-        rotation: members that change in an endless rotation.
+        members: number of members; they never change.
+        constant: members that never change. The group can be in an endless rebalance.
+        rotation: members that change periodically.
         schedule: members that join and leave at given times.
         configs: group configs that differ from the defaults.
         keys: all other keys, such as those in `ConsumerKeys`.
@@ -110,7 +110,7 @@ class GroupSpec(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
         """Build the group.
 
         Raises:
-            ValueError: the members are set by no key or by several keys, or a topic is not in `topics`.
+            ValueError: a topic is not in `topics`, or not exactly one of the keys for the members is set.
         """
         group_class = GROUP_CLASSES[type(self.keys)]
         keys = structs.asdict(self.keys)
@@ -154,8 +154,8 @@ class HostileIds(Struct, frozen=True, forbid_unknown_fields=True):
     Each id becomes a classic group that reads `topic` with one member, or with none.
 
     Attributes:
-        padded: very long ids of groups that have no members.
-        empty: those of `ids` whose groups have no members, so that they can be deleted.
+        padded: more group ids, which are very long. These groups have no members.
+        empty: group ids in `ids` whose groups have no members, so that users can delete these groups.
     """
 
     topic: str
@@ -192,7 +192,7 @@ class ScenarioFile(Struct, frozen=True, forbid_unknown_fields=True):
         without_groups: whether to leave out all groups, also those of `extends`.
         topics: topic name → properties.
         groups: the groups, except those in `hostile_ids`.
-        hostile_ids: ids that many programs handle incorrectly. Each becomes one more group. None for no such groups.
+        hostile_ids: group ids that many programs handle incorrectly. One group is added for each id. None for no ids.
     """
 
     description: str

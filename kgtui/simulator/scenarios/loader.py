@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Scenario:
-    """The topics and groups of a scenario and of those that it extends.
+    """The topics and groups of a scenario, including those of the scenarios that it extends.
 
     Attributes:
         topics: all topics except deleted ones.
@@ -125,7 +125,7 @@ def load_scenario(path: Path, *, seed: int) -> Scenario:
     topics = {name: spec.build(name, seed) for name, spec in topic_specs.items()}
     if files[0].without_groups:
         specs = []
-    # Always derive the members' ids and hosts from the seed 1, so that a demo looks the same with every seed.
+    # Derive the members' ids and hosts from the seed 1, and not from `seed`, so that every demo shows the same members.
     groups = build_groups(specs, topics, 1, path.name)
     return Scenario(
         topics=[topic for name, topic in topics.items() if not topic_specs[name].deleted],
