@@ -23,12 +23,12 @@ if TYPE_CHECKING:
 def judge_partition(window: Window, now: int, options: Options = DEFAULTS) -> PartitionVerdict:
     """Return Burrow's verdict on one partition. The first rule that applies decides:
 
-    1. The window has no commits, or fewer than `minimum_complete` times `intervals`: OK.
-    2. The current lag is unknown, or is not above `allowed_lag`: OK.
-    3. The group has stopped committing, and has not reached any log end offset in the window: STOP.
-    4. The committed offset fell, and has not reached the earlier value again: REWIND.
+    1. The window has no commits, or fewer commits than `minimum_complete` × `intervals`: OK.
+    2. The current lag is unknown, or is at most `allowed_lag`: OK.
+    3. The group has stopped committing, and its offset is lower than every log end offset in the window: STOP.
+    4. The committed offset fell, and has not risen to the earlier value again: REWIND.
     5. The lag was always above `allowed_lag`, and the committed offset never changed: STALL.
-    6. The lag was always above `allowed_lag`, and never fell: WARN.
+    6. The lag was always above `allowed_lag`, and the lag never fell: WARN.
     7. Otherwise: OK.
 
     Args:

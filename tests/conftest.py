@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 settings.register_profile("random", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("same", settings.get_profile("random"), derandomize=True, database=None, max_examples=50)
 
-# While pytest collects tests, garbage collection would free nothing, because all new objects are modules and tests.
+# Garbage collection would free nothing while pytest collects tests, because all new objects remain in use.
 gc.disable()
 
 pytest_plugins = ["tests.brokers.fixtures", "tests.spark.session_fixture"]
@@ -29,10 +29,10 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Choose the Hypothesis examples: random ones with `--full`, otherwise the same ones in every run."""
+    """Make Hypothesis use random examples with `--full`, and otherwise the same examples in every run."""
     settings.load_profile("random" if config.getoption("--full") else "same")
-    # If a shell starts pytest in the background, pytest and the programs that tests start ignore SIGINT. Tests that
-    # send SIGINT need the usual reaction, so it is restored.
+    # If a shell starts pytest in the background, pytest and its child processes ignore SIGINT. Some tests send SIGINT,
+    # so restore the usual reaction.
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
@@ -59,7 +59,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def pytest_collection_finish() -> None:
-    """Exclude modules and tests from garbage collection, which would take half of the time of UI tests."""
+    """Exclude all existing objects from garbage collection. Otherwise, it would take half of the time of UI tests."""
     gc.enable()
     gc.collect()
     gc.freeze()
@@ -67,8 +67,8 @@ def pytest_collection_finish() -> None:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> Generator[None]:
-    """After each module, call `gc.freeze` again if a test of the module has called `gc.unfreeze`."""
-    yield  # First tear down the fixtures, because some of them check how many objects `gc.freeze` has frozen.
+    """After each module, exclude all objects from garbage collection again if a test has included them."""
+    yield  # Tear down the fixtures first, because some of them check the number of excluded objects.
     if nextitem is not None and nextitem.path != item.path and gc.get_freeze_count() == 0:
         gc.collect()
         gc.freeze()

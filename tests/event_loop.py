@@ -19,10 +19,10 @@ _FACTORS = (1, 6, 36)
 
 
 def longer_if_busy(timeout: float) -> Callable[[Callable[..., Awaitable[None]]], Callable[..., Awaitable[None]]]:
-    """Return a decorator that repeats a failed test, first with 6 times and then with 36 times the timeout.
+    """Return a decorator that repeats a failed test with a longer timeout: first 6 times as long, then 36 times.
 
-    The decorator is for tests that need a short timeout, and can fail because the machine is busy. The test gets the
-    timeout in seconds as its argument `timeout`.
+    The decorator is for tests with a short timeout, which can fail because the machine is busy. The test gets the
+    timeout as its argument `timeout`, in seconds.
     """
 
     def decorate(test: Callable[..., Awaitable[None]]) -> Callable[..., Awaitable[None]]:
@@ -35,7 +35,7 @@ def longer_if_busy(timeout: float) -> Callable[[Callable[..., Awaitable[None]]],
                     print(f"failed with a timeout of {timeout * factor:g} s: {error!r}")  # noqa: T201
             return await test(*arguments, **fixtures, timeout=timeout * _FACTORS[-1])
 
-        # The signature hides the argument `timeout`, because pytest would take it for the name of a fixture.
+        # Remove `timeout` from the signature. Otherwise, pytest would look for a fixture with this name.
         signature = inspect.signature(test)
         others = [parameter for name, parameter in signature.parameters.items() if name != "timeout"]
         run.__signature__ = signature.replace(parameters=others)  # type: ignore[attr-defined]
@@ -46,9 +46,9 @@ def longer_if_busy(timeout: float) -> Callable[[Callable[..., Awaitable[None]]],
 
 @asynccontextmanager
 async def counting_waits() -> AsyncIterator[Callable[[], float]]:
-    """Yield a function that returns the seconds since the beginning of the `with` block.
+    """Yield a function that returns roughly how many seconds have passed since the `with` block began.
 
-    The function counts completed sleeps of 20 ms. On a busy machine, the result is less than the real time.
+    Only completed sleeps of 20 ms are counted, so the result is less than the real time on a busy machine.
     """
     steps = 0
 

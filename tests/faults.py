@@ -11,7 +11,7 @@
         link.black_hole()     # same as `stall`
         link.slow(0.05)       # delays all data by 50 ms
 
-The proxy runs on the event loop of the test, so that a fault begins exactly at the call.
+The proxy runs on the event loop of the test, so that a fault begins as soon as the test calls its method.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ class FaultyLink:
         self._open.clear()
 
     def black_hole(self) -> None:
-        """Accept connections, but forward no data until `resume` is called. The method is another name for `stall`."""
+        """Accept connections, but forward no data until `resume` is called. This is the same as `stall`."""
         self.stall()
 
     async def resume(self) -> None:
@@ -101,7 +101,7 @@ class FaultyLink:
             writer.transport.abort()
 
     def cut_after(self, size: int) -> None:
-        """Reset all connections as soon as the server has sent `size` more bytes to the client."""
+        """Reset all connections when the server has sent `size` bytes to the client, counted from this call."""
         self._cut_after = size
 
     async def refuse(self) -> None:

@@ -23,7 +23,7 @@ FULL_BROKER_VERSIONS = ("4.4.0", "4.2.0", "4.1.2", "4.0.2")
 ALL_BROKER_VERSIONS = (*BROKER_VERSIONS, *FULL_BROKER_VERSIONS)
 
 _TOOLS_OF_ANOTHER_VERSION = {"4.4.0": "4.3.1"}
-"""Kafka version whose tools are not in Maven Central → version of the tools that tests use instead."""
+"""Kafka version without tools in Maven Central → Kafka version whose tools are used instead."""
 
 CLIENT_VERSIONS = (
     "2.4.1", "2.8.2", "3.3.2", "3.6.2", "3.7.2", "3.8.1", "3.9.2", "4.0.1", "4.1.2", "4.2.1", "4.4.0",
@@ -56,7 +56,7 @@ def folder(version: str) -> Path:
 def tools_version(version: str) -> str:
     """Return the version of Kafka's command line tools for a broker of Kafka `version`.
 
-    It differs from `version` only if Maven Central lacks the tools of this version.
+    Return a different version only if Maven Central lacks the tools of Kafka `version`.
     """
     return _TOOLS_OF_ANOTHER_VERSION.get(version, version)
 
@@ -64,8 +64,8 @@ def tools_version(version: str) -> str:
 def clients_version(version: str) -> str:
     """Return the version of the Java clients for a broker of Kafka `version`.
 
-    Only the folders of `BROKER_VERSIONS` contain the jars for Connect and Streams. For any other broker, the newest of
-    these versions is returned.
+    Only the folders of `BROKER_VERSIONS` contain the jars for Connect and Streams. For all other brokers, return the
+    newest version in `BROKER_VERSIONS`.
     """
     return version if version in BROKER_VERSIONS else BROKER_VERSIONS[0]
 

@@ -1,9 +1,9 @@
 """Start Java programs quickly: compile each program once, and share an archive of Kafka's classes between JVMs.
 
-Both are files in the folder for Kafka's jars (`tests.jars.cache`)::
+Compiled programs and archives are in the folder for Kafka's jars (`tests.jars.cache`)::
 
     programs/Launch-1f0c….jar    a compiled program
-    kafka-4.3.1-90ab….jsa        the classes of a broker, in the form that they have in memory
+    kafka-4.3.1-90ab….jsa        an archive: the classes of a broker, as a JVM stores them in memory
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 FAST_START = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xshare:auto")
-"""JVM options with which a process starts faster but runs more slowly."""
+"""JVM options with which a program starts faster, but runs more slowly later."""
 
 _WRITE_ARCHIVE = "-XX:ArchiveClassesAtExit="
 
@@ -36,8 +36,8 @@ def command(classpath: str, source: Path, options: Sequence[str] = ()) -> list[s
         options: options of the JVM, in addition to `FAST_START`.
     """
     if any(option.startswith(_WRITE_ARCHIVE) for option in options):
-        # Keep the jar of this program out of the class path, so that all programs can use the archive that is written.
-        # Without this jar, Java compiles the source file in memory.
+        # All programs must be able to use the new archive, so the class path must not contain the jar of this program.
+        # Java then compiles the source file in memory.
         return ["java", *FAST_START, *options, "-cp", classpath, str(source)]
     start = ["java", *FAST_START, *_use_archive(classpath), *options]
     return [*start, "-cp", f"{classpath}:{compiled(classpath, source)}", source.stem]
@@ -51,7 +51,7 @@ def compiled(classpath: str, source: Path) -> Path:
         return target
     target.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=target.parent) as folder:
-        # Because of --release, the program also runs on the oldest JDK that the tests support.
+        # With --release, the program also runs on Java 17, the oldest version that the tests support.
         options = ["--release", "17", "-proc:none", "-nowarn", "-cp", classpath, "-d", folder]
         done = subprocess.run(["javac", *options, str(source)], capture_output=True, text=True, check=False)
         if done.returncode:
@@ -76,9 +76,9 @@ def archive(version: str) -> Path:
 
 
 def write_archive(version: str) -> None:
-    """Write the class archive of Kafka `version` if it does not exist, and delete older ones.
+    """Write the class archive of Kafka `version` if it does not exist. Delete older archives of this version.
 
-    The JVM of a broker writes the archive when it exits.
+    A broker is started and stopped, because its JVM writes the archive when it exits.
     """
     target = archive(version)
     if target.is_file():

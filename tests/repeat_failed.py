@@ -1,7 +1,7 @@
 """Repeat the failed tests of the last run, one after the other: `python -m tests.repeat_failed [PYTEST OPTIONS]`.
 
-A test that failed only because the machine was busy passes now, and is reported as a warning. If more than
-`MOST_FAILURES` tests failed, none is repeated.
+If all of them pass this time, they are reported as a warning. They probably failed because the machine was busy. If
+more than `MOST_FAILURES` tests failed, no test is repeated.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import sys
 from pathlib import Path
 
 MOST_FAILURES = 3
-"""Maximum number of failed tests. If more tests failed, none is repeated."""
+"""Maximum number of failed tests. If more tests failed, no test is repeated."""
 
 _CACHE = Path(".pytest_cache/v/cache/lastfailed")
 

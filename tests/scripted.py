@@ -48,17 +48,17 @@ class ScriptedAdmin:
         shares: id of a share group → start offsets.
         bounds: (topic, partition) → log start and log end offset.
         configs: group id → configs.
-        times: (topic, partition) → result of `record_times`, if the offset in the request is the offset in the result.
+        times: (topic, partition) → result of `record_times`. It is returned only if the request has the same offset.
         topic_retention: result of `retention`.
         user_access: result of `access`.
         hidden: group id → topics in `Answer.hidden`. Unlike a broker, this class also returns
             the offsets in these topics.
         brokers: node id → broker.
-        broken: node id or group id → `Fault` in every result. A `ClientError` becomes the fault NO_ANSWER; only
-            `ScriptedFeed.poll` raises it.
+        broken: node id or group id → `Fault` for every result, or `ClientError`. `ScriptedFeed.poll` raises the
+            ClientError. All other methods return the fault NO_ANSWER instead.
         delete_outcomes: group id → outcome of the deletion. By default, only Empty groups are deleted.
         calls: `(method, ids)` of each call, in order.
-        gate: event for which each call waits; None for no wait.
+        gate: event for which each call waits; None if calls do not wait.
     """
 
     groups: dict[str, Listing] = field(default_factory=dict)
@@ -186,9 +186,9 @@ class ScriptedAdmin:
         return replace(answer, hidden=self._hidden_of(answer.rows))
 
     def _hidden_of(self, groups: Iterable[str]) -> dict[str, tuple[str, ...]]:
-        """Return `Answer.hidden`: group id → topics with hidden offsets; an empty tuple if the topics are not known.
+        """Return `Answer.hidden`: group id → topics with hidden offsets, or an empty tuple if the topics are unknown.
 
-        If the user lacks DESCRIBE on some topics, all `groups` are included, because each could have hidden offsets.
+        If the user lacks DESCRIBE on some topics, include all `groups`, because each could have hidden offsets.
         """
         hides = self.user_access.hides_topics
         return {group: self.hidden.get(group, ()) for group in groups if hides or group in self.hidden}

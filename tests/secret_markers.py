@@ -27,14 +27,16 @@ UNUSED = {
     "producer.sasl.jaas.config": ("password of a producer", 'a.B required password="{}";'),
     "our.own.password": ("unknown property", "{}"),
 }
-"""Client properties with secrets that most logins do not need.
+"""Client properties with secrets that have no effect on most logins.
 
 Name of the property → (kind of secret, value with `{}` in place of the secret).
 """
 
 
 def add_unused(properties: dict[str, str], secrets: dict[str, str]) -> None:
-    """Add those properties in `UNUSED` that have no effect on the login, and add their secrets to `secrets`.
+    """Add properties of `UNUSED` to `properties`, and add their secrets to `secrets`.
+
+    Only properties that have no effect on the login are added.
 
     Args:
         properties: client properties with a login.
@@ -66,7 +68,7 @@ def encodings(secret: str | bytes) -> Iterator[bytes]:
         yield quote(secret, safe="").encode()
         yield quote_plus(secret).encode()
         yield secret.encode("utf-16-le")
-    # Leave out base64 characters at both ends, if they also depend on the bytes before or after the secret.
+    # The first and last base64 characters can also depend on bytes before or after the secret. Leave them out.
     for before in range(3):
         end = (before + len(plain)) // 3 * 4
         for encode in (base64.b64encode, base64.urlsafe_b64encode):

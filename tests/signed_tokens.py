@@ -88,7 +88,10 @@ def _is_rsa(digest: bytes, signature: bytes, public: rsa.RSAPublicNumbers) -> bo
 
 
 def _is_ecdsa(digest: bytes, signature: bytes, public: tuple[int, int]) -> bool:
-    """Return whether an ECDSA signature (two integers of 32 bytes each) with the curve P-256 is valid (RFC 7518)."""
+    """Return whether an ECDSA signature for the curve P-256 is valid (RFC 7518).
+
+    The signature consists of two integers of 32 bytes each.
+    """
     assert len(signature) == 64
     r, s = int.from_bytes(signature[:32], "big"), int.from_bytes(signature[32:], "big")
     inverse = pow(s, -1, _N)

@@ -37,18 +37,19 @@ def unsigned_token(**claims: Any) -> str:
 
 @dataclass
 class TokenServer:
-    """A token endpoint. Tests set its next responses.
+    """A token endpoint. Tests set the attributes to choose its next responses.
 
     Attributes:
         status: HTTP status of the response.
         body: body of the response; None for a token with `claims`.
-        claims: claims in the next tokens.
-        lifetime: lifetime of the next tokens in seconds, unless `claims` contains `exp`.
-        accepts: takes the form fields, and returns whether the client is authenticated; False causes the error
-            `invalid_grant`.
+        claims: claims in the tokens.
+        lifetime: lifetime of the tokens in seconds; ignored if `claims` contains `exp`.
+        accepts: function that takes the form fields, and returns whether the client is authenticated. If not, the
+            response is the error `invalid_grant`.
         signed_with: private key and key id; None for tokens without a signature.
         pause: delay before the response in seconds.
-        drip: what is sent slowly, one byte per 20 ms: everything (`status`), the body (`body`) or nothing (None).
+        drip: the part of the response that is sent slowly, one byte per 20 ms. `status`: everything. `body`: the body.
+            None: nothing.
         received: header fields and form fields of each request.
     """
 

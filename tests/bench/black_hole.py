@@ -36,7 +36,7 @@ CALLS_PER_TURN = 50
 ROUNDS = 4
 GROUPS = 200
 TARGET = 1.2
-"""Maximum ratio of the two 99th percentiles, the target of the benchmark."""
+"""Target of the benchmark: maximum ratio of the 99th percentiles (faulty cluster / healthy cluster)."""
 
 
 async def _serve(pipe: Connection) -> None:
@@ -56,7 +56,10 @@ def _brokers(pipe: Connection) -> None:
 
 
 async def _turn(pool: Pool, calls: int) -> list[float]:
-    """Call brokers 1 and 2 while a second task calls broker 3; return the durations of the calls to 1 and 2 in ms."""
+    """Call brokers 1 and 2 while a second task calls broker 3.
+
+    Return the durations of the calls to brokers 1 and 2, in milliseconds.
+    """
     milliseconds: list[float] = []
     other = asyncio.create_task(_keep_calling(pool, 3))
     numbers = iter(range(calls))
@@ -104,9 +107,10 @@ async def _compare(seeds: tuple[list[str], list[str]], calls: int) -> tuple[list
 
 
 def measure(calls: int = CALLS, rounds: int = ROUNDS) -> tuple[list[float], list[float]]:
-    """Measure at least `calls` × `rounds` calls to a healthy and to a faulty cluster in another process.
+    """Run a healthy and a faulty cluster in another process, and measure calls to both.
 
-    Return the durations for both clusters, in milliseconds.
+    Return the call durations of the healthy and of the faulty cluster, in milliseconds. Each cluster gets at least
+    `calls` × `rounds` calls.
     """
     context = multiprocessing.get_context("spawn")
     here, there = context.Pipe()
@@ -120,9 +124,9 @@ def measure(calls: int = CALLS, rounds: int = ROUNDS) -> tuple[list[float], list
 
 
 def figures(calls: int = CALLS, rounds: int = ROUNDS) -> Iterator[Figure]:
-    """Yield the median and the 99th percentile of call durations with a silent broker.
+    """Yield the median and the 99th percentile of the call durations on the cluster with a silent broker.
 
-    The reference values are measured on the healthy cluster.
+    They are compared with the same percentiles on the healthy cluster.
     """
     healthy, silent = measure(calls, rounds)
     for fraction, target in ((0.5, None), (0.99, TARGET)):

@@ -47,8 +47,8 @@ class Size:
 
     Attributes:
         topics: number of topics with 10 partitions; each group has offsets in one of these topics.
-        rounds: runs of `kgtui ls` and of Kafka's `GroupsCommand`, which take turns.
-        lag_rounds: runs of `kgtui ls --lag`.
+        rounds: number of runs of `kgtui ls`; Kafka's `GroupsCommand` runs as often.
+        lag_rounds: number of runs of `kgtui ls --lag`.
     """
 
     groups: int = 10_000

@@ -1,6 +1,6 @@
 """Measure the CPU time for decoding large responses, compared with aiokafka's decoder for the same fields.
 
-The decoders take turns in one thread, and garbage collection is off. The fastest round of each decoder counts.
+The decoders take turns in one thread, and garbage collection is off. The result is the fastest run of each decoder.
 """
 
 from __future__ import annotations
@@ -126,8 +126,8 @@ def best_ms(*functions: Callable[[], object], rounds: int = ROUNDS) -> list[floa
         for _ in range(rounds):
             for index, function in enumerate(functions):
                 started = time.process_time()
-                # The variable keeps the result. Otherwise, Python would free it immediately, and the measured time
-                # would include the freeing.
+                # Without this variable, Python would free the result immediately, and the measured time would include
+                # the freeing.
                 result = function()
                 best[index] = min(best[index], (time.process_time() - started) * 1000)
                 del result

@@ -35,7 +35,7 @@ class LayerCost:
 
     Attributes:
         micros: CPU time in microseconds.
-        stored: bytes on disk; 0 if not measured (gold).
+        stored: bytes on disk; 0 for gold, whose size is not measured.
     """
 
     name: str
@@ -49,7 +49,7 @@ class LayerCost:
 
     @property
     def cores_needed(self) -> int:
-        """Number of cores that the layer needs, so that at most the fraction `BUSY` of them is busy."""
+        """Number of cores to provide for the layer, if at most the fraction `BUSY` of them may be busy."""
         return math.ceil(self.cores / BUSY)
 
     @property
@@ -78,7 +78,7 @@ def layer_costs(cores: int, smaller: Mapping[str, Any], larger: Mapping[str, Any
 
 
 def figures(layers: list[LayerCost]) -> Iterator[Figure]:
-    """Yield the load in records/s and bytes/s, and for each layer the cores and the disk space that it needs."""
+    """Yield the extrapolated load in records and megabytes per second, and what each layer needs for this load."""
     load = f"{GROUPS:,} groups × {PARTITIONS} partitions, commits every {COMMIT_INTERVAL:g} s"
     yield Figure(f"{load}: records", RECORDS_PER_SECOND, "/s")
     yield Figure(f"{load}: data sent by brokers", RECORDS_PER_SECOND * WIRE_BYTES / 1e6, "MB/s")

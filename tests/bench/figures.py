@@ -15,7 +15,8 @@ class Figure:
 
     Attributes:
         unit: unit of `value` and of `reference`.
-        reference_name: what `reference` was measured for, such as another program.
+        reference_name: program or condition with which `reference` was measured, such as `minimal app`.
+        reference: value to compare with `value`; None for no comparison.
         target: maximum of `value`, or of `ratio` if `of_ratio` is true; None for no target.
     """
 
@@ -66,6 +67,6 @@ def _number(value: float) -> str:
 
 
 def percentile(values: list[float], fraction: float) -> float:
-    """Return the value in `values` below which a given fraction (between 0 and 1) of all values lies."""
+    """Return a percentile of `values`, such as the 99th for the fraction 0.99. The result is one of the values."""
     ordered = sorted(values)
     return ordered[min(len(ordered) - 1, int(fraction * len(ordered)))]

@@ -49,11 +49,11 @@ class Size:
 
     Attributes:
         polls: number of polls that are recorded live.
-        segments: number of keyframes (complete copies of the state) in the `SyntheticLake`.
+        segments: number of keyframes (complete copies of the cluster's state) in the `SyntheticLake`.
         seeks: number of random times at which the state is loaded.
-        timelines: number of times that the history of a random group is loaded, per time span (hour and day).
+        timelines: how often one hour of a random group's history is loaded, and how often one day.
         interval: seconds between two polls of the live recording.
-        segment_polls: polls per keyframe.
+        segment_polls: number of polls from one keyframe to the next in the `SyntheticLake`.
     """
 
     groups: int = 10_000
@@ -123,13 +123,13 @@ async def _cpu_per_poll(lake: Path, size: Size, callbacks: Callbacks) -> float:
 class SyntheticLake:
     """A lake with a long recording, which is written in a short time.
 
-    A keyframe is a complete copy of the state. Only the first keyframe and the changes after it are computed. The rest
-    of the recording consists of copies of these rows with later times.
+    A keyframe is a complete copy of the cluster's state. Only the first keyframe and the changes until the second are
+    simulated. Copies of these rows with later times fill the rest of the recording.
 
     Attributes:
         keyframe_cpu: CPU seconds for writing a keyframe and compacting the changes before it.
-        bytes: size of a keyframe and its changes, after compaction.
-        rows: rows of a keyframe and its changes.
+        bytes: size of a keyframe and of the changes until the next keyframe, after compaction.
+        rows: number of rows in a keyframe and in the changes until the next keyframe.
     """
 
     def __init__(self, path: Path, size: Size) -> None:

@@ -1,7 +1,7 @@
 """Measure `kgtui insights` on all gold tables except `lag`, with rows for 100,000 groups and 30 days.
 
-The files of earlier days are hard links to the newest day's files. Their contents do not matter, because kgtui must not
-open them.
+kgtui must open only the files of the newest day. The files of earlier days are therefore hard links to the
+newest files.
 """
 
 from __future__ import annotations
@@ -41,10 +41,10 @@ END = datetime(2026, 11, 21, tzinfo=UTC)
 _DAY = END - timedelta(days=1)
 _FAMILIES = 400
 _UNHEALTHY, _BEHIND, _UNUSED = 100, 20, 5
-"""One of 100 groups is unhealthy, the lag of one of 20 groups grows, and one of 5 groups is unused."""
+"""Every 100th group is unhealthy, the lag of every 20th group grows, and every 5th group is unused."""
 
 _CHUNK = 10_000
-"""Number of groups per write. The rows of these groups are written into one file per table."""
+"""Number of groups whose rows are written to a table at once, into one file."""
 
 _NOT_NULL: dict[str, Any] = {"string": "recorded", "boolean": False, "long": 0, "int": 0, "double": 0.0}
 _TIME = pa.timestamp("us", tz="UTC")
@@ -98,9 +98,11 @@ def write_gold(path: Path, groups: int, days: int) -> Path:
 
 
 def _columns(names: list[str], numbers: np.ndarray[Any, Any]) -> Iterator[tuple[Table, dict[str, Any]]]:
-    """Yield each gold table and its columns: name → array, or one value for all rows.
+    """Yield (gold table, columns) for each gold table except `lag`.
 
-    The rows are about the groups `names[i]` for each `i` in `numbers`.
+    The rows are about the groups whose indexes in `names` are in `numbers`.
+
+    `columns` maps each column name to an array, or to one value for all rows.
     """
     some = pa.array([names[number] for number in numbers])
 
@@ -177,7 +179,7 @@ def _not_null(kind: str) -> Any:
 def _add_earlier_days(table: Path, days: int) -> None:
     """Add earlier days to a Delta table that contains one day.
 
-    The added files are hard links to the existing files. Only the times in their statistics are earlier.
+    The files of these days are hard links to the existing files. Only Delta's log has earlier times for them.
     """
     deltalake = load_deltalake()
     from deltalake.transaction import AddAction

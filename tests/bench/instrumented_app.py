@@ -1,7 +1,7 @@
 """Run kgtui with code that measures it: `python -m tests.bench.instrumented_app ARGUMENTS OF KGTUI`.
 
-The row under the cursor ends with a counter of handled keys. By this counter, the benchmark recognizes the frame that
-shows the result of a key.
+The row under the cursor ends with the number of handled keys. When this number has increased, the benchmark knows that
+the frame shows the result of the key.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import sys
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-import kgtui.tui  # Imported before Textual, because it sets the frame rate that Textual reads at import.
+import kgtui.tui  # This import comes first, because kgtui sets the frame rate that Textual reads at its import.
 
 # isort: split
 from rich.segment import Segment
@@ -37,7 +37,8 @@ COUNTER_CELLS = 8
 """Width of the counter of handled keys, such as `<000042>`, in terminal cells."""
 
 FAST_SWEEP = 10
-"""Factor by which the background read of all groups is accelerated, because it takes a minute for 100,000 groups."""
+"""Factor by which the background read of all groups is accelerated. The normal speed takes a minute for 100,000 groups.
+"""
 
 
 def _replace(owner: type, name: str, function: Callable[..., Any]) -> None:
@@ -63,7 +64,7 @@ class Instruments:
         self._app: KgtuiApp | None = None
 
     def install(self) -> None:
-        """Replace methods of the app, of the tree and of the background sweep. Must be called before the app starts."""
+        """Replace methods of the app, of the tree and of the background reads. Call this before the app starts."""
         if str(constants.MAX_FPS) != os.environ["TEXTUAL_FPS"]:
             raise RuntimeError(
                 "import kgtui.tui before Textual: otherwise Textual draws fewer frames per second than in kgtui"
@@ -143,7 +144,7 @@ class Instruments:
         | request | action |
         |---|---|
         | `reset` | set the counts and times of callbacks and snapshots to zero |
-        | `largest` | move the cursor to the tree node with the most groups |
+        | `largest` | move the cursor to the largest tree node without child nodes |
         | `hurry` | accelerate the background reads by `FAST_SWEEP`, or end the acceleration |
         | `stats` | none |
         """
@@ -155,7 +156,7 @@ class Instruments:
             self.callbacks.reset()
             self.snapshots = 0
         elif request == "largest":
-            # Find the largest node without child nodes. In all other nodes, `parts` is empty, so `max` compares 0.
+            # Only nodes without child nodes have `parts`. For all other nodes, the key is 0.
             node = max(tree.model.nodes.by_path.values(), key=lambda node: len(node.parts) and node.count)
             tree.move_to(tree.model.layout.node_row(node.path) or 0)
             return {"groups": node.count, "count": self.count}

@@ -48,8 +48,8 @@ class Size:
 
     Attributes:
         decode: number of records to decode.
-        runs: number of records in each complete run, ascending.
-        one_core: records in one more run on one core; 0 for none.
+        runs: number of records in each complete run on two cores, ascending.
+        one_core: number of records in an additional run on one core; 0 for no such run.
     """
 
     decode: int = 400_000
@@ -116,9 +116,9 @@ def main(cores: int, decode: int, *runs: int) -> None:
 
 
 def _decode(spark: SparkSession, folder: Path) -> dict[str, float]:
-    """Return the CPU seconds of the fastest round: `read` only reads the files, `decode` reads and decodes them.
+    """Return the CPU seconds of two operations: `read` only reads the files, and `decode` also decodes the records.
 
-    The CPU time includes the JVM and all Python workers. The decoded rows are discarded.
+    The fastest round of each operation counts. The CPU time includes the JVM and all Python workers.
     """
     from kgtui.pipeline.jobs.bronze import coordinator_records
     from kgtui.pipeline.jobs.silver import decode_non_commits

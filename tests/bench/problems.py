@@ -53,19 +53,19 @@ COMMIT_EVERY = 5.0
 """Time between two commits of a group, in seconds."""
 
 SAMPLES_WINDOW = 90.0
-"""Seconds after which the monitor has read a group often enough to see that the group's lag grows."""
+"""Time that the monitor needs to see that a group's lag grows, in seconds."""
 
 
 @dataclass(frozen=True, slots=True)
 class Size:
-    """Parameters of the benchmark. The search for misbehaving groups and the sweep (reading all groups) are separate.
+    """Parameters of the benchmark's two parts: reading all groups (the sweep), and finding misbehaving groups.
 
     Attributes:
-        groups: number of groups in the search; 20 of them misbehave.
-        begin: seconds from the first read of all groups to the misbehavior.
-        seconds: maximum duration of the search in seconds, counted from the beginning of the misbehavior.
-        swept: number of groups in the sweep, with 10 partitions each.
-        swept_seconds: measured seconds after the first sweep.
+        groups: number of groups in the second part; 20 of them misbehave.
+        begin: seconds from the first read of all groups until the 20 groups begin to misbehave.
+        seconds: maximum time to find the 20 groups, in seconds.
+        swept: number of groups in the first part, with 10 partitions each.
+        swept_seconds: how long CPU usage is measured after all groups have been read once.
     """
 
     groups: int = 1_000
@@ -137,13 +137,13 @@ async def _until(monitor: Monitor, holds: Callable[[Snapshot], bool], timeout: f
 
 
 class _Misbehavior(NamedTuple):
-    """A kind of misbehavior of groups.
+    """A way in which groups misbehave.
 
     Attributes:
-        name: description, and prefix of the group ids.
+        name: short description, with which the group ids begin.
         groups: number of groups that misbehave in this way.
-        window: seconds after the beginning of the misbehavior in which the groups still seem healthy.
-        problem: what the monitor must find.
+        window: how long the groups still seem healthy after they begin to misbehave, in seconds.
+        problem: the problem that the monitor must report.
     """
 
     name: str
@@ -171,8 +171,8 @@ class _Workload:
 
     Attributes:
         ends: log end offset of every partition of `t-0`, `t-1`, …
-        began_at: time at which the misbehavior began; None before.
-        frozen: value of `ends` at `began_at`.
+        began_at: time at which groups began to misbehave; None if they have not begun yet.
+        frozen: value of `ends` at the time `began_at`.
     """
 
     broker: Cluster
@@ -193,7 +193,7 @@ class _Workload:
         self.broker.produce("deleted", BACKLOG)
         self._write(BACKLOG)
         self._connections.append(Connection(find_coordinator(self.broker.bootstrap, "good-0", 60)))
-        for _ in range(60):  # The coordinator rejects commits until it has loaded its groups, so try again.
+        for _ in range(60):  # Retry, because the coordinator rejects commits until it has loaded its groups.
             if self._commit_all() == 0:
                 break
             time.sleep(1.0)
@@ -244,7 +244,7 @@ class _Workload:
             raise TimeoutError(f"{left} records were not acknowledged")
 
     def _positions(self) -> Iterator[tuple[str, str, tuple[int, ...]]]:
-        """For each group that commits without members, yield its id, its topic, and its offset in each partition."""
+        """Yield (group id, topic, offset in each partition) for each group that commits without members."""
         ends, began = self.ends, self.began_at is not None
         stuck = self.frozen if began else ends
         half = stuck + (ends - stuck) // 2
@@ -351,7 +351,10 @@ async def _find(broker: Cluster, size: Size) -> list[Figure]:
 def _figures_of(
     expected: Mapping[str, _Misbehavior], found: Mapping[str, float], others: set[str], began: float, size: Size
 ) -> Iterator[Figure]:
-    """Yield the time to find all groups with each problem, and the numbers of missed and wrongly suspected groups."""
+    """Yield the time until all groups with each problem were found.
+
+    Also yield the number of groups that were not found, and the number of healthy groups that were reported.
+    """
     for each in MISBEHAVIORS:
         times = [at - began for group, at in found.items() if expected[group] is each]
         if len(times) == each.groups:

@@ -17,7 +17,7 @@ def cpu_seconds(process: int) -> float:
         if folder.name.isdigit():
             # A process can exit before its file in `/proc` is read.
             with suppress(OSError):
-                # Skip the process's name, which is in parentheses and can contain spaces. After it, field 1 is the
+                # Skip the process's name, which is in parentheses and can contain spaces. In the rest, field 1 is the
                 # parent's id, and fields 11 to 14 are CPU times of the process and of exited children.
                 fields = (folder / "stat").read_text().rpartition(")")[2].split()
                 parents[int(folder.name)] = int(fields[1])

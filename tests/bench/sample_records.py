@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 Kind = Literal["commits", "commits with topic ids", "commits and 1 % other records"]
 
 MIXED: Kind = "commits and 1 % other records"
-"""Kind in which 99 % of the records are offset commits, and 1 % have other record types of `__consumer_offsets`."""
+"""Kind in which 99 % of the records are offset commits, and 1 % are group metadata and other record types."""
 
 PARTITIONS = 16
 """Number of partitions of `__consumer_offsets`. `write_records` writes one file per partition."""
@@ -27,9 +27,9 @@ _GROUPS, _PARTITIONS_PER_GROUP = 2_000, 10
 _START_MS, _STEP_MS = 1_790_000_000_000, 50
 _COMMITS_PER_OTHER = 100
 _OTHER_KEYS = b"\x00\x02"
-"""Keys that are at least this value, compared as bytes, do not belong to offset commits.
+"""Smallest key that does not belong to an offset commit, in the order of bytes.
 
-A key begins with its version. Only versions 0 and 1 are offset commits.
+A key begins with its version, and only offset commits have the versions 0 and 1.
 """
 
 _COMMIT = [("version", ">i2"), ("offset", ">i8"), ("epoch", ">i4"), ("metadata", "u1"), ("time", ">i8"), ("tags", "u1")]
@@ -39,7 +39,7 @@ KINDS: dict[Kind, np.dtype[np.void]] = {
     "commits with topic ids": np.dtype(_COMMIT + _TOPIC_ID),
     MIXED: np.dtype(_COMMIT),
 }
-"""Kind of records → binary layout of the values, in version 4 and without metadata, like most commits.
+"""Kind of records → binary layout of a commit's value. Like most commits, they have version 4 and no metadata.
 
 Commits have topic ids if the client uses OffsetCommit v10 (Kafka 4.1).
 """
@@ -89,7 +89,7 @@ def _commits(random: np.random.Generator, times: np.ndarray[tuple[int], np.dtype
     commits["version"], commits["metadata"] = 4, 1
     commits["offset"] = random.integers(0, 1 << 40, len(times))
     commits["epoch"] = random.integers(0, 20, len(times))
-    # A coordinator sets the commit time up to a few milliseconds before the record's timestamp.
+    # A coordinator sets the commit time a few milliseconds before the record is written.
     commits["time"] = times - random.integers(0, 20, len(times))
     if kind == "commits with topic ids":
         commits["tags"], commits["size"] = 1, 16

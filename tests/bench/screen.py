@@ -1,6 +1,6 @@
 """Measure the terminal UI in a pseudo-terminal of 120×40 cells.
 
-The cluster has 100,000 groups. It is polled every 2 s, and 1 % of the groups change in between.
+The cluster has 100,000 groups. kgtui polls it every 2 s, and 1 % of the groups change from poll to poll.
 """
 
 from __future__ import annotations
@@ -26,9 +26,10 @@ NEXT_MATCH = b"n"
 INTERVAL = 2.0
 """Time between two polls, in seconds."""
 FIRST_SWEEP_CPU, LATER_CPU = 500, 250
-"""Maximum CPU milliseconds per poll: during the first read of all groups, and after this read.
+"""Maximum CPU time per poll, in milliseconds.
 
-The first maximum is higher, because kgtui reads more groups per second at first.
+`FIRST_SWEEP_CPU` applies until all groups have been read once, because kgtui reads faster at first. `LATER_CPU` applies
+afterward.
 """
 
 
@@ -37,11 +38,11 @@ class Size:
     """Parameters of the benchmark.
 
     Attributes:
-        large_node_groups: number of groups in a second cluster, of which 7/10 are in one tree node.
+        large_node_groups: number of groups in the cluster with the largest tree node, which contains 7/10 of them.
         keys: number of presses of each key.
         seconds: duration of a measurement without keys.
         soak_seconds: duration of the memory measurement.
-        screened_groups: number of groups for measuring how much memory the search for problems needs.
+        screened_groups: number of groups for measuring the memory that finding problems needs.
     """
 
     groups: int = 100_000
@@ -224,7 +225,7 @@ def _expanding(size: Size, bare_keys: _Keyboard) -> Iterator[Figure]:
 def _without_changes(size: Size) -> Iterator[Figure]:
     """Measure the output to the terminal and the CPU time on a cluster in which no group changes.
 
-    On the screen, only the time of the latest poll changes.
+    kgtui then redraws only the time of the latest poll.
     """
     groups = min(size.groups, 10_000)
     with SimulatedCluster("idle", groups) as cluster:
@@ -259,7 +260,7 @@ class _Keyboard:
         self.synchronize()
 
     def synchronize(self) -> None:
-        """Ask the program for the number of keys that it has counted."""
+        """Set the expected key count to the number of keys that the program has counted."""
         self._count: int = self._terminal.ask("stats")["count"]
 
     def press(self, key: bytes) -> float:

@@ -15,8 +15,7 @@ from tests.bench.figures import Figure
 
 PARTITIONS = 10
 READS, INTERVAL = 12, 120
-"""Number of reads per group, and time between two reads in seconds. Screening finds stopped groups after these reads.
-"""
+"""Number of reads per group, and seconds between two reads. They are enough to find stopped groups."""
 
 
 def figure(groups: int) -> Figure:
@@ -29,7 +28,7 @@ def figure(groups: int) -> Figure:
 
 
 def _memory(groups: int, *, screened: bool) -> int:
-    """Return the memory allocated for the summaries of `groups` groups and, if `screened`, for screening, in bytes."""
+    """Return how many bytes the summaries of `groups` groups take, including the data of screening if `screened`."""
     store = asyncio.run(_store(groups))
     tracemalloc.start()
     screening = Screening(store)

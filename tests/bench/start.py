@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 def figures(groups: int, rounds: int) -> Iterator[Figure]:
     """Yield the time from the start of kgtui to its first frame with groups.
 
-    The reference value is the time of a minimal Textual app.
+    This time is compared with the start time of a minimal Textual app.
     """
     with spawn(Options(groups=groups, churn=0.0)) as cluster:
         wall, cpu, bare_wall, bare_cpu = [], [], [], []

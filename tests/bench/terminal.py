@@ -101,10 +101,10 @@ class Terminal:
         return len(self._output)
 
     def wait_for(self, pattern: bytes, *, since: int = 0, timeout: float = 60.0) -> float:
-        """Wait until `pattern` is found in the output after its first `since` bytes.
+        """Wait until the output matches `pattern`. Ignore the first `since` bytes of the output.
 
         Returns:
-            Time when the end of the match arrived, as a value of `time.perf_counter`.
+            Time when the last byte of the match arrived, as a value of `time.perf_counter`.
 
         Raises:
             TimeoutError: the pattern did not arrive in time, or the program has ended.
@@ -128,7 +128,7 @@ class Terminal:
     def _marks_until(self, position: int) -> list[tuple[int, float]]:
         """Return the chunks of output that end at or after byte `position`, newest first.
 
-        A chunk is `(length of the output at its end, time of arrival)`.
+        Each chunk is `(position of its end in the output, time of arrival)`.
         """
         found: list[tuple[int, float]] = []
         for mark in reversed(self._marks):

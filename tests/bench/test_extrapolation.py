@@ -6,7 +6,7 @@ from tests.bench import extrapolation
 
 
 def run(records: int, bronze: float, silver: float, gold: float) -> dict[str, object]:
-    """Return the result of a run with `records` records. The other arguments are the layers' durations in seconds."""
+    """Return the result of a run with `records` records. The other arguments are each layer's duration in seconds."""
     seconds = {"bronze": bronze, "silver": silver, "gold": gold}
     return {"records": records, "seconds": seconds, "bytes": {"bronze": records * 30, "silver": records * 20}}
 

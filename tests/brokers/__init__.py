@@ -1,7 +1,7 @@
 """Real Kafka brokers for tests, which are started once per test run.
 
-The brokers are processes on this machine, without mocks or containers. When the first test uses one of these fixtures,
-all brokers that the collected tests need are started together. They stop at the end of the test run::
+The brokers are processes on this machine, without mocks or containers. When a test first uses one of the fixtures
+below, all brokers that the collected tests need are started together. They stop at the end of the test run::
 
     broker_431, broker_392      a `Cluster` of one node: .bootstrap, .version, .tool(), .create_topic(),
                                 .produce(), .commit(), .admin; tests can create and delete groups of their own
@@ -20,7 +20,7 @@ Tests with these fixtures get the marker `broker`, and run in one worker of pyte
 For several nodes, a test creates `Cluster("4.3.1", tmp_path, nodes=3)`, and calls `start()` and `stop()`.
 
 `group_actions` makes changes that only `__consumer_offsets` shows, such as aborted transactions. `offsets_topic` reads
-this topic.
+all records of `__consumer_offsets`.
 
 The brokers' logs are in the temporary folder of the pytest session (`brokers-*/…/broker-1.log`).
 """

@@ -12,7 +12,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Certificates:
-    """Paths of PEM files for TLS between a client and a broker. A key store has a private key and its certificate.
+    """Paths of PEM files for TLS between a client and a broker.
+
+    A key store is a file with a private key and the certificate for this key.
 
     Attributes:
         authority: certificate of the authority that has signed the other certificates.
@@ -69,12 +71,12 @@ def make_certificates(folder: Path) -> Certificates:
 def make_stores(certificates: Certificates, password: str, folder: Path | None = None) -> None:
     """Create Java key stores and a trust store with a password, in `folder` or beside the certificates.
 
-    ================  ==========================================================================
-    `client.p12`      PKCS #12: the client's key and both certificates, created by openssl
-    `only-key.p12`    like `client.p12`, but without the certificate of the authority
-    `trust.p12`       PKCS #12: the certificate of the authority as trusted, created by keytool
-    `client.jks`      JKS with the contents of `client.p12`, created by keytool
-    ================  ==========================================================================
+    ================  =======================================================================================
+    `client.p12`      PKCS #12: the client's key, its certificate, and the authority's certificate (by openssl)
+    `only-key.p12`    like `client.p12`, but without the authority's certificate
+    `trust.p12`       PKCS #12: trust store with the authority's certificate (by keytool)
+    `client.jks`      JKS with the contents of `client.p12` (by keytool)
+    ================  =======================================================================================
     """
     folder = folder or certificates.authority.parent
     export = ("pkcs12", "-export", "-in", certificates.client, "-passout", f"pass:{password}")

@@ -102,7 +102,7 @@ class Cluster:
             shutil.rmtree(data, ignore_errors=True)
 
     def tool(self, name: str, *arguments: str) -> Result:
-        """Run the tool `name` in `tools.MAIN_CLASSES` on this cluster, with `--bootstrap-server`."""
+        """Run one of Kafka's command line tools on this cluster. `name` is a key of `tools.MAIN_CLASSES`."""
         all_arguments = [*arguments]
         if "--bootstrap-server" not in all_arguments:
             all_arguments = ["--bootstrap-server", self.bootstrap, *all_arguments]

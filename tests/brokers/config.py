@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 HOST = "127.0.0.1"
 _WORKERS, _PORTS_PER_WORKER = 8, 1_500
 
-# Ports that `free_ports` must not return again. They seem to be free until their brokers have started.
+# Ports that `free_ports` has returned, and must not return again. Until a broker uses its port, the port seems free.
 _handed_out: set[int] = set()
 _handing_out = threading.Lock()
 
@@ -25,8 +25,8 @@ CLUSTER_ID = "a2d0dWktdGVzdHMtMDAwMQ"
 
 FAST_GROUPS = {
     "group.initial.rebalance.delay.ms": "0",
-    # With these low minimums, tests can set a short heartbeat interval and session timeout for a group. Groups without
-    # such settings have Kafka's defaults, which some tests check.
+    # These limits allow short heartbeat intervals and session timeouts in the configs of a group. The defaults do not
+    # change.
     "group.consumer.min.heartbeat.interval.ms": "200",
     "group.consumer.min.session.timeout.ms": "1000",
 }
@@ -87,7 +87,7 @@ def server_properties(
         node: node id, counted from 1.
         cluster: ports of all nodes; node id 1 comes first.
         data: log directory.
-        protocols: listener name → security protocol; the first is for connections between brokers.
+        protocols: listener name → security protocol. Brokers connect to each other through the first listener.
         extra: additional properties, such as an authorizer.
     """
     ports = cluster[node - 1]

@@ -37,7 +37,7 @@ CONSUMER_TYPES = {
 
 
 def types(version: str) -> set[RecordType]:
-    """Return the types of the records that brokers of Kafka `version` write for live groups and for `write_records`."""
+    """Return the types of the records that Kafka `version` writes for live groups and during `write_records`."""
     release = numbers(version)
     found = CLASSIC_TYPES | CONSUMER_TYPES
     newer = group_types(version) & {"share", "streams"}

@@ -1,7 +1,7 @@
 """Pytest fixtures for real brokers.
 
-The brokers that the collected tests need start together in the background. Brokers of `FULL_BROKER_VERSIONS` run one
-after the other.
+All brokers that the collected tests need are started together, in the background. Only brokers of
+`FULL_BROKER_VERSIONS` are started one after the other.
 """
 
 from __future__ import annotations
@@ -33,27 +33,27 @@ def named(kind: str, version: str) -> str:
 
 
 def only_full(version: str) -> list[pytest.MarkDecorator]:
-    """Return the mark `full` if brokers of Kafka `version` are started only with `--full`; otherwise, no mark."""
+    """Return the mark `full` if tests use Kafka `version` only with `--full`; otherwise, return an empty list."""
     return [pytest.mark.full] if version in FULL_BROKER_VERSIONS else []
 
 
 LIVE = tuple(named("live", version) for version in BROKER_VERSIONS)
 NAMES = (*LIVE, "secure_broker", *(named("broker", version) for version in BROKER_VERSIONS))
-"""Fixtures for brokers and live groups that are started together if a test needs them. The slowest come first.
+"""Fixtures for brokers and live groups. Those that tests need start together, the slowest ones first.
 
 `live_431` creates groups on the broker `broker_431`.
 """
 
 _FULL_VERSION = {named(kind, version): version for version in FULL_BROKER_VERSIONS for kind in ("live", "broker")}
-"""`live_440` → `4.4.0`, for the versions that only `tests/run --full` starts."""
+"""Fixture name → Kafka version, such as `live_440` → `4.4.0`, for versions that only `tests/run --full` uses."""
 
 _KIND = {"broker": "broker", "live": "live", "newest_live": "live"}
-"""Fixture that runs a test once per Kafka version → what the test gets: a broker, or the live groups on it."""
+"""Fixture that runs a test once per Kafka version → `broker` if the test gets a broker, `live` for live groups."""
 
 _ON_ALL_VERSIONS = [pytest.param(version, marks=only_full(version)) for version in ALL_BROKER_VERSIONS]
 
 
-# This hook wraps the other implementations of the hook: it adds marks before they run, and sorts the tests afterwards.
+# pytest also calls other hooks of this name. This one adds marks before they run, and sorts tests afterward.
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> Generator[None]:
     """Run all tests with real brokers in one worker of pytest-xdist, so that each broker is started only once."""
@@ -87,7 +87,7 @@ def requested_by(item: pytest.Item) -> set[str]:
 
 
 class Brokers:
-    """Starts brokers and the live groups on them in the background, each only once.
+    """Starts brokers and live groups in the background. Each broker and each set of live groups is started only once.
 
     The methods accept the names in `NAMES` and in `_FULL_VERSION`.
     """
@@ -112,13 +112,13 @@ class Brokers:
 
     def get(self, name: str) -> Any:
         """Wait until the broker or the set of live groups `name` is ready, and return it."""
-        # Stop all other FULL_BROKER_VERSIONS, because only one of these versions runs at a time.
+        # Only one version of FULL_BROKER_VERSIONS runs at a time, so stop the others.
         if name in _FULL_VERSION:
             self._stop_others(_FULL_VERSION[name])
         return self.start(name).result()
 
     def write_coordinator_records(self, name: str) -> None:
-        """Call `coordinator_records.write_records` for the live groups `name` in the background."""
+        """In the background, call `coordinator_records.write_records` on the broker of the live groups `name`."""
         from tests.brokers import coordinator_records
 
         self._pool.submit(lambda: coordinator_records.write_records(self.get(name)))
@@ -222,7 +222,7 @@ def live(request: pytest.FixtureRequest, brokers: Brokers) -> Live:
     params=[BROKER_VERSIONS[0], *(pytest.param(v, marks=pytest.mark.full) for v in ALL_BROKER_VERSIONS[1:])],
 )
 def newest_live(request: pytest.FixtureRequest, brokers: Brokers) -> Live:
-    """Return the live groups for slow tests: on the 4.3.1 broker, or with `--full` on each version."""
+    """Run a slow test with the live groups on the 4.3.1 broker; with `--full`, once per Kafka version."""
     live: Live = brokers.get(named("live", request.param))
     return live
 
@@ -235,9 +235,9 @@ def secure_broker(brokers: Brokers) -> Secure:
 
 
 def checked(request: pytest.FixtureRequest, name: str) -> Any:
-    """Return the broker or the set of live groups `name`, which the test chooses at run time.
+    """Return the broker or the set of live groups `name`, for tests that choose a name at run time.
 
-    The test fails unless it has a `broker` marker with this name.
+    The test must have the marker `broker(name)`, so that the broker is started early.
     """
     assert name in requested_by(request.node), f"{request.node.nodeid} needs the marker broker({name!r})"
     brokers: Brokers = request.getfixturevalue("brokers")

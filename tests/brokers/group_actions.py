@@ -35,7 +35,7 @@ TIMEOUT = 60.0
 
 
 def commit_in_transactions(cluster: Cluster, group: str, topic: str, committed: int, aborted: int) -> None:
-    """Commit offset `committed` in partition 0 in a transaction, and offset `aborted` in an aborted transaction."""
+    """Send the offsets `committed` and `aborted` of partition 0 in two transactions; abort the second one."""
     consumer = Consumer(cluster.client_config(**{"group.id": group}))
     producer = Producer(cluster.client_config(**{"transactional.id": f"{group}-producer"}))
     metadata = consumer.consumer_group_metadata()

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 TopicPartition = tuple[str, int]
 
 ORDERS = {("orders", p): 100 for p in range(3)}
-"""(Topic, partition) → log end offset in the topic `orders`, which most live groups read."""
+"""Log end offsets of the topic `orders`, which most live groups read, by (topic, partition)."""
 
 HOSTILE_IDS = {
     "markup": "[/red]",
@@ -43,18 +43,16 @@ class LiveGroup:
     state: str = "Stable"
     members: int = 0
     topics: tuple[str, ...] = ()
-    """Topics to which the members subscribe.
-
-    If the group has no members, these are the topics in which it has committed offsets.
+    """Topics to which the members subscribe; for a group without members, topics with committed offsets.
     """
     committed: Mapping[TopicPartition, int] = field(default_factory=dict)
     """Committed offsets; for a share group, start offsets. Offsets in internal topics of streams groups are omitted."""
     log_end: Mapping[TopicPartition, int] = field(default_factory=dict)
     """Log end offset of every partition that the group reads."""
     reported_lag: Mapping[TopicPartition, int | None] = field(default_factory=dict)
-    """Lag of each share partition, as the broker reports it; None in Kafka 4.1.
+    """Lag of each share partition that the broker reports; None on Kafka 4.1, which reports no lag.
 
-    The lag can be smaller than log end minus start offset, because acknowledged records do not count.
+    Acknowledged records do not count, so the lag can be smaller than the log end offset minus the start offset.
     """
     client_ids: tuple[str, ...] = ()
     instance_ids: tuple[str, ...] = ()
@@ -75,8 +73,7 @@ class LiveGroup:
 
 def group_types(version: str) -> set[str]:
     """Return the group types, including previews, that brokers and clients of Kafka `version` support."""
-    # Share groups of Kafka 4.0 and streams groups of Kafka 4.1 are omitted, because only clients of the same release as
-    # the broker can join them.
+    # Share groups on Kafka 4.0 and streams groups on Kafka 4.1 are omitted. Only clients of that release can join them.
     since = {"classic": (0, 0), "consumer": (3, 8), "share": (4, 1), "streams": (4, 2)}
     release = numbers(version)[:2]
     return {group_type for group_type, first in since.items() if release >= first}

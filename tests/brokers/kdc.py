@@ -58,7 +58,7 @@ class Kdc:
 
     @property
     def environment(self) -> dict[str, str]:
-        """Environment variables of this process, together with `variables`."""
+        """Environment variables for programs that use Kerberos: those of this process, and `variables`."""
         return {**os.environ, **self.variables}
 
     @property

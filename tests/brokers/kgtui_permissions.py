@@ -1,9 +1,10 @@
 """Principals with which tests check the README's table of permissions, on a broker with an authorizer.
 
-For each line of the table, one principal has only the permissions in this line. For each permission, one principal
-lacks this permission and the broader permissions that include it, but has all other permissions.
+- For each line of the table, one principal has only the permissions in this line.
+- For each permission, one principal has all permissions in the table except this one. It also lacks broader
+  permissions, such as DESCRIBE on the cluster instead of one group.
 
-Permissions on a single group are on `GROUP` (DELETE: `DELETED_GROUP`), and permissions on a single topic on `TOPIC`.
+The single group is `GROUP`, or `DELETED_GROUP` for DELETE. The single topic is `TOPIC`.
 """
 
 from __future__ import annotations
@@ -54,9 +55,7 @@ LINES = {
 _ALL = frozenset(permission for permissions in LINES.values() for permission in permissions)
 
 _ALSO_MISSING = {LIST_ONE: {LIST_ALL}, SEE_TOPIC: {SEE_ANY_TOPIC}}
-"""Maps a permission to the broader permissions that include it.
-
-A principal that lacks the permission must lack the broader permissions, too.
+"""Maps a permission to broader permissions. A principal with a broader permission would not lack the permission.
 """
 
 

@@ -1,6 +1,6 @@
-"""Run live groups: groups of every type on a real broker, which keep their members and offsets during the tests.
+"""Run live groups: groups of every type on a real broker. Their members and offsets do not change during the tests.
 
-Some of them have no members.
+Some live groups have no members.
 """
 
 from __future__ import annotations

@@ -16,7 +16,7 @@ Config = Mapping[str, str | int | bool]
 IDLE: Config = {
     "enable.auto.commit": False,
     "auto.offset.reset": "earliest",
-    # One day, because `Members` stops polling the consumers when they have partitions, but they must not leave.
+    # `Members` does not poll consumers that have partitions. They must stay in the group, so the limit is one day.
     "max.poll.interval.ms": 86_400_000,
     "fetch.wait.max.ms": 5000,
 }
@@ -42,8 +42,8 @@ class Members:
         self._consumers: list[Consumer] = []
         for number, config in enumerate(members, 1):
             if any(config["group.protocol"] != other["group.protocol"] for other in members[: number - 1]):
-                # Wait until the first members have joined. If a KIP-848 member joins while a classic group rebalances,
-                # a coordinator of Kafka 4.2 or 4.3 can fail with a NoSuchElementException, fatal for the member.
+                # Wait until the first members have joined. In Kafka 4.2 and 4.3, the coordinator can fail with a
+                # NoSuchElementException if a KIP-848 member joins a classic group during a rebalance.
                 self.wait_until_assigned()
             own = {"group.id": group, "client.id": f"{group}-{number}", **IDLE, **config}
             consumer = Consumer(cluster.client_config(**own))

@@ -58,7 +58,7 @@ class Java:
 
     @property
     def pid(self) -> int:
-        """The process id. Tests use it to pause or kill the process."""
+        """Id of the process, with which tests pause or kill the process."""
         return self._process.pid
 
     @property
@@ -68,7 +68,7 @@ class Java:
     def wait_for(self, line: str, timeout: float) -> None:
         """Wait until the process has written `line` to its standard output.
 
-        Raises `JavaFailedError` at the end of the process, or after `timeout` seconds.
+        Raises `JavaFailedError` if the process ends first, or if it does not write the line within `timeout` seconds.
         """
         with self._heard:
             self._heard.wait_for(lambda: line in self._said or self._ended, timeout)

@@ -143,7 +143,7 @@ def _join_one_generation(members: list[Registry], timeout: float) -> list[JoinGr
             if int(answers[member].error_code) != NONE:
                 raise ConnectionError(f"JoinGroup: {answers[member]}")
         newest = max((answer.generation_id for answer in answers.values()), default=0)
-        # Drop responses with an older generation, so that their members send JoinGroup again. The coordinator completes
-        # the newest generation only after all members have joined.
+        # Drop responses with an older generation, so that their members send JoinGroup again. The coordinator waits for
+        # all members before it completes the newest generation.
         answers = {m: a for m, a in answers.items() if answered and a.generation_id == newest}
     return [answers[member] for member in members]

@@ -81,7 +81,7 @@ FORBIDDEN = "payroll.export"
 """Id of a group for which an ACL denies DESCRIBE to the principal `oncall`."""
 
 LIVE_GROUP = "team-a-live"
-"""Id of a KIP-848 group. Its only member subscribes to the topic `team-a-events`, and has committed the offset 8."""
+"""Id of a KIP-848 group. Its only member subscribes to the topic `team-a-events`, and has committed offset 8."""
 
 
 class Secure:
@@ -105,7 +105,7 @@ class Secure:
     ==============  ===================================================================================
 
     Attributes:
-        cluster: the broker; its methods need no login and are super users.
+        cluster: the broker. Its methods connect without a login, as a super user.
         kdc: the KDC, with `admin`, `team` and `brief` (tickets valid for 3 s).
         keytabs: principal → path of its keytab.
         sasl: `host:port` for SASL_PLAINTEXT: `MECHANISMS`, GSSAPI, OAUTHBEARER with signed tokens.

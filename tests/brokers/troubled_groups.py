@@ -41,10 +41,10 @@ PARTITIONS = 12
 """Number of partitions of the topic `payments`. Three members of the group `STOPPED` own these partitions."""
 
 STOPPED_FOR, EXPIRES_IN, RETENTION = 1_500, 1_800, 7_200
-"""Durations in seconds. The first two are true at the time at which the groups are created.
+"""Durations in seconds.
 
-- `STOPPED_FOR`: age of the oldest unread record of `STOPPED`
-- `EXPIRES_IN`: time until the oldest unread record of `EXPIRING` expires
+- `STOPPED_FOR`: age of the oldest unread record of `STOPPED` when the groups are created
+- `EXPIRES_IN`: time from then until the oldest unread record of `EXPIRING` expires
 - `RETENTION`: retention time of the topic that `EXPIRING` reads
 """
 
@@ -75,7 +75,7 @@ class TroubledGroups:
     def start(self) -> None:
         """Create topics and groups.
 
-        Also start two threads. One commits offsets; the other lets a member repeatedly join and leave a group.
+        Also start two threads. One makes `DRAINING` progress. The other repeatedly rebalances `FLAPPING`.
         """
         try:
             self._make_topics()
@@ -125,7 +125,7 @@ class TroubledGroups:
             self.cluster.produce(topic, 20)
 
     def _make_empty_groups(self) -> None:
-        """Create the Empty groups. A classic member joins each group and leaves, and then an offset is committed."""
+        """Create the Empty groups. In each group, a member joins and leaves, and then an offset is committed."""
         bootstrap = self.cluster.bootstrap
         connection = kio_client.Connection(kio_client.find_coordinator(bootstrap, DELETED, TIMEOUT))
         subscription = b"\0\0" + b"\0\0\0\1" + b"\0\5attic" + b"\xff\xff\xff\xff"
@@ -158,13 +158,13 @@ class TroubledGroups:
         self._members[BLOCKED].commit({0: 20})
         self._members[DRAINING].commit({0: 0})
         self._members[EXPIRING].commit({0: 0})
-        # The first member of `BLOCKED` is no longer polled, so it does not give up partitions for the second member.
+        # Nothing polls the first member of `BLOCKED`, so it does not give up partitions for the second member.
         self._members[f"{BLOCKED} 2"] = Members(
             self.cluster, BLOCKED, "documents", {**KIP_848, "client.id": f"{BLOCKED}-2"}
         )
 
     def _make_progress(self) -> None:
-        """Repeatedly commit a higher offset for `DRAINING`, and write a record that `STOPPED` does not read."""
+        """Repeatedly commit a higher offset for group `DRAINING`, and write a record that `STOPPED` does not read."""
         for step in range(1, BACKLOG):
             if self._ending.wait(_STEP):
                 return

@@ -1,4 +1,4 @@
-"""Simulated and real clusters for tests that delete Empty groups, and that try to delete groups with members."""
+"""Simulated and real clusters for tests that delete groups. Some groups are Empty, and others have members."""
 
 from __future__ import annotations
 
@@ -145,7 +145,7 @@ def _run(live: Live, program: str, *arguments: str) -> None:
 
 
 def _create_empty_connect_group(live: Live, group: str) -> None:
-    """Create a Connect group without members. No real worker is used, because starting one takes long."""
+    """Create a Connect group without members. A simulated worker joins and leaves, because a real one starts slowly."""
     connection = kio_client.Connection(kio_client.find_coordinator(live.bootstrap, group, TIMEOUT))
     member = ""
     # JoinGroup is sent twice, because the first response only assigns the member id that the second request must

@@ -194,8 +194,8 @@ def _offset(
     streams_lag = lag
     if position is None and start is not None and end is not None:
         assert lag is None
-        # For a partition in which no offset is committed, only Kafka's tool for streams groups prints a lag: the number
-        # of records in the log.
+        # If no offset is committed in a partition, Kafka's tool for streams groups prints the number of records in the
+        # log as the lag. All other tools print no lag.
         streams_lag = end - start
     member, host, client = owner or ("-", "-", "-")
     return {

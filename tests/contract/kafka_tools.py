@@ -14,8 +14,8 @@ Row = dict[str, str]
 def rows(printed: str, groups: Sequence[str] = ()) -> list[Row]:
     """Return the rows of all tables in the output of a tool. A row is a dict: column name → cell.
 
-    A cell begins below its column header, counted in UTF-16 units as in Java. The ids in `groups` are found by their
-    text, because ids can contain line breaks or be wider than the column.
+    Cells begin below their column header. Columns are counted in UTF-16 units, as in Java. `groups` must contain
+    all ids that have line breaks or are wider than their column.
     """
     text = _units(printed)
     ids = sorted(map(_units, groups), key=len, reverse=True)

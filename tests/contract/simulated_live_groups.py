@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 TopicPartition = tuple[str, int]
 TRIMMED = {("trimmed", 0): 50}
-"""(Topic, partition) → log start offset of the partition whose oldest records were deleted. Other logs start at 0."""
+"""Log start offset of the only partition whose oldest records were deleted, by (topic, partition)."""
 DELETED = Topic("retired", partitions=1)
 DELETED_COMMIT = {0: 5}
 
@@ -43,7 +43,7 @@ class ConstantTopic(Topic):
 
 @dataclass(frozen=True, slots=True)
 class ConstantOffsets:
-    """A commit pattern with constant offsets."""
+    """Constant committed offsets of a simulated group. `offsets` maps partition → committed offset."""
 
     offsets: Mapping[int, int]
 
@@ -68,7 +68,7 @@ def preview_features(release: str) -> dict[str, int] | None:
 
 
 def simulator(version: str) -> Simulator:
-    """Return a simulated cluster of three brokers with the groups from `groups_of`. Groups and logs never change."""
+    """Return a simulated cluster of three brokers with the groups of `groups_of`. The cluster never changes."""
     clock = ManualClock()
     cluster = Simulator(kafka_version=version, scenario="empty", clock=clock, features=preview_features(version))
     roles = groups_of(version)

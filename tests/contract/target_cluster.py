@@ -38,7 +38,7 @@ class TargetCluster:
     Attributes:
         version: lowest Kafka version of the brokers, such as `(4, 3, 1)`.
         newest: highest Kafka version of the brokers.
-        groups: role (name in tests) → expected group; a simulated cluster has no other groups.
+        groups: role (name in tests) → expected group. Only a real cluster can have other groups, too.
         make_empty: takes a group id and creates an Empty simple group.
     """
 

@@ -168,7 +168,7 @@ async def test_a_poll_with_a_damaged_response_fails_and_the_next_poll_succeeds(k
         groups = (await admin.list_groups()).rows
         feed = admin.listing_feed(1)
         await feed.poll()
-        # After the faults `cut` and `correlation`, the client repeats its request once, so damage two responses.
+        # After the faults `cut` and `correlation`, the client repeats its request once. Damage both responses.
         simulator.faults.damage(1, kind, times=2 if kind in {"cut", "correlation"} else 1)
         with pytest.raises((ClientError, ProtocolError)) as caught:
             await feed.poll(timeout=timeout)
@@ -178,7 +178,7 @@ async def test_a_poll_with_a_damaged_response_fails_and_the_next_poll_succeeds(k
 
 
 async def test_a_poll_after_a_failed_poll_returns_only_changed_groups() -> None:
-    """No group has changed since the last successful poll, so the poll after the failure returns no group."""
+    """No group has changed since the first poll, so the poll after the failed one returns no group."""
     async with cluster(brokers=1) as (simulator, admin):
         feed = admin.listing_feed(1)
         await feed.poll()  # The first poll returns all groups, and later polls only changes.
@@ -201,7 +201,7 @@ async def test_a_delete_request_without_a_response_has_an_uncertain_outcome(time
         assert {outcome.fault.name for outcome in outcomes if outcome.fault} == {"NO_ANSWER"}
 
 
-async def test_a_delete_request_is_sent_to_the_new_coordinator() -> None:
+async def test_a_group_can_be_deleted_after_its_coordinator_has_moved() -> None:
     async with cluster() as (simulator, admin):
         await admin.list_groups()
         group = coordinated_by(simulator, 1, "Empty")[0]

@@ -46,9 +46,9 @@ class Reports:
     """What Kafka's tools and kgtui report about the groups of one broker.
 
     Attributes:
-        listed: group id → entry in kgtui's list.
-        ours: kgtui's data, formatted like the tools' output.
-        tables: words of a command line → rows of Kafka's tool.
+        listed: group id → what kgtui lists for the group.
+        ours: kgtui's data in the format of Kafka's tools.
+        tables: command line of one of Kafka's tools (split into words) → rows that the tool prints.
     """
 
     live: Live
@@ -58,9 +58,9 @@ class Reports:
     tables: dict[tuple[str, ...], list[Row]] = field(default_factory=dict)
 
     def rows_of_kafka(self, commands: tuple[tuple[str, ...], ...]) -> list[tuple[str, list[Row]]]:
-        """Return (command line, rows of Kafka's tool) for each command line in `commands`.
+        """Return (command line, printed rows) for each command line of Kafka's tools in `commands`.
 
-        The tools for share and streams groups are added, with the same arguments.
+        Also return the rows that the tools for share and streams groups print with the same arguments.
         """
         return [(" ".join(words), self.tables[words]) for words in self._with_newer(commands)]
 
@@ -89,7 +89,7 @@ class Reports:
     def has_wrong_lag(self, topic: str) -> bool:
         """Return whether Kafka's tool prints a wrong lag for `topic`.
 
-        The streams groups tool of Kafka 4.2 does not read offsets of repartition topics.
+        In Kafka 4.2, the tool for streams groups does so for repartition topics. It does not read their offsets.
         """
         return self.live.version.startswith("4.2.") and topic.endswith("-repartition")
 
@@ -151,8 +151,7 @@ def test_kgtui_reports_the_same_state_of_every_group_as_kafka_tools(reports: Rep
         for row in table:
             ours = reports.ours.states[row["GROUP"]]
             row["COORDINATOR (ID)"] = " ".join(row["COORDINATOR (ID)"].split())
-            # For a group without an assignor, the tool of Kafka 3.9 prints an empty cell. Newer tools print `-`, as
-            # `ours` does.
+            # For a group without an assignor, the tool of Kafka 3.9 prints an empty cell, but `ours` has `-`.
             assert {title: cell or "-" for title, cell in row.items()} == {title: ours[title] for title in row}, words
 
 
@@ -216,7 +215,7 @@ def test_kgtui_ls_prints_the_sum_of_the_lags_that_kafka_tools_print(
         for group in {row["GROUP"] for row in table}:
             cells = [row.get("LAG") or row.get("OFFSET-LAG") for row in table if row["GROUP"] == group]
             known = [max(int(cell), 0) for cell in cells if cell not in {"-", None}]
-            # The tool of Kafka 4.1 prints no lag for share groups, because brokers of this version do not report it.
+            # For share groups, the tool of Kafka 4.1 prints no lag, because brokers of Kafka 4.1 report no lag.
             expected = (None, len(cells)) if None in cells else (sum(known), 0)
             assert (listed[group]["lag"], listed[group]["lag_unknown"]) == expected, (words, group)
 

@@ -1,6 +1,6 @@
-"""Tests that `kgtui ls` and `kgtui doctor` explain wrong logins, certificates and properties, with the right exit code.
+"""Tests of wrong logins, certificates and client properties with a real broker.
 
-The broker is real.
+`kgtui ls` and `kgtui doctor` must explain what is wrong, and return the right exit code.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ class Site:
         Return the server's address and client properties.
 
         Args:
-            first, last: lifetime of the certificate, in days from now.
+            first, last: first and last day on which the certificate is valid, in days from now.
         """
         file = self.folder / "server.pem"
         write_self_signed(file, first, last)
@@ -131,7 +131,7 @@ class Wrong(NamedTuple):
         make: returns a server address and client properties.
         code: expected exit code.
         says: text in the error message.
-        step: failed step in `kgtui doctor`; empty if it does not connect.
+        step: the step that `kgtui doctor` reports as failed; empty if kgtui does not try to connect.
     """
 
     make: Callable[[Site], tuple[str, dict[str, str]]]

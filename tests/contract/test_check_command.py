@@ -46,7 +46,7 @@ class WritingClock(Clock):
 async def checked(
     bootstrap: str, capfd: pytest.CaptureFixture[str], expr: str, watching: Watching, clock: Clock | None = None
 ) -> tuple[int, dict[str, dict[str, Any]]]:
-    """Run `kgtui check` on the groups that match `expr`; return the exit code, and group id → JSON of the group.
+    """Run `kgtui check` on the groups that match `expr`; return the exit code, and the JSON of each group by id.
 
     Args:
         watching: settings such as the expected commit interval.

@@ -100,7 +100,7 @@ REFERENCES = [
 def with_providers(text: str, folder: Path) -> dict[str, str]:
     """Return client properties with Kafka's config providers and the client id `text`.
 
-    `text` contains references such as `${env:NAME}`. The word FOLDER in it becomes the path `folder`.
+    `text` contains references such as `${env:NAME}`. In `text`, FOLDER is replaced with the path `folder`.
     """
     package = "org.apache.kafka.common.config.provider"
     return {

@@ -26,14 +26,17 @@ TIMEOUT = 90.0
 
 @dataclass(frozen=True)
 class Written:
-    """The records in `__consumer_offsets` on one broker, as decoded by kgtui and by Kafka."""
+    """The records in `__consumer_offsets` on one broker, as decoded by kgtui and by Kafka.
+
+    The three lists have the same order. `raw` contains the records before decoding.
+    """
 
     live: Live
     raw: list[TopicRecord]
     records: list[CoordinatorRecord]
-    """Result of kgtui's decoder for each record, in the order of the undecoded records in `raw`."""
+    """Result of kgtui's decoder for each record."""
     kafkas: list[kafka_coordinator.KafkaResult]
-    """Result of Kafka's decoder for each record, in the order of the undecoded records in `raw`."""
+    """Result of Kafka's decoder for each record."""
 
     def of_group(self, group: str) -> list[CoordinatorRecord]:
         return [record for record in self.records if record.group == group]
@@ -41,7 +44,7 @@ class Written:
 
 @pytest.fixture(scope="module")
 def written(live: Live) -> Written:
-    """Return the records in `__consumer_offsets` of live groups, transactions, deletions and more."""
+    """Return all records in `__consumer_offsets` on the broker of the live groups, after `write_records`."""
     coordinator_records.write_records(live)
     raw = read_offsets_topic(live.cluster)
     records = [
@@ -66,8 +69,8 @@ def test_the_offsets_topic_has_records_of_every_expected_type(written: Written) 
     tombstones = {record.type for record in written.records if record.value is None}
     types = coordinator_records.types(written.live.version)
     assert values == types
-    # Since Kafka 4.1, brokers write CONSUMER_GROUP_PARTITION_METADATA records only as tombstones, to delete the records
-    # that older brokers wrote.
+    # Since Kafka 4.1, CONSUMER_GROUP_PARTITION_METADATA records are always tombstones. They delete the records that
+    # older brokers wrote.
     assert tombstones == types | {RecordType.CONSUMER_GROUP_PARTITION_METADATA}
 
 
@@ -99,7 +102,7 @@ def test_records_of_classic_groups_contain_the_members_of_the_groups(written: Wr
 
 
 def test_records_of_a_migrating_group_contain_the_metadata_of_classic_members(written: Written) -> None:
-    """During a migration to the new protocol, a classic member's record contains its metadata from JoinGroup."""
+    """While a group migrates to KIP-848, a classic member's record contains the metadata from its JoinGroup request."""
     newest = {
         record.member: record.value["ClassicMemberMetadata"]
         for record in written.of_group(written.live["mixed"].id)
@@ -152,7 +155,7 @@ def test_a_record_with_a_regular_expression_subscription_is_decoded(written: Wri
 
 @pytest.mark.broker
 @pytest.mark.xdist_group("broker")
-def test_the_record_after_an_expired_offset_commit_is_a_tombstone(tmp_path: Path) -> None:
+def test_a_broker_writes_a_tombstone_for_an_expired_offset(tmp_path: Path) -> None:
     cluster = Cluster("4.3.1", tmp_path, extra={"offsets.retention.check.interval.ms": "300"})
     try:
         cluster.start()

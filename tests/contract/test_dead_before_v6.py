@@ -1,7 +1,6 @@
 """Tests that kgtui correctly describes groups that DescribeGroups reports as Dead although they exist.
 
-Before version 6, DescribeGroups returns the state Dead for each group that it does not find. It finds only classic
-groups.
+DescribeGroups finds only classic groups. Before version 6, it reports all other groups as Dead.
 """
 
 from __future__ import annotations
@@ -86,7 +85,7 @@ async def test_describing_a_single_absent_group_returns_not_found(live_392: Live
 
 
 async def test_a_group_with_an_empty_id_is_described_and_deleted(live: Live) -> None:
-    """A commit with an empty group id, as from some old clients, creates a group with this id."""
+    """Some old clients commit offsets with an empty group id. Such a commit creates a group with this id."""
     other = live["classic"].id
     async with connect([live.bootstrap]) as admin:
         answer = await admin.describe_groups(["", other])
@@ -103,7 +102,7 @@ async def test_a_group_with_an_empty_id_is_described_and_deleted(live: Live) -> 
 
 
 async def test_describing_a_deleted_group_returns_not_found(live: Live) -> None:
-    """The client has cached the type of the group, but must not conclude from this that the group still exists."""
+    """The client has cached the type of the deleted group, but must not report that the group exists."""
     live.cluster.commit("soon-deleted", {("orders", 0): 1})
     async with connect([live.bootstrap]) as admin:
         await admin.list_groups()

@@ -40,14 +40,14 @@ def folder(tmp_path: Path) -> StateFolder:
 
 @pytest.fixture(params=PARAMS)
 async def deletion_cluster(request: pytest.FixtureRequest) -> AsyncIterator[DeletionCluster]:
-    """Run a test once on each simulated and each real cluster. The groups of these clusters must not be deleted."""
+    """Run a test once on each simulated and each real cluster. The test may delete only groups that it creates."""
     async for deletion_cluster in deletion_clusters(request.param, request, with_deletable=False):
         yield deletion_cluster
 
 
 @pytest.fixture(params=PARAMS)
 async def with_deletable(request: pytest.FixtureRequest) -> AsyncIterator[DeletionCluster]:
-    """Run a test once on each cluster. Each cluster has a deletable Empty group of every type that it supports."""
+    """Run a test once on each cluster. The cluster has one deletable Empty group of each supported type."""
     async for deletion_cluster in deletion_clusters(request.param, request, with_deletable=True):
         yield deletion_cluster
 
@@ -84,7 +84,7 @@ async def test_empty_groups_of_every_type_are_backed_up_and_deleted(
 
 
 async def test_deletion_of_a_live_group_is_refused(deletion_cluster: DeletionCluster, folder: StateFolder) -> None:
-    """The refusal says what to do. It also contains the state and the number of members of the group.
+    """The refusal contains the group's state, the number of its members, and what to do.
 
     No group is deleted and no file is written.
     """
@@ -106,7 +106,7 @@ async def test_deletion_of_a_live_group_is_refused(deletion_cluster: DeletionClu
 async def test_deletion_is_refused_if_a_member_joined_after_the_plan_was_made(
     deletion_cluster: DeletionCluster, folder: StateFolder
 ) -> None:
-    """A member joins between plan and execution. After it has left, a new plan can delete the group."""
+    """A member joins after the plan was made. After the member has left, a new plan can delete the group."""
     deletion_cluster.make_simple("awakened")
     planned = await plan(deletion_cluster.admin, ["awakened"])
     assert [line.group for line in planned.allowed] == ["awakened"]
@@ -191,9 +191,10 @@ async def test_a_deletion_has_an_uncertain_outcome_if_the_broker_is_silent(folde
 
 
 async def test_a_deletion_succeeds_although_the_coordinator_changes(folder: StateFolder) -> None:
-    """In the first deletion, the coordinator changes after the plan was made.
+    """The group is deleted twice.
 
-    In the second deletion, the coordinator changes just before the delete request is sent.
+    The first time, its coordinator changes after the plan was made. The second time, it changes just before the delete
+    request is sent.
     """
     async with simulated_live_groups.simulator("4.4") as cluster:
         simulated_live_groups.add_empty_group(cluster, "moved")
@@ -266,7 +267,7 @@ async def test_the_delete_command_deletes_all_matching_groups(newest: DeletionCl
 
 
 async def test_a_deletion_is_confirmed_by_typing_the_group_id(newest: DeletionCluster, folder: StateFolder) -> None:
-    """On a terminal, kgtui asks for the group id. It rejects a wrong id, and deletes the group after the right id."""
+    """On a terminal, kgtui asks for the group id. If the typed id is wrong, kgtui does not delete the group."""
     newest.make_simple("typed-by-hand")
     words = ("delete", "--group", "typed-by-hand", "--bootstrap-server", newest.bootstrap)
     code, shown = await asyncio.to_thread(on_terminal, folder, "typed-by-hant\n", *words)

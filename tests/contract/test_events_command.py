@@ -44,12 +44,12 @@ async def test_kgtui_events_prints_the_changes_to_a_group_in_chronological_order
                     printed.extend(map(json.loads, capfd.readouterr().out.splitlines()))
                     assert not watching.done()
 
-        await asyncio.sleep(2.0)  # Wait for the first list of groups, which causes no events.
+        await asyncio.sleep(2.0)  # Wait for the first list of groups. kgtui reports changes only after this list.
         members = await asyncio.to_thread(Members, broker, GROUP, TOPIC, CLASSIC)
         await asyncio.to_thread(members.wait_until_assigned)
         await until(lambda kinds: {"appeared", "joined", "moved"} <= set(kinds))
         await asyncio.to_thread(members.commit, {0: 8})
-        await asyncio.sleep(1.5)  # kgtui must read offset 8 first. Otherwise, it could not notice the rewind to 3.
+        await asyncio.sleep(1.5)  # kgtui can notice the change from 8 back to 3 only if it has read 8 before.
         await asyncio.to_thread(members.commit, {0: 3})
         await until(lambda kinds: "rewound" in kinds)
         await asyncio.to_thread(members.leave)

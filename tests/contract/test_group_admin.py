@@ -102,7 +102,7 @@ async def _described_right(target: TargetCluster) -> None:
 
 
 async def test_every_partition_of_a_group_is_owned_by_one_member(target: TargetCluster) -> None:
-    """Classic groups of consumers and consumer groups (KIP-848) are checked."""
+    """The test checks groups of consumers, with the classic protocol and with KIP-848."""
     expected_groups = [group for group in target.of("classic", "consumer") if group.members and group.log_end]
     answer = await target.admin.describe_groups([group.id for group in expected_groups])
     for group in expected_groups:
@@ -122,8 +122,8 @@ async def test_the_protocol_of_migrating_members_is_read_if_brokers_report_it(ta
         return
     found = (await target.admin.describe_groups([target.groups["mixed"].id])).rows[target.groups["mixed"].id]
     kinds = sorted(str(member.protocol) for member in found.members or ())
-    # ConsumerGroupDescribe v1 contains the member's type (classic or consumer). Version 0, which brokers before Kafka
-    # 4.0 use, does not.
+    # ConsumerGroupDescribe v1 contains each member's protocol (classic or consumer). Brokers before Kafka 4.0 have only
+    # version 0, which does not contain it.
     assert kinds == (["classic", "consumer"] if found.source.endswith("v1") else ["None", "None"])
 
 
@@ -203,8 +203,8 @@ async def test_the_lag_is_correct_for_deleted_topics_and_deleted_records(target:
     orphan, late = target.groups["deleted-topic"].id, target.groups["expired"].id
     read = await read_in_full(target.admin, Deadline(30), dict.fromkeys((orphan, late), SIMPLE))
     by_topic = {row.topic: row for row in lags(read.offsets_by_group()[orphan])}
-    # The topic `retired` was deleted. A real coordinator then also deletes the offsets that are committed in the topic,
-    # but the simulator keeps them.
+    # When the topic `retired` was deleted, a real coordinator also deleted the offsets in this topic. The simulator
+    # keeps them.
     assert ("retired" in by_topic) == target.simulated
     if target.simulated:
         retired = by_topic["retired"]
@@ -225,7 +225,7 @@ async def test_group_configs_are_read_with_value_source_and_type(target: TargetC
     assert configs["consumer.session.timeout.ms"].type == "INT"
 
 
-async def test_retention_times_of_records_and_of_offsets_are_read(target: TargetCluster) -> None:
+async def test_retention_times_of_topics_and_of_offsets_are_read(target: TargetCluster) -> None:
     group = target.groups["classic"].id
     topics = {row.topic for row in (await target.admin.committed_offsets([group])).rows[group]}
     answer = await target.admin.retention([*topics, "no-such-topic"])

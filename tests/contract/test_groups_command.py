@@ -176,7 +176,7 @@ def test_kgtui_groups_rejects_invalid_options_like_the_kafka_groups_tool(
 def test_kgtui_groups_accepts_unusual_options_like_the_kafka_groups_tool(
     capfdbinary: pytest.CaptureFixture[bytes],
 ) -> None:
-    """Both tools accept the options, because the only error that they report is that the server does not exist."""
+    """The server does not exist. If both tools report only this error, they have accepted the options."""
     for words in (("--bootstrap-server", NOWHERE, *odd) for odd in ODD):
         expected = run_java(words)
         ours = run_here(words, capfdbinary)
@@ -211,7 +211,7 @@ def test_the_json_output_of_kgtui_groups_contains_the_type_of_each_group(live: L
 
 
 def test_a_repeated_protocol_option_fails_as_in_kafka_groups(broker_431: Cluster) -> None:
-    """If `--protocol` is given twice, both tools first list the groups, and then fail."""
+    """If `--protocol` is given twice, kgtui and Kafka's tool first print the groups, and then fail."""
     words = ("--bootstrap-server", broker_431.bootstrap, "--list", "--protocol", "a", "--protocol", "b")
     theirs = run_java(words)
     ours = run_ours(words)
@@ -219,7 +219,7 @@ def test_a_repeated_protocol_option_fails_as_in_kafka_groups(broker_431: Cluster
 
 
 def test_kgtui_groups_reports_an_unreachable_server_in_one_line_on_stdout(tmp_path: Path) -> None:
-    """The line contains the text that Kafka's tool prints, and also the reason.
+    """The line begins with the text that Kafka's tool prints, and also names the server.
 
     No stack trace is printed.
     """

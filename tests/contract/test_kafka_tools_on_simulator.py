@@ -15,9 +15,9 @@ if TYPE_CHECKING:
 
 
 def start(version: str = "4.4") -> SimulatorProcess:
-    """Start a simulated cluster without the group whose id has 32,000 characters.
+    """Start a simulated cluster, and remove the group whose id has 32,000 characters.
 
-    Kafka's tools would make every row as wide as this id.
+    With this group, each row that Kafka's tools print would have more than 32,000 characters.
     """
     simulator = spawn(Options(kafka_version=version))
     simulator.control("remove_group", name=hostile_group_ids()[-1])

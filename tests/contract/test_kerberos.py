@@ -73,7 +73,7 @@ def keytab_of(kdc: Kdc, principal: str) -> dict[str, str]:
 
 
 async def test_a_kerberos_login_with_a_keytab_is_accepted(kdc: Kdc) -> None:
-    """The test plays the broker with the Kerberos library, and checks the last message of the login (RFC 4752)."""
+    """The test uses the Kerberos library to act as the broker. The login follows RFC 4752."""
     before = dict(os.environ)
     mine = tickets(keytab_of(kdc, "ada"))
     await mine.get(HOST)
@@ -144,7 +144,7 @@ async def test_the_error_for_a_missing_ticket_mentions_the_kinit_command(tmp_pat
 
 @longer_if_busy(3)
 async def test_the_error_for_an_expired_ticket_mentions_the_kinit_command(kdc: Kdc, timeout: float) -> None:
-    """The ticket expires after `timeout` seconds. If the test fails, it is repeated with a longer time."""
+    """The ticket expires after `timeout` seconds. If the test fails, the test is repeated with a larger `timeout`."""
     cache = kdc.ticket_cache("ada", "-l", f"{timeout:.0f}s")
     mine = tickets(with_cache(cache))
     await mine.get(HOST)
@@ -157,9 +157,9 @@ async def test_the_error_for_an_expired_ticket_mentions_the_kinit_command(kdc: K
 
 @longer_if_busy(3)
 async def test_a_renewable_ticket_in_a_cache_is_renewed_before_it_expires(kdc: Kdc, timeout: float) -> None:
-    """If it were not renewed, the ticket would expire after `timeout` seconds.
+    """Unless kgtui renews the ticket, the ticket expires after `timeout` seconds.
 
-    If the test fails, it is repeated with a longer time.
+    If the test fails, the test is repeated with a larger `timeout`.
     """
     cache = kdc.ticket_cache("ada", "-l", f"{timeout:.0f}s", "-r", "1h")
     mine = tickets(with_cache(cache))
@@ -182,7 +182,7 @@ async def test_a_renewable_ticket_in_a_cache_is_renewed_before_it_expires(kdc: K
 async def test_a_failed_ticket_renewal_is_logged_and_kinit_can_replace_the_ticket(
     kdc: Kdc, program: str, says: str, caplog: pytest.LogCaptureFixture, timeout: float
 ) -> None:
-    """The ticket expires after `timeout` seconds. If the test fails, it is repeated with a longer time."""
+    """The ticket expires after `timeout` seconds. If the test fails, the test is repeated with a larger `timeout`."""
     caplog.set_level(logging.INFO, "kgtui")
     cache = kdc.ticket_cache("ada", "-l", f"{timeout:.0f}s")
     mine = tickets(with_cache(cache), **{"sasl.kerberos.kinit.cmd": program})

@@ -39,7 +39,7 @@ def test_the_lag_is_complete_soon_after_a_killed_leader_is_replaced(tmp_path: Pa
 
 
 def test_a_killed_coordinator_causes_no_wrong_verdict_or_event(tmp_path: Path) -> None:
-    """The coordinator of an Empty group is killed. The change of its coordinator must be the group's only event."""
+    """The coordinator of an Empty group is killed. The only event must be the change of the coordinator."""
     extra = {"offsets.topic.replication.factor": "3", "min.insync.replicas": "1"}
     lists = tmp_path / "lists"
     with three_brokers(tmp_path / "cluster", extra) as cluster, ls_watch(cluster, lists):

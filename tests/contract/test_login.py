@@ -77,7 +77,7 @@ async def test_a_user_can_log_in_with_kerberos(
 async def test_the_login_steps_contain_the_result_of_a_kerberos_login(
     secure_broker: Secure, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """`kgtui doctor` prints the steps that `Pool.login_steps` returns."""
+    """`Pool.login_steps` returns the steps that `kgtui doctor` prints."""
     use_kdc(secure_broker, monkeypatch)
     good = with_keytab("team", secure_broker.keytabs["team"])
     for properties, expected in (
@@ -177,8 +177,8 @@ async def test_a_connection_logs_in_again_before_its_sasl_session_expires(
 
     Requests are sent on one connection while several sessions expire.
     """
-    # Log in again after half of the session. By default, kgtui waits until at least 85 % of the session have passed,
-    # so that a busy machine could delay the login for too long.
+    # Log in again after half of the session's lifetime. The default, at least 85 %, leaves too little time on a busy
+    # machine.
     monkeypatch.setattr(login_module, "RENEW_AFTER", (0.5, 0.5))
     use_kdc(secure_broker, monkeypatch)
     with token_server() as endpoint:
@@ -209,10 +209,7 @@ async def test_a_connection_logs_in_again_before_its_sasl_session_expires(
 async def test_requests_succeed_while_a_renewable_kerberos_ticket_is_renewed(
     secure_broker: Secure, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """If it were not renewed, the ticket would expire after three seconds.
-
-    The test sends requests for twelve seconds.
-    """
+    """Unless kgtui renews the ticket, the ticket expires after three seconds. The test runs for twelve seconds."""
     use_kdc(secure_broker, monkeypatch)
     cache = secure_broker.kdc.ticket_cache("team", "-l", "3s", "-r", "1h")
     async with Pool([secure_broker.sasl], from_properties(with_cache(cache)), options=OPTIONS) as pool:
@@ -229,10 +226,9 @@ async def test_requests_succeed_while_a_renewable_kerberos_ticket_is_renewed(
 async def test_the_monitor_polls_without_gaps_while_kgtui_logs_in_again(
     secure_broker: Secure, mechanism: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The test polls for one minute.
+    """The test sends requests for one minute.
 
-    Meanwhile, the broker ends SASL sessions after ten seconds (`connections.max.reauth.ms`), and tokens expire after 15
-    seconds.
+    SASL sessions end after ten seconds (`connections.max.reauth.ms`), and tokens expire after 15 seconds.
     """
     logins: list[float] = []
     run = Login.run

@@ -135,8 +135,8 @@ async def test_an_expired_kerberos_ticket_is_reported_until_there_is_a_new_ticke
         secure_broker.kdc.ticket_cache("team").replace(cache)
         async with asyncio.timeout(60):
             while True:
-                # After `kinit`, calls can still fail for some time, because the connection pool waits after a failure
-                # before it connects again.
+                # Calls can fail for some time after `kinit`, because the pool delays the next connection after a failed
+                # one.
                 with suppress(ConnectError):
                     await pool.call(node, LIST_GROUPS, {}, timeout=30)
                     break

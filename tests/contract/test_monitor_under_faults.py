@@ -45,14 +45,14 @@ _TIME_WAIT, _LISTEN = "06", "0A"
 OPTIONS = MonitorOptions(
     interval=INTERVAL, timeout=1.0, failure_pause_max=0.5, list_load=1.0, publish_interval=0.0, sweep_rate=2_000.0,
     sweep_pause=0.2, metadata_interval=0.3,
-    kept_events=50,  # A low limit, because a growing number of stored events would look like a leak.
+    kept_events=50,  # The limit is low, because a growing number of stored events would look like a leak.
 )  # fmt: skip
 
 
 def open_connections(cluster: Simulator) -> int:
-    """Return the number of open sockets between kgtui and the simulated brokers; 0 except on Linux.
+    """Return the number of open sockets between kgtui and the simulated brokers; always 0 on systems other than Linux.
 
-    Both ends of a connection count.
+    Each connection has two sockets, because the simulator runs in the same process.
     """
     if sys.platform != "linux":
         return 0
@@ -66,7 +66,10 @@ def open_connections(cluster: Simulator) -> int:
 
 
 def memory_of_kgtui() -> int:
-    """Return the bytes that kgtui's code has allocated, without the simulator, generated decoders and time series."""
+    """Return how many bytes kgtui's code has allocated.
+
+    The simulator, generated decoders, time series and health verdicts are not counted.
+    """
     gc.collect()
     package = str(Path(facts.__file__).parents[1])
     ignored = [
@@ -84,7 +87,7 @@ def memory_of_kgtui() -> int:
 
 
 async def make_faults(cluster: Simulator, chance: random.Random) -> None:
-    """Break a random broker and repair it, and repeat this until the task is canceled. Finally, repair all brokers."""
+    """Break and repair random brokers, one after another, until the task is canceled. Then repair all brokers."""
     try:
         while True:
             node = chance.choice([1, 2, 3])
@@ -110,7 +113,7 @@ async def make_faults(cluster: Simulator, chance: random.Random) -> None:
 
 
 class Watcher:
-    """Asserts that states and lags are the same in all snapshots, because the simulated groups never change."""
+    """Collects states and lags that differ from the first snapshot. They are wrong, because the groups never change."""
 
     def __init__(self, monitor: Monitor) -> None:
         self.expected = _values(monitor.snapshot)
@@ -206,7 +209,7 @@ async def long_lived_tasks() -> set[asyncio.Task[object]]:
 
 
 async def _settled(cluster: Simulator, connections: int, tasks: int) -> None:
-    """Wait until the numbers of connections and of long-lived tasks are no larger than `connections` and `tasks`.
+    """Wait until there are at most `connections` open sockets and at most `tasks` long-lived tasks.
 
     Fail the test after 60 s.
     """

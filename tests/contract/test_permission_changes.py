@@ -60,9 +60,9 @@ async def test_the_monitor_marks_hidden_offsets_only_while_a_permission_is_missi
 async def test_kgtui_ls_watch_marks_hidden_offsets_only_while_a_permission_is_missing(
     secure_broker: Secure, changing: KafkaGroupAdmin
 ) -> None:
-    """After the permission has been granted, the lag keeps its `≥` until kgtui reads the permissions again.
+    """The lag keeps its `≥` until kgtui reads the new permissions.
 
-    With a `max_age` of 60 s, kgtui does not read the permissions again during the test; with 0, it always reads them.
+    With a `max_age` of 60 s, kgtui uses permissions that it has read before. With 0, it always reads them again.
     """
 
     async def lag(max_age: float) -> tuple[LagTotal | None, bool]:

@@ -1,7 +1,7 @@
 """Test the README's table of permissions on a real 4.3.1 broker with StandardAuthorizer.
 
-For each line of the table, one principal has only the permissions in this line. Other principals lack one of these
-permissions.
+For each line of the table, one principal has only the permissions in this line. Each of the other principals has
+all permissions in the table except one.
 """
 
 from __future__ import annotations
@@ -47,7 +47,10 @@ README = Path(__file__).parents[2] / "README.md"
 
 
 def _problem(answer: Answer[object], *, found: bool) -> str:
-    """Return the advice for the first error. Without an error, return "" if the data was found, otherwise `missing`."""
+    """Return the advice for the first error.
+
+    If there is no error, return "" if the data was found, and `missing` if not.
+    """
     return answer.faults[0].advice if answer.faults else "" if found else "missing"
 
 
@@ -110,7 +113,10 @@ ACTIONS: dict[str, Callable[[KafkaGroupAdmin], Awaitable[str]]] = dict(
         strict=True,
     )
 )
-"""Action (first cell of a line in the README's table) → function that tries it, and returns what is missing."""
+"""Action in the README's table → function that tries the action.
+
+The function returns "" if the action succeeds, otherwise advice or `missing`.
+"""
 
 MISSING = [
     ("list a group", LIST_ONE, "missing"),
@@ -127,7 +133,10 @@ MISSING = [
     ("see when data or offsets will expire", CLUSTER_CONFIGS, "grant DESCRIBE_CONFIGS on the cluster to this user"),
     ("delete", DELETE, "grant DELETE on the group to this user"),
 ]
-"""`(action, missing permission, result)`. The result is advice, or `missing` if data is omitted without an error."""
+"""`(action, missing permission, result)`.
+
+The result is the advice for the error, or `missing` if the broker omits data without an error.
+"""
 
 
 @asynccontextmanager
@@ -170,7 +179,7 @@ def _kgtui(secure: Secure, principal: str, capfd: pytest.CaptureFixture[str], *w
 def test_kgtui_commands_report_that_the_broker_might_hide_offsets(
     secure_broker: Secure, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    """The user has DESCRIBE on the group, but not on the topic in which it has committed offsets."""
+    """The user has DESCRIBE on the group, but not on the topic in which the group has committed offsets."""
     code, out, err = _kgtui(secure_broker, "groupsonly", capfd, "ls", "--lag", "--group", "team-b-app")
     assert (code, out.split()[-1]) == (1, "?")
     assert "no offsets that you may see" in err
@@ -188,9 +197,9 @@ def test_kgtui_commands_report_that_the_broker_might_hide_offsets(
 def test_lags_are_lower_bounds_if_the_user_may_not_describe_every_topic(
     secure_broker: Secure, capfd: pytest.CaptureFixture[str], group: str
 ) -> None:
-    """Of the two groups, only `team-a-and-b` has offsets in `team-b-events`, which the user `team` may not describe.
+    """The user `team` lacks DESCRIBE on the topic `team-b-events`, in which only the group `team-a-and-b` has offsets.
 
-    The responses do not say which groups have hidden offsets, so the lags of both groups are lower bounds.
+    Brokers do not say which groups have hidden offsets, so the lag of `team-a-app` is a lower bound, too.
     """
     for principal, hidden in (("team", True), ("viewer", False), ("admin", False)):
         lag = 6 if group == "team-a-app" else 0 if hidden else 7
@@ -252,9 +261,9 @@ def test_kgtui_mentions_a_denied_topic_that_no_member_reads(
 def test_the_lag_of_a_group_without_commits_is_unknown_if_a_topic_is_hidden(
     secure_broker: Secure, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    """A member reads a topic that `groupsonly` may not describe, so offsets may be hidden, and the lag is `?`.
+    """A member reads a topic on which the user `groupsonly` lacks DESCRIBE. Offsets could be hidden, so the lag is `?`.
 
-    For users who may describe all topics, the lag is `–`, because the group has no offsets.
+    For users with DESCRIBE on all topics, the lag is `–`, because the group has no offsets.
     """
     members = Members(secure_broker.cluster, "permission-no-commit", TOPIC, CLASSIC)
     try:
@@ -272,9 +281,7 @@ def test_the_lag_of_a_group_without_commits_is_unknown_if_a_topic_is_hidden(
         delete_groups(secure_broker.cluster, "permission-no-commit")
 
 
-def test_kgtui_ls_reports_that_the_user_may_see_no_group(
-    secure_broker: Secure, capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_kgtui_ls_reports_that_no_group_is_visible(secure_broker: Secure, capfd: pytest.CaptureFixture[str]) -> None:
     code, _, err = _kgtui(secure_broker, "nobody", capfd, "ls")
     assert code == 1
     assert "there is no group that you may see" in err

@@ -33,11 +33,11 @@ if TYPE_CHECKING:
     from tests.brokers.cluster import Cluster
 
 FRESH_WITHIN = 10.0
-"""Maximum time from the first response of a restarted broker until `Watcher.is_fresh` returns true, in seconds."""
+"""Maximum time from the first response of a restarted broker until all values are fresh, in seconds."""
 
 
 VERDICTS = (None, Problem.EMPTY, Problem.UNREADABLE)
-"""Correct health verdicts: None before the first read of the group, EMPTY after it, UNREADABLE after a failed read."""
+"""Correct health verdicts: None before the group is read, EMPTY after a read, and UNREADABLE after a failed read."""
 
 
 class Watcher:
@@ -100,9 +100,9 @@ def ls_watch(cluster: Cluster, output: Path) -> Iterator[None]:
 
 
 def check_verdicts(lists: Sequence[Mapping[str, Any]]) -> None:
-    """Assert that the lists of `ls --watch` have no wrong verdict, and that `first_seen` never changes.
+    """Assert that no list of `kgtui ls --watch` has a wrong verdict, and that `first_seen` never changes.
 
-    The verdict in the last list must be `empty`.
+    The last verdict must be `empty`.
     """
     groups = [group for one in lists for group in one["groups"]]
     assert {group["problem"] for group in groups} <= {None, "empty", "unreadable"}
@@ -156,7 +156,7 @@ async def _break_brokers(cluster: Cluster) -> None:
 
 
 async def _restart(cluster: Cluster, node: int, sent: signal.Signals, watcher: Watcher) -> None:
-    """Restart broker `node` with the signal `sent`, and assert that all values are fresh soon afterwards."""
+    """Stop broker `node` with the signal `sent`, start it again, and assert that all values are soon fresh."""
     process = cluster.nodes[node - 1]
     os.kill(process.pid, sent)
     async with asyncio.timeout(60):
@@ -170,9 +170,9 @@ async def _restart(cluster: Cluster, node: int, sent: signal.Signals, watcher: W
 
 
 async def _responds(cluster: Cluster, node: int, watcher: Watcher) -> float:
-    """Wait until broker `node` lists groups and knows three brokers, and then until the values of `watcher` are fresh.
+    """Wait until broker `node` responds and all brokers can be reached, and then until all values are fresh.
 
-    Return the duration of the second wait in seconds.
+    Return how long the values took to become fresh, in seconds.
     """
     address = cluster.bootstrap.split(",")[node - 1]
     async with asyncio.timeout(120):

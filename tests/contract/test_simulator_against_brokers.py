@@ -245,7 +245,7 @@ def common(row: Fields, low: int, high: int) -> Fields:
 
 
 def is_compared(row: Fields) -> bool:
-    """Return whether a row belongs to a group of this test, or to no group. Only these rows are compared."""
+    """Return whether a row of a response is compared. Rows about groups of other tests are not compared."""
     return str(row.get("GroupId", "odd-")).startswith(("odd-simple", "odd-nope", "odd-deleted")) or row.get(
         "GroupId"
     ) in (

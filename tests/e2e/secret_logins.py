@@ -113,7 +113,7 @@ def _token(broker: Secure) -> tuple[str, str]:
     while True:
         try:
             asyncio.run(connect(broker.sasl, _token_login(name, hmac)))
-        except UnreachableError:  # It can happen that the broker does not know the new token yet.
+        except UnreachableError:  # The broker may not know the new token yet.
             if time.monotonic() > deadline:
                 raise
             time.sleep(0.1)
@@ -222,7 +222,7 @@ def _key_in_pem(broker: Secure, folder: Path, _: ExitStack) -> Login:
 
 
 def _encrypted_key(broker: Secure, folder: Path, password: str) -> tuple[Path, str]:
-    """Write the client's encrypted private key. Return the path, and a line of the key to search for in outputs."""
+    """Write the client's encrypted private key. Return its path, and one line of the key, for which tests search."""
     file = folder / "encrypted.key"
     _openssl("pkcs8", "-topk8", "-in", broker.certificates.client_key, "-out", file, "-passout", f"pass:{password}")
     return file, file.read_text().splitlines()[4]
@@ -251,14 +251,14 @@ def _kerberos_cache(broker: Secure, folder: Path, _: ExitStack) -> Login:
 
     def created() -> dict[str, list[str | bytes]]:
         content = cache.read_bytes()
-        # The cache file ends with the ticket and four more bytes: the length of an optional second ticket.
+        # The cache ends with the ticket, followed by the length (0) of an optional second ticket in four bytes.
         return {"session key": [match[1] for match in _SESSION_KEY.finditer(content)], "ticket": [content[-36:-4]]}
 
     return Login(broker.sasl, with_cache(cache), {}, dict(broker.kdc.variables), created)
 
 
 _SESSION_KEY = re.compile(rb"\0[\x11-\x14]\0\0\0[\x10\x20](.{16})", re.DOTALL)
-"""Matches encryption type, length and the first 16 bytes of a session key in a ticket cache; captures the bytes."""
+"""Matches a session key in a ticket cache: encryption type, length, and the first 16 bytes, which are group 1."""
 
 
 def _aws_profile(broker: Secure, folder: Path, _: ExitStack) -> Login:
@@ -288,7 +288,7 @@ def _aws_role(broker: Secure, folder: Path, stack: ExitStack) -> Login:
 SIGNATURE = "X-Amz-Signature"
 """Parameter in the signed URLs that are tokens for Amazon MSK.
 
-Tests search outputs for this name, because the tokens of other processes are unknown.
+Tests search for this name, because each process creates its own tokens, which tests do not know.
 """
 
 
@@ -324,7 +324,7 @@ LOGINS: dict[str, Callable[[Secure, Path, ExitStack], Login]] = {
     "AWS-profile": _aws_profile,
     "AWS-role": _aws_role,
 }
-"""Name of a login → function that creates it.
+"""Name of a login → function that creates the login.
 
-Its arguments are the broker, a folder for files, and a stack that stops servers.
+The arguments of the function are the broker, a folder for files, and a stack that stops servers.
 """

@@ -48,7 +48,7 @@ class Prepared:
         config: path of the properties file.
         home: folder with kgtui's configuration and state.
         markers: the secrets to search for.
-        wrong_address: listener of the same broker on which the login fails.
+        wrong_address: a different listener of the same broker. The login fails there.
         is_restricted: whether the user lacks permissions on topics.
         program: words of the command that starts kgtui.
     """
@@ -87,7 +87,7 @@ class Tools:
 
 
 def record_login_messages(prepared: Prepared, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Add every message that this process sends during a login, and every token in such a message, to the secrets."""
+    """Record each message that this process sends during a login, and each token in it, as a secret to search for."""
     ask = login_module._ask
 
     async def recording(raw: Any, api: Any, fields: Any) -> Any:
@@ -124,13 +124,15 @@ def everything_logged() -> Iterator[io.StringIO]:
 
 
 def run(prepared: Prepared, tools: Tools, *words: str, address: str = "", expect: int | None = 0) -> str:
-    """Run a kgtui command with the login and `--debug` in this process; return its output.
+    """Run a kgtui command in this process; return its output. Assert that output and logs contain no secret.
 
-    Output and logs must contain no secret. `expect` is the exit code, or None for any.
+    Args:
+        address: address to connect to; by default the address of the login.
+        expect: expected exit code; None for any.
     """
     where = ("--bootstrap-server", address or prepared.login.address, "--command-config", str(prepared.config))
-    # Global options come first, because subcommands such as `lake status` do not accept them. Only `kgtui groups` has
-    # these options itself, like Kafka's script.
+    # Options such as `--bootstrap-server` come before the command. Only `kgtui groups` expects them after it, like
+    # Kafka's script.
     line = (*words, *where) if words[0] == "groups" else (*where, "--debug", "--timeout", "20", *words)
     with everything_logged() as log:
         code = main(line)
@@ -171,7 +173,7 @@ COMMANDS = (
     ("report", "{lake}", "-o", "-"),
     ("pipeline", "run", "--lake", "{lake}", "--remote", f"sc://127.0.0.1:1/;token={CONNECT_TOKEN}"),
 )
-"""Command lines that run each kgtui command once per output format.
+"""Command lines of kgtui, for all commands and output formats.
 
 `{lake}` stands for the folder of a recording.
 """
@@ -326,7 +328,7 @@ def content(file: Path) -> bytes:
 def in_spark_plans(prepared: Prepared, tools: Tools) -> None:
     """Search the plans of a Spark query, and the output of Spark, for secrets.
 
-    The query reads `__consumer_offsets` with the login.
+    The query logs in to the broker and reads `__consumer_offsets`.
     """
     from kgtui.pipeline.sources import OffsetsTopic, stream_topic
 
@@ -346,4 +348,4 @@ PLACES: dict[str, Callable[[Prepared, Tools], None]] = {
     "screens, exports and processes": in_screens_exports_and_processes,
     "Spark plans": in_spark_plans,
 }
-"""Name of a group of places → function that runs kgtui, and asserts that these places contain no secret."""
+"""Places that are searched together → function that runs kgtui, and asserts that these places contain no secret."""

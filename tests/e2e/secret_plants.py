@@ -1,6 +1,6 @@
-"""Functions that make kgtui show a secret in one place.
+"""Functions that make kgtui show a secret. Each function plants the secret in a different place.
 
-A test uses these functions to prove that the search of this place finds secrets.
+A test uses them to prove that secrets in these places would be found.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def in_log(patch: Patch, secret: str) -> None:
 
 
 def in_traceback(patch: Patch, secret: str) -> None:
-    """Make a function fail in which a local variable has the value `secret`."""
+    """Make kgtui fail in a function that has `secret` in a local variable."""
     from kgtui.client.pool import Pool
 
     async def metadata(*_: object, **__: object) -> None:
@@ -49,7 +49,7 @@ def in_crash_report(patch: Patch, secret: str) -> None:
 
 
 def in_recording(patch: Patch, secret: str) -> None:
-    """Make kgtui record `secret` as the protocol of each group."""
+    """Make kgtui write `secret` into the column `protocol` of recorded groups."""
     from kgtui.history import rows
 
     def listing_row(listing: Any) -> tuple[object, ...]:

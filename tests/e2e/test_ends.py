@@ -44,7 +44,7 @@ def test_the_terminal_is_restored_after_a_signal(
 def test_the_program_exits_after_the_signals_of_a_closing_terminal(
     terminal: Terminal, cluster: SimulatorProcess
 ) -> None:
-    """When a terminal is closed, the kernel sends SIGHUP, and also SIGCONT in case the program is suspended."""
+    """When a terminal is closed, the kernel sends SIGHUP. It also sends SIGCONT, which wakes a suspended program."""
     Ui(terminal, "--bootstrap-server", cluster.bootstrap).start()
     terminal.signal(signal.SIGCONT)
     terminal.signal(signal.SIGHUP)
@@ -54,9 +54,9 @@ def test_the_program_exits_after_the_signals_of_a_closing_terminal(
 
 @pytest.mark.parametrize("typed", [b"", b"f" * 100], ids=["still", "busy"])
 def test_the_program_exits_when_the_terminal_is_closed(tmp_path: Path, cluster: SimulatorProcess, typed: bytes) -> None:
-    """As in some containers, the terminal is not the controlling terminal, so the program gets no signal.
+    """The terminal is not the controlling terminal, as in some containers, so the program gets no signal.
 
-    It must neither read end of file in a loop nor wait forever to write.
+    The program must notice the closed terminal when it reads or writes.
     """
     parent, child = pty.openpty()
     program = subprocess.Popen(
@@ -111,9 +111,9 @@ def test_kgtui_demo_stops_the_simulator_when_the_terminal_ui_closes(terminal: Te
 def test_kgtui_ls_prints_no_error_if_the_reader_of_its_pipe_exits(
     terminal: Terminal, cluster: SimulatorProcess
 ) -> None:
-    """`head -1` exits after the first line, and `true` before it.
+    """In one pipe, `head -1` exits after the first line. In the other pipe, `true` exits immediately.
 
-    kgtui then exits with 141 as after the signal SIGPIPE, or with 0 if it has written all lines before `head` exits.
+    kgtui exits with 141, as after SIGPIPE. If it has written all lines before `head` exits, it exits with 0.
     """
     listing = f"{PROGRAM} ls --bootstrap-server {cluster.bootstrap} 2> ~/said"
     terminal.enter(f"{listing} | head -1; (exit ${{PIPESTATUS[0]}})")

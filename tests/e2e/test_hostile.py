@@ -26,7 +26,7 @@ ID_BY_FILTER = {
     "long.x": hostile_group_ids()[-2],
     "longest.y": hostile_group_ids()[-1],
 }
-"""Maps each filter expression to the id of the only group that the filter matches."""
+"""Filter expression → id of the only group that matches the filter."""
 
 TEXT_BY_PANE = {
     "1": "described by",
@@ -36,7 +36,7 @@ TEXT_BY_PANE = {
     "5": "first read",
     "6": "no configs",
 }
-"""Maps the key of each pane to a regular expression for a part of its text. The groups have one member or none."""
+"""Key of a pane → regular expression for a part of the pane's text. Each tested group has at most one member."""
 
 CONTROL_CHARACTERS = "\x07\x1b\x9b\u200b\u202e\u2066\u2069"
 """Characters that terminals interpret. kgtui must not write them to the terminal as part of a group id."""
@@ -59,7 +59,7 @@ def test_the_tree_escapes_control_characters_in_group_ids(ui: Ui) -> None:
 
 @pytest.mark.parametrize("found_by", ID_BY_FILTER)
 def test_every_pane_escapes_group_ids_and_the_key_y_copies_them_exactly(ui: Ui, found_by: str) -> None:
-    """The copied text may be quoted, if a shell parses it into the exact id."""
+    """If the copied text is quoted, a shell must parse it into the exact id."""
     group, terminal = ID_BY_FILTER[found_by], ui.terminal
     assert group in hostile_group_ids()
     ui.select(found_by)

@@ -108,9 +108,9 @@ def test_the_overview_mentions_the_missing_permission_on_a_topic(secure_broker: 
 
 
 def test_the_key_r_shows_permissions_that_changed_while_kgtui_runs(secure_broker: Secure, terminal: Terminal) -> None:
-    """The user always has DESCRIBE on groups, but on topics only during a part of the test.
+    """DESCRIBE on topics is granted and revoked while kgtui runs.
 
-    Only in this part, the key `r` shows the lag.
+    Key `r` shows the lag only while the user has this permission.
     """
     login = str(secure_broker.command_config("changing"))
     ui = Ui(terminal, "--bootstrap-server", secure_broker.sasl, "--command-config", login)

@@ -1,7 +1,7 @@
 """Test that no secret of a login is shown in outputs, logs, tracebacks, screens, files, processes or Spark plans.
 
-Each login in `LOGINS` is for a real broker. Its properties also contain secrets that it does not need. Each function in
-`PLACES` runs kgtui and searches several places for all these secrets.
+`LOGINS` contains logins to a real broker. Their client properties also contain secrets that have no effect on the
+login. Each function in `PLACES` runs kgtui, and searches several places for all these secrets.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ if TYPE_CHECKING:
     from tests.e2e.secret_plants import Patch
 
 FAST = ("outputs and logs", "tracebacks and crash reports", "Spark plans")
-"""Groups of places that every test run searches with every login, because a search takes little time."""
+"""Places that every test run searches with every login, because the search takes little time."""
 
 ALSO_FAST = {("config-providers", "command output and recordings"), ("PLAIN", "screens, exports and processes")}
-"""(login, group of places): searches that every test run makes in addition to `FAST`."""
+"""(login, places): additional searches in every test run. All other searches run only with `--full`."""
 
 SPARK = (
     pytest.mark.xdist_group("spark"),
@@ -110,7 +110,7 @@ PLANTS = [
     ("screens, exports and processes", secret_plants.in_log),
     ("Spark plans", secret_plants.in_spark_plan),
 ]
-"""Pairs of a group of places, and a function that makes kgtui show a secret in one of these places."""
+"""Pairs `(places, function that makes kgtui show a secret in one of these places)`."""
 
 PLANTING = """
 import sys
@@ -121,7 +121,7 @@ from tests.e2e import secret_plants
 secret_plants.{plant}(setattr, Path(__file__).with_name("planted").read_text())
 sys.exit(main(sys.argv[1:]))
 """
-"""A program that starts kgtui after a function in `secret_plants` has made kgtui show a secret."""
+"""A program that calls a function of `secret_plants`, and then runs kgtui, which therefore shows a secret."""
 
 
 @pytest.mark.parametrize(

@@ -1,9 +1,9 @@
-"""Test that the screen answers ten questions of a person on call after at most three keys, with a real broker.
+"""Test that a person on call gets the answers to ten questions with at most three keys each, on a real broker.
 
 Each test prints the number of keys, and the time from the last key to the answer (`pytest -rP`). Typed names and
 filters do not count as keys.
 
-At 120×40, the page about the cluster is beside the tree. Narrower screens show either the page or the tree.
+A terminal of 120×40 shows the tree and a page about the cluster. Narrower terminals show only one of them at a time.
 """
 
 from __future__ import annotations
@@ -47,16 +47,17 @@ WIDE, NARROW, NARROWEST = (120, 40), (80, 24), (60, 20)
 
 
 class Question(NamedTuple):
-    """A question, and the keys after which the screen answers it.
+    """A question of a person on call, and the keys that bring the answer onto the screen.
 
     Attributes:
         text: the question.
         keys: keys to press; `text:abc` is typed and not counted.
-        answer: regular expressions on the screen, in any order.
-        needs: regular expression on the screen when kgtui has watched long enough; empty for no waiting.
-        about_deleted: whether the group `DELETED` is deleted first.
-        narrow_keys: keys on a narrow screen; None for `keys`.
-        narrow_answer: answer on a narrow screen; None for `answer`.
+        answer: regular expressions that all match the screen with the answer.
+        needs: regular expression to wait for before the first key, because kgtui must first find the problem; empty for
+            no waiting.
+        about_deleted: whether the test first deletes the group `DELETED`.
+        narrow_keys: different keys for a narrow screen; None for `keys`.
+        narrow_answer: different answer on a narrow screen; None for `answer`.
     """
 
     text: str
@@ -68,7 +69,7 @@ class Question(NamedTuple):
     narrow_answer: tuple[str, ...] | None = None
 
     def on(self, size: tuple[int, int]) -> Question:
-        """Return the question with the keys and the answer for a terminal of this size."""
+        """Return a copy of the question, with the keys and the answer for a terminal of the size `size`."""
         if size == WIDE:
             return self
         keys = self.keys if self.narrow_keys is None else self.narrow_keys
@@ -239,7 +240,7 @@ def test_the_header_of_the_first_screen_shows_the_problems_of_the_groups(
 def test_three_keys_are_enough_to_answer_each_on_call_question(
     scene: TroubledGroups, screens: dict[tuple[int, int], Terminal], question: Question, size: tuple[int, int]
 ) -> None:
-    """Before each question, the main screen is shown, and the cursor is in the first row."""
+    """Each test begins on the main screen, with the cursor in the first row."""
     screen, asked = screens[size], question.on(size)
     assert asked.counted <= MOST_KEYS
     for terminal in {screens[WIDE], screen}:

@@ -30,7 +30,7 @@ def listed_groups(cluster: SimulatorProcess, folder: Path) -> list[str]:
 
 
 def test_the_tree_shows_every_group_that_ls_prints(ui: Ui, cluster: SimulatorProcess, tmp_path: Path) -> None:
-    """Only group ids that the screen shows unchanged are compared: short ids without special characters."""
+    """Only short ids without special characters are compared, because the screen changes all other ids."""
     ids = listed_groups(cluster, tmp_path)
     terminal = ui.terminal
     # Look for the number of groups in the row of the cluster, because a narrow header shows problems instead of this
@@ -43,7 +43,7 @@ def test_the_tree_shows_every_group_that_ls_prints(ui: Ui, cluster: SimulatorPro
     terminal.keys("End")
     last = max(names_shown(terminal.wait_for("web.recommend")) & set(ids))
     terminal.keys("Home")
-    # While the screen is redrawn, its lower part can still show the end of the tree. Wait until the last group is gone.
+    # Wait until the last group of the tree is gone. Before, a part of the screen can still show the end of the tree.
     names = names_shown(terminal.wait_for(lambda screen: "audit.sink" in screen and last not in names_shown(screen)))
     terminal.keys("NPage")  # The first Page Down key only moves the cursor to the last line.
     for _ in ids:
@@ -121,8 +121,8 @@ def test_the_keys_b_and_s_change_the_grouping_and_the_sort_order(ui: Ui) -> None
     ui.terminal.wait_for(by_lag.search)
     ui.terminal.keys("s")
     ui.terminal.wait_for("count ▾")
-    # The title of the sorted column shows the sort order. If there is no room for this column in the tree, the name of
-    # the sort order is shown instead of the title.
+    # The title of the sorted column shows the sort order. On a narrow screen without this column, the name of the sort
+    # order is shown instead.
     for title in ("plot ▾|trend ▾", "timelag ▾", "problem ▾|verdict ▾"):
         ui.terminal.keys("s")
         ui.terminal.wait_for(re.compile(title).search)

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 CLUSTER_START_TIMEOUT = 45.0
 """Maximum seconds from the start of a cluster until its groups are on the screen.
 
-The pause between two attempts to connect is up to 30 s.
+This takes long, because kgtui waits up to 30 s between two attempts to connect.
 """
 
 

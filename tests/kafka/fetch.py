@@ -40,12 +40,12 @@ Coordinate = tuple[str, str, str]
 Resolver = Callable[[Iterable[Coordinate], Path, bool], None]
 """Function that downloads jars.
 
-Its arguments are the coordinates of the jars, the folder, and whether to download the dependencies of the jars, too.
+The arguments are the coordinates of the jars, the folder for the jars, and whether to download their dependencies, too.
 """
 
 
 def broker_coordinates(version: str) -> list[Coordinate]:
-    """Return the coordinates of the jars for a Kafka broker, and for the tools if they exist in this version.
+    """Return the coordinates of the jars for a broker of Kafka `version`, and for its tools if Maven Central has them.
 
     For a version in `jars.BROKER_VERSIONS`, jars for a Connect worker and a Streams program are included.
     """
@@ -76,7 +76,7 @@ def missing(target: Path, coordinates: Iterable[Coordinate]) -> list[Coordinate]
 
 
 def pom(coordinates: Iterable[Coordinate], transitive: bool) -> str:
-    """Return a Maven project file (`pom.xml`) for these jars and, if `transitive`, for their dependencies."""
+    """Return a Maven project file (`pom.xml`) for these jars. With `transitive`, it includes their dependencies."""
     others = "<exclusion><groupId>*</groupId><artifactId>*</artifactId></exclusion>"
     exclusions = "" if transitive else f"<exclusions>{others}</exclusions>"
     dependencies = "".join(
@@ -166,7 +166,7 @@ def fill(target: Path, coordinates: Iterable[Coordinate], resolve: Resolver, *, 
         if not any(partial.glob("*.jar")):
             raise SystemExit(f"Maven or Ivy found no jars for {target.name}")
         for second in partial.glob("slf4j-reload4j-*.jar"):
-            # Delete slf4j-reload4j of Kafka 3.9, because Kafka's tools warn if there are two logging backends.
+            # Kafka 3.9 contains slf4j-reload4j. Delete it, because Kafka's tools warn about a second logging backend.
             second.unlink()
         partial.chmod(0o755)
         try:
@@ -174,8 +174,7 @@ def fill(target: Path, coordinates: Iterable[Coordinate], resolve: Resolver, *, 
         except OSError:
             if not target.is_dir():
                 raise
-            # `partial` cannot be renamed to `target`, because `target` already exists. Instead, the jars are moved one
-            # by one.
+            # The folder `target` already exists, so `partial` cannot be renamed to `target`. Move each jar instead.
             for jar in partial.glob("*.jar"):
                 jar.replace(target / jar.name)
     finally:

@@ -24,9 +24,9 @@ def with_health(snapshot: Snapshot, group: str, habit: Habit, *, ago: float = 1.
     """Return a copy of a snapshot in which the health of one group is known.
 
     Args:
-        habit: `well`: no lag; `slow`: growing lag; `stuck`: constant offset; `new`: like `stuck`, but with too few
-            reads for a verdict.
-        ago: seconds since the last read.
+        habit: how the group behaves. `well`: it has no lag. `slow`: its lag grows. `stuck`: its committed offset never
+            changes. `new`: like `stuck`, but there were too few reads for a verdict.
+        ago: seconds since the last read of the group.
     """
     listing = snapshot.groups[group]
     description = GroupDescription(

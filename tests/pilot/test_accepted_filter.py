@@ -56,9 +56,9 @@ async def test_accepting_a_filter_that_equals_a_group_id_selects_this_group(tmp_
 
 
 def hold_layouts(monkeypatch: pytest.MonkeyPatch) -> asyncio.Event:
-    """Delay the display of the matches of a filter until the returned event is set.
+    """From now on, the tree shows the matches of a filter only after the returned event is set.
 
-    Meanwhile, the app holds keys back for up to a minute.
+    Until then, the app holds keys back for up to a minute.
     """
     may_finish = asyncio.Event()
 
@@ -72,10 +72,10 @@ def hold_layouts(monkeypatch: pytest.MonkeyPatch) -> asyncio.Event:
     return may_finish
 
 
-async def test_a_key_after_an_accepted_filter_waits_until_the_match_is_shown(
+async def test_keys_after_an_accepted_filter_act_on_the_matching_group(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Key `y` copies the id of the selected group, so it must wait until the tree has selected the matching group."""
+    """Key `y` copies the id of the selected group. It is held back until the tree has selected the matching group."""
     app, _ = app_on(sample_snapshot(), tmp_path)
     async with app.run_test(size=(120, 40)) as pilot:
         await settled(pilot)
@@ -90,10 +90,10 @@ async def test_a_key_after_an_accepted_filter_waits_until_the_match_is_shown(
         await until(pilot, lambda: app.clipboard == "share-mailer")
 
 
-async def test_clearing_an_accepted_filter_immediately_leaves_the_cursor_in_place(
+async def test_clearing_an_accepted_filter_immediately_does_not_move_the_cursor(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Enter would move the cursor to the only matching group, but escape follows before this group is shown."""
+    """Enter accepts the filter. Escape clears the filter before the cursor has moved to the matching group."""
     app, _ = app_on(sample_snapshot(), tmp_path)
     async with app.run_test(size=(120, 40)) as pilot:
         await settled(pilot)

@@ -225,7 +225,7 @@ async def test_the_cluster_dialog_without_clusters_shows_a_configuration_example
 
 
 async def test_the_cluster_dialog_needs_a_session_that_can_open_clusters(tmp_path: Path) -> None:
-    """If a session can open clusters, the command palette opens the cluster dialog. Otherwise, a notice is shown."""
+    """If the session cannot open clusters, the key `c` shows a notice instead of the dialog."""
     app = Clusters(tmp_path).app()
     async with app.run_test(size=(100, 30)) as pilot:
         await settled(pilot)

@@ -90,7 +90,7 @@ async def test_a_deleted_group_disappears_from_the_tree(admin: ScriptedAdmin, tm
 async def test_deleted_groups_disappear_from_the_tree_without_a_poll(
     admin: ScriptedAdmin, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Polling is paused, so that the groups cannot disappear because of a new list of groups."""
+    """Polling is paused, so the app must remove the deleted groups without a new list of groups."""
     async with running(admin, tmp_path) as (app, pilot):
         screen = main_screen(app)
         await select(app, pilot, "p\u0430yment")
@@ -126,7 +126,7 @@ async def test_typed_letters_go_into_the_field_while_the_cancel_button_has_focus
 
 
 async def test_letters_typed_in_one_burst_reach_the_text_field_in_order(admin: ScriptedAdmin, tmp_path: Path) -> None:
-    """The first character moves the focus to the text field. No typed character is lost."""
+    """The first typed character moves the focus to the text field. No character is lost."""
     async with running(admin, tmp_path) as (app, pilot):
         await select(app, pilot, "payment")
         await pilot.press("d")
@@ -174,10 +174,8 @@ async def test_key_d_is_available_before_an_empty_group_has_been_described(
             assert screen.why_unavailable("delete") == reason
 
 
-async def test_key_d_works_if_the_description_of_an_empty_group_is_outdated(
-    admin: ScriptedAdmin, tmp_path: Path
-) -> None:
-    """The delete dialog describes the group again before the deletion, so that an old description does no harm.
+async def test_key_d_accepts_an_empty_group_with_an_old_description(admin: ScriptedAdmin, tmp_path: Path) -> None:
+    """An old description does no harm, because the delete dialog reads the description again.
 
     For a group with members, the key is unavailable.
     """
@@ -191,9 +189,7 @@ async def test_key_d_works_if_the_description_of_an_empty_group_is_outdated(
             assert (screen.why_unavailable("delete") is None) == (reason is None)
 
 
-async def test_the_delete_dialog_deletes_its_group_after_the_selection_has_changed(
-    admin: ScriptedAdmin, tmp_path: Path
-) -> None:
+async def test_the_delete_dialog_ignores_a_change_of_the_selected_group(admin: ScriptedAdmin, tmp_path: Path) -> None:
     async with running(admin, tmp_path) as (app, pilot):
         await select(app, pilot, "payment")
         await pilot.press("d")

@@ -49,7 +49,7 @@ def kinds(screen: EventsScreen) -> list[str]:
 
 
 async def test_events_of_the_last_ten_minutes_are_listed_with_the_newest_first(tmp_path: Path) -> None:
-    """A cursor on the newest event moves to each newer event. A cursor on an older event stays on this event."""
+    """If the cursor is on the newest event, it follows new events. Otherwise, it stays on its event."""
     app, monitor = app_on(sample_snapshot(events=EVENTS, events_since=NOW - 30_000), tmp_path)
     async with app.run_test(size=(120, 40)) as pilot:
         screen = await opened(pilot, app)
@@ -94,7 +94,7 @@ async def test_listed_events_can_be_limited_by_time_kind_group_and_filter(tmp_pa
 
 
 async def test_one_row_counts_older_changes_of_a_group_and_enter_lists_them(tmp_path: Path) -> None:
-    """The five newest changes have one row each, and one more row counts the older changes.
+    """Only the five newest changes of a group have their own rows. One more row counts all older changes.
 
     This leaves room for changes to other groups.
     """

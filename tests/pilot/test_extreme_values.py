@@ -1,4 +1,4 @@
-"""Tests that the running app shows any numbers and texts that a broker can send, without an error."""
+"""Tests that no number or text from a broker makes the running app fail."""
 
 from __future__ import annotations
 
@@ -46,10 +46,10 @@ KEYS = (
 
 
 class ExtremeAdmin(ScriptedAdmin):
-    """An admin whose results are chosen at random: ordinary values, and the smallest and largest of each type."""
+    """An admin client that returns random values, among them the smallest and the largest value of each type."""
 
     def change(self, chance: random.Random) -> None:
-        """Choose new random values for the results of all methods."""
+        """Choose new random values, which the methods of this class return from now on."""
         pick = chance.choice
         names = [*IDS, *(f"group-{n}" for n in range(6))]
         for name in names:

@@ -84,7 +84,7 @@ async def test_a_click_on_a_tab_shows_the_pane_with_this_title(tmp_path: Path) -
             await settled(pilot)
             assert (screen.detail.active, screen.detail.pane.display) == (entry.id, True)
             at += len(f" {entry.key} {entry.title}")
-        # The clicked cell is to the right of the last tab, so that the click has no effect.
+        # This click is to the right of the last tab, so it must have no effect.
         await pilot.click(PaneTabs, offset=(at + 3, 0))
         assert screen.detail.active == PANES[-1].id
         assert [pane.display for pane in screen.query(Pane)].count(True) == 1

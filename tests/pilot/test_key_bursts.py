@@ -68,7 +68,7 @@ async def test_a_pane_key_works_immediately_after_the_command_palette(tmp_path: 
 
 
 class SlowPrompt(TextPrompt[None]):
-    """A dialog whose action, started with enter, runs until the test sets the event `finish`."""
+    """A dialog with a slow action. Enter starts the action, and it runs until the test sets the event `finish`."""
 
     PROMPT_TITLE = "Slow"
 

@@ -33,8 +33,8 @@ async def equals_full_redraw(app: KgtuiApp, pilot: Pilot[int]) -> bool:
     """Redraw all widgets, and return whether the screen looks the same as before."""
     await settled(pilot)
     screen = main_screen(app)
-    # Wait for the right side of the screen. It follows the cursor of the tree after a delay, and computes the page of
-    # the selected tree node in the background.
+    # Wait until the right side shows the row under the cursor of the tree. It follows the cursor after a delay, and
+    # computes the page of a tree node in the background.
     await until(pilot, lambda: screen._pane_timer is None and screen.right_side.page.is_current)
     before = ""
     while before != (before := app.export_screenshot()):
@@ -86,7 +86,7 @@ async def test_scrolling_by_one_row_draws_only_the_changed_lines(
         assert set(rendered) == {bottom - 1, bottom}
 
 
-async def test_the_scroll_bar_after_each_scroll_equals_a_full_redraw(tmp_path: Path) -> None:
+async def test_the_scroll_bar_looks_the_same_after_a_full_redraw(tmp_path: Path) -> None:
     """The test scrolls trees of three sizes. In the largest tree, the scroll bar thumb has its minimum length."""
     chance = random.Random(4)
     for rows in (30, 100, 3_000):
@@ -120,7 +120,7 @@ def rows_on_screen(app: App[None]) -> list[str]:
     return ["".join(segment.text for segment in row).rstrip() for row in app.screen._compositor.render_strips()]
 
 
-async def test_text_that_changed_while_it_was_hidden_replaces_all_old_lines() -> None:
+async def test_a_hidden_text_that_changed_is_shown_without_old_lines() -> None:
     """The text is hidden twice, because Textual clears cached lines only when a widget is hidden for the first time."""
     app = TextApp()
     async with app.run_test(size=(40, 10)) as pilot:

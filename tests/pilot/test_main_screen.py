@@ -34,7 +34,7 @@ def with_broker_status(snapshot: Snapshot, **fields: Any) -> Snapshot:
 
 
 async def test_the_header_is_written_at_most_once_per_second(tmp_path: Path) -> None:
-    """Over a slow connection, it would take too long to write the header for each response of a broker.
+    """A slow connection could not transfer a new header for each response of a broker.
 
     If only the poll duration changes, the header is not written again.
     """
@@ -260,7 +260,7 @@ async def test_a_narrow_screen_shows_either_the_tree_or_the_panes(tmp_path: Path
         assert screen.query_one("#left").display
 
 
-async def test_main_screen_passes_selected_and_visible_groups_to_the_monitor(tmp_path: Path) -> None:
+async def test_the_monitor_learns_which_groups_are_selected_and_visible(tmp_path: Path) -> None:
     app, monitor = app_on(sample_snapshot(), tmp_path)
     async with app.run_test(size=(120, 32)) as pilot:
         await settled(pilot)

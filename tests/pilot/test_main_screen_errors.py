@@ -33,7 +33,7 @@ async def test_the_header_and_an_error_line_report_a_silent_broker(tmp_path: Pat
     assert "! broker 2 has not responded for 12 s; its 4 groups are as of 09:53:08" in shown
 
 
-def test_the_error_line_does_not_count_groups_that_left_the_silent_broker() -> None:
+def test_the_error_line_counts_only_groups_of_the_silent_broker() -> None:
     moved = sample_snapshot(faults={2: SILENT})
     groups = {group: replace(row, coordinator=1) for group, row in moved.groups.items()}
     kept = next(group for group, row in moved.groups.items() if row.coordinator == 2)
@@ -101,9 +101,7 @@ async def test_a_crash_writes_a_report_without_secrets(tmp_path: Path, monkeypat
     assert caught.report.stat().st_mode & 0o077 == 0
 
 
-async def test_exceptions_after_a_crash_cause_no_second_crash_report(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_only_the_first_exception_of_a_crash_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from kgtui.tui.textual_compat import crash_message
 
     reported: list[BaseException] = []

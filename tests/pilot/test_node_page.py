@@ -44,7 +44,7 @@ def is_selected(app: KgtuiApp, group: str) -> bool:
 
 
 async def test_the_app_starts_with_a_list_of_problems_on_the_right_side(tmp_path: Path) -> None:
-    """The page of the cluster lists the worst problems first. It only says how many are abandoned or unused."""
+    """The page of the cluster lists the worst problems first. Abandoned and unused groups are only counted."""
     app, _ = app_on(snapshot_with_problems(), tmp_path)
     async with app.run_test(size=(140, 44)) as pilot:
         await settled(pilot)

@@ -37,7 +37,7 @@ SCREENS: list[tuple[str, ...]] = [
 ]  # fmt: skip
 """Sequences of keys. Each sequence opens a screen or dialog, or changes the main screen."""
 DIALOGS = [("ctrl+p",), ("question_mark",), ("C",), ("E",), ("x",), ("e",)]
-"""Keys that always open a screen or dialog. The other keys in `SCREENS` open one only in some sessions."""
+"""Items of `SCREENS` that open a screen or dialog in every session."""
 SMALL = [(side, side) for side in range(12, 0, -1)]
 SMALL += [(width, 40) for width in range(1, 13)] + [(120, height) for height in range(1, 13)]
 """Small sizes of the terminal, as (columns, lines)."""
@@ -96,9 +96,7 @@ async def test_every_dialog_can_be_opened_in_a_narrow_terminal(tmp_path: Path, w
 
 
 @pytest.mark.parametrize("count", [1_000, pytest.param(50_000, marks=[pytest.mark.full, pytest.mark.timeout(7_200)])])
-async def test_random_input_without_quit_keys_does_not_end_the_app(
-    tmp_path: Path, count: int, chance: random.Random
-) -> None:
+async def test_random_keys_and_clicks_do_not_crash_the_app(tmp_path: Path, count: int, chance: random.Random) -> None:
     sent = 0
     while sent < count:
         app, _ = app_on(sample_snapshot(), tmp_path)

@@ -1,4 +1,4 @@
-"""Tests of `kgtui replay`, which shows a recorded cluster on the main screen, without actions that change it."""
+"""Tests of `kgtui replay`, which shows a recorded cluster on the main screen. The cluster cannot be changed."""
 
 from __future__ import annotations
 
@@ -82,9 +82,9 @@ async def test_keys_move_a_replay_to_earlier_and_later_polls_of_the_recording(
 async def test_the_cluster_page_of_a_recording_lists_the_recorded_changes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """At the poll before the change, the page says that the recording has no changes.
+    """At an earlier poll, the page says that the recording has no changes until then.
 
-    The page of a recording never says `kgtui started`.
+    The text `kgtui started`, which the page of a running cluster has, does not occur.
     """
     monkeypatch.setenv("KGTUI_CONFIG_DIR", str(tmp_path / "config"))
     monkeypatch.setenv("KGTUI_STATE_DIR", str(tmp_path / "state"))

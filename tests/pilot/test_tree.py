@@ -145,8 +145,8 @@ async def test_no_cursor_is_drawn_after_the_selected_group_was_deleted(tmp_path:
         assert len(backgrounds(tree)) == 1
 
 
-async def test_a_new_grouping_opens_the_node_of_the_selected_group(tmp_path: Path) -> None:
-    """The cursor stays on the selected group when the tree is grouped differently, for example by coordinator."""
+async def test_the_cursor_stays_on_its_group_when_the_grouping_changes(tmp_path: Path) -> None:
+    """The tree opens the node that contains the selected group."""
     app, _ = app_on(snapshot_of(many_groups(500)), tmp_path)
     async with app.run_test(size=(120, 40)) as pilot:
         await settled(pilot)

@@ -63,7 +63,7 @@ async def test_a_sort_term_in_the_filter_sorts_the_tree(tmp_path: Path) -> None:
 async def test_clicking_a_column_title_sorts_the_tree_and_saves_the_sort_order(tmp_path: Path) -> None:
     """The first click puts the largest value first, and the second click puts the smallest value first.
 
-    After a restart, the app still uses the second order.
+    After a restart, the smallest value comes first again, because the app has saved the sort order.
     """
     app, _ = app_on(sample_snapshot(), tmp_path)
     async with app.run_test(size=(120, 40)) as pilot:
@@ -134,7 +134,7 @@ async def test_a_sort_order_that_cannot_be_saved_is_reported(tmp_path: Path) -> 
         assert any("symbolic link" in one.message for one in app._notifications)
 
 
-async def test_the_last_valid_filter_stays_active_while_the_typed_filter_is_invalid(tmp_path: Path) -> None:
+async def test_an_invalid_typed_filter_does_not_replace_the_active_filter(tmp_path: Path) -> None:
     app, _ = app_on(sample_snapshot(), tmp_path)
     async with app.run_test(size=(120, 40)) as pilot:
         await settled(pilot)

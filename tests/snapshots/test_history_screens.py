@@ -93,7 +93,10 @@ def test_history_pane_in_ascii_mode(snap_compare: Compare, tmp_path: Path) -> No
 
 
 def test_history_pane_shows_only_its_log_in_16_colors(snap_compare: Compare, tmp_path: Path) -> None:
-    """After the keys `l` and `f`, only the log is shown, in full width and in the 16 colors of the terminal."""
+    """Key `l` hides the plots, and key `f` hides the tree. The log then has the full width.
+
+    Only the 16 basic colors of the terminal are used.
+    """
     app = app_with_history(tmp_path, ui=UiSettings(theme="kgtui-ansi"))
     assert snap_compare(app, terminal_size=(100, 20), run_before=show_history("l", "f"))
 

@@ -39,7 +39,7 @@ LATER = NOW.timestamp() + 7_300
 
 @pytest.fixture(autouse=True)
 def fixed_folder_and_age(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Use a constant path and age of the lake (the recorded tables), so that all machines draw the same screens."""
+    """Make the path and the age of the lake (recorded tables) constant, so that all machines draw the same screens."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("KGTUI_LAKE", "prod")
     monkeypatch.setattr(gold, "_last_write", lambda _: LATER - 600)

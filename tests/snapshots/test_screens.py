@@ -42,7 +42,7 @@ def pressing(*presses: str) -> Callable[[Pilot[Any]], Awaitable[None]]:
 
     async def run(pilot: Pilot[Any]) -> None:
         await settled(pilot)
-        # The second iteration presses no keys. It only stops blinking cursors on a screen that was opened by the keys.
+        # The second iteration only stops the blinking cursors of a screen that the keys have opened.
         for keys in (presses, ()):
             for field in pilot.app.screen.query(Input):
                 field.cursor_blink = False
@@ -57,7 +57,7 @@ def pressing(*presses: str) -> Callable[[Pilot[Any]], Awaitable[None]]:
 def shows(snap_compare: Compare, tmp_path: Path) -> Callable[..., bool]:
     """Return a function that shows a snapshot of a cluster, presses keys, and compares the screen with a stored image.
 
-    Its arguments are snapshot, terminal size, keys, and `Session` settings.
+    The arguments of the function are snapshot, terminal size, keys, and `Session` settings.
     """
 
     def compare(snapshot: Snapshot, size: tuple[int, int], *presses: str, **fields: Any) -> bool:
@@ -69,7 +69,7 @@ def shows(snap_compare: Compare, tmp_path: Path) -> Callable[..., bool]:
 
 
 def test_main_screen_with_overview_of_a_group(shows: Callable[..., bool]) -> None:
-    """Below the header and the filter bar is the tree, grouped by type and state.
+    """The tree is below the header and the filter bar. It is grouped by type and state.
 
     The group payments.settle is selected, and its Overview is on the right.
     """
@@ -77,7 +77,7 @@ def test_main_screen_with_overview_of_a_group(shows: Callable[..., bool]) -> Non
 
 
 def test_main_screen_with_health_verdicts_in_the_tree_and_the_overview(shows: Callable[..., bool]) -> None:
-    """Two groups have a symbol for their verdict. Each node has the symbol of its worst verdict.
+    """Two groups have a symbol for their verdict. Each node has the symbol of the worst verdict of its groups.
 
     The Overview has the verdict of the selected group.
     """
@@ -95,7 +95,7 @@ def test_tree_with_health_verdicts_on_a_narrow_screen_in_ascii_mode(shows: Calla
 
 
 def test_overview_pane_says_how_long_detecting_a_stop_takes(shows: Callable[..., bool]) -> None:
-    """The verdict is not known yet. The line `undecided` says how long kgtui must observe a group to notice a stop."""
+    """There is no verdict yet. The line `undecided` says how long kgtui must read a group to notice a stop."""
     assert shows(with_health(sample_snapshot(), "payments.settle", "new"), (120, 40), "n", "n")
 
 
@@ -142,7 +142,7 @@ def test_main_screen_with_an_invalid_filter(shows: Callable[..., bool]) -> None:
 def test_main_screen_when_a_broker_does_not_respond(shows: Callable[..., bool]) -> None:
     """The header has `brokers 2/3` in amber. A red line above the keys explains the error.
 
-    Nodes with groups of this broker have a red `!` with their number.
+    A node that contains groups of this broker has a red `!` and the number of these groups.
     """
     assert shows(sample_snapshot(faults={2: SILENT}), (120, 30), "n")
 
@@ -196,7 +196,10 @@ def test_main_screen_in_ascii_mode(shows: Callable[..., bool]) -> None:
 
 
 def test_tree_nodes_of_a_large_cluster_are_closed_at_first(shows: Callable[..., bool]) -> None:
-    """Each node has the number and the total lag of its groups. `≥` means "at least", because most lags are unknown."""
+    """Each node has the number and the total lag of its groups.
+
+    Most lags are unknown, so the total is a lower bound, with the mark `≥`.
+    """
     rows = many_groups(20_000)
     assert shows(snapshot_of(rows, brokers=5, lags={row[0]: 17 for row in rows[::3]}), (100, 20))
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 STEPS = ("started", "reading the files", "decoding", *(f"computing gold/{table.name}" for table in GOLD))
 """Names of the steps of a pipeline run, in order.
 
-When a step begins, `pipeline_program` prints a line that begins with the name of the step.
+`pipeline_program` prints the name of each step when the step begins.
 """
 
 _TIMEOUT = 800.0
@@ -32,8 +32,8 @@ _TIMEOUT = 800.0
 class BackgroundRuns:
     """Runs the pipeline in background processes.
 
-    In a series of runs in the same lake, all runs except the last are killed, and the next run continues the work.
-    Methods that return results wait for the runs.
+    A series consists of runs on the same lake. All runs except the last are killed, and each run continues the work of
+    the run before it. Methods that return results wait for the runs.
 
     Args:
         folder: folder for the lakes of all runs.
@@ -55,22 +55,22 @@ class BackgroundRuns:
         self.cluster_python_starts = self.cluster_executors = 0
 
     def start(self, *kills: int) -> None:
-        """Start one run on a standalone cluster, and a series of runs for each number in `kills`.
+        """Start one run on a standalone cluster, and one series of runs per item of `kills`.
 
-        In a series, this number of runs are killed. Then one more run completes the lake.
+        The item is the number of runs to kill in the series. One more run completes the lake.
         """
         self._uninterrupted = self._pool.submit(self._run_on_cluster)
         self._killed = {number: self._pool.submit(self._run_with_kills, number) for number in kills}
 
     def killed(self, kills: int) -> tuple[list[Path], int]:
-        """Return the complete lakes of a series, and how many runs were killed.
+        """Return the complete lakes of the series with `kills` kills, and how many runs were actually killed.
 
-        If a run ended before it could be killed, its lake was complete, so that the next run needed a new lake.
+        There is more than one lake if a run ended before it was killed, because the next run then used a new lake.
         """
         return self._killed[kills].result()
 
     def uninterrupted(self) -> Path:
-        """Return the lake of the run on the standalone cluster. This run was not killed."""
+        """Return the lake of the run on the standalone cluster, which was not killed."""
         assert self._uninterrupted is not None
         return self._uninterrupted.result()
 
@@ -84,13 +84,13 @@ class BackgroundRuns:
         random, killed = Random(kills), 0
         lakes = [self._new_lake(f"killed-{kills}")]
         for number in range(kills):
-            # Runs 0, 2, 4, … are killed before or while they read records, the others while they decode records or
-            # compute gold tables. Runs 1, 2, 5, 6, … use a Spark Connect server.
+            # Runs 0, 2, 4, … are killed before or during the reading of records. Runs 1, 3, 5, … are killed while they
+            # decode records or compute gold tables. Runs 1, 2, 5, 6, … use a Spark Connect server.
             steps = STEPS[2:] if number % 2 else STEPS[:2]
             target = ("local[2]",) if number % 4 in (1, 2) else ()
             if self._kill_after(random.choice(steps), random.uniform(0, 5), lakes[-1], *target):
                 killed += 1
-            else:  # The run ended before it was killed, so its lake is complete. The next run needs a new lake.
+            else:  # The run completed its lake before it could be killed, so the next run needs a new lake.
                 lakes.append(self._new_lake(f"killed-{kills}-{len(lakes)}"))
         self._run_to_the_end(lakes[-1], self._connect_url)
         return lakes, killed
@@ -130,10 +130,10 @@ class BackgroundRuns:
         return shutil.copytree(self._recording, self._folder / name)
 
     def _kill_after(self, step: str, seconds: float, lake: Path, *target: str) -> bool:
-        """Start a run, and kill it `seconds` seconds after the beginning of a step. Return whether it was killed.
+        """Start a run, and kill it `seconds` seconds after step `step` has begun.
 
-        Args:
-            target: argument `target` of `pipeline_program`, or nothing.
+        Return False if the run ended before it could be killed. `target` is the argument `target` of
+        `pipeline_program`, if any.
         """
         program = self._start_program(lake, *target)
         try:
@@ -159,7 +159,7 @@ class BackgroundRuns:
 
     def _start_program(self, lake: Path, *target: str) -> subprocess.Popen[str]:
         """Start `pipeline_program` in a new process group, so that the program can be killed together with its JVM."""
-        # Remove PYSPARK_PYTHON, the path of the executors' Python, because other tests in this process may have set it.
+        # Other tests in this process may have set PYSPARK_PYTHON, which would choose the Python of the executors.
         environment = {name: value for name, value in os.environ.items() if name != "PYSPARK_PYTHON"}
         with _errors(lake).open("w") as errors:
             self._running = subprocess.Popen(

@@ -26,7 +26,7 @@ HERE = Path(__file__).parent
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Run all Spark tests in one xdist worker, so that they share one JVM.
 
-    Spark tests run before other tests, but those that wait for background runs come last.
+    Most Spark tests run before other tests. Spark tests that wait for background runs come last.
     """
     for item in items:
         if HERE in item.path.parents:
@@ -81,7 +81,7 @@ def background_runs(
     record_files: Path,
     tmp_path_factory: pytest.TempPathFactory,
 ) -> Iterator[BackgroundRuns]:
-    """Start runs of the pipeline in background processes before the first test, if a selected test needs the runs."""
+    """Before the first test, start background runs of the pipeline if any selected test needs them."""
     runs = BackgroundRuns(tmp_path_factory.mktemp("runs"), recording, record_files, connect_url(spark))
     waiting = [item for item in request.session.items if _waits_for_background_runs(item)]
     kills = sorted(item.callspec.params["kills"] for item in waiting if hasattr(item, "callspec"))

@@ -1,4 +1,7 @@
-"""Compute the findings that `kgtui pipeline demo` must report, from the file with the incidents to simulate."""
+"""Compute the findings that `kgtui pipeline demo` must report.
+
+They follow from the file that describes the simulated incidents.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +20,7 @@ if TYPE_CHECKING:
 
 HOUR = 3_600.0
 LONG_UNUSED = 24 * HOUR
-"""A group without members and without commits is reported as unused after this time, in seconds."""
+"""Time without members and commits after which a group is reported as unused, in seconds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,8 +30,8 @@ class Incident:
     Attributes:
         begin: seconds since the epoch; None if it began before the simulated history.
         end: seconds since the epoch; None if it continues at the end of the history.
-        seconds: time until the group has caught up (DRAIN) or loses records (AT_RISK); None if never, or for other
-            kinds.
+        seconds: DRAIN: time until the group has caught up, None if it does not catch up. AT_RISK: time until the group
+            loses records. Other kinds: None.
     """
 
     kind: Kind
@@ -46,7 +49,7 @@ def incidents(plan: HistoryPlan) -> tuple[list[Incident], set[str]]:
 
 
 def _with_times(value: Any, plan: HistoryPlan) -> Any:
-    """Replace each description of a time, such as `{fraction = 0.5}`, with the seconds since the history began."""
+    """Replace each time in `value`, such as `{fraction = 0.5}`, with seconds since the beginning of the history."""
     if isinstance(value, list):
         return [_with_times(item, plan) for item in value]
     if not isinstance(value, dict):
@@ -76,7 +79,7 @@ def _of_group(group: dict[str, Any], topics: dict[str, Any], plan: HistoryPlan) 
 
 
 def _of_speeds(name: str, speeds: list[tuple[float, float]], kept: float, plan: HistoryPlan) -> Iterator[Incident]:
-    """Yield the incidents that follow from changes of a group's reading speed; nothing if `speeds` is empty.
+    """Yield the incidents of a group whose reading speed changes; yield nothing if `speeds` is empty.
 
     Args:
         name: id of the group.
@@ -94,7 +97,7 @@ def _of_speeds(name: str, speeds: list[tuple[float, float]], kept: float, plan: 
     if age < 60:
         return
     if speed < 1:
-        # Records are lost as soon as the time lag equals the retention time of the topic.
+        # The group loses records when its time lag reaches the retention time of the topic.
         left = (kept - age) / (1 - speed)
         if left <= kept:
             yield Incident(Kind.AT_RISK, name, begin, seconds=max(left, 0.0))

@@ -25,7 +25,7 @@ PARTITIONS = 3
 
 
 class FollowingCommits:
-    """Collects offset commits of the groups in a simulated `Cluster`, and writes them to silver `commits`."""
+    """Collects offset commits of the groups in a simulated `Cluster`, and writes them to the silver table `commits`."""
 
     def __init__(self, lake: SparkLake, random: Random, cluster: Cluster) -> None:
         self._lake, self._random, self._cluster = lake, random, cluster
@@ -68,11 +68,11 @@ class FollowingCommits:
         self._offsets[record_partition] += 1
 
     def write(self, *, late: float = 0.0, group: str | None = None) -> None:
-        """Write the added rows. Some of the rows can be held back until the next call.
+        """Write the added rows. With `late` or `group`, hold some rows back until the next call.
 
         Args:
-            late: fraction of the rows that are held back at random.
-            group: id of a group; if given, hold back the rows of all other groups.
+            late: fraction of the rows to hold back.
+            group: if not None, hold back the rows of all other groups.
         """
         held = [row for row in self._rows if self._random.random() < late or group not in (None, row["group"])]
         rows = [row for row in self._rows if row not in held]

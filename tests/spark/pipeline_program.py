@@ -27,8 +27,8 @@ def main(lake: str, records: str, target: str = "") -> None:
     Args:
         lake: folder of the lake.
         records: folder with Parquet files of `__consumer_offsets` records.
-        target: `sc://HOST:PORT`, `spark://HOST:PORT`, `local[N]` for a Spark Connect server in this process, or empty
-            for a local session.
+        target: where Spark runs: `sc://HOST:PORT` (Spark Connect server), `spark://HOST:PORT` (standalone cluster),
+            `local[N]` (Spark Connect server in this process), or empty (local session).
     """
     if target.startswith("spark:"):
         spark = start(target, options=ON_CLUSTER)
@@ -38,8 +38,7 @@ def main(lake: str, records: str, target: str = "") -> None:
     try:
         run(spark, Path(lake), Path(records), target)
     finally:
-        # Stop the session, because after an error, Python would not exit, but wait forever for the Spark Connect
-        # server.
+        # If an error occurred and the session were not stopped, Python would wait forever for the Spark Connect server.
         spark.stop()
 
 
@@ -48,13 +47,13 @@ def run(spark: SparkSession, lake: Path, records: Path, target: str) -> None:
 
     `lake`, `records` and `target` have the same meaning as in `main`.
     """
-    # A batch reads one file, so that tests can kill the run between two batches. Tests do not kill runs on servers, so
-    # these runs read all files in one batch.
+    # Each batch reads only one file, so that tests can kill the run between two batches. Runs on a server or a cluster
+    # are not killed, so they read all files in one batch.
     sources = Sources(records=records, max_files=None if target.startswith(("sc:", "spark:")) else 1)
     new = new_lake(spark, lake)
     run_once(new, sources, partial(update_gold, on_progress=print_step), print_step)
     if target.startswith("spark:"):
-        # Executors normally decode records in Java. Check that they can also run kgtui's Python code.
+        # Normally, executors decode records in Java. Check that they can also run kgtui's Python code.
         assert new.read(COORDINATOR_RECORDS).limit(10).transform(decode_records).count() == 10
     print_step("done")
 

@@ -85,7 +85,10 @@ class _Cluster:
             self._tables.member(f"g{group}", member)
 
     def _change_partitions(self, group: int, keyframe: bool) -> None:
-        """Change a group's offsets at random. The time lags of group 2 (slow) and group 3 (reads nothing) grow."""
+        """Change a group's offsets at random.
+
+        Group 2 is slow, and group 3 reads nothing, so the time lags of these groups grow.
+        """
         for index in range(_PARTITIONS):
             most = (1_000, 1_000, 5, 0)[group]
             reads = self._random.random() < 0.5

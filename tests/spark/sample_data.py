@@ -67,7 +67,7 @@ class Cluster:
 
 
 def record(recording: RecordingBuilder, cluster: Cluster, start: int, polls: int, *, gap: str = "") -> None:
-    """Record one poll every ten seconds. Every three minutes, a poll records all rows. Every minute, rows are flushed.
+    """Record one poll every ten seconds, and flush the rows every minute. Every 18th poll is a keyframe (all rows).
 
     Args:
         start: time of the first poll, in milliseconds since the epoch.

@@ -26,11 +26,11 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
         warnings.simplefilter("ignore")
         patch.setenv("KGTUI_SPARK_JARS", str(jars.spark_folder()))
         patch.setenv("KGTUI_SPARK_MEMORY", "1536m")
-        # kgtui compiles the jar of its Java decoder into this cache folder. Programs that tests start use the same jar.
+        # kgtui writes the jar of its Java decoder into this folder. Programs that tests start use the same folder.
         patch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
         spill = tmp_path_factory.mktemp("spark")
-        # Lower the priority of this process, and of the JVM that it starts, so that tests of the terminal UI in other
-        # processes are not slowed down. With a much lower priority, Spark's Python workers do not start within 10 s.
+        # With a lower priority, this process and its JVM do not slow down tests of the terminal UI. With a much lower
+        # priority, Spark's Python workers would not start within 10 s.
         os.nice(4)
         session = start("local[2]", options=LONG_LIVED | CONNECT_SERVER | {"spark.local.dir": str(spill)})
         yield session

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 SMALL_JOBS = {
     "spark.sql.shuffle.partitions": "2",
-    # Adaptive execution and code generation take longer than the queries, which have long plans and few rows.
+    # Adaptive execution and code generation take more time than they save, because the tables have few rows.
     "spark.sql.adaptive.enabled": "false",
     "spark.sql.codegen.wholeStage": "false",
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
@@ -81,6 +81,6 @@ def new_lake(spark: SparkSession, path: Path) -> SparkLake:
 
 def compute_only(tables: Collection[Table], lake: SparkLake, patch: pytest.MonkeyPatch) -> None:
     """Make the gold job compute only the gold tables `tables`, because each table takes seconds."""
-    # The other tables are created empty. If a gold table were missing, each run would compute all days again.
+    # Create all other gold tables, without rows. If one were missing, each run would compute all days again.
     create_tables(lake.folder, [table for table in (*GOLD, *GOLD_STATE) if table not in tables])
     patch.setattr(gold, "TABLES", tuple(tables))

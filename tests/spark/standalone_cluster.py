@@ -50,7 +50,7 @@ class StandaloneCluster:
 
     @property
     def executors(self) -> int:
-        """How many executors the worker has ever started, over all applications."""
+        """How many executors the worker has started so far, for all applications."""
         return len(list((self._folder / "work").glob("app-*/[0-9]*")))
 
     def kill_executor(self) -> int:
@@ -96,14 +96,15 @@ class StandaloneCluster:
         self._processes.clear()
 
     def _start(self, main: str, *words: str, ready: str) -> re.Match[str]:
-        """Start a Spark daemon, wait until its log matches the regular expression `ready`, and return the match.
+        """Start a Spark master or worker, wait until its log matches `ready`, and return the match.
 
         Args:
-            main: class of the daemon, without the prefix `org.apache.spark.deploy.`.
-            words: arguments of the daemon.
+            main: class of the program, without the prefix `org.apache.spark.deploy.`.
+            words: arguments of the program.
+            ready: regular expression.
 
         Raises:
-            TimeoutError: the log did not match in time, or the daemon has exited.
+            TimeoutError: the log did not match in time, or the program has exited.
         """
         log = self._folder / f"{main}.log"
         environment = {name: value for name, value in os.environ.items() if not name.startswith(("SPARK", "PYSPARK"))}

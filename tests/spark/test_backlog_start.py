@@ -1,4 +1,4 @@
-"""The start of a backlog is computed from time lags in gold `lag`, after the latest gap in the recording."""
+"""Tests of the time at which a backlog began, which follows from the time lags after the latest recording gap."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 
 
 def test_a_backlog_begins_when_the_time_lag_begins_to_rise(spark: SparkSession) -> None:
-    """All time lags rise from minute 200 on.
+    """All time lags begin to rise in minute 200.
 
-    The time lags of the whole group `g` have a gap before minute 230, so the backlog of this group begins there.
+    For group `g` as a whole, the recording has a gap before minute 230, so its backlog begins after the gap.
     """
     series = (("g", "t", 0, 0), ("g", "t", 1, 700), ("g", None, None, 0), ("h", "t", 0, 9))
     lag = [

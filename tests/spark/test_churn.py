@@ -1,4 +1,4 @@
-"""Gold `churn` has rebalances per hour, from recordings and from `__consumer_offsets`."""
+"""Tests of the gold table `churn`: rebalances per hour, from recordings and from `__consumer_offsets`."""
 
 from __future__ import annotations
 
@@ -15,7 +15,9 @@ if TYPE_CHECKING:
 
 
 def record_members(tables: RecordedTables, group: str, present: str, before: str) -> None:
-    """Add rows to the table `members` for the latest poll: all members if it is a keyframe, otherwise only changes.
+    """Add rows for the latest poll to the table `members`.
+
+    If the poll is a keyframe, add all members. Otherwise, add only members that joined or left.
 
     Args:
         present: members at the latest poll. Each character is a member id.
@@ -29,7 +31,7 @@ def record_members(tables: RecordedTables, group: str, present: str, before: str
             tables.member(group, name, gone=True)
 
 
-def test_the_churn_table_counts_rebalances_in_polls_and_decoded_records(spark: SparkSession) -> None:
+def test_rebalances_from_polls_and_from_records_are_counted_per_hour(spark: SparkSession) -> None:
     tables = RecordedTables()
     states = {600: "Assigning", 900: "Reconciling", 1_200: "Stable", 3_300: "Reconciling", 3_900: "Stable"}
     members_at = {0: "ab", 900: "abc", 1_200: "bc", 1_800: "abc", 3_300: "bc"}
@@ -53,7 +55,7 @@ def test_the_churn_table_counts_rebalances_in_polls_and_decoded_records(spark: S
             record_members(tables, "flaps", now, before)
             present = now
         tables.commit("flaps", "t", 0, 0, 0, owner="a" if "a" in present else "b")
-    # The recording has only six minutes of the last hour. Three rebalances in six minutes are too few to report that
+    # Only six minutes of the last hour were recorded. They contain three rebalances, which are too few to report that
     # the group flaps (rebalances again and again).
     for second, now in ((14_400, "abc"), (14_520, "bc"), (14_640, "abc"), (14_760, "bc")):
         tables.poll(second, keyframe=second == 14_400, gap="recorder stopped" if second == 14_400 else None)
@@ -82,7 +84,7 @@ def test_the_churn_table_counts_rebalances_in_polls_and_decoded_records(spark: S
         ("flaps", at(3_600), 0, 2, 0, 0, 0, 0, 300.0, None, 2_700.0, 0.0, False, "recorded", None, None, at(6_900)),
         ("flaps", at(14_400), 3, 0, None, 1, 2, 3, 0.0, None, 360.0, 30.0, False, "recorded",
          at(14_520), at(14_760), at(14_760)),
-        # Group `records` is not in the recording, so its row covers the time until its last decoded rebalance.
+        # Group `records` is not in the recording, so `covered_to` is the time of its last decoded rebalance.
         ("records", at(10_800), 7, None, 7, 7, 0, 14, 28.0, None, None, 7.0, True, "silver",
          at(10_800), at(13_800), at(13_800)),
     ]  # fmt: skip

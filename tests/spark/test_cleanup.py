@@ -1,4 +1,4 @@
-"""Gold `cleanup` lists unused groups, and families (ids with the same prefix) in which all groups are unused."""
+"""Tests of the gold table `cleanup`: unused groups, and families (groups with the same id prefix) that are unused."""
 
 from __future__ import annotations
 
@@ -35,9 +35,10 @@ def silver_tables(
     """Return DataFrames of silver `commits` and `group_events`. A row's `record_offset` is its index in the list.
 
     Args:
-        commits: tuples (group, committed offset, days after `START`). The offset of a tombstone is None.
-        events: tuples (group, type, `about`, member id, number of members, whether it is a tombstone, days after
-            `START`).
+        commits: tuples (group, committed offset, time). The offset of a tombstone is None.
+        events: tuples (group, type, `about`, member id, number of members, whether it is a tombstone, time).
+
+    Times are in days after `START`.
     """
 
     def place(number: int, day: float) -> dict[str, Any]:
@@ -57,14 +58,14 @@ def silver_tables(
 
 
 def end_of_day(spark: SparkSession, day: float) -> DataFrame:
-    """Return a DataFrame for the argument `days` of `decoded_activity`: one row, `day` days after `START`."""
+    """Return the argument `days` of `decoded_activity`, with one row for the time `day` days after `START`."""
     return spark.createDataFrame([(at(day * DAYS).date(), ms(day * DAYS))], "day DATE, at BIGINT")
 
 
-def test_gold_table_cleanup_lists_unused_groups_and_families_of_unused_groups(spark: SparkSession) -> None:
-    """Family `old.*` is listed, because both its groups are unused. Family `new.*` is not listed.
+def test_unused_groups_and_families_of_unused_groups_are_listed(spark: SparkSession) -> None:
+    """A family contains the groups with the same id prefix.
 
-    Group `new.b`, which belongs to `new.*`, is in use.
+    Family `old.*` is listed, because both its groups are unused. Family `new.*` is not, because `new.b` is in use.
     """
     tables = RecordedTables()
     for day in (0.5, 1.5, 3.5):
@@ -84,8 +85,8 @@ def test_gold_table_cleanup_lists_unused_groups_and_families_of_unused_groups(sp
         tables.commit("share", "t", 0, None, 9, kind="share", spso=4, lag=5)
     timeline, groups, partitions, _ = tables.frames(spark)
     since = at(3 * DAYS).date()
-    # As in the gold job, only the history of groups without members is read, and both inputs of `cleanup` are computed
-    # first (`localCheckpoint`).
+    # As in the gold job, read only the history of groups without members, and compute both inputs of `cleanup` first
+    # (`localCheckpoint`).
     asked = groups_without_members(timeline, groups, since=since)
     assert {row.group for row in asked.collect()} == {"old.a", "old.b", "new.a", "alone", "waits", "share", "shrinks"}
     partitions = partitions.join(asked, "group", "left_semi")
@@ -93,7 +94,7 @@ def test_gold_table_cleanup_lists_unused_groups_and_families_of_unused_groups(sp
     silver = silver_tables(spark, [("alone", 9, -3.0)], [])
     decoded = decoded_activity(*silver, end_of_day(spark, 3.5)).localCheckpoint()
     rows = cleanup(recorded, decoded, since=since).cache()
-    # Missing permissions cannot hide offsets of group `alone`, because its commits were decoded from records.
+    # All commits of group `alone` are known from decoded records, so none of its offsets can be hidden.
     assert {row["name"]: row["offsets_may_be_hidden"] for row in rows.collect()} == {
         "old.*": True, "old.a": True, "old.b": False, "new.a": False, "alone": False, "share": None
     }  # fmt: skip
@@ -111,10 +112,11 @@ def test_gold_table_cleanup_lists_unused_groups_and_families_of_unused_groups(sp
     assertDataFrameEqual(result, spark.createDataFrame(expected, result.schema))
 
 
-def test_offsets_expire_a_week_after_the_last_commit_or_member(spark: SparkSession) -> None:
-    """Polls do not show a commit of an unchanged offset.
+def test_offsets_expire_a_week_after_the_group_was_last_active(spark: SparkSession) -> None:
+    """kgtui knows the last commit of a group if the commits were decoded from records.
 
-    If no commits were decoded, kgtui therefore assumes that a group committed offsets until its state became Empty.
+    Otherwise, it assumes that the group committed until it became Empty, because polls do not show commits of an
+    unchanged offset.
     """
     tables = RecordedTables()
     for day in (0.5, 1.0, 1.5, 3.5):
@@ -132,22 +134,19 @@ def test_offsets_expire_a_week_after_the_last_commit_or_member(spark: SparkSessi
     decoded = decoded_activity(*silver, end_of_day(spark, 3.5)).localCheckpoint()
     rows = cleanup(recorded, decoded, since=since).select("name", F.unix_millis("expires_at")).collect()
     assert dict(map(tuple, rows)) == {
-        # Group `polled` is only in polls. It became Empty on day 1.5, and its offsets expire one week later.
+        # Group `polled` became Empty on day 1.5. Its commits were not decoded from records.
         "polled": ms(1.5 * DAYS + WEEK),
-        # The commits of group `decoded` were decoded from records. Its offsets expire one week after the last commit,
-        # which was on day 1.
+        # Group `decoded` made its last commit on day 1, according to decoded records.
         "decoded": ms(1.0 * DAYS + WEEK),
-        # Group `classic` has been Empty since day 0.5. Its offsets were reset on day 1.5, but this does not delay the
-        # expiry.
+        # Group `classic` has been Empty since day 0.5. A reset of offsets on day 1.5 does not delay the expiry.
         "classic": ms(0.5 * DAYS + WEEK),
-        # Group `simple` never has members. Its offsets expire one week after the last commit, which is first shown by
-        # the poll on day 1.5.
+        # Group `simple` never has members. The poll on day 1.5 is the first that shows its last commit.
         "simple": ms(1.5 * DAYS + WEEK),
     }
 
 
-def test_the_cleanup_table_lists_unused_groups_that_were_not_recorded(spark: SparkSession) -> None:
-    """All groups are known only from decoded records. Group `gone` was deleted, and group `busy` has a member."""
+def test_unused_groups_that_only_decoded_records_mention_are_listed(spark: SparkSession) -> None:
+    """No group is in the recording. Group `gone` was deleted, and group `busy` has a member, so they are not listed."""
     commits = [
         ("simple", 3, 0.0), ("left", 1, 0.0), ("left", 2, 1.0), ("busy", 1, 0.0), ("gone", 1, 0.0),
         ("gone", None, 2.0), ("empty", 5, 0.0),

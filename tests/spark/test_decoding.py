@@ -1,4 +1,4 @@
-"""Spark decodes records of all types and versions, and damaged records, like `kgtui.protocol`."""
+"""Tests that Spark and `kgtui.protocol` decode valid and damaged records of all types in the same way."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def commits() -> list[Record]:
     tagged_key, without_tags = commit(4)
     assert without_tags is not None
     records.append((tagged_key, without_tags[:-1] + bytes.fromhex("02 07 03 aabbcc 09 00")))
-    # Spark expressions cannot decode this commit, because its metadata is long. Its key has the legacy version 0.
+    # This commit has long metadata, which Spark expressions cannot decode, and a key of the legacy version 0.
     records += [commit(4, key_version=0, metadata="m" * 500)]
     for version in range(5):
         records += [
@@ -52,8 +52,7 @@ def commits() -> list[Record]:
     records += [commit(4, topicId=UUID(bytes=byte * 16)) for byte in (b"\xfb", b"\xff")]
     key, value = commit(4, topicId=UUID(int=1))
     assert value is not None
-    # The value ends with a topic id that equals 1. Set the last byte to 0, so that the topic id is 0. A topic id of 0
-    # means that the commit has no topic id.
+    # The value ends with the topic id 1. Change the last byte, so that the topic id is 0, which means "no topic id".
     records.append((key, value[:-1] + b"\0"))
     return records + [(key, None) for key, _ in records[::3]]
 
@@ -74,7 +73,7 @@ def records() -> list[Record]:
 
 @pytest.fixture
 def code_generation(spark: SparkSession) -> Iterator[None]:
-    """Turn on Spark's code generation, as for users. In all other tests, code generation is off."""
+    """Turn on Spark's code generation, as on a user's machine. All other tests run without it."""
     before = {name: value for name, value in SMALL_JOBS.items() if ".codegen." in name}
     for name in before:
         spark.conf.unset(name)
@@ -98,11 +97,11 @@ def bronze_rows(spark: SparkSession, records: list[Record]) -> DataFrame:
     params=["java", pytest.param("java in two passes", marks=pytest.mark.full), "expressions and python"],
 )
 def decoder(request: pytest.FixtureRequest, spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Run the test once with each way in which Spark can decode records of `__consumer_offsets`.
+    """Run the test once per method that Spark can use to decode records of `__consumer_offsets`.
 
-    - `java`: the Java decoder decodes commits first, and keeps other records in memory
-    - `java in two passes`: the Java decoder keeps nothing, so Spark reads the records again
-    - `expressions and python`: Spark expressions decode regular commits, and Python the rest
+    - `java`: the Java decoder decodes commits, and keeps all other records in memory until they are decoded, too
+    - `java in two passes`: the Java decoder keeps no records, so Spark must read them again
+    - `expressions and python`: Spark expressions decode regular commits, and Python decodes the rest
     """
     assert has_decoder(spark)
     if request.param == "java in two passes":

@@ -29,7 +29,7 @@ POLL = 300.0
 """Time between two polls, in seconds."""
 
 TOLERANCE = 2 * POLL
-"""Maximum difference, in seconds, between the beginnings (or ends) of an incident and of the finding about it."""
+"""Maximum difference between the begin (or end) of an incident and of its finding, in seconds."""
 
 
 @pytest.mark.full
@@ -52,7 +52,7 @@ def test_the_pipeline_demo_reports_exactly_the_simulated_incidents(lake: SparkLa
 
 
 def check_findings(findings: list[Finding], plan: HistoryPlan) -> None:
-    """Assert that each incident has a finding with its group, kind, begin and end, and that no other finding exists."""
+    """Assert that there is exactly one finding per incident, with the same group, kind, begin and end."""
     expected, healthy = incidents(plan)
     assert len(healthy) >= 20
     assert healthy.isdisjoint(group for finding in findings for group in finding.groups)
@@ -82,10 +82,12 @@ def differences(incident: Incident, finding: Finding) -> list[str]:
 
 
 def remaining_seconds(finding: Finding, column: str) -> float | None:
-    """Return the seconds until a forecast comes true; 0 if records are already lost; None if there is no forecast.
+    """Return the forecast time until the group has caught up or loses records, in seconds.
+
+    Return 0 if records are already lost, and None if there is no forecast.
 
     Args:
-        column: `drain_seconds` (until caught up) or `loss_seconds` (until records are lost).
+        column: `drain_seconds` (until the group has caught up) or `loss_seconds` (until it loses records).
     """
     row = dict(zip(finding.evidence.columns, finding.evidence.rows[0], strict=True))
     if row.get("lost"):

@@ -1,4 +1,4 @@
-"""Records in Parquet files are ingested and decoded only once, even if files overlap or checkpoints are deleted."""
+"""Tests of records in Parquet files. Each record must be decoded exactly once, even if files overlap."""
 
 from __future__ import annotations
 
@@ -53,9 +53,9 @@ def test_overlapping_files_and_deleted_checkpoints_cause_no_duplicate_rows(lake:
 
 @pytest.mark.parametrize("later", [0, 86_400_000_000])
 def test_a_record_that_differs_from_the_stored_record_is_rejected(lake: SparkLake, tmp_path: Path, later: int) -> None:
-    """Two files have different records at the same offset, on the same day or on two days.
+    """Two files have different records at the same offset, as after a topic was deleted and created again.
 
-    This happens if the topic was deleted and created again.
+    `later` is the difference between the timestamps of the two records, in microseconds.
     """
     folder = tmp_path / "records"
     noon = 1_795_262_400_000_000
@@ -70,8 +70,11 @@ def test_a_record_that_differs_from_the_stored_record_is_rejected(lake: SparkLak
 
 
 @pytest.mark.full
-def test_decoding_three_files_out_of_order_gives_the_same_rows_as_one_run(lake: SparkLake, tmp_path: Path) -> None:
-    """Each run must also find the stored events that the rebalances in its file depend on."""
+def test_files_can_be_decoded_in_any_order(lake: SparkLake, tmp_path: Path) -> None:
+    """Three runs decode three files in the wrong order. The rows must be the same as after one run with one file.
+
+    Some rebalances depend on events in several files.
+    """
     random = Random(5)
     records: list[Record] = [record for _ in range(2) for record in every_record_type(3, random.randint(0, 9))]
     hour, noon = 3_600_000_000, 1_795_262_400_000_000
@@ -102,7 +105,7 @@ def test_a_missing_folder_and_a_folder_without_record_files_are_rejected(lake: S
         stream_files(lake.spark, tmp_path / "other")
 
 
-def test_unusual_timestamps_are_clamped_and_gold_tables_ignore_the_future(lake: SparkLake, tmp_path: Path) -> None:
+def test_unusual_timestamps_are_limited_and_gold_tables_ignore_future_records(lake: SparkLake, tmp_path: Path) -> None:
     """If gold tables used records from the future, one broker with a wrong clock would make groups look unused."""
     year = 365 * 86_400_000_000
     micros = {-1: 0, -100 * year: 0, 130 * year: 130 * year, 20_000 * year: 253_402_128_000_000_000}

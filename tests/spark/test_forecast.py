@@ -1,4 +1,4 @@
-"""The gold tables `forecast` and `baseline` are computed from rows of the gold table `lag`."""
+"""Tests of the gold tables `forecast` and `baseline`, which are computed from the gold table `lag`."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def lag_row(group: str, minute: int, topic: str | None = None, *, steady: int = 0, **values: Any) -> dict[str, Any]:
-    """Return a row of gold `lag` for partition 0 of `topic`, or for the whole group.
+    """Return a row of the gold table `lag` for partition 0 of `topic`; without `topic`, for the whole group.
 
     Args:
         minute: minutes after `START`.
@@ -38,7 +38,7 @@ def test_gold_table_forecast_says_when_groups_catch_up_or_lose_records(spark: Sp
             rows.append(lag_row("drains", minute, topic, lag=60_000 - 300 * minute if minute >= 30 else 7,
                                 steady=1_800 if minute >= 30 else 0))  # fmt: skip
             rows.append(lag_row("done", minute, topic, lag=0))
-        # The lag of group `ages` falls like the lag of `drains`. The time lag of `ages` falls by one second per second.
+        # The lag of group `ages` falls like that of `drains`. Its time lag falls by one second per second.
         if minute >= 30:
             rows.append(lag_row("ages", minute, lag=60_000 - 300 * minute, steady=1_800,
                                 time_lag=10_000.0 - 60 * (minute - 30)))  # fmt: skip
@@ -49,8 +49,8 @@ def test_gold_table_forecast_says_when_groups_catch_up_or_lose_records(spark: Sp
                    "time_lag_at_least": True}  # fmt: skip
         rows.append(lag_row("stuck", minute, "t", **stuck))
         rows.append(lag_row("stuck", minute, lag=100_000 + 600 * minute, lost=0))
-        # Group `slow` is like `stuck`, but reads 300 records per minute in each of two topics. When it loses records is
-        # estimated from the retention time for topic `k`, and from the log start offset for topic `l`.
+        # Group `slow` is like `stuck`, but reads 300 records per minute in each of two topics. For topic `k`, the time
+        # until records are lost follows from the retention time; for topic `l`, from the log start offset.
         slow = stuck | {"time_lag": 600.0, "position": 100_000 + 300 * minute}
         rows += [lag_row("slow", minute, topic, **slow) for topic in ("k", "l")]
         # The time lag of group `later` grows by 0.11 s per second. It would reach the retention time (75 min) only
@@ -90,7 +90,7 @@ def baseline_row(group: str, hours_ago: int, lag: float, rate: float | None = No
     return {"group": group, "day": hour.date(), "hour": hour, "hour_of_week": 0, "hours": 0, **values}
 
 
-def test_gold_table_baseline_compares_an_hour_with_earlier_weeks_or_days(spark: SparkSession) -> None:
+def test_baseline_is_computed_from_earlier_weeks_or_days(spark: SparkSession) -> None:
     rows = [lag_row("weekly", minute, lag=lag, rate_in=9.0) for minute, lag in enumerate((1_000, 400, 500))]
     rows += [lag_row("daily", 0, lag=0), lag_row("new", 0, lag=3), lag_row("weekly", 1, "t", lag=9)]
     before = [

@@ -1,4 +1,4 @@
-"""The gold table `lag` equals the lag in the recording. If the gold job recomputes a day, the rows stay the same."""
+"""Tests of the gold job: its tables agree with the recording, and computing a day again does not change them."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from tests.spark.background_runs import BackgroundRuns
 
 
-def test_the_pipeline_runs_on_two_executors_with_their_own_python_executable(
+def test_two_executors_run_the_pipeline_with_their_own_python(
     uninterrupted_lake: SparkLake, background_runs: BackgroundRuns
 ) -> None:
     assert background_runs.cluster_executors == 2
@@ -35,7 +35,7 @@ def test_the_pipeline_runs_on_two_executors_with_their_own_python_executable(
     assert uninterrupted_lake.read(COMMITS).count() > 0, "executors decode records with kgtui's code"
 
 
-def test_the_gold_table_lag_equals_the_lag_of_the_recording_reader(uninterrupted_lake: SparkLake) -> None:
+def test_gold_lags_equal_the_lags_of_the_recording_reader(uninterrupted_lake: SparkLake) -> None:
     recording, lag = RecordingReader(uninterrupted_lake.folder.local_path), uninterrupted_lake.read(LAG).cache()
     last_polls = {row["minute"]: row["covered_to"] for row in lag.select("minute", "covered_to").distinct().collect()}
     assert len(last_polls) == 7
@@ -63,12 +63,12 @@ def test_gold_table_forecast_uses_the_recorded_retention_time_of_the_topic(unint
     rows = uninterrupted_lake.read(FORECAST).filter("`group` = '[/foo]' AND topic = 't'").collect()
     assert len(rows) == 3
     assert {row["loss_basis"] for row in rows} == {"retention"}
-    # A record is deleted when it is older than RETENTION. The recording of seven minutes shows only that the first
-    # unread record is between 0 and 420 s old.
+    # Records older than RETENTION are deleted. In a recording of seven minutes, the age of the first unread record can
+    # be anything from 0 to 420 s.
     assert all(RETENTION - 420 <= row["loss_seconds"] <= RETENTION for row in rows)
 
 
-def test_spark_writes_timestamps_as_int64_with_statistics_and_zstd_compression(uninterrupted_lake: SparkLake) -> None:
+def test_parquet_files_have_int64_timestamps_statistics_and_zstd_compression(uninterrupted_lake: SparkLake) -> None:
     folder = uninterrupted_lake.folder.local_path
     files = [file for table in (COMMITS, LAG) for file in (folder / table.title).glob("day=*/*.parquet")]
     assert len(files) >= 2
@@ -89,7 +89,7 @@ def without_column(path: Path, column: str) -> None:
 def test_an_incremental_run_and_a_complete_run_give_the_same_gold_rows(
     spark: SparkSession, uninterrupted_lake: SparkLake, tmp_path: Path
 ) -> None:
-    """The test removes a column from the gold table `lag`, so that the last run computes all rows again."""
+    """Before the last run, the test removes a column of the gold table `lag`. All rows are then computed again."""
     lake = SparkLake(spark, shutil.copytree(uninterrupted_lake.folder.local_path, tmp_path / "lake"))
     first = {table.name: stored_rows(lake.folder.local_path, table) for table in GOLD}
     assert {name for name, rows in first.items() if not rows} == {"churn", "cleanup"}

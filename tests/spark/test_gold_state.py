@@ -1,4 +1,7 @@
-"""Incremental runs, which use the state that earlier runs stored, give the same gold tables as a complete run."""
+"""Tests that incremental runs give the same gold tables as a complete run.
+
+An incremental run uses the state that earlier runs have stored.
+"""
 
 from __future__ import annotations
 
@@ -39,7 +42,7 @@ HEALTH_TABLES = (LAG, HEALTH, HEALTH_STATE)
 
 
 def assert_equals_a_complete_run(lake: SparkLake, tables: Iterable[Table] = gold.TABLES) -> None:
-    """Assert that gold tables equal the tables of a complete run in a copy of the lake that has no gold tables."""
+    """Copy the lake without its gold tables, run the gold job on the copy, and assert that the tables are equal."""
     path = lake.folder.local_path
     complete = shutil.copytree(path, path.parent / "complete", ignore=shutil.ignore_patterns("gold", "_checkpoints"))
     update_gold(SparkLake(lake.spark, complete))
@@ -52,7 +55,7 @@ def assert_equals_a_complete_run(lake: SparkLake, tables: Iterable[Table] = gold
 def test_incremental_runs_equal_a_complete_run_for_random_commits(
     spark: SparkSession, tmp_path: Path, seed: int
 ) -> None:
-    """The commits begin before, after or with the polls, depending on `seed`.
+    """`seed` determines whether commits begin before the polls, after them, or at the same time.
 
     There are also late commits, tombstones, gaps, groups that disappear for a while, and a recreated topic.
     """
@@ -86,19 +89,19 @@ def test_incremental_runs_equal_a_complete_run_for_random_commits(
 
 
 @pytest.mark.full
-def test_a_commit_whose_record_is_written_in_the_next_hour_is_not_lost(
+def test_a_commit_whose_record_is_written_later_is_counted(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A group commits 20 ms before 10:00, but Kafka writes the record of this commit 5 ms after 10:00.
 
-    The first run of the pipeline stores the state at 10:00 without this commit. Only the second run decodes the record.
+    The first run stores the state of 10:00 before the record is decoded. The second run must add the commit.
     """
     cluster, lake = Cluster(1), new_lake(spark, tmp_path / "lake")
     compute_only(HEALTH_TABLES, lake, monkeypatch)
     recording, commits = RecordingBuilder(lake.folder.local_path), FollowingCommits(lake, Random(1), cluster)
 
     def record_minutes(first: int, last: int) -> None:
-        """Record a poll 10 ms before each full minute, and commits of two groups 10 ms before each poll."""
+        """Each minute, record a poll 10 ms before the full minute, and commits of two groups 10 ms before the poll."""
         for minute in range(first, last):
             poll, written = TEN + minute * MINUTE - 10, TEN + minute * MINUTE - 20
             recording.poll(cluster.poll(), poll, keyframe=minute % 10 == 0)
@@ -121,7 +124,7 @@ def test_a_commit_whose_record_is_written_in_the_next_hour_is_not_lost(
 def test_incremental_gold_tables_of_four_days_equal_those_of_a_complete_run(
     spark: SparkSession, tmp_path: Path
 ) -> None:
-    """Groups commit every four hours, so that each status depends on commits of more than one day."""
+    """Groups commit every four hours, so that each health status depends on commits of more than one day."""
     cluster, random = Cluster(1), Random(1)
     lake = new_lake(spark, tmp_path / "lake")
     recording, commits = RecordingBuilder(lake.folder.local_path), FollowingCommits(lake, random, cluster)
@@ -146,11 +149,11 @@ def test_incremental_gold_tables_of_four_days_equal_those_of_a_complete_run(
 
 
 class Interrupted(Exception):
-    """Raised after a table was written, to interrupt the run."""
+    """Raised by the test after a table was written, so that the run ends early."""
 
 
 def files_by_span(lake: SparkLake, table: Table) -> dict[int, set[str]]:
-    """Return a dict: number of a time span (see `Table.file_span`) → its files. Assert that no file has two spans."""
+    """Return the files of each time span, by number of the span. Assert that no file contains rows of two spans."""
     assert table.file_span is not None
     column, seconds = table.file_span
     found: dict[int, set[str]] = {}
@@ -169,13 +172,12 @@ def files_by_span(lake: SparkLake, table: Table) -> dict[int, set[str]]:
         *(pytest.param(table, gold.TABLES, id=table.name) for table in gold.TABLES[:-1]),
     ],
 )
-def test_a_run_after_an_interrupted_run_completes_the_tables_and_keeps_earlier_files(
+def test_the_run_after_an_interrupted_run_completes_the_gold_tables(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, last: Table, tables: tuple[Table, ...]
 ) -> None:
-    """The second run is interrupted after it has written the gold table `last`. The third run must complete the tables.
+    """The second run is interrupted after it has written the gold table `last`. The third run completes the tables.
 
-    Before each run, polls of one to nine hours are recorded, and commits are decoded. Some commits since the first run
-    are decoded one run late.
+    Files of earlier time spans must not change. Some commits are decoded one run late.
     """
     random, cluster = Random(1), Cluster(1)
     lake = new_lake(spark, tmp_path / "lake")

@@ -1,4 +1,4 @@
-"""Spark computes the status in gold `health` like `kgtui.model`, which the terminal UI uses.
+"""Tests that Spark computes the same health status as `kgtui.model`, which the terminal UI uses.
 
 Most tests compare both results for random data.
 """
@@ -40,7 +40,7 @@ OPTIONS = (
 
 
 def random_window(random: Random, options: Options) -> tuple[Window, int]:
-    """Return the commit window of a random consumer, and the time for which its status is computed, in milliseconds."""
+    """Return the commit window of a random consumer, and the time at which its status is judged, in milliseconds."""
     ring, now, end, offset = CommitRing(options), 1_000, random.randrange(20), random.randrange(10)
     most_read, most_written = random.choice([0, 1, 3, 8]), random.choice([0, 1, 3, 8])
     for _ in range(random.randrange(25)):
@@ -118,7 +118,7 @@ def random_history(random: Random, times: list[float], share: bool) -> Partition
 
 
 def record(histories: list[PartitionHistory], polls: list[tuple[float, bool, str | None]]) -> RecordedTables:
-    """Write histories to recorded tables, as the recorder does.
+    """Return the rows that the recorder would write for `histories`.
 
     Args:
         polls: (seconds after `START`, whether the poll writes all rows, reason for a gap before the poll or None).
@@ -163,8 +163,8 @@ def test_spark_and_the_model_compute_the_same_status_for_random_recordings(spark
             if history.share:
                 verdict, details = judge_share(row, samples, 1, watching)
                 if Status.WARN in (verdict.status, *(one.status for one in details.undecided)):
-                    # For partitions of share groups, Spark never returns WARN, because WARN needs the lag at every
-                    # poll, but a recording contains only changes.
+                    # Spark never returns WARN for share groups. WARN needs the lag at every poll, but a recording
+                    # contains only changes of the lag.
                     continue
             else:
                 verdict, details = judge_observed(row, samples, watching)
@@ -218,8 +218,8 @@ class Consumer:
 def test_spark_and_the_model_compute_the_same_status_for_random_silver_commits(spark: SparkSession) -> None:
     random, tables, options = Random(4), RecordedTables(), Options()
     consumers = [Consumer() for _ in range(120)]
-    # For each consumer: maximum records that are written between two polls, maximum records that the consumer reads
-    # before a commit, and the number of the poll at which the consumer stops.
+    # For each consumer: how many records are written at most between two polls, how many the consumer reads at most
+    # before a commit, and at which poll the consumer stops.
     habits = [(random.choice([0, 3, 20]), random.choice([0, 1, 9]), random.randrange(2, 60)) for _ in consumers]
     for poll in range(31):
         tables.poll(poll * 10, keyframe=poll == 18)

@@ -1,4 +1,4 @@
-"""A run that computes only the gold rows after a start time gives the same rows as a run that computes all rows."""
+"""Tests that a run that computes only new gold rows gives the same rows as a run that computes all rows."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ FULL = [pytest.param(seed, marks=pytest.mark.full) for seed in range(2, 20)]
 
 
 @pytest.mark.parametrize("seed", [1, *FULL])
-def test_lag_rows_from_a_start_time_equal_those_of_a_complete_run(spark: SparkSession, seed: int) -> None:
+def test_incremental_lag_rows_equal_those_of_a_complete_run(spark: SparkSession, seed: int) -> None:
     random = Random(seed)
     tables = random_recording(random, 80).frames(spark)
     since = ms(60 * random.randint(5, 22))
@@ -54,7 +54,7 @@ def test_lag_rows_from_a_start_time_equal_those_of_a_complete_run(spark: SparkSe
 
 
 @pytest.mark.parametrize("seed", FULL)
-def test_churn_rows_from_a_start_time_equal_those_of_a_complete_run(spark: SparkSession, seed: int) -> None:
+def test_incremental_churn_rows_equal_those_of_a_complete_run(spark: SparkSession, seed: int) -> None:
     recording = random_recording(Random(seed), 250)
     timeline, groups, partitions, _ = recording.frames(spark)
     members = frame(spark, MEMBERS, recording.members)
@@ -68,12 +68,10 @@ def test_churn_rows_from_a_start_time_equal_those_of_a_complete_run(spark: Spark
 
 
 @pytest.mark.parametrize("seed", FULL[:6])
-def test_gold_tables_of_random_batches_equal_the_tables_of_one_complete_run(
-    spark: SparkSession, tmp_path: Path, seed: int
-) -> None:
-    """A batch has polls and commits. Some commits arrive one batch later than the polls of the same time.
+def test_many_incremental_runs_give_the_tables_of_one_run(spark: SparkSession, tmp_path: Path, seed: int) -> None:
+    """A batch consists of polls and commits. Some commits are written only with the next batch.
 
-    Before some batches, there is a gap.
+    Some batches begin after a gap.
     """
     random, cluster = Random(seed), Cluster(seed)
     lake = new_lake(spark, tmp_path / "batches")
@@ -96,7 +94,7 @@ def test_gold_tables_of_random_batches_equal_the_tables_of_one_complete_run(
 
 
 class RandomCommits:
-    """Writes random rows of silver `commits` and `rebalances`. Some rows are written one call of `write` later."""
+    """Writes random rows to the silver tables `commits` and `rebalances`. Some calls of `write` hold rows back."""
 
     def __init__(self, lake: SparkLake, random: Random) -> None:
         self._lake, self._random = lake, random
@@ -104,7 +102,9 @@ class RandomCommits:
         self._late: list[tuple[int, int]] = []
 
     def write(self, start: int, end: int) -> None:
-        """Write the rows of a time span, and rows that were held back. In 40 % of the calls, hold the new rows back.
+        """Write rows for a time span, and the rows that the previous call held back.
+
+        In 40 % of the calls, the rows for the new time span are held back until the next call.
 
         Args:
             start, end: limits of the time span, in milliseconds since the epoch.

@@ -1,4 +1,4 @@
-"""The pipeline runs from an installed wheel, on workers that have only Spark and Python."""
+"""Test that the pipeline runs from kgtui's wheel, on workers that have only Spark and Python."""
 
 from __future__ import annotations
 

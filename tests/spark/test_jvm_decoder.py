@@ -1,4 +1,4 @@
-"""The decoder in Java, `kgtui/pipeline/jvm`, returns the same rows as the decoder in Python for any bytes."""
+"""Tests that the decoder in Java (`kgtui/pipeline/jvm`) and the decoder in Python give the same rows for any bytes."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from tests.spark.record_samples import Record
 
 FORGED_COUNTS = ("7fffffff", "ffffffff", "80000000", "ffffffff07", "ffffffff7f", "ffffffffff01", "00")
-"""Encoded lengths of strings and arrays that are much too large, negative or invalid, in hexadecimal."""
+"""Wrong lengths of strings and arrays, in hexadecimal: much too large, negative, or not a valid number."""
 
 
 def classic_groups() -> list[Record]:
@@ -73,7 +73,7 @@ def _classic(protocol_type: str, members: list[dict[str, Any]], state_time: int)
 
 
 def damaged(random: Random, record: Record) -> list[Record]:
-    """Return copies of a record that are truncated, too long, of another version, or otherwise damaged."""
+    """Return damaged copies of a record. For example, they are too short or too long, or have a wrong version."""
     key, value = record
     assert key is not None
     copies: list[Record] = [(damage(random, key), value)]
@@ -88,7 +88,7 @@ def damaged(random: Random, record: Record) -> list[Record]:
 
 
 def unusual() -> list[Record]:
-    """Return records that lack a key or type, records of unknown types, and records with unknown tagged fields."""
+    """Return records without a key, without a type, of an unknown type, or with unknown tagged fields."""
     key, value = commit(4)
     assert value is not None
     tags = ("0105 00", "0180017f 00", "0209 01ff 07 02aabb", "0207 01aa 07 01bb", "ffffffff0f", "0100 0f", "0110 ff")
@@ -97,7 +97,10 @@ def unusual() -> list[Record]:
 
 
 def check_equal(spark: SparkSession, records: list[Record]) -> set[str]:
-    """Assert that Java decodes all records like Python. Return the names of the structs with decoded records."""
+    """Assert that Java decodes all records like Python.
+
+    Return the names of the result columns (structs) that contain records.
+    """
     rows = bronze_rows(spark, records).transform(decode_in_jvm).collect()
     assert sorted(row.record_offset for row in rows) == list(range(len(records)))
     for row in rows:
@@ -118,7 +121,7 @@ def _plain(column: str, value: Any) -> Any:
 
 
 def random_records(seed: int, count: int) -> list[Record]:
-    """Return `count` random records of each type and version, with damaged copies."""
+    """Return `count` random records of each type and version, and damaged copies of them."""
     random = Random(seed)
     valid: list[Record] = [*every_record_type(seed, count)]
     return valid + [copy for record in valid for copy in damaged(random, record)]
@@ -141,7 +144,7 @@ def test_java_decodes_many_random_and_damaged_records_like_python(spark: SparkSe
     assert check_equal(spark, random_records(seed, 60)) == set(STRUCTS)
 
 
-def test_the_java_decoder_keeps_records_other_than_commits_in_memory(spark: SparkSession) -> None:
+def test_the_java_decoder_keeps_all_records_except_commits_in_memory(spark: SparkSession) -> None:
     records = [*commits(), *unusual(), *classic_groups()]
     batch = bronze_rows(spark, records)
     rest = [index for index, record in enumerate(records) if decode_record(*record)[0] != "commit"]
@@ -157,10 +160,10 @@ def test_the_java_decoder_keeps_records_other_than_commits_in_memory(spark: Spar
     assert found == {tuple(row) for row in every if row.offset in rest}
 
 
-def test_records_kept_in_memory_are_discarded_if_incomplete_or_too_large(spark: SparkSession) -> None:
-    """The first batch has two records instead of the one record that is expected.
+def test_kept_records_of_wrong_number_or_size_are_discarded(spark: SparkSession) -> None:
+    """In the first case, one record is expected, but two are kept.
 
-    The second batch has 40 records of 1 MB, which together are larger than the limit of 32 MB.
+    In the second case, 40 records of 1 MB exceed the limit of 32 MB.
     """
     for expected, count, size in ((1, 2, 10), (40, 40, 1 << 20)):
         kept = KeptRecords(spark)
@@ -176,9 +179,7 @@ def test_records_kept_in_memory_are_discarded_if_incomplete_or_too_large(spark: 
         assert kept.take(expected) is None
 
 
-def test_a_session_without_the_java_decoder_class_has_no_decoder(
-    spark: SparkSession, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_java_decoder_is_off_if_its_class_is_missing(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
     session = spark.newSession()
     monkeypatch.setattr(jvm_decoder, "_CATALOG_CLASS", "kgtui.spark.Missing")
     assert not enable_decoder(session)
@@ -188,7 +189,7 @@ def test_a_session_without_the_java_decoder_class_has_no_decoder(
     assert has_decoder(session)
 
 
-def test_a_session_does_not_use_a_decoder_that_returns_unexpected_fields(
+def test_the_java_decoder_is_off_if_it_returns_unexpected_fields(
     spark: SparkSession, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     session = spark.newSession()

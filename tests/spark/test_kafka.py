@@ -1,4 +1,4 @@
-"""With real brokers, Spark reads the same `__consumer_offsets` records as a consumer, and reveals no password."""
+"""Tests with real brokers: Spark reads the same records of `__consumer_offsets` as a consumer, and shows no secrets."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ def _restore_internal_topics_option(spark: SparkSession) -> Iterator[None]:
 
 
 def test_spark_reads_the_same_offsets_topic_records_as_a_consumer(newest_live: Live, lake: SparkLake) -> None:
-    """Spark reads all records that a consumer reads, both in a batch query and in a stream. Spark creates no group."""
+    """Spark reads all records that a consumer reads, in a batch query and in a stream. Reading creates no group."""
     cluster = newest_live.cluster
     coordinator_records.write_records(newest_live)
     groups_before = group_ids(cluster)
@@ -102,8 +102,7 @@ def test_spark_reads_the_same_offsets_topic_records_as_a_consumer(newest_live: L
     consumed = by_position(read_offsets_topic(cluster))
     batch = by_position(topic_records(read_topic(lake.spark, topic)))
     assert len(consumed) > 50
-    # The consumer and Spark read the offsets topic at different times, and groups commit all the time. So one of the
-    # two results can contain additional records.
+    # Groups commit all the time. The consumer and Spark read at different times, so one of them can see more records.
     assert consumed.items() <= batch.items() or batch.items() <= consumed.items()
     run_once(lake, Sources(topic=topic), ignore, ignore)
     # A second run must not read the same records again.
@@ -173,7 +172,7 @@ def test_a_continuous_run_reads_new_commits(quiet_cluster: Cluster, lake: SparkL
         run_continuously(lake, Sources(topic=topic), make_gold, ignore, interval=0.5)
     assert not lake.spark.streams.active
     pools = lake.spark.sparkContext._jsc.sc().getAllPools()
-    # With a scheduler pool for each job, a long gold job does not delay the batches of the other two jobs.
+    # Each job has its own scheduler pool, so that a long gold job does not delay bronze and silver batches.
     assert {"bronze", "silver", "gold"} <= {pools.apply(index).name() for index in range(pools.size())}
 
 
@@ -202,7 +201,7 @@ def test_a_missing_permission_to_read_consumer_offsets_is_reported(secure_broker
         run_once(lake, Sources(topic=describe_as("viewer")), ignore, ignore)
 
 
-def test_no_secret_appears_in_query_plans_output_lake_files_or_java_processes(
+def test_spark_shows_and_stores_no_secret_of_a_login(
     secure_broker: Secure, lake: SparkLake, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     properties = dict(read_properties(secure_broker.command_config("admin", tls=True)))

@@ -1,4 +1,4 @@
-"""Runs that are killed and started again give the same tables as a complete run."""
+"""Tests that killed and restarted runs give the same tables as a run that was not killed."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Rows = dict[str, list[dict[str, Any]]]
 
 @pytest.fixture(scope="module")
 def expected(uninterrupted_lake: SparkLake) -> Rows:
-    """Return the rows that all tables must have, from a run that was not killed."""
+    """Return the rows of all tables after a run that was not killed. Other runs must give the same rows."""
     rows = all_rows(uninterrupted_lake.folder.local_path)
     assert rows["commits"]
     assert rows["lag"]

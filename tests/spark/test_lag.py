@@ -1,4 +1,4 @@
-"""The gold table `lag` has the lag, the rates and the time lag of each minute, or null where a value is unknown."""
+"""Tests of the gold table `lag`: lag, rates and time lag per minute, or null if a value is unknown."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def two_minutes_of_three_groups() -> RecordedTables:
     return tables
 
 
-def test_the_gold_table_lag_has_lag_and_rates_per_minute(spark: SparkSession) -> None:
+def test_lag_rates_and_time_lag_are_computed_per_minute(spark: SparkSession) -> None:
     result = lag(*two_minutes_of_three_groups().frames(spark)).cache()
     assert_rows(spark, partition_rows(result), [
         ("reads", 0, minute(0), 200, None, None, 19.9, False),
@@ -79,13 +79,13 @@ def test_the_gold_table_lag_has_lag_and_rates_per_minute(spark: SparkSession) ->
     ])  # fmt: skip
 
 
-def test_rates_are_null_after_a_gap_but_the_time_lag_is_known(spark: SparkSession) -> None:
+def test_a_gap_makes_rates_null_but_not_the_time_lag(spark: SparkSession) -> None:
     tables = RecordedTables()
     tables.poll(0)
     tables.group("g")
     tables.commit("g", "t", 0, 100, 100)
-    # Most polls after a gap write all rows, but this poll writes only changes. It adds only a row to `polls`, because
-    # nothing has changed.
+    # Nothing has changed, so this poll adds only a row to `polls`. Most polls after a gap write all rows, but this one
+    # does not.
     tables.poll(70, gap="no poll for 70 s")
     tables.poll(130)
     tables.commit("g", "t", 0, 160, 220)
@@ -102,7 +102,7 @@ def test_rates_are_null_after_a_gap_but_the_time_lag_is_known(spark: SparkSessio
     ])  # fmt: skip
 
 
-def test_unreadable_offsets_make_the_sums_of_a_group_null(spark: SparkSession) -> None:
+def test_group_totals_are_null_if_offsets_cannot_be_read(spark: SparkSession) -> None:
     tables = RecordedTables()
     tables.poll(0)
     for group, coordinator in (("silent", 1), ("refused", 2), ("read", 2)):
@@ -133,7 +133,7 @@ def test_unreadable_offsets_make_the_sums_of_a_group_null(spark: SparkSession) -
     assert_rows(spark, errors, [("t", 0, 6), ("t", 1, 29)])
 
 
-def test_rates_of_a_recreated_topic_are_null_and_unfinished_polls_are_ignored(spark: SparkSession) -> None:
+def test_recreated_topics_have_no_rates_and_unfinished_polls_are_ignored(spark: SparkSession) -> None:
     tables = RecordedTables()
     tables.poll(0)
     tables.group("g")

@@ -1,4 +1,4 @@
-"""Spark's streaming query can still read the bronze table after `kgtui lake optimize` and `kgtui lake prune`."""
+"""Test that `kgtui lake optimize` and `kgtui lake prune` do not break Spark's streaming query on the bronze table."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The silver table `rebalances`, and the column `created` of the table `group_events`, are computed correctly."""
+"""Tests of the silver table `rebalances`, and of the column `created` in the table `group_events`."""
 
 from __future__ import annotations
 
@@ -72,8 +72,8 @@ class GroupLog:
 
         Args:
             second: seconds after `START`.
-            about: `target_member` or `current`.
-            epoch: member epoch; None for a target assignment.
+            about: `target_member` for a target assignment, `current` for a current assignment.
+            epoch: member epoch of a current assignment; None for a target assignment.
         """
         self.add(second, about, epoch=epoch, member_id=member, assignment=json.dumps({member: partitions}))
 
@@ -125,7 +125,7 @@ def rebalance(group: str, group_type: str, offset: int, epoch: int, *values: Any
     return place | {"epoch": epoch} | dict(zip(names, values, strict=True))
 
 
-def test_rebalances_have_times_a_cause_and_moved_partitions(spark: SparkSession) -> None:
+def test_rebalances_are_computed_from_classic_and_kip_848_events(spark: SparkSession) -> None:
     rows = [
         rebalance("payments", "classic", 0, 1, at(9), at(10), "joined", 1, 0, 1, 0),
         rebalance("payments", "classic", 10, 2, at(19), at(20), "joined", 1, 0, 2, 1),
@@ -173,8 +173,11 @@ def random_log(random: Random, group: str) -> GroupLog:
     return log
 
 
-def test_rebalances_computed_from_needed_events_equal_those_from_all_events(spark: SparkSession) -> None:
-    """To compute the rebalances of new events, only the stored events from `needed_events` are necessary."""
+def test_few_stored_events_suffice_to_compute_new_rebalances(spark: SparkSession) -> None:
+    """Rebalances are computed from new events and from the stored events that `needed_events` selects.
+
+    They must equal the rebalances that are computed from all events.
+    """
     random = Random(18)
     rows: list[dict[str, Any]] = []
     is_new: set[int] = set()

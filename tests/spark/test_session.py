@@ -1,4 +1,4 @@
-"""A local Spark session listens only on the loopback interface."""
+"""Test that a local Spark session listens only on the loopback interface."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ def listening_addresses(process: int) -> list[str]:
         for line in Path(f"/proc/{process}/net/{table}").read_text().splitlines()[1:]:
             _, local, _, state, *rest = line.split()
             if state == _LISTEN and f"socket:[{rest[5]}]" in sockets:
-                # `local` is ADDRESS:PORT in hexadecimal. On little-endian machines, Linux prints each 32-bit word of
-                # the address with its bytes in reverse order.
+                # `local` is ADDRESS:PORT in hexadecimal. On little-endian machines, the bytes of each 32-bit word
+                # of the address are in reverse order.
                 data = bytes.fromhex(local.partition(":")[0])
                 address = ip_address(b"".join(data[at : at + 4][::-1] for at in range(0, len(data), 4)))
                 mapped = address.ipv4_mapped if isinstance(address, IPv6Address) else None

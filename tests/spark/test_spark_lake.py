@@ -1,4 +1,4 @@
-"""`SparkLake` appends each batch only once, merges rows by key, and reads the rows of some days."""
+"""Tests of `SparkLake`: appending a batch only once, merging rows by key, and reading the rows of given days."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def test_a_batch_is_appended_only_once_and_rows_are_merged_by_key(spark: SparkSe
     assert all(path.stat().st_mode & 0o077 == 0 for path in files)
 
 
-def test_folders_without_a_lake_and_lakes_of_a_newer_format_are_rejected(spark: SparkSession, tmp_path: Path) -> None:
+def test_folders_without_a_lake_and_newer_formats_are_rejected(spark: SparkSession, tmp_path: Path) -> None:
     (tmp_path / "photos").mkdir()
     (tmp_path / "photos" / "cat.jpg").touch()
     with pytest.raises(LakeError, match="no lake"):
@@ -74,8 +74,8 @@ def days_in(rows: DataFrame) -> list[date]:
     return sorted(row.day for row in rows.select("day").collect())
 
 
-def test_read_days_omits_rows_that_are_written_after_the_call(spark: SparkSession, tmp_path: Path) -> None:
-    """The path of the lake contains characters with a special meaning in URIs and file name patterns."""
+def test_read_days_returns_only_rows_from_before_the_call(spark: SparkSession, tmp_path: Path) -> None:
+    """The lake's path has characters with a special meaning in URIs and file name patterns, which must not matter."""
     lake = new_lake(spark, tmp_path / "a b+c#d %x{y}*?é")
     first, second, third = (DAY.replace(day=number) for number in (20, 21, 22))
     assert days_in(lake.read_days(COORDINATOR_RECORDS, first, third)) == []
@@ -89,7 +89,7 @@ def test_read_days_omits_rows_that_are_written_after_the_call(spark: SparkSessio
 
 
 def test_deleted_rows_are_not_read_if_another_program_uses_deletion_vectors(lake: SparkLake) -> None:
-    """With deletion vectors, a deleted row is still in its file."""
+    """With deletion vectors, Delta Lake marks a row as deleted, but keeps the row in its file."""
     append_days(lake, DAY, DAY)
     name = lake.sql_name(COORDINATOR_RECORDS)
     lake.spark.sql(f"ALTER TABLE {name} SET TBLPROPERTIES ('delta.enableDeletionVectors' = 'true')")

@@ -31,7 +31,7 @@ _WRITES = ("PUT", "POST", "DELETE")
 
 
 class FaultyServer:
-    """moto's WSGI application, an S3 server, with the faults that a test has switched on."""
+    """moto's S3 server (a WSGI application) with faults that a test can switch on."""
 
     def __init__(self) -> None:
         self._moto = create_backend_app("s3")

@@ -1,4 +1,4 @@
-"""Tests of the addresses of lakes, and of storage options for lakes in an S3 server.
+"""Tests of how commands find a lake: by its path or URI, and with storage options for lakes in an S3 server.
 
 Storage options are read from `config.toml` and from environment variables.
 """

@@ -29,7 +29,7 @@ ADDRESS_WITHOUT_SERVER = "http://127.0.0.1:1"
 
 @pytest.fixture(autouse=True)
 def fail_fast(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Limit the repetitions of failed requests to one, so that tests of errors are fast."""
+    """Repeat failed requests only once, so that tests of errors are fast."""
     monkeypatch.setitem(store.DEFAULT_OPTIONS, "max_retries", "1")
 
 
@@ -77,7 +77,7 @@ async def test_a_second_recorder_of_a_lake_in_s3_is_refused(bucket: Bucket) -> N
     assert await record(bucket.uri()) == []
 
 
-async def test_the_recorder_takes_the_lock_of_a_dead_process_and_reports_the_crash(bucket: Bucket) -> None:
+async def test_the_recorder_takes_over_the_lock_of_a_crashed_process(bucket: Bucket) -> None:
     await record(bucket.uri())
     write_holder(bucket, socket.gethostname(), dead_pid())
     assert any("crashed" in message for message in await record(bucket.uri()))
@@ -104,7 +104,7 @@ async def test_the_recorder_stops_when_a_different_process_has_taken_its_lock(bu
     assert str(current_holder(LakeFolder.of(bucket.uri()).lock)) == "process 1 on elsewhere"
 
 
-def test_only_one_of_two_processes_takes_a_lock_that_both_found_stale(bucket: Bucket) -> None:
+def test_only_one_of_two_processes_can_take_a_stale_lock(bucket: Bucket) -> None:
     LakeFolder.of(bucket.uri()).prepare()
     write_holder(bucket, socket.gethostname(), dead_pid())
     first, second = (store_lock.ConditionalFile(lock_path(bucket)) for _ in range(2))
@@ -115,7 +115,7 @@ def test_only_one_of_two_processes_takes_a_lock_that_both_found_stale(bucket: Bu
     assert second.write(found.holder, None) is None
 
 
-def test_the_recorder_keeps_the_lock_after_a_lost_response_to_a_renewal(bucket: Bucket) -> None:
+def test_a_lock_renewal_can_be_repeated_after_a_lost_response(bucket: Bucket) -> None:
     LakeFolder.of(bucket.uri()).prepare()
     file = store_lock.ConditionalFile(lock_path(bucket))
     holder = Holder("here", 1, 1.0)
@@ -126,8 +126,11 @@ def test_the_recorder_keeps_the_lock_after_a_lost_response_to_a_renewal(bucket: 
 
 
 @pytest.mark.parametrize("fault", ["ignore-conditions", "reject-conditions"])
-def test_the_lock_is_not_enforced_by_a_store_without_conditional_writes(bucket: Bucket, fault: str) -> None:
-    """The store ignores or rejects conditions. A second recorder that reads the lock file is still refused."""
+def test_without_conditional_writes_the_lock_is_not_enforced(bucket: Bucket, fault: str) -> None:
+    """The store ignores or rejects conditions of writes.
+
+    A second recorder is refused only because it has read the lock file before.
+    """
     bucket.switch_on(fault)
     lock, second = recorder_lock(lock_path(bucket)), recorder_lock(lock_path(bucket))
     lock.take()
@@ -169,8 +172,8 @@ async def test_the_error_for_missing_credentials_mentions_the_variables_to_set(
 ) -> None:
     monkeypatch.delenv("AWS_ACCESS_KEY_ID")
     monkeypatch.delenv("AWS_SECRET_ACCESS_KEY")
-    # Clients without credentials request them from the machine's metadata service. In this test, its address is one on
-    # which no server listens.
+    # Clients without credentials request credentials from the machine's metadata service. Set an address of this
+    # service on which no server listens.
     monkeypatch.setenv("AWS_METADATA_ENDPOINT", ADDRESS_WITHOUT_SERVER)
     assert "set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY" in await error_of_recorder(bucket.uri())
 
@@ -182,7 +185,7 @@ async def test_the_recorder_error_says_that_the_store_does_not_answer(
     assert "the store does not answer" in await error_of_recorder(bucket.uri())
     # If AWS_ALLOW_HTTP is not set, the error must name this variable.
     monkeypatch.delenv("AWS_ALLOW_HTTP")
-    # Use a different bucket name, because kgtui would reuse its connection to the first bucket.
+    # Use a new bucket name, because kgtui would reuse its old connection, which allows HTTP, for the first bucket.
     assert "AWS_ALLOW_HTTP" in await error_of_recorder(f"s3a://other-{bucket.name}/lake")
 
 

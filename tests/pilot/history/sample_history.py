@@ -19,7 +19,7 @@ GROUP = "payments.settle"
 POLLS = 120
 """Number of polls in the recording."""
 POLL_INTERVAL = 30
-"""Time between two polls of the recording, in seconds. The polls cover one hour, and `GAP` adds ten minutes."""
+"""Time between two polls of the recording, in seconds. The recording covers one hour, plus a gap of ten minutes."""
 
 REBALANCES = (40, 90)
 """Indexes of the polls at which a rebalance begins. Each rebalance lasts for two polls."""
@@ -29,7 +29,7 @@ GAP = 60
 
 
 def describe(poll: int, group: str = GROUP) -> GroupDescription:
-    """Return the description of a group at a poll: two members, and one more after each rebalance."""
+    """Return the description of a group at a poll. The group has two members at first. Each rebalance adds one."""
     done = sum(1 for begin in REBALANCES if poll >= begin + 2)
     busy = any(begin <= poll < begin + 2 for begin in REBALANCES)
     count = 2 + done

@@ -69,7 +69,7 @@ def app_with_history(tmp_path: Path) -> tuple[KgtuiApp, ScriptedMonitor]:
 
 
 async def test_history_pane_of_a_running_cluster_has_plots_and_a_log(tmp_path: Path) -> None:
-    """The log lists both rebalances, newest first, with the members that joined.
+    """The example group had two rebalances. The log lists them, newest first, with the members that joined.
 
     The label of each plot contains the newest value of the plot.
     """
@@ -199,10 +199,10 @@ async def test_the_history_pane_of_a_recording_shows_gaps_and_changes(
             await until(pilot, lambda: "the disk is [/gone]" in screen_text(app))
 
 
-async def test_history_log_also_lists_events_that_are_missing_from_the_samples(tmp_path: Path) -> None:
-    """Samples lack changes before the first full read, and changes of the coordinator.
+async def test_history_log_lists_changes_in_samples_and_other_events(tmp_path: Path) -> None:
+    """Two kinds of events are not in the samples: changes before the first sample, and changes of the coordinator.
 
-    Events of other groups, or from before the shown time, are left out.
+    The log does not list events of other groups, or events before the shown time span.
     """
     first = NOW - (sample_history.POLLS - 1) * 10.0
     listing = Listing("consumer", "consumer", "Stable", 1)
@@ -245,7 +245,7 @@ def test_the_history_log_shows_member_names_and_reasons_for_verdicts() -> None:
 
 
 @pytest.mark.parametrize("part", [0.0, 0.1, 0.48, 0.5, 0.99])
-def test_the_cursor_mark_on_the_time_axis_covers_no_time_label(part: float) -> None:
+def test_the_mark_of_the_cursor_hides_no_time_label(part: float) -> None:
     timeline = GroupTimeline(NOW - 600, NOW, [NOW - 300], [5.0], [1.0], [1.0], [1.0])
     line = plot_lines(timeline, 100, 20, with_curves=False, at=NOW - 600 * (1 - part))[-1]
     words = "".join(cell.text for cell in line).split()

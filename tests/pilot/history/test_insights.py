@@ -77,7 +77,7 @@ def subjects(screen: InsightsScreen) -> list[str]:
 
 
 async def test_insights_screen_lists_findings_by_urgency_with_evidence_and_plot(tmp_path: Path, lake: Path) -> None:
-    """The screen shows how long the first finding has lasted, what to do, its evidence, and a plot of its group."""
+    """For the first finding, the screen shows the duration, what to do, the evidence, and a plot of the group."""
     app, _ = app_on(cluster(), tmp_path)
     async with app.run_test(size=(120, 40)) as pilot:
         screen = await open_insights(pilot, app)
@@ -106,7 +106,7 @@ async def test_insights_screen_lists_findings_by_urgency_with_evidence_and_plot(
 async def test_first_finding_is_described_in_full_before_the_cursor_moves(
     tmp_path: Path, lake: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The height of the description is known only after the first layout. Then the description must be drawn again."""
+    """The height of the description is known only after the first layout. The screen must draw it again then."""
     monkeypatch.setattr(screen_module, "DETAILS_DELAY", 1e6)
     app, _ = app_on(cluster(), tmp_path)
     async with app.run_test(size=(120, 40)) as pilot:
@@ -207,7 +207,7 @@ async def test_key_l_switches_between_plot_and_evidence_on_small_screens(tmp_pat
 async def test_missing_gold_tables_are_listed_with_the_command_that_creates_them(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """If this list were missing, users might think that there are no problems of these kinds."""
+    """Without the list, users could think that there are no problems of the missing kinds."""
     path = write(tmp_path / "prod", rows_with_problems())
     for table in (CHURN, BASELINE):
         (path / table.layer / table.name).rename(tmp_path / table.name)
@@ -359,10 +359,8 @@ async def test_insights_screen_responds_while_its_tables_are_read(
         let_go.set()
 
 
-def test_insights_screen_prefers_a_replayed_lake_to_all_other_lakes(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The order is: replayed lake, lake that is being recorded, KGTUI_LAKE, default folder for recordings."""
+def test_the_lake_for_insights_is_chosen_in_a_fixed_order(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first of these lakes is chosen: replayed lake, lake that is being recorded, KGTUI_LAKE, default folder."""
     app, _ = app_on(cluster(), tmp_path)
     session = app.session
     monkeypatch.delenv("KGTUI_LAKE", raising=False)

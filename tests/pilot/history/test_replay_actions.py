@@ -26,7 +26,10 @@ if TYPE_CHECKING:
 
 @asynccontextmanager
 async def replaying(tmp_path: Path, at: str) -> AsyncIterator[tuple[KgtuiApp, Pilot[int], ReplayAdmin]]:
-    """Run the app on a recording at the time `at` before its end, such as `30m`, and select the example group."""
+    """Run the app on a recording, and select the example group.
+
+    `at` is the shown time, counted back from the end of the recording, such as `30m`.
+    """
     args = parse_args(["replay", str(sample_history.record(tmp_path / "prod"))])
     admin = await open_recording(args.lake, at)
     async with AsyncExitStack() as stack:
@@ -66,7 +69,7 @@ async def test_playback_stops_after_a_key_press_and_at_the_last_poll(
 
 
 async def test_short_replay_steps_reach_the_next_poll_and_skip_gaps(tmp_path: Path) -> None:
-    """Four steps of 10 s reach the next poll. At a gap, one step of one second reaches the first poll after the gap."""
+    """Polls are 30 s apart. Several steps of 10 s reach the next poll, and one step of 1 s skips a whole gap."""
     args = parse_args(["replay", str(sample_history.record(tmp_path / "prod"))])
     admin = await open_recording(args.lake, None)
     position = LakeReplayPosition(admin)
@@ -115,8 +118,8 @@ async def test_comparing_two_times_lists_the_differences(tmp_path: Path, monkeyp
         await until(pilot, lambda: len(screen.table.rows) == everything)
         await pilot.press("v")
         assert [row.kind for row in screen.table.rows] == ["groups", "groups"]
-        # The last row is about group `early`, which exists at the replayed time, so enter can go to it. Group `late` in
-        # the first row does not exist at that time.
+        # Enter can go to group `early` in the last row, because this group exists at the replayed time. Group `late` in
+        # the first row does not.
         await pilot.press("end", "enter")
         await until(pilot, lambda: app.screen is main_screen(app))
         await until(pilot, lambda: main_screen(app).group == "early")

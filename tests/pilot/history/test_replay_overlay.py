@@ -78,10 +78,10 @@ async def open_recording(pilot: Pilot[int], app: KgtuiApp, lake: Path, time: str
     return top(app)
 
 
-async def test_an_opened_recording_has_the_filter_and_selection_of_the_live_screen(tmp_path: Path) -> None:
-    """Filter, selected group, pane and sort order are copied.
+async def test_an_opened_recording_takes_over_filter_and_selection(tmp_path: Path) -> None:
+    """Filter, selected group, open pane and sort order are copied.
 
-    The live screen keeps its filter and group, and still receives snapshots.
+    The live screen keeps its filter and its selected group, and receives snapshots while the recording is shown.
     """
     lake = sample_history.record(tmp_path / "prod")
     async with live(tmp_path) as (app, monitor, pilot):

@@ -156,7 +156,7 @@ def registry_group() -> GroupDescription:
 
 
 def hostile_group() -> GroupDescription:
-    """Return a group with markup and escape sequences in its id, its member and its topic.
+    """Return a group with markup and escape sequences in the ids of the group, of its member and of its topic.
 
     The member also has 100 bytes of metadata that kgtui cannot decode.
     """

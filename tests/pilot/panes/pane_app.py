@@ -28,7 +28,7 @@ COLORS = {
     "kg-accent": "#7aa2f7",
     "kg-stale": "#b48ead",
 }
-"""Color role → a fixed color. The app's themes define the same color roles as CSS variables."""
+"""Color role (CSS variable) → color. In the real app, themes define these variables."""
 
 
 class PaneApp(App[None], Generic[PaneT]):

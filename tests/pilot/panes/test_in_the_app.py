@@ -113,7 +113,7 @@ async def test_moving_the_cursor_between_groups_and_nodes_recomputes_no_styles(
 
 
 async def test_showing_a_notice_triggers_only_one_layout(layouts: list[object]) -> None:
-    """A notice (the lines above a pane, for example about an error) has no height until it is shown."""
+    """A notice (lines above a pane, for example about an error) has the height 0 while it is hidden."""
 
     class Noticed(App[None]):
         def get_theme_variable_defaults(self) -> dict[str, str]:

@@ -36,7 +36,7 @@ def summary_text(pane: Pane) -> str:
 
 @ENTRIES
 async def test_every_pane_shows_every_group_on_large_and_tiny_screens(entry: Any) -> None:
-    """Each pane is also shown for a group that does not exist, and without a selected group."""
+    """The test also shows each pane for a group that does not exist, and without a selected group."""
     snapshot = data.example_snapshot()
     pane = entry.widget()
     app = PaneApp(pane, snapshot, GROUPS[0])
@@ -105,7 +105,7 @@ async def test_a_new_snapshot_does_not_change_the_line_breaks_of_a_hidden_overvi
         assert pane.text.plain_text == before
 
 
-async def test_area_below_the_members_table_shows_values_without_a_column() -> None:
+async def test_values_without_a_column_are_shown_below_the_members_table() -> None:
     pane = MembersPane()
     app = PaneApp(pane, data.example_snapshot(), "payments.settle")
     async with app.run_test(size=(50, 24)) as pilot:
@@ -143,18 +143,16 @@ async def test_a_narrow_members_pane_shows_only_the_essential_columns(
         (None, "no offsets that you may see"),
     ],
 )
-async def test_panes_without_offsets_say_whether_the_user_possibly_lacks_permissions(
-    access: Access | None, expected: str
-) -> None:
-    """Brokers report no offsets, and may hide offsets in topics that the user may not describe.
+async def test_panes_without_offsets_say_whether_offsets_could_be_hidden(access: Access | None, expected: str) -> None:
+    """Brokers hide offsets in topics on which the user lacks DESCRIBE.
 
-    The panes say `no committed offsets` only if the user has permission on every topic.
+    The panes therefore say `no committed offsets` only if the user has DESCRIBE on every topic.
     """
     group, snapshot = "payments.settle", data.example_snapshot()
     snapshot = replace(snapshot, offsets={group: Reading(GroupOffsets(), snapshot.taken_at)}, summaries={})
     offsets, overview = OffsetsPane(), OverviewPane()
     async with PaneApp(offsets, snapshot, group).run_test(size=(100, 40)) as pilot:
-        # Show the same offsets together with permissions, because the monitor reads permissions later than offsets.
+        # Show the permissions in a later snapshot, because the monitor reads permissions later than offsets.
         offsets.show(replace(snapshot, access=access), group)
         await pilot.pause()
         assert str(offsets.query_one(SummaryLine).content).strip() == expected
@@ -297,7 +295,7 @@ async def test_the_page_down_key_scrolls_the_overview_pane() -> None:
 
 
 async def test_the_cursor_stays_on_the_same_partition_when_5000_partitions_change() -> None:
-    """A worker computes the rows of a large group. When it has finished, the cursor is on the same partition."""
+    """A worker computes the new rows. When the worker has finished, the cursor must be on the same partition."""
     pane = OffsetsPane()
     snapshot = data.example_snapshot()
 
@@ -327,7 +325,7 @@ async def test_rows_computed_for_a_previously_selected_group_are_discarded() -> 
     async with app.run_test(size=(100, 30)):
         pane.show(replace(snapshot, offsets=large), "payments.settle")
         pane.show(replace(snapshot, offsets=large), "orders.enrich")
-        # The pane canceled the worker for the rows of the first group when the second group was shown.
+        # When the second group was shown, the pane canceled the worker that computed rows of the first group.
         with contextlib.suppress(WorkerCancelled):
             await app.workers.wait_for_complete()
         assert {row.topic for row in pane.table.rows} >= {"orders.created", "secret.audit"}

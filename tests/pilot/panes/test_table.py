@@ -26,7 +26,7 @@ class Row:
 class TableApp(App[None]):
     """An app with a table and a text field.
 
-    `drawn` collects the names of drawn rows, `pressed` the ids of columns whose titles are clicked.
+    `drawn` collects the names of drawn rows. `pressed` collects the ids of columns whose titles are clicked.
     """
 
     def __init__(self, rows: list[Row]) -> None:
@@ -144,7 +144,7 @@ async def test_the_table_draws_only_its_visible_rows() -> None:
 
 
 async def test_a_refresh_redraws_only_changed_rows() -> None:
-    """Redrawing the row under the cursor is also allowed. New rows that are equal to the old rows cause no drawing."""
+    """Only the row under the cursor may be redrawn without a change. If no row has changed, nothing is drawn."""
     app = TableApp(many(1_000))
     async with app.run_test(size=(40, 14)) as pilot:
         await pilot.press("down")

@@ -35,8 +35,8 @@ def pane_app(pane: Pane, group: str) -> PaneApp[Pane]:
 def test_overview_pane_of_a_reconciling_group(snap_compare: Compare) -> None:
     """Labels are on the left, and values are beside them.
 
-    The state and the numbers of classic members and of members behind the epoch are amber. Records that were deleted
-    unread are red.
+    Three values are amber: the state, the number of classic members, and the number of members behind the epoch.
+    The number of records that were deleted unread is red.
     """
     assert snap_compare(pane_app(OverviewPane(), "payments.settle"), terminal_size=(80, 32))
 
@@ -60,7 +60,8 @@ def test_overview_pane_escapes_control_characters_in_the_group_id(snap_compare: 
 def test_members_pane_of_a_consumer_group(snap_compare: Compare) -> None:
     """There is one line per member. The first member is shown in full below the table.
 
-    Two members have `40 < 41` in amber (epochs), one has `! classic`, and one has 0 partitions.
+    The epoch of two members is behind the group's epoch (`40 < 41` in amber). One member has the mark `! classic`, and
+    one has 0 partitions.
     """
     assert snap_compare(pane_app(MembersPane(), "payments.settle"), terminal_size=(120, 20))
 
@@ -91,7 +92,7 @@ def test_members_pane_when_the_coordinator_does_not_respond(snap_compare: Compar
 def test_assignments_pane_during_a_rebalance(snap_compare: Compare) -> None:
     """The summary says that 3 of 14 partitions must move.
 
-    Columns show owner, status, target, and the members for which a move must wait.
+    For each partition, columns show the owner, the status, the target, and the members that delay the move.
     """
     assert snap_compare(pane_app(AssignmentsPane(), "payments.settle"), terminal_size=(100, 24))
 
@@ -128,13 +129,16 @@ def test_offsets_pane_with_every_reason_for_an_unknown_lag(snap_compare: Compare
 def test_offsets_pane_sorted_by_lag_with_records_that_were_deleted_unread(snap_compare: Compare) -> None:
     """The largest lag comes first, and the title of the lag column is highlighted.
 
-    The partition with records deleted unread has `! 500 lost` in red, and the lead 0.
+    One partition has the lead 0, because records were deleted unread. It has `! 500 lost` in red.
     """
     assert snap_compare(pane_app(OffsetsPane(), "payments.settle"), press=["s"], terminal_size=(80, 24))
 
 
 def test_offsets_pane_of_a_share_group(snap_compare: Compare) -> None:
-    """The column START-OFFSET replaces COMMITTED. An unreported lag is `?`, and a missing start offset is `–`."""
+    """The column START-OFFSET replaces COMMITTED.
+
+    `?`: the broker did not report the lag. `–`: there is no start offset.
+    """
     assert snap_compare(pane_app(OffsetsPane(), "fraud.score"), terminal_size=(80, 14))
 
 
