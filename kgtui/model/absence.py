@@ -24,10 +24,10 @@ class NoMatch:
 
     Attributes:
         meant: the filter that the user probably meant. If it is set, no other attribute is set.
-        word: the only word that ids must contain; None if there are more conditions on ids.
-        excluded: number of groups whose ids match, but whose other values do not.
-        example: id of one excluded group; empty if there is none.
-        similar: group ids that resemble the words in the filter.
+        word: the word that ids must contain, if this is the only condition on ids; otherwise None.
+        excluded: number of groups whose ids match the filter, but whose other values do not.
+        example: id of one of these groups; empty if there is none.
+        similar: group ids that are similar to the words in the filter.
     """
 
     meant: Query | None = None
@@ -70,7 +70,7 @@ def why_not_listed(
         clock: converts epoch seconds to text.
         fault: why the group could not be described, or None.
         gone_at: when the group disappeared from a recording (epoch seconds), or None.
-        events: whether to search the events for the time at which it disappeared.
+        events: whether to search the events for the time at which the group disappeared.
         whole: whether `group` is a whole id.
     """
     name = visible(group)

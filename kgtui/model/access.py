@@ -1,7 +1,7 @@
 """The permissions of the user, and texts about groups whose offsets may be hidden.
 
-Brokers silently leave out groups and topics on which the user lacks DESCRIBE. An empty response therefore proves
-nothing, unless the user has DESCRIBE on all of them.
+Brokers silently leave out groups and topics on which the user lacks DESCRIBE. An empty response is therefore no proof
+that there are no groups or topics.
 """
 
 from __future__ import annotations
@@ -53,8 +53,8 @@ class Access:
 
     Attributes:
         cluster_operations: names of the allowed AclOperations on the cluster; None if not reported.
-        any_topic: whether the user has DESCRIBE on all topics except `denied_topics`.
-        denied_topics: topics with a DENY ACL for DESCRIBE, as names or prefixes such as `pay-*`; None if not known.
+        any_topic: whether the user has DESCRIBE on all topics, except those in `denied_topics`.
+        denied_topics: names or prefixes (`pay-*`) of topics on which a DENY ACL forbids DESCRIBE; None if not known.
     """
 
     cluster_operations: frozenset[str] | None = None
@@ -68,17 +68,17 @@ class Access:
 
     @property
     def hides_topics(self) -> bool:
-        """Whether the user is known to lack DESCRIBE on some topics. Brokers leave out offsets in these topics.
+        """Whether kgtui knows that the user lacks DESCRIBE on some topics. Brokers leave out offsets in these topics.
 
-        If `denied_topics` is None, the result can be False although the user lacks DESCRIBE on some topics.
+        If `denied_topics` is None, this can be False although there are such topics.
         """
         return not self.any_topic or bool(self.denied_topics)
 
     @property
     def sees_every_topic(self) -> bool:
-        """Whether it is certain that brokers hide no topic from the user.
+        """Whether kgtui knows that brokers hide no topic from the user.
 
-        If the denied topics are not known, only super users are certain to see all topics.
+        If the denied topics are not known, this is True only for super users.
         """
         if not self.any_topic or self.denied_topics:
             return False
@@ -106,7 +106,7 @@ def partly_recorded(access: Access) -> str:
 
 
 def lower_bound_reason(access: Access) -> str:
-    """Return a text for lags that are only lower bounds: the reason, and the permission that the user needs."""
+    """Return a text that says why a lag is only a lower bound, and which permission the user needs to see more."""
     request = (
         f"ask to {_remove_denial(access)}"
         if access.denied_topics

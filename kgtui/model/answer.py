@@ -1,7 +1,7 @@
 """Results of reads and writes on a Kafka cluster.
 
-A read can fail for some brokers or groups only. Its result then has one `Fault` per failed broker or group, and rows
-for all others.
+A read can fail for only some of the brokers or groups. The result then has one `Fault` for each of these, and rows for
+all others.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ RowsT = TypeVar("RowsT", covariant=True)
 class Fault:
     """The error of one request.
 
-    kgtui adds some names to those of Kafka. Without a valid response, the name is `NOT_CONNECTED`, `NO_ANSWER`,
-    `DISCONNECTED`, `NOT_SUPPORTED` or `DAMAGED_ANSWER`. If permissions are missing, it is `OFFSETS_HIDDEN` or
-    `OFFSETS_MAY_BE_HIDDEN`.
+    Besides Kafka's error names, there are names that only kgtui uses. If there was no valid response, the name is
+    `NOT_CONNECTED`, `NO_ANSWER`, `DISCONNECTED`, `NOT_SUPPORTED` or `DAMAGED_ANSWER`. If the user lacks a permission to
+    see offsets, it is `OFFSETS_HIDDEN` or `OFFSETS_MAY_BE_HIDDEN`.
 
     Attributes:
         name: Kafka's error name, such as `GROUP_AUTHORIZATION_FAILED`, or one of kgtui's names.

@@ -61,9 +61,9 @@ class Skew:
 
     Attributes:
         by: `member`, `host` or `rack`.
-        loads: one per member, host or rack, the largest first.
-        ratio: 1.0 if all have the same load; None if nothing is assigned. Otherwise, the largest load per member
-            divided by the mean: 3 members with 4, 1 and 1 partitions → 4 / 2 = 2.0.
+        loads: one `Load` per member, host or rack, the largest first.
+        ratio: largest load per member, divided by the mean load. For 3 members with 4, 1 and 1 partitions, it is
+            4 / 2 = 2.0. 1.0 if all loads are equal; None if nothing is assigned.
     """
 
     by: str
@@ -72,7 +72,7 @@ class Skew:
 
 
 MOST_INFERRED = 20_000
-"""Maximum number of partitions per topic, or tasks per subtopology, that kgtui adds to those in assignments.
+"""Maximum number of unassigned partitions per topic, or tasks per subtopology, that kgtui infers.
 
 If partition 7 is assigned, partitions 0 to 6 must exist, too. Without the limit, a damaged assignment with partition
 2³¹ − 1 would fill the memory.
@@ -85,12 +85,12 @@ class PlacementStatus(Enum):
     SETTLED = "settled"
     """The target owner owns the partition, task or connector.
 
-    If the group has no target assignment, it is enough that some member owns the item.
+    In a group without a target assignment, any owner counts as the target owner.
     """
     LEAVING = "leaving"
     """A member owns the partition, task or connector, but must give it up."""
     ARRIVING = "arriving"
-    """The target owner does not own the partition or task yet, and no other member has to give it up."""
+    """The target owner does not own the partition or task yet. No member is known that must give it up first."""
     UNOWNED = "unowned"
     """No member owns the partition, task or connector, and no member is its target owner."""
     UNSUBSCRIBED = "not subscribed"
@@ -123,8 +123,8 @@ class Blocker:
 
     Attributes:
         gives_up: number of items that the member owns but must give up.
-        waiting: number of items that cannot move before this member acts (`Placement.waits_for`).
-        behind: assignment epoch minus member epoch; 0 in a group without epochs; None for a static member that left
+        waiting: number of items that wait for this member (`Placement.waits_for`).
+        behind: assignment epoch minus member epoch; 0 in a group without epochs. None for a static member that left
             temporarily (epoch -2).
     """
 
@@ -243,9 +243,10 @@ def subscribed_topics(description: GroupDescription) -> frozenset[str] | None:
 
 
 def _expected(description: GroupDescription, offsets: GroupOffsets | None, known: set[Item]) -> Iterator[Item]:
-    """Yield partitions and tasks that must exist, even if no member owns them.
+    """Yield partitions and tasks that exist, even if no member owns them.
 
-    If partition 7 of a topic is known, partitions 0 to 6 exist, too. Streams tasks follow from the topology.
+    If partition 7 of a topic is known, partitions 0 to 6 exist, too. The tasks of a streams group are derived from its
+    topology.
     """
     partitions = offsets.partitions if offsets else ()
     if description.topology is not None:
@@ -264,7 +265,7 @@ def _expected(description: GroupDescription, offsets: GroupOffsets | None, known
 
 
 def _number_of_tasks(subtopology: Subtopology, partitions: Iterable[tuple[str, int]]) -> int:
-    """Return the number of tasks of a subtopology: the largest partition count of its topics."""
+    """Return the number of tasks of a subtopology: the largest partition count of its source and internal topics."""
     topics = set(subtopology.source_topics)
     widths = [part + 1 for topic, part in partitions if topic in topics]
     widths += [info.partitions for info in (*subtopology.changelog_topics, *subtopology.repartition_source_topics)]
@@ -286,7 +287,7 @@ def _status(
         return PlacementStatus.SETTLED
     if incomplete:
         return PlacementStatus.UNKNOWN
-    # Items without a role are partitions. Only partitions belong to a topic that members can subscribe to.
+    # An item without a role is a partition. Members can subscribe only to the topics of partitions.
     if not item.role and subscribed is not None and item.name not in subscribed:
         return PlacementStatus.UNSUBSCRIBED
     return PlacementStatus.UNOWNED
@@ -294,7 +295,8 @@ def _status(
 
 def _waits(owners: tuple[str, ...], goal: tuple[str, ...] | None, behind: dict[str, int | None]) -> tuple[str, ...]:
     # A `LEAVING` item waits for the owners that must give it up. An `ARRIVING` item waits for the other members with an
-    # old epoch, because one of them may still own it. If there are none, it waits for its target owners.
+    # old epoch, because one of them may still own it. If no other member has an old epoch, it waits for its target
+    # owners.
     leaving = set(owners) - set(goal or ())
     if leaving:
         return tuple(sorted(leaving))
@@ -338,7 +340,7 @@ def targets_of(member: Member) -> frozenset[Item]:
 
 
 def has_assignment(member: Member) -> bool:
-    """Return whether the assignment of a member is known. For a schema registry node, which has none, this is True."""
+    """Return whether the assignment of a member is known. True for a schema registry node, which has no assignment."""
     if member.registry is not None:
         return True
     return member.streams is not None or member.connect is not None or member.assignment is not None
@@ -359,9 +361,10 @@ def _work(worker: ConnectWorker) -> frozenset[Item]:
 
 
 def skews_of(members: tuple[Member, ...]) -> tuple[Skew, ...]:
-    """Return the skew by member, by host and, if members have racks, by rack; empty if no assignment is known.
+    """Return how unevenly partitions, tasks and connectors are distributed over members, hosts and racks.
 
-    Members with an unknown assignment are left out.
+    There is no `Skew` for racks if no member has a rack. Members with an unknown assignment are left out. If no
+    assignment is known, the result is empty.
     """
     loads = [
         (member, len(items_of(member))) for member in members if has_assignment(member) and member.registry is None

@@ -1,7 +1,7 @@
 """Health verdicts on partitions and groups by the rules of LinkedIn's Burrow (`CachingEvaluator`).
 
-A verdict is computed from a window: the last commits in one partition, and the last log end offsets. Times are epoch
-milliseconds. Lag is a number of records.
+The verdict on a partition is computed from a `Window`: the last commits in it, and its last log end offsets. Times are
+epoch milliseconds. Lag is a number of records.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class Status(IntEnum):
     """The group does not exist."""
     OK = 1
     WARN = 2
-    """The group commits, but in the whole window, its lag was above `Options.allowed_lag` and never fell."""
+    """The group commits, but for the whole window, its lag was above `Options.allowed_lag` and did not fall."""
     ERR = 3
     """A partition of the group is `STOP`, `STALL` or `REWIND`."""
     STOP = 4
@@ -39,7 +39,7 @@ class Status(IntEnum):
     STALL = 5
     """The group commits the same offset again and again, and there are unread records."""
     REWIND = 6
-    """The committed offset went back, and has not reached its previous value again."""
+    """The committed offset went back, and is still below its earlier value."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +50,7 @@ class Options:
         intervals: maximum number of commits, and of log end offsets, in a `Window`.
         minimum_complete: fraction (0 to 1) of `intervals`. If there are fewer commits, the status is OK.
         allowed_lag: a partition is OK up to this lag in records.
-        min_distance: minimum seconds between two commits. A sooner commit replaces the last one.
+        min_distance: minimum seconds between two commits. A commit after a shorter time replaces the previous one.
         offset_refresh: seconds between two reads of the log end offset.
         expire_cache: maximum age of a verdict in seconds.
     """
@@ -79,7 +79,7 @@ class Commit:
     Attributes:
         offset: offset of the next record to read.
         at: time in epoch milliseconds.
-        lag: records up to the newest log end offset at this time; None if unknown.
+        lag: records between `offset` and the newest log end offset that was known at that time; None if unknown.
     """
 
     offset: int
@@ -112,8 +112,8 @@ class PartitionVerdict:
     """Burrow's verdict on a group in one partition.
 
     Attributes:
-        status: any status except `ERR`.
-        complete: number of commits as a fraction (0 to 1) of `Options.intervals`.
+        status: any status except `ERR`, which is only for groups.
+        complete: number of commits in the window, as a fraction (0 to 1) of `Options.intervals`.
         current_lag: records from the last commit to the log end, or None.
         first, last: oldest and newest commit in the window; None if the window has no commits.
     """
@@ -130,7 +130,7 @@ class GroupVerdict:
     """Burrow's verdict on a group, combined from the verdicts on its partitions.
 
     Attributes:
-        status: worst status of a partition, but at most `ERR`.
+        status: worst status of a partition. `STOP`, `STALL` and `REWIND` become `ERR`.
         complete: fraction (0 to 1) of the partitions whose window is full.
         total_lag: sum of the known lags; None if no lag is known.
         max_lag: `(topic, partition)` with the largest lag; None if no lag is known.
@@ -147,12 +147,12 @@ class GroupVerdict:
 
     @property
     def worst(self) -> Status:
-        """The worst status of a partition, such as `STOP`. In `status`, `STOP`, `STALL` and `REWIND` become `ERR`."""
+        """The worst status of a partition, such as `STOP`. It is more exact than `status`, which would be `ERR`."""
         return max((row.status for row in self.partitions.values()), default=self.status)
 
 
 class CommitRing:
-    """Collects the last commits and log end offsets of one partition for a `Window`.
+    """Stores the last commits and log end offsets of one partition, from which a `Window` is made.
 
     A commit that is older than the newest stored commit is ignored.
     """
@@ -172,10 +172,10 @@ class CommitRing:
         del self._ends[: -self._options.intervals]
 
     def commit(self, offset: int, at: int) -> None:
-        """Add a commit, with the lag up to the newest known log end.
+        """Add a commit. Its lag is computed from the newest stored log end offset.
 
-        As in Burrow, a commit less than `min_distance` seconds after the previous commit replaces the offset and lag
-        of the previous commit, but not its time.
+        As in Burrow, two commits less than `min_distance` seconds apart become one. It has the time of the first, and
+        the offset and lag of the second.
 
         Args:
             at: time of the commit, in epoch milliseconds.
@@ -183,7 +183,7 @@ class CommitRing:
         lag = max(self._ends[-1] - offset, 0) if self._ends else _UNKNOWN
         if self._at and at < self._at[-1]:
             return
-        # The previous commit keeps its time. Otherwise, the window of a group that commits often would never fill.
+        # The time of the first commit is kept. Otherwise, a group that commits often would always have only one commit.
         if self._at and at - self._at[-1] < self._options.min_distance * 1000:
             self._offsets[-1], self._lags[-1] = offset, lag
             return
@@ -195,7 +195,7 @@ class CommitRing:
         """Return the window with the last commits and log end offsets.
 
         Args:
-            log_end: a newer log end offset, only for the returned window; or None.
+            log_end: a newer log end offset, or None. It is added to the returned window, but not stored.
         """
         rows = zip(self._offsets, self._at, self._lags, strict=True)
         commits = tuple(Commit(offset, at, None if lag == _UNKNOWN else lag) for offset, at, lag in rows)
@@ -203,9 +203,9 @@ class CommitRing:
 
 
 def ceased(commits: Sequence[Commit], now: int) -> bool:
-    """Return whether the group stopped committing, by Burrow's rule.
+    """Return whether the group has stopped committing, by Burrow's rule.
 
-    The time since the last commit is longer than from the first to the last commit.
+    The time since the last commit must be longer than the time between the first and the last commit.
 
     Args:
         commits: oldest first, at least one.
@@ -215,14 +215,14 @@ def ceased(commits: Sequence[Commit], now: int) -> bool:
 
 
 def lately_caught_up(window: Window) -> bool:
-    """Return whether the last commit is at or above one of the log end offsets in the window."""
+    """Return whether the group had caught up recently: its last commit has reached a log end offset in the window."""
     return any(end <= window.commits[-1].offset for end in window.log_ends)
 
 
 def rewind(commits: Sequence[Commit]) -> tuple[Commit, Commit] | None:
     """Return the commits `(before, after)` between which the committed offset went back.
 
-    None if the offset did not go back, or has reached its previous value again.
+    None if the offset did not go back, or if it has reached its earlier value again.
     """
     for number, (before, after) in enumerate(pairwise(commits), 1):
         if after.offset < before.offset:
@@ -232,7 +232,7 @@ def rewind(commits: Sequence[Commit]) -> tuple[Commit, Commit] | None:
 
 
 def always_behind(commits: Iterable[Commit], allowed_lag: int = 0) -> bool:
-    """Return whether the lags of all commits are above `allowed_lag`. Commits with an unknown lag are ignored."""
+    """Return whether the lag of every commit is above `allowed_lag`. Commits with an unknown lag are ignored."""
     return all(commit.lag > allowed_lag for commit in commits if commit.lag is not None)
 
 

@@ -57,7 +57,7 @@ class TopicRules:
         by_size: whether `retention.bytes` also deletes records.
         compacted: whether `cleanup.policy` contains `compact`.
         deletes: whether `cleanup.policy` contains `delete`.
-        tiered: whether the topic uses tiered storage (KIP-405). It affects searches by timestamp.
+        tiered: whether the topic uses tiered storage (KIP-405), in which searches by timestamp can be slow.
         fault: why the configs could not be read, or empty.
     """
 
@@ -96,8 +96,7 @@ class Retention:
 
         Args:
             answer: the newer values. If it has no `topics` and `offsets`, only `rules` are updated.
-            asked: topics whose configs were read. If `answer.topics` lacks one of them, its old retention time is
-                removed.
+            asked: topics whose configs were read. The old retention times of these topics are dropped.
         """
         rules = {**self.rules, **answer.rules}
         if not answer.topics and answer.offsets is None:

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 _MOST_NAMED = 3  # maximum number of members that a diagnosis names
 
 _FLAPPING_SECONDS = 600.0
-"""The diagnosis of a flapping group names members that joined or left in this many seconds before the snapshot."""
+"""The diagnosis of a flapping group names the members that joined or left during this number of seconds."""
 
 _ABOUT_EMPTY = ONLY_COUNTED | {Problem.EMPTY}
 
@@ -41,7 +41,7 @@ _DELETABLE = "The group can be deleted now."
 
 @dataclass(frozen=True, slots=True)
 class Diagnosis:
-    """What is wrong with a group, why, and what to do next. A text without content is empty.
+    """What is wrong with a group, why, and what to do next. A text is empty if there is nothing to say.
 
     Attributes:
         name: the problem in capitals, `OK`, `NOT_FOUND` or `not known yet`.
@@ -74,7 +74,7 @@ def diagnose(snapshot: Snapshot, group: str, clock: Clock) -> Diagnosis:
     why = reason_of(judgment, listing, state, snapshot.state_search, observed_at=observed_at, clock=clock)
     if kind is Problem.LOSS_NEAR and health is not None and health.loss is not None:
         why = _loss_text(health.loss, clock)
-    # If a stopped group loses records, the advice is about the stop, because faster consumers would not help.
+    # If a stopped group loses records, advise the user to start it again. Faster consumers would not help.
     cause = Problem.STOP if Problem.STOP in judgment.others else kind
     advice = PROBLEM_TEXTS[cause].advice
     if cause in (Problem.STOP, Problem.STALL) and state == states.EMPTY:
@@ -88,9 +88,9 @@ def diagnose(snapshot: Snapshot, group: str, clock: Clock) -> Diagnosis:
 
 
 def _other_problem(snapshot: Snapshot, group: str, kind: Problem, clock: Clock) -> str:
-    """Return the name of a problem, and for `STOP` also the time: `flapping`, `stopped since 09:12`.
+    """Return the name of a problem, such as `flapping`. For `STOP`, add a time: `stopped since 09:12`.
 
-    `stopped after 09:12` means that the last record that the group read was written at 09:12.
+    If only the time at which the last consumed record was written is known, the text is `stopped after 09:12`.
     """
     if kind is not Problem.STOP:
         return str(kind.value)
@@ -110,11 +110,11 @@ def _loss_text(loss: Loss, clock: Clock) -> str:
 
 
 def _of_unread_group(snapshot: Snapshot, group: str, judgment: Judgment) -> Diagnosis:
-    """Return the diagnosis of a group that was not judged, because its data is missing."""
+    """Return the diagnosis of a group that cannot be judged, because it could not be read or was not read enough."""
     name = "not known yet" if judgment.kind is None else judgment.kind.value.upper()
     faults = faults_of(snapshot, group)
     if not faults:
-        # If the group was not read often enough, `judgment.reason` says what is missing.
+        # The group was not read often enough. `judgment.reason` says what is missing.
         return Diagnosis(judgment, name, judgment.reason)
     fault = faults[0]
     advice = fault.advice or explain_fault(fault).advice
@@ -206,7 +206,7 @@ def _who_is_idle(snapshot: Snapshot, group: str) -> str:
 
 
 def _and_more(named: list[str], count: int) -> str:
-    """Join texts with commas: `a, b and 4 more`. `count` is the number of texts, including those not in `named`."""
+    """Join the texts in `named`, and add how many of `count` texts are not in it: `a, b and 4 more`."""
     more = count - len(named)
     return ", ".join(named) + (f" and {more:,} more" if more > 0 else "")
 
@@ -239,7 +239,7 @@ def explain_verdict(diagnosis: Diagnosis, clock: Callable[[float], str]) -> Expl
 
 
 def explain_group(snapshot: Snapshot, group: str, clock: Clock | None = None) -> list[Explanation]:
-    """Explain the verdict on a group, the errors when it was read, lost records, unknown lag and state, in this order.
+    """Return explanations of a group: its verdict, errors, lost records, unknown lag and state, in this order.
 
     Args:
         clock: converts epoch seconds to text; None for local time.

@@ -1,6 +1,7 @@
 """Texts that say why a group without members has a problem.
 
-They replace `Judgment.reason` in recordings, and for simple groups, which commit offsets without members.
+They replace `Judgment.reason` in a recording. They also replace it for a simple group, which commits offsets without
+members.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ class StateSearch(NamedTuple):
 
     Attributes:
         begin: time of the first searched poll, in epoch seconds.
-        whole: whether this is the first poll of the recording.
+        whole: whether the first searched poll is the first poll of the recording.
     """
 
     begin: float
@@ -37,9 +38,9 @@ class StateSearch(NamedTuple):
 
 
 def before_text(search: StateSearch | None, clock: Callable[[float], str] | None = None) -> str:
-    """Return `before kgtui started`, `before the recording`, or a text such as `before 09:12`.
+    """Return a text for a time that kgtui did not observe.
 
-    The text stands for a time that kgtui did not observe.
+    It is `before kgtui started`, `before the recording`, or a text such as `before 09:12`.
 
     Args:
         search: the searched part of a recording; None for a live cluster.
@@ -72,7 +73,7 @@ def reason_of(
         listing: the group in the newest list of groups, or None.
         state: newest known state, or None.
         search: the searched part of a recording; None for a live cluster.
-        observed_at: epoch seconds of the last observed progress, else of the first read, or None.
+        observed_at: epoch seconds of the last observed progress, or of the first read if no progress was observed.
         clock: converts epoch seconds to text; None for a text without a time.
     """
     facts = judgment.no_members

@@ -41,10 +41,10 @@ class Event(NamedTuple):
     Attributes:
         at: when kgtui first read the new value, in epoch seconds.
         group: group id; None for events of brokers.
-        listing: type, state and coordinator after the change, or before the group disappeared; None for brokers.
-        before, after: old and new value, such as states, epochs, coordinators, config values or sums of offsets; or
-            None. If a broker was lost, `after` is the error message.
-        subject: names of members or partitions, name of the config, address of the broker, or reason of the verdict.
+        listing: type, state and coordinator of the group after the change; None for events of brokers. If the group has
+            disappeared, its last known values.
+        before, after: old and new value, such as two states, or None. If a broker was lost, `after` is the error.
+        subject: what has changed, such as the names of members or partitions; for a verdict, its reason.
         number: number of changed members or partitions.
         broker: node id; None for events of groups.
     """
@@ -76,7 +76,7 @@ class Event(NamedTuple):
 
 
 def disappeared(group: str, at: float, last: Listing) -> Event:
-    """Return the event that a group has disappeared. `last` has its last known state and coordinator."""
+    """Return the event for a group that has disappeared. `last` is its last row in the list of groups."""
     return Event(at, EventKind.DISAPPEARED, group, last, before=last.state)
 
 
@@ -130,11 +130,12 @@ class KindOfEvent(NamedTuple):
     """What kgtui shows about one kind of events.
 
     Attributes:
-        meaning: what has happened, for `kgtui events --help`.
-        about: filter name on the Events screen (key `o`).
+        meaning: what has happened, as `kgtui events --help` shows it.
+        about: name of the filter for such events on the Events screen (key `o`).
         text: returns the text of an event in one line.
         role: color, one of `kgtui.model.marks.ROLES`; empty for the normal text color.
-        noun: singular noun, as in `2 moves`; empty if the kind is used, as in `2 joined`.
+        noun: noun for a number of events, in the singular: `move` for `2 moves`. If empty, the name of the kind is
+            used, as in `2 joined`.
     """
 
     meaning: str
@@ -202,7 +203,7 @@ EVENT_KINDS: dict[EventKind, KindOfEvent] = {
         lambda event: f"broker {event.broker} ({event.subject}) answers again", OK,
     ),
 }  # fmt: skip
-"""Maps each kind to what kgtui shows about it. Help and the Events screen list the kinds in this order."""
+"""Maps each kind of events to its texts and color. Help and the Events screen list the kinds in this order."""
 
 
 class EventLog:
@@ -212,7 +213,7 @@ class EventLog:
         keep: maximum number of events.
 
     Attributes:
-        total: number of events that were ever added.
+        total: number of events that were ever added, including dropped events.
     """
 
     def __init__(self, keep: int) -> None:
@@ -226,24 +227,28 @@ class EventLog:
             self.total += len(events)
 
     def add_disappeared(self, groups: Sequence[tuple[str, Listing]], at: float) -> None:
-        """Append an event for each group that has disappeared, given as pairs (group id, its last `Listing`).
+        """Append an event for each group that has disappeared.
 
-        If the log is too small for all of them, only the last groups get an event. `total` counts all groups.
+        If the log is too small for all of these events, only the last ones are added, but `total` counts all.
+
+        Args:
+            groups: pairs (group id, its last `Listing`).
+            at: time of the events, in epoch seconds.
         """
         keep = self._events.maxlen or 0
         self._events.extend(disappeared(group, at, last) for group, last in groups[max(len(groups) - keep, 0) :])
         self.total += len(groups)
 
     def kept(self) -> tuple[Event, ...]:
-        """Return all events in the log. The same tuple is returned until the next event is added."""
+        """Return all events in the log. Until an event is added, each call returns the same tuple object."""
         if self._kept[0] != self.total:
             self._kept = (self.total, tuple(self._events))
         return self._kept[1]
 
     def since(self, total: int) -> tuple[list[Event], int]:
-        """Return `(events, dropped)`: the events after the first `total` events, oldest first.
+        """Return `(events, dropped)`: the events that were added after `EventLog.total` was `total`, oldest first.
 
-        `dropped` is the number of newer events that the log no longer contains.
+        `dropped` is the number of these events that the log no longer contains.
         """
         new = self.total - total
         found = list(islice(self._events, max(len(self._events) - new, 0), None))

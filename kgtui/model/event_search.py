@@ -29,7 +29,12 @@ MOST_MEMBERS = 20
 
 
 def listing_events(group: str, at: float, before: Listing | None, after: Listing | None) -> list[Event]:
-    """Return the changes to a group's row between two lists of groups. None stands for a group that was not listed."""
+    """Return the events for the differences in one group between two lists of groups.
+
+    Args:
+        before: the group in the earlier list; None if it was not listed.
+        after: the group in the newer list; None if it is not listed.
+    """
     if before is None or after is None:
         if after is not None:
             return [Event(at, EventKind.APPEARED, group, after, after=after.state)]
@@ -46,11 +51,11 @@ class LastDescription:
     """The parts of a group's newest description that are compared with the next description.
 
     Args:
-        appeared: whether the group was just created. Its first members count as joined.
+        appeared: whether the group was just created. If so, its first members count as members that joined.
 
     Attributes:
         membership: the members, and the owners of partitions.
-        at: time of the description in epoch seconds; 0 before the first.
+        at: time of the description in epoch seconds; 0 before the first description.
     """
 
     __slots__ = ("_epoch", "_state", "at", "membership")
@@ -64,7 +69,8 @@ class LastDescription:
     def update(self, description: GroupDescription, listing: Listing, at: float) -> list[Event]:
         """Store a newer description, and return the changes since the previous one as events.
 
-        A state change is included only if brokers do not list states. Otherwise, `listing_events` returns it.
+        A state change is included only if the broker does not list states. If it does, `listing_events` returns the
+        change.
         """
         if description.state == DEAD:
             return []
@@ -81,7 +87,7 @@ class LastDescription:
         return found
 
     def update_without_members(self, group: str, listing: Listing, at: float) -> list[Event]:
-        """Store that a group has no members, and return the events of members that left."""
+        """Store that a group no longer has members, and return the events for the members that have left."""
         self.at = at
         earlier = self.membership.members or ()
         return member_events(group, at, listing, self.membership.update(()), earlier, ())
@@ -95,12 +101,12 @@ def member_events(
     earlier: Iterable[Member],
     later: Iterable[Member],
 ) -> list[Event]:
-    """Return the events of members that left and joined.
+    """Return one event for each member that left or joined.
 
-    More than `MOST_MEMBERS` members share one event.
+    If more than `MOST_MEMBERS` members left, there is one event for all of them, and likewise for members that joined.
 
     Args:
-        earlier, later: all members before and after the change. They determine the unique short names.
+        earlier, later: all members before and after the change, from which unique short names are made.
     """
     found: list[Event] = []
     changes = ((EventKind.LEFT, change.left, earlier), (EventKind.JOINED, change.joined, later))
@@ -124,7 +130,7 @@ def _moves(
     `Event.before` and `after` are set only if all partitions moved between the same two members.
 
     Args:
-        members: all members before and after the change. They determine the unique short names.
+        members: all members before and after the change, from which unique short names are made.
     """
     if not moved:
         return []
@@ -157,8 +163,8 @@ def offset_events(
 ) -> list[Event]:
     """Return one event if offsets were reset or went back between two reads; otherwise an empty list.
 
-    In a group without members, every changed offset counts as a reset. In a group with members, and in a simple group,
-    which commits without members, only offsets that went back are reported.
+    In a group without members, every changed offset is a reset. In all other groups, and in simple groups (which commit
+    without members), an offset that moved forward is normal, so only offsets that went back are reported.
 
     Args:
         before, after: partition → committed offset or share-partition start offset. Only partitions that are in both

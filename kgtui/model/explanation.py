@@ -61,7 +61,7 @@ class _Text(NamedTuple):
 _OTHERS = "kgtui has no explanation for this error code of Kafka; search for the name in Kafka's documentation."
 
 _FAULTS: dict[str, _Text] = {
-    # The next entries explain errors that kgtui defines, for requests to which no valid response arrived.
+    # Errors that kgtui defines, for requests to which no valid response arrived
     "NOT_CONNECTED": _Text(
         "kgtui could not connect to the broker.",
         "bootstrap servers, the brokers' advertised.listeners, security.protocol, firewalls",
@@ -87,7 +87,7 @@ _FAULTS: dict[str, _Text] = {
         "another program on this port, a proxy, or TLS on only one side of the connection",
         "Check the port and security.protocol. If both are right, report the problem with a debug log (--debug).",
     ),
-    # The next entries explain Kafka errors about logins and missing permissions.
+    # Kafka errors about logins and missing permissions
     "GROUP_AUTHORIZATION_FAILED": _Text(
         "Your user does not have permission for this operation on the group.",
         "the ACLs on the group: DESCRIBE allows reading the group and its offsets",
@@ -121,7 +121,7 @@ _FAULTS: dict[str, _Text] = {
         "sasl.mechanism and sasl.jaas.config of the client properties",
         "Check the user, the password and the mechanism. The broker's log has the reason.",
     ),
-    # The next entries explain Kafka errors about groups.
+    # Kafka errors about groups
     "GROUP_ID_NOT_FOUND": _Text(
         "No group has this id, or the request was for groups of another type.",
         "offsets.retention.minutes, after which the broker deletes an Empty group",
@@ -158,7 +158,7 @@ _FAULTS: dict[str, _Text] = {
         "transaction.timeout.ms of the producer",
         "Wait. If the transaction does not end, look for hanging transactions with kafka-transactions.sh find-hanging.",
     ),
-    # The next entries explain Kafka errors about topics and partitions.
+    # Kafka errors about topics and partitions
     "UNKNOWN_TOPIC_OR_PARTITION": _Text(
         "The topic or partition no longer exists although the group has an offset in it, or you lack the permission to "
         "see it.",
@@ -175,7 +175,7 @@ _FAULTS: dict[str, _Text] = {
         "",
         "Nothing needs to be done. kgtui asks the new leader at the next poll.",
     ),
-    # The last entries explain Kafka errors that a broker may return for any request.
+    # Kafka errors that a broker may return for any request
     "UNSUPPORTED_VERSION": _Text(
         "The broker supports the request, but the feature for it is switched off.",
         "the features group.version, share.version and streams.version",
@@ -257,7 +257,7 @@ _LOST = _Text(
 _GRANT = re.compile(r"grant ([A-Z_]+) on the (\w+)")
 """Finds the missing ACL operation in `Fault.advice`: DELETE in `grant DELETE on the group`.
 
-Recordings store it nowhere else.
+A recording contains the name of the operation only in this text.
 """
 
 
@@ -315,10 +315,10 @@ def explain_offsets(offsets: GroupOffsets) -> Iterator[Explanation]:
 
 
 def faults_of(snapshot: Snapshot, group: str) -> list[Fault]:
-    """Return the different faults of a group.
+    """Return the faults of a group, without duplicates.
 
-    They come from its newest reads, its summary and its coordinator. The last fault reports hidden offsets, if there
-    may be any.
+    They come from its newest reads, its summary and its coordinator. If the group may have hidden offsets, the last
+    fault says so.
     """
     readings = (snapshot.details.get(group), snapshot.offsets.get(group), snapshot.configs.get(group))
     summary, listing = snapshot.summaries.get(group), snapshot.groups.get(group)

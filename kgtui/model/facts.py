@@ -1,7 +1,7 @@
 """Looks up members, lag, topics and other values of one group in a snapshot.
 
 A background task, the sweep, stores a summary of each group. Selected and visible groups are also read in full. Most
-functions return the newer of both values; None means that it was not read.
+functions return the value from the newer of these two reads; None means that the value was not read.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 class Need(Enum):
-    """Data that a filter term or a sort key needs, besides the list of groups."""
+    """Data that kgtui must read for a filter term or a sort key. It reads the list of groups in any case."""
 
     DESCRIPTION = "members"
     OFFSETS = "offsets"
@@ -34,13 +34,13 @@ class Need(Enum):
 
 
 def current_description(snapshot: Snapshot, group: str) -> Reading[GroupDescription] | None:
-    """Return the description of a group; None if it was not read, or if the summary of the group is newer."""
+    """Return the description of a group; None if there is none, or if the summary of the group is newer than it."""
     reading, summary = snapshot.details.get(group), snapshot.summaries.get(group)
     return None if summary is not None and _is_newer(summary.at, reading) else reading
 
 
 def current_offsets(snapshot: Snapshot, group: str) -> Reading[GroupOffsets] | None:
-    """Return the offsets of a group; None if they were not read, or if the summary of the group is newer."""
+    """Return the offsets of a group; None if there are none, or if the summary of the group is newer than they are."""
     reading, summary = snapshot.offsets.get(group), snapshot.summaries.get(group)
     return None if summary is not None and _is_newer(summary.lag_at, reading) else reading
 
@@ -76,9 +76,9 @@ def with_hidden(snapshot: Snapshot, group: str, total: LagTotal) -> LagTotal:
 
 
 def may_hide_topics(snapshot: Snapshot, group: str) -> bool:
-    """Return whether brokers may have left out offsets of a group, because of missing permissions.
+    """Return whether brokers may have left out offsets of a group, because the user lacks permissions.
 
-    The user lacks DESCRIBE on some topics, or lacked it when the offsets were read.
+    This is so if the user lacks DESCRIBE on some topics now, or lacked it when the offsets were read.
     """
     if snapshot.hides_topics:
         listing = snapshot.groups.get(group)
@@ -93,7 +93,7 @@ def may_hide_topics(snapshot: Snapshot, group: str) -> bool:
 
 
 def _read_incompletely(snapshot: Snapshot, group: str) -> bool:
-    """Return whether the newest read of the offsets may lack topics that brokers hide from the user."""
+    """Return whether brokers may have hidden topics from the user in the newest read of the offsets."""
     reading = current_offsets(snapshot, group)
     if reading is not None:
         return reading.value.hidden
@@ -122,9 +122,9 @@ def may_hide_offsets(snapshot: Snapshot, group: str) -> bool:
 
 
 def hidden_offsets_fault(snapshot: Snapshot, group: str) -> Fault | None:
-    """Return a fault if offsets of a group are hidden from the user, or may be; otherwise None.
+    """Return a fault if offsets of a group are hidden from the user, or if that is possible; otherwise None.
 
-    They are hidden if a member reads a topic on which the user lacks DESCRIBE.
+    Offsets are hidden if a member reads a topic on which the user lacks DESCRIBE.
     """
     reading = current_offsets(snapshot, group)
     if reading is not None and reading.value.hidden_topics:
@@ -134,7 +134,7 @@ def hidden_offsets_fault(snapshot: Snapshot, group: str) -> Fault | None:
 
 
 def lag_read_at(snapshot: Snapshot, group: str) -> float | None:
-    """Return the time at which the result of `lag_total` was read, in seconds since the epoch; None if never read."""
+    """Return when the offsets behind `lag_total` were read, in seconds since the epoch; None if they never were."""
     reading, summary = current_offsets(snapshot, group), snapshot.summaries.get(group)
     return reading.at if reading is not None else summary.lag_at if summary is not None else None
 
@@ -231,9 +231,9 @@ def has_fault(snapshot: Snapshot, group: str) -> bool:
 
 
 def first_seen(snapshot: Snapshot, group: str) -> float | None:
-    """Return when kgtui first read a group, in epoch seconds; None if it has never read it.
+    """Return when kgtui first read a group, in epoch seconds; None if it has never read the group.
 
-    On a live cluster, only background reads count.
+    In a recording, this is the first poll with the group. On a live cluster, it is the first background read.
     """
     from kgtui.model.trail import Trail
 
@@ -247,7 +247,7 @@ def first_seen(snapshot: Snapshot, group: str) -> float | None:
 def last_progress(snapshot: Snapshot, group: str) -> float | None:
     """Return when a committed offset of a group last moved forward, in epoch seconds.
 
-    None if kgtui has observed no such progress since it started or, in a replay, in the recording.
+    None if kgtui has not observed this since it started. In a replay, the whole recording counts.
     """
     from kgtui.model.trail import Trail
 
@@ -278,7 +278,7 @@ def lag_trend(snapshot: Snapshot, group: str) -> float | None:
 
 
 def lag_trend_and_span(snapshot: Snapshot, group: str) -> tuple[float, float] | None:
-    """Return `(trend, seconds)`: the result of `lag_trend`, and the time that it covers.
+    """Return `(trend, seconds)`: the result of `lag_trend`, and the time from the first to the last read for it.
 
     None if the trend is not known.
     """

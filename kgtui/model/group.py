@@ -1,6 +1,6 @@
 """Data classes for a group, as brokers list and describe it.
 
-Types, protocols and states are texts in Kafka's spelling. Newer brokers may report unknown names.
+Types, protocols and states are texts in Kafka's spelling. A newer broker may report names that kgtui does not know.
 """
 
 from __future__ import annotations
@@ -127,7 +127,7 @@ def listing_of(description: GroupDescription) -> Listing:
 
 
 def topics_of(description: GroupDescription) -> set[str] | None:
-    """Return the topics to which members subscribe, the topics of their partitions, and a topology's source topics.
+    """Return all topics of a group: subscribed topics, topics of owned partitions, and source topics of a topology.
 
     None if the broker withheld the members.
     """

@@ -68,7 +68,8 @@ class OffsetExpiry(Enum):
     AFTER_EMPTY = auto()
     """All offsets expire together, a fixed time after the group became Empty.
 
-    This is the rule for classic groups, except simple groups (without a protocol type), which use `AFTER_COMMIT`.
+    This applies to classic groups. Simple groups (without a protocol type) are an exception: their offsets expire as
+    with `AFTER_COMMIT`.
     """
 
 
@@ -81,13 +82,13 @@ class GroupType:
         title: name that `kafka-groups.sh` prints.
         describe_rpc: the only RPC that reliably reports the group state.
         active_states: valid states, except Empty and Dead (Kafka's `GroupState.groupStatesForType`).
-        rank: position in lists, and order in which describe RPCs are tried for an unknown type.
+        rank: position of the type in lists. If the type of a group is unknown, describe RPCs are tried in this order.
         tool: Kafka's script for these groups.
         offsets_rpc: OffsetFetch or DescribeShareGroupOffsets.
         offset_expiry: when brokers delete the offsets of an Empty group.
         feature: cluster feature that the type needs; None for classic groups.
         kip: KIP that introduced the type; empty for classic groups.
-        kinds: protocol type → kind; empty if the only kind has the type's name.
+        kinds: protocol type → kind of group; empty if there is only one kind, named like the type.
         deletable_states: states in which the coordinator accepts a deletion.
         not_restorable: what a backup cannot restore, such as `commit time and expiry`.
     """
@@ -207,9 +208,9 @@ TYPES_BY_OFFSET_EXPIRY: Mapping[OffsetExpiry, tuple[str, ...]] = {
 }
 
 TYPES_WITH_OFFSETS = frozenset(entry.name for entry in _ENTRIES if not entry.kinds)
-"""Group types whose groups can all have offsets.
+"""Group types in which every group can have offsets.
 
-Classic is not included: only classic groups with a protocol in `PROTOCOLS_WITH_OFFSETS` can have offsets.
+Classic is not included. A classic group can have offsets only if its protocol is in `PROTOCOLS_WITH_OFFSETS`.
 """
 
 PROTOCOLS_WITH_OFFSETS = frozenset(

@@ -1,7 +1,8 @@
 """Decides whether kgtui may delete a group, and explains a refusal to the user.
 
-DeleteGroups does not check the group type. Therefore, kgtui first calls the describe RPC of the type, which must report
-Empty. DescribeGroups before v6 does not suffice, because it reports `Dead` for every group that is not classic.
+DeleteGroups does not check the group type. Therefore, kgtui first calls the describe RPC of the type, and deletes the
+group only if the state is Empty. DescribeGroups before v6 is not enough, because it reports the state `Dead` for every
+group that is not classic.
 """
 
 from __future__ import annotations
@@ -20,9 +21,9 @@ if TYPE_CHECKING:
     from kgtui.model.snapshot import Reading, Snapshot
 
 FRESH_SECONDS = 10.0
-"""Maximum age of a description in seconds, for offering to delete the group in the terminal UI.
+"""The terminal UI offers to delete a group only if its description is at most this many seconds old.
 
-The limit is 2.5 poll intervals of the coordinator if that is longer.
+If 2.5 poll intervals of the coordinator are longer, they are the limit.
 """
 
 READ_ONLY = "this session is read-only, so nothing can be changed"
@@ -78,7 +79,7 @@ def why_not_described(fault: Fault | None) -> str:
     """Return why kgtui must not delete a group that could not be described.
 
     Args:
-        fault: why; None if the broker's response did not contain the group.
+        fault: why the group could not be described; None if the broker's response did not contain it.
     """
     if fault is None:
         return "the broker's response does not contain this group"
@@ -122,7 +123,7 @@ def delete_availability(
 
 
 def is_listed_as_empty(snapshot: Snapshot, group: str, *, now: float | None = None) -> bool:
-    """Return whether a group is listed as Empty and has no current description.
+    """Return whether a group is listed as Empty, and its description is missing or too old.
 
     The terminal UI offers to delete such a group, because its delete dialog reads a new description.
 
@@ -139,14 +140,14 @@ def is_listed_as_empty(snapshot: Snapshot, group: str, *, now: float | None = No
 def _age_of_outdated(
     snapshot: Snapshot, listing: Listing, reading: Reading[GroupDescription], now: float | None
 ) -> float | None:
-    """Return the age of a description in seconds if the description is too old for a deletion, else None."""
+    """Return the age of a description in seconds if it is too old to offer a deletion; otherwise None."""
     status = snapshot.brokers.get(listing.coordinator)
     age = (snapshot.taken_at if now is None else now) - reading.at
     return age if age > max(FRESH_SECONDS, 2.5 * status.interval if status else 0.0) else None
 
 
 def _contradiction(listing: Listing, description: GroupDescription) -> str | None:
-    """Return a refusal if the listed state and the description contradict each other, because one is old, else None."""
+    """Return a refusal if the list of groups and the description show different types or states; otherwise None."""
     if listing.type is not None and listing.type != description.type:
         return f"listed as {listing.type} and described as {description.type}: wait for the next poll"
     if listing.state is not None and listing.state != description.state:

@@ -5,7 +5,7 @@
 - A group that kgtui reads at every poll has a health verdict by Burrow's rules (`kgtui.model.health`).
 - All other groups are screened: `kgtui.monitor.screening` applies simple rules to their background reads. The rules
   miss no problem, but may suspect a healthy group.
-- A group that was not read yet has only a state, and perhaps a failed read. Its status is never OK.
+- For a group that was not read yet, only the state is known, and perhaps that a read failed. Its status is never OK.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class Problem(Enum):
     STALL = "stalled"
     """There are unread records, and the group has members but makes no progress."""
     REWIND = "rewound"
-    """The committed offset went back, and has not reached its previous value again."""
+    """The committed offset went back, and is still below its earlier value."""
     FLAPPING = "flapping"
     """The group rebalances again and again."""
     BEHIND = "falling behind"
@@ -61,7 +61,7 @@ class Problem(Enum):
     UNREADABLE = "unreadable"
     """The newest read of the group failed, or its coordinator does not respond."""
     EMPTY = "empty"
-    """There are unread records and no members, but kgtui did not observe the time at which the last member left."""
+    """There are unread records and no members. kgtui did not observe when the last member left."""
     UNUSED = "unused"
     """The group is probably abandoned, but kgtui has not watched it long enough to be certain.
 
@@ -148,8 +148,8 @@ PROBLEM_NAMES = {texts.name: problem for problem, texts in PROBLEM_TEXTS.items()
 ABANDONED_AFTER = 86_400.0
 """A group with unread records is abandoned after kgtui has observed it as Empty for this many seconds.
 
-If kgtui has not watched for so long, but the oldest unread record of each partition is this old, the group is unused
-(`Problem.UNUSED`).
+If kgtui has observed it for a shorter time, but the oldest unread record of each partition is this old, the group is
+unused (`Problem.UNUSED`).
 """
 
 ABANDONED_TIME = f"{ABANDONED_AFTER / 3_600:g} h"
@@ -162,11 +162,11 @@ kgtui reads such a group at every poll until it has a health verdict.
 """
 
 ONLY_COUNTED = frozenset({Problem.UNUSED, Problem.ABANDONED})
-"""Problems whose groups the terminal UI counts but does not list in *Needs attention*: there can be thousands."""
+"""*Needs attention* in the terminal UI shows only the number of groups with these problems. There can be thousands."""
 
 
 class Basis(Enum):
-    """The reads of a group by kgtui on which the judgment on the group is based."""
+    """The kind of kgtui's reads of a group on which a judgment is based."""
 
     NOT_READ = "not read yet"
     READ_ONCE = "read once"
@@ -188,7 +188,8 @@ class NoMembers(NamedTuple):
     """A group that has unread records and no members.
 
     Attributes:
-        since: such as `all members left` or `Empty since {before}`; `{before}` is filled in later.
+        since: beginning of the reason, such as `all members left` or `Empty since {before}`. Before it is shown,
+            `{before}` is replaced with a text such as `before kgtui started`.
         unread: number of unread records.
         unused: whether the problem is `Problem.UNUSED`.
     """
@@ -201,7 +202,7 @@ class NoMembers(NamedTuple):
         """Return a text such as `all members left, 7 unread`.
 
         Args:
-            since: beginning of the text, usually the attribute `since` with `{before}` filled in.
+            since: beginning of the text. Usually this is the attribute `since`, in which `{before}` was replaced.
         """
         unused = f"records unread for more than {ABANDONED_TIME}" if self.unused else ""
         return ", ".join(filter(None, (since, unused, f"{self.unread:,} unread")))
@@ -213,11 +214,11 @@ class Judgment:
 
     Attributes:
         kind: what is wrong, or None.
-        basis: what kind of reads the judgment is based on.
+        basis: kind of kgtui's reads on which the judgment is based.
         observed: seconds for which kgtui has read the group at every poll; 0 unless the basis is `OBSERVED`.
         since: start of the problem in epoch seconds, or None.
-        since_seen: whether kgtui observed this start. If not, the problem may be older.
-        after: a time before the start of the problem, in epoch seconds, or None.
+        since_seen: whether kgtui observed this start. If not, the problem may be older than `since`.
+        after: a time at which the problem did not exist yet, in epoch seconds, or None.
         reason: what is wrong, in one short sentence without a time; may be empty.
         others: less severe problems, the most severe first.
         no_members: the values in `reason` if the problem is that the group has no members; otherwise None.
@@ -236,7 +237,7 @@ class Judgment:
 
     @property
     def harm(self) -> int:
-        """How severe the problem is, for sorting. A larger number is worse, and 0 means that nothing is wrong."""
+        """Rank of the problem for sorting: 0 if there is no problem. A larger number is more severe."""
         return 0 if self.kind is None else _HARM[self.kind]
 
     @property
@@ -302,8 +303,8 @@ def unreadable(fault: Fault, judgment: Judgment, read_at: float | None = None) -
     """Return the judgment on a group whose newest read failed.
 
     Args:
-        judgment: from the last successful read. It is returned unchanged if its problem is more severe than
-            `Problem.UNREADABLE`.
+        judgment: the judgment after the last successful read. If its problem is more severe than
+            `Problem.UNREADABLE`, it is returned unchanged.
         read_at: last successful read in epoch seconds, or None.
     """
     if judgment.harm > _HARM[Problem.UNREADABLE]:
@@ -324,9 +325,9 @@ def unreadable(fault: Fault, judgment: Judgment, read_at: float | None = None) -
 def judgment_of_summary(
     summary: Summary | None, state: str | None, since: float | None, *, appeared: bool = False
 ) -> Judgment:
-    """Return the judgment on a group for which screening (`kgtui.monitor.screening`) has stored none.
+    """Return the judgment on a group for which screening (`kgtui.monitor.screening`) has stored no judgment.
 
-    Screening has found no problem in such a group, or has not compared two reads of it yet.
+    This means that screening has found no problem in the group, or has not judged it yet.
 
     Args:
         summary: None if the group was not read yet.
@@ -350,7 +351,7 @@ def judgment_of_empty(lag: int, since: float | None, basis: Basis, *, appeared: 
 
     Args:
         lag: number of unread records.
-        since: when the group became Empty or appeared (epoch seconds); None if before kgtui started.
+        since: when the group became Empty or appeared (epoch seconds); None if this was before kgtui started.
         appeared: whether the group was created Empty while kgtui was running.
     """
     if since is None or appeared:

@@ -66,11 +66,10 @@ _RANDOM_PART = re.compile(r"-[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$")
 def names_of_ids(member_ids: Iterable[str], members: Iterable[Member] = ()) -> dict[str, str]:
     """Return a dict: member id → shortest unique name, also for members that have left.
 
-    The name is the instance id or client id, with a part of the member id if needed (`billing#3fa8`). For unknown
-    members, it comes from the member id only.
+    The name is the instance id or client id. If this is not unique, a part of the member id is added (`billing#3fa8`).
 
     Args:
-        members: members whose client ids are known.
+        members: members whose instance ids and client ids are known. All other names are made from the member ids.
     """
     known = {member.member_id: member.instance_id or member.client_id for member in members}
     by_name: defaultdict[str, list[str]] = defaultdict(list)
@@ -91,7 +90,7 @@ def _names(members: Iterable[Member], *, with_host: bool) -> dict[str, str]:
     """Return a dict: member id → name.
 
     Args:
-        with_host: whether the caller adds the host to every name, so that the names need no `@HOST` to be unique.
+        with_host: True if the caller adds the host to every name. Then no `@HOST` is added to make a name unique.
     """
     by_name: defaultdict[str, list[Member]] = defaultdict(list)
     for member in members:

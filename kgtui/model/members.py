@@ -18,7 +18,7 @@ class ConnectWorker:
         url: the worker's REST address.
         leader: whether it leads the Connect cluster; None if it has no assignment.
         tasks: assigned tasks, as pairs `(connector, task numbers)`.
-        revoked: connectors and tasks to give up: `name` is a connector, `name-3` is its task 3.
+        revoked: names of connectors and tasks that the worker must give up. `name-3` is task 3 of the connector `name`.
         delay_ms: scheduled rebalance delay in milliseconds.
         error: error code of the assignment, or 0.
     """
@@ -168,7 +168,10 @@ def partitions_of(assignment: TopicPartitions | None) -> frozenset[tuple[str, in
 
 
 def partitions_read(members: tuple[Member, ...] | None, topology: Topology | None = None) -> frozenset[tuple[str, int]]:
-    """Return each `(topic, partition)` that the members read: partitions that they own, and inputs of active tasks."""
+    """Return each `(topic, partition)` that the members read.
+
+    These are the partitions that they own, or the input partitions of their active tasks in a streams group.
+    """
     owned = {(topic, part) for member in members or () for topic, parts in member.assignment or () for part in parts}
     if topology is not None and topology.subtopologies is not None:
         sources = {

@@ -21,8 +21,8 @@ class CommittedOffset:
     """A committed offset of one partition (OffsetFetch).
 
     Attributes:
-        offset: None if there is none, or if it could not be read.
-        error: Kafka's error code if it could not be read, else 0.
+        offset: None if the group has not committed an offset, or if the offset could not be read.
+        error: Kafka's error code if the offset could not be read, otherwise 0.
     """
 
     topic: str
@@ -89,7 +89,7 @@ class GroupOffsets:
 
     @property
     def hidden(self) -> bool:
-        """Whether brokers left out offsets, or might have, because the user lacks DESCRIBE on the topics."""
+        """Whether offsets are or may be missing, because the user lacks DESCRIBE on their topics."""
         return self.may_lack_topics or bool(self.hidden_topics)
 
     @property
@@ -111,8 +111,8 @@ class PartitionLag:
             (not reported), `pending` (log offsets not read yet), or `error` with a code. `topic deleted` is rare,
             because coordinators delete the offsets of deleted topics (observed on 4.3.1 and 3.9.2).
         error: Kafka's error code behind the reason, or 0.
-        times: when the records next to the position, or next to an earlier position, were written; None if not
-            searched.
+        times: when the records before and after the position were written; None if not searched. The last search may
+            have been for an earlier position.
     """
 
     topic: str
@@ -131,7 +131,7 @@ class PartitionLag:
 
     @property
     def exact_times(self) -> RecordTime | None:
-        """When the records next to `position` were written; None if unknown, or known only for an earlier position."""
+        """`times`, if they are for the current `position`; None if they are for an earlier one or not known."""
         return self.times if self.times is not None and self.times.offset == self.position else None
 
 
@@ -242,7 +242,7 @@ def lag_of_share(share: ShareOffset, bounds: PartitionBounds | None) -> Partitio
 def lags(offsets: GroupOffsets) -> list[PartitionLag]:
     """Return the lag of every partition of a group, sorted by topic and partition.
 
-    Partitions with an owner and no committed offset are included.
+    Partitions that have an owner but no committed offset are included.
     """
     bounds = offsets.bounds or {}
     rows = [lag_of_commit(row, bounds.get((row.topic, row.partition))) for row in offsets.committed]
@@ -267,7 +267,8 @@ def _with_times(row: PartitionLag, times: Mapping[TopicPartition, RecordTime]) -
 def searchable(rows: Iterable[PartitionLag], limit: int) -> dict[TopicPartition, LogPosition]:
     """Return `(topic, partition)` → offsets, for partitions in which the times of records can be searched.
 
-    These are at most `limit` partitions with known offsets, the largest lag first.
+    Partitions without unread records or with unknown offsets are left out. Of the rest, the `limit` partitions with the
+    largest lag are returned.
     """
     lagging = [
         ((row.topic, row.partition), LogPosition(row.position, row.log_start, row.log_end))
@@ -297,7 +298,7 @@ def summed(
 ) -> LagTotal:
     """Return the total lag of a group. `bounds` maps `(topic, partition)` to the log offsets.
 
-    The background read calls it for up to 100,000 groups. To save time, it creates no `PartitionLag`.
+    This function is fast, because it creates no `PartitionLag`. The background read calls it for up to 100,000 groups.
     """
     known = unknown = count = 0
     some = False
@@ -342,7 +343,7 @@ def lag_of_group(offsets: GroupOffsets) -> LagTotal:
     """Return the total lag of a group. The result equals `total(lags(offsets))`, but is computed faster."""
     bounds = offsets.bounds or {}
     sums = summed(offsets.committed, offsets.share, bounds)
-    # `bounds` also contains partitions with an owner and no committed offset.
+    # `bounds` also contains partitions that have an owner but no committed offset.
     owned = bounds.keys() - set(offsets.partitions)
     forbidden = sum(1 for tp in owned if bounds[tp].error in FORBIDDEN)
     return LagTotal(sums.lag, sums.unknown + forbidden, sums.partitions + len(owned), offsets.hidden)

@@ -1,4 +1,4 @@
-"""When the records next to a committed offset were written, or why that is not known.
+"""When the records directly before and after a committed offset were written, or why this is not known.
 
 The times are record timestamps, from the producer (`message.timestamp.type=CreateTime`) or the broker
 (`LogAppendTime`).
@@ -61,8 +61,8 @@ class RecordTime:
         reason: why `unread` is not known, or empty.
         rounds: number of requests in the search for these times.
         expires_at: when retention can delete the first unread record (epoch seconds); None if unknown or never.
-        any_time: whether `retention.bytes` can delete it at any time.
-        expiry_reason: why `expires_at` is None; empty otherwise, or before it is computed.
+        any_time: whether `retention.bytes` can delete this record at any time.
+        expiry_reason: why `expires_at` is None. Empty if it is not None, or before `with_expiry` has computed it.
     """
 
     offset: int
@@ -76,7 +76,7 @@ class RecordTime:
 
 
 def with_expiry(found: RecordTime, rules: TopicRules | None) -> RecordTime:
-    """Return a copy with the time at which the first unread record can expire, if that is known.
+    """Return a copy with the time at which the first unread record can expire, or the reason why it is not known.
 
     Args:
         rules: configs of the topic; None if not read.

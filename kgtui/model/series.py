@@ -49,10 +49,10 @@ _NO_CHANGE = MembershipChange()
 class Membership:
     """The newest members of a group, and the last known owner of each partition.
 
-    The owners are kept during a rebalance, because brokers report no assignments of classic groups then.
+    During a rebalance of a classic group, brokers report no assignments, so the last owners are kept.
 
     Args:
-        members: members that are already known before the first read, or None.
+        members: the members before the first call of `update`; None if not known.
     """
 
     __slots__ = ("_members", "_owners")
@@ -62,7 +62,7 @@ class Membership:
         self._owners: dict[TopicPartition, Member] = owners_of(members)
 
     def __len__(self) -> int:
-        """Return the number of members plus the number of owned partitions, as a measure of the memory in use."""
+        """Return the number of members plus the number of owned partitions, which shows how much memory is in use."""
         return len(self._members or ()) + len(self._owners)
 
     @property
@@ -107,30 +107,30 @@ LENGTH = 900
 GROUPS = 500
 """Maximum number of groups whose series are kept.
 
-If there are more groups, the series to which no sample was added for the longest time is dropped.
+If there are more groups, the series whose last sample is the oldest is dropped.
 """
 CHANGE_POINTS = 500
 """Maximum number of change points that are kept per group. A change point is a read that shows a change."""
 
 
 class GapRule(NamedTuple):
-    """Decides whether the time between two reads is a gap, across which no rate is computed.
+    """How long the time between two reads must be to count as a gap. No rate is computed across a gap.
 
-    A gap is longer than both limits.
+    The time must exceed both limits.
 
     Attributes:
         at_least: limit in seconds.
-        intervals: limit as a multiple of the usual interval.
+        intervals: limit as a multiple of the usual time between two reads.
     """
 
     at_least: float
     intervals: float
 
     def limit(self, interval: float) -> float:
-        """Return the longest time between two reads that is not a gap, in seconds.
+        """Return the limit in seconds. A longer time between two reads is a gap.
 
         Args:
-            interval: usual interval between two reads, in seconds.
+            interval: usual time between two reads, in seconds.
         """
         return max(self.at_least, self.intervals * interval)
 
@@ -150,8 +150,8 @@ class ChangePoint(NamedTuple):
         members: number of members, or None.
         joined, left: sorted ids of members that joined or left since the previous read.
         moved: number of partitions with a new owner. Partitions that lost their owner do not count.
-        rewound: number of records by which committed offsets went back.
-        gap: why nothing is known about the time since the previous read, or empty.
+        rewound: number of records by which committed offsets went back since the previous read.
+        gap: why nothing is known about the time since the previous read; empty if there is no gap.
         since: time of the previous read in epoch seconds, or None.
     """
 
@@ -170,9 +170,9 @@ class ChangePoint(NamedTuple):
 
     @property
     def compared(self) -> tuple[object, ...]:
-        """The values that make the read a change point if they differ from the previous read.
+        """The values that are compared with the previous read, to decide whether this read shows a change.
 
-        Changes of members and owners are in `joined`, `left` and `moved` instead.
+        Changes of members and owners are found in `joined`, `left` and `moved` instead.
         """
         return self.listed, self.state, self.epoch, self.assignment_epoch, self.members
 
@@ -206,7 +206,7 @@ class Series:
         written: records written per second since the previous sample.
         read: records read per second since the previous sample.
         change_points: the first read, and each read with a change, oldest first.
-        gap_rule: decides which times between two reads are gaps.
+        gap_rule: how long the time between two samples must be to count as a gap.
     """
 
     times: array[float] = field(default_factory=lambda: array("d"))
@@ -234,8 +234,9 @@ class Series:
             at: epoch seconds.
             lag: total lag in records, or None.
             members: number of members, or None.
-            description: adds a change point if something changed; None if not read.
-            offsets: for the rates of the sample; None if not read.
+            description: the newest description; None if not read. If it differs from the previous one, a change point
+                is added.
+            offsets: the newest offsets, from which the rates are computed; None if not read.
         """
         gap = self._gap(at)
         if len(self.times) >= LENGTH:
@@ -290,7 +291,11 @@ class Series:
             self.change_points.append(point)
 
     def _compare_members(self, members: tuple[Member, ...] | None) -> tuple[tuple[str, ...], tuple[str, ...], int]:
-        """Return `(joined member ids, left member ids, number of moved partitions)` since the last known members."""
+        """Compare the members with those of the last read that found members.
+
+        Returns:
+            `(ids of joined members, ids of members that left, number of moved partitions)`.
+        """
         change = self._membership.update(members)
         joined, left = (tuple(member.member_id for member in part) for part in (change.joined, change.left))
         return joined, left, len(change.moved)
@@ -303,9 +308,9 @@ class Series:
         return next((at for at, rate in zip(reversed(self.times), reversed(self.read), strict=True) if rate > 0), None)
 
     def lag_trend(self, window: float = 60.0) -> float | None:
-        """Return the change of the lag in the last `window` seconds, in records per second.
+        """Return the change of the lag in records per second, over the last `window` seconds.
 
-        None if fewer than two samples in this time have a known lag.
+        None if there are not at least two samples with a known lag in these seconds.
         """
         known = [(t, lag) for t, lag in zip(self.times, self.lag, strict=True) if not math.isnan(lag)]
         if not known:

@@ -18,7 +18,7 @@ SLICE = 1_000
 PAUSE = 0.002
 """Pause between two slices of a computation, in seconds.
 
-It is not zero, because the event loop needs several iterations to handle a key press.
+It is not zero, because the event loop needs several iterations to handle a key press. A pause of 0 lasts only one.
 """
 
 
@@ -45,7 +45,7 @@ class Slices:
         seconds: float,
         still_needed: Callable[[], bool] = lambda: True,
     ) -> None:
-        """Begin the first slice. Its duration counts from this call, not from the call of `run`.
+        """Begin the first slice. It begins with this call, not with the call of `run`.
 
         Args:
             sleep: the function `asyncio.sleep`, because `kgtui.model` must not import asyncio.

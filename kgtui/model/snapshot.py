@@ -29,10 +29,10 @@ MOST_CHANGES = 30_000
 
 
 class ChangeLog:
-    """The ids of the groups that changed last, in the order of the changes.
+    """The ids of the groups that have changed most recently, in the order of the changes.
 
     Args:
-        most: maximum number of changes in the log.
+        most: maximum number of changes in the log. When it is full, the oldest change is dropped.
 
     Attributes:
         total: number of changes that were ever added.
@@ -45,7 +45,7 @@ class ChangeLog:
         self._last: str | None = None
 
     def add(self, group: str) -> None:
-        """Add a change of a group. Consecutive changes of one group count once, unless `mark` was read between them."""
+        """Add a change of a group. If the previous change since the last `mark` was in the same group, do nothing."""
         if group != self._last:
             self._last = group
             self.total += 1
@@ -53,7 +53,7 @@ class ChangeLog:
 
     @property
     def mark(self) -> ChangeMark:
-        """A mark at the current end of this log.
+        """The current end of this log, to ask later which groups have changed since now.
 
         `later_mark.changed_since(earlier_mark)` returns the groups that changed between two marks.
         """
@@ -73,9 +73,9 @@ class ChangeMark:
     number: int
 
     def changed_since(self, earlier: ChangeMark | None) -> set[str] | None:
-        """Return the ids of the groups that have changed since an earlier mark.
+        """Return the ids of the groups that changed between an earlier mark and this one.
 
-        None if the log no longer contains all changes since this mark, so that all groups may have changed.
+        None if the change log has already dropped some of these changes. All groups may have changed then.
         """
         if earlier is None or earlier.log is not self.log:
             return None
@@ -89,8 +89,8 @@ T = TypeVar("T")
 FRESH_HEALTH = 60.0
 """Maximum age of a health verdict in seconds. An older verdict is outdated.
 
-If there are at least two background reads, their judgment replaces an outdated verdict. Otherwise, the outdated verdict
-is shown in a different color.
+If the group was read in the background at least twice, it is judged by these reads instead. Otherwise, kgtui shows the
+outdated verdict in a different color.
 """
 
 
@@ -114,7 +114,7 @@ class BrokerStatus:
 
     Attributes:
         answered_at: last successful response, in epoch seconds.
-        answered_since: since then, the broker has responded without long gaps, in epoch seconds.
+        answered_since: time since which the broker has responded without long gaps, in epoch seconds.
         took_ms: duration of the last successful poll in milliseconds.
         fault: why the newest completed poll failed, or None.
         groups: number of groups in the last list.
@@ -159,7 +159,7 @@ class Snapshot:
         screened: group id → judgment from the sweep, only for problems. `judgment` judges every group. Shared.
         unobserved: number of groups with a possible problem that are not read at every poll, because there are too
             many.
-        state_since: group id → when the current state began. Groups are missing if this was not observed. Shared.
+        state_since: group id → when the current state began, only for groups in which kgtui observed this. Shared.
         state_search: the part of a recording that `state_since` comes from; None for a live cluster.
         appeared: ids of groups that were created while kgtui was running, and still have their first state. All values
             are None. Shared.
@@ -169,11 +169,11 @@ class Snapshot:
         swept: number of groups that the sweep has read at least once.
         access: permissions of the user; None if they were not read.
         events: the newest observed events, oldest first, limited in number.
-        events_since: since when events have been observed; None in a replay.
+        events_since: time since which kgtui has observed events; None in a replay.
         recorded_times: group id → important times in the recording; empty for a live cluster.
-        found_problems: group id → problem and when kgtui found it, for problems with unknown start. Shared.
-        changes: place in the log of changed groups. `changes.changed_since(earlier.changes)` returns the groups that
-            have changed since the snapshot `earlier`. None if changes are not logged.
+        found_problems: group id → problem and when kgtui found it, only for problems with an unknown start. Shared.
+        changes: `changes.changed_since(earlier.changes)` returns the groups that have changed since the snapshot
+            `earlier`. None if changes are not logged.
     """
 
     serial: int
@@ -262,9 +262,10 @@ class Snapshot:
         return unreadable(fault, judgment, read_at)
 
     def _completed(self, group: str, listing: Listing, judgment: Judgment) -> Judgment:
-        """Return a judgment with the time at which kgtui found the problem, if its start is not known.
+        """Return a copy of a judgment with a start time and a reason, as far as they are known.
 
-        In recordings and for simple groups, it may also get a different reason (`kgtui.model.empty_reason`).
+        If the start of the problem is unknown, the start time is when kgtui found the problem. In a recording, and for
+        a simple group, the reason may be replaced (`kgtui.model.empty_reason`).
         """
         if judgment.since is None:
             found = self.found_problems.get(group)

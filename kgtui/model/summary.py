@@ -28,9 +28,9 @@ NAMES: dict[str, Callable[[Sequence[Member]], Iterable[str]]] = {
         *(member.instance_id for member in members if member.instance_id),
     ],
 }
-"""Filter key, such as `client` → function that returns the searched texts of the members.
+"""Filter key, such as `client` → function that returns the texts of the members that the filter searches.
 
-The member index stores the texts in this order.
+The member index contains the texts of these keys, in the order of this dict.
 """
 
 _BETWEEN, _PART = "\x1f", "\x1e"
@@ -58,7 +58,11 @@ def encode_member_index(names: Mapping[str, Iterable[str]]) -> str:
 
 
 def names_reader(key: str) -> Callable[[str], tuple[str, ...]]:
-    """Return a function that takes a member index and returns its texts for one key of `NAMES`."""
+    """Return a function that takes a member index, and returns the texts for `key` in it.
+
+    Args:
+        key: a key of `NAMES`, such as `host`.
+    """
     number = list(NAMES).index(key)
 
     def read(text: str) -> tuple[str, ...]:
@@ -76,7 +80,7 @@ class Summary:
         members: number of members, or None.
         lag: sum of the known lags in records; None if no lag is known.
         lag_unknown: number of partitions with unknown lag.
-        partitions: number of partitions with an offset.
+        partitions: number of partitions with an offset. A full read also counts partitions with only an owner.
         topics: sorted topics with a subscription or an offset; None if not read.
         member_index: result of `encode_member_index` for client ids, hosts and member ids.
         state: described state, for brokers that do not list states; None if not described.
@@ -106,9 +110,9 @@ class Summary:
 
 
 Topics = dict[tuple[str, ...], tuple[str, ...]]
-"""Type of a dictionary from each tuple of topics to itself.
+"""Type of a dictionary of all tuples of topics. Key and value are the same tuple.
 
-Groups with the same topics share one tuple, so that 100,000 groups need only a few.
+Groups with the same topics share one tuple, so that 100,000 groups need only a few tuples.
 """
 
 
@@ -131,10 +135,10 @@ def summary_of(
         topics: topics with an offset; None if offsets could not be read.
         fault: why some data could not be read, or None.
         at: time of the read, in epoch seconds.
-        memberless: whether the group was not described, because its listed state shows no members.
+        memberless: True if the group was not described, because its listed state shows that it has no members.
         shared: tuples of topics that summaries share, to save memory. Missing tuples are added.
-        earlier: previous summary. Its lag is kept if offsets could not be read.
-        trail: encoded results of the last few reads, including this one; None to keep those in `earlier`.
+        earlier: previous summary. If offsets could not be read, its lag is used.
+        trail: results of the last few reads, including this one; None to use the trail in `earlier`.
     """
     subscribed = topics_of(description) if description is not None else set() if memberless else None
     row = None if subscribed is None or topics is None else tuple(sorted(subscribed.union(topics)))
@@ -180,14 +184,14 @@ def with_newer_offsets(
         topics: topics with an offset.
         at: time of the read, in epoch seconds.
         shared: tuples of topics that summaries share, to save memory. Missing tuples are added.
-        trail: encoded results of the last few reads, including this one.
+        trail: results of the last few reads, including this one.
     """
     known = earlier.topics
     if known is not None and not set(topics) <= set(known):
         row = tuple(sorted({*known, *topics}))
         known = shared.setdefault(row, row)
-    # `dataclasses.replace` would take three times as long as this call. `partitions` never becomes smaller, because the
-    # earlier number can include partitions with an owner and no offset.
+    # `dataclasses.replace` would take three times as long as this call. The larger number of partitions is kept,
+    # because only a full read counts partitions that have an owner but no offset.
     return Summary(
         members=earlier.members,
         lag=sums.lag,

@@ -1,6 +1,6 @@
 """Makes text safe to show and to store: escapes control and invisible characters, and removes secrets.
 
-Group, topic, client and member ids can contain any character, even control codes for the terminal.
+Group, topic, client and member ids can contain any character, even codes that control the terminal.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import unicodedata
 MOST_MARKS = 3
 """Maximum number of consecutive combining marks (accents) that are not escaped.
 
-With more marks, a character would cover the line above it on the screen.
+A character with more marks is so high on the screen that it covers the line above.
 """
 
 _SHORT = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}
@@ -28,7 +28,7 @@ def visible(text: str) -> str:
     r"""Return the text with control and invisible characters escaped: `\n`, `\x1b`, `\u202e`, `\U000e0101`.
 
     All spaces except the ordinary one are escaped, too. If a character has more than `MOST_MARKS` accents, the others
-    are escaped. A backslash is doubled where it would look like an escape, so that different texts never look the same.
+    are escaped. A backslash before certain characters is doubled, so that the text cannot be confused with an escape.
     """
     if "\\" not in text and text.isascii() and text.isprintable():
         return text
@@ -36,9 +36,9 @@ def visible(text: str) -> str:
 
 
 def visible_sentence(sentence: str) -> str:
-    r"""Return a sentence that kgtui has written, escaped like `visible` but without doubled backslashes.
+    r"""Escape a sentence of kgtui itself, as `visible` does, but do not double backslashes.
 
-    The sentence can contain escaped names, and examples such as `\u0000`.
+    The sentence can contain names that are already escaped, and examples such as `\u0000`.
     """
     if sentence.isascii() and sentence.isprintable():
         return sentence
@@ -85,8 +85,8 @@ def _escape(char: str) -> str:
 
 REMOVED = "[removed]"
 
-# Regular expressions that find secrets must not begin with an unlimited repetition. Otherwise, a search in an id of
-# 32,000 characters would not take linear time.
+# These regular expressions find secrets. They must not begin with an unlimited repetition, because the search in an id
+# of 32,000 characters would then take quadratic time.
 _URL_USER = re.compile(r"(\b[a-zA-Z][a-zA-Z0-9+.-]{0,20}://)[^/\s@]+@")
 _KEYED = re.compile(
     r"""((?:password|passwd|secret|token|credential|authorization|jaas\.config|api[._-]?key|private[._-]?key)"""

@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 _IN_CHANGE_POINTS = frozenset(
     {EventKind.STATE, EventKind.JOINED, EventKind.LEFT, EventKind.MOVED, EventKind.EPOCH, EventKind.REWOUND}
 )
-"""Kinds of events that are also visible as a change point (a read that differs from the previous one).
+"""Kinds of events that are left out of the list of changes if the timeline has change points.
 
-If a timeline has change points, these events are left out, so that no change is listed twice.
+Change points (reads that differ from the previous one) show these changes, too. No change must be listed twice.
 """
 
 
@@ -32,8 +32,8 @@ class Change(NamedTuple):
     """The difference between two change points, or an event that no change point shows.
 
     Attributes:
-        before: the earlier change point; None for the first one, and after a gap.
-        now: the later change point. For an event, it has only the time.
+        before: the earlier change point; None if there is none, or if there is a gap in between.
+        now: the later change point. For an event, only its time is set.
         lasted: seconds in the previous state; None if the state did not change, or if its start is unknown.
         rebalanced: duration in seconds of the rebalance that ended, or None.
         event: an event that no change point shows, or None.
@@ -56,8 +56,8 @@ class ObservedTimes(NamedTuple):
 
     Attributes:
         first_seen: first poll that found the group.
-        state_since: first poll that found the current state; None if this is the first poll of the recording.
-        last_progress: last poll that found a committed offset moved forward.
+        state_since: first poll that found the current state; None if the first poll of the recording found it already.
+        last_progress: last poll that found that a committed offset had moved forward.
     """
 
     first_seen: float | None = None
@@ -98,12 +98,12 @@ class GroupTimeline:
 
     @property
     def log(self) -> list[Change]:
-        """The changes in the interval, and all events that no change point shows, oldest first."""
+        """The changes in the interval, oldest first, including events that no change point shows."""
         events = [Change(None, ChangePoint(event.at), event=event) for event in self.events if not self._shows(event)]
         return sorted((*self.changes, *events), key=lambda change: change.at)
 
     def _shows(self, event: Event) -> bool:
-        """Return whether a change point shows the same change as an event."""
+        """Return whether a change point already shows the change that an event is about."""
         if event.kind not in _IN_CHANGE_POINTS or not self.change_points or event.at < self.change_points[0].at:
             return False
         return not any(start < event.at < end for start, end, _ in self.gaps)
@@ -117,7 +117,7 @@ class GroupTimeline:
     def observed_times(self) -> ObservedTimes:
         """When the group was first seen, when its current state began, and when it last made progress.
 
-        The times are correct only if the interval begins at the start of the recording.
+        The times are correct only for a timeline that begins at the start of the recording.
         """
         found, state = ObservedTimes(), None
         for number, point in enumerate(self.change_points):
@@ -133,7 +133,7 @@ class GroupTimeline:
         return found
 
     def value_at(self, column: Sequence[float], at: float | None = None) -> float | None:
-        """Return the value of a column in the last sample at or before `at`; None if there is none.
+        """Return the value of a column in the last sample at or before `at`; None if there is no known value.
 
         Args:
             column: attribute with a value per sample, such as `lag`.
@@ -143,13 +143,13 @@ class GroupTimeline:
         return column[index - 1] if index and not math.isnan(column[index - 1]) else None
 
     def mean_at(self, column: Sequence[float], seconds: float, at: float | None = None) -> float | None:
-        """Return the mean of the known values of a column in the last `seconds` seconds before `at`.
+        """Return the mean of a column over `seconds` seconds, up to the last sample at or before `at`.
 
-        This time ends with the last sample at or before `at`. None if there is no such sample, or its value is unknown.
+        Unknown values are left out. None if there is no such sample, or if the value of this sample is unknown.
 
         Args:
             column: attribute with a value per sample, such as `lag`.
-            seconds: length of the averaged time.
+            seconds: length of the time over which the values are averaged.
             at: epoch seconds; None for the end of the interval.
         """
         stop = len(self.times) if at is None else bisect_right(self.times, at)
@@ -162,8 +162,8 @@ class GroupTimeline:
     def change_point_at(self, at: float) -> ChangePoint | None:
         """Return the newest change point at or before `at`.
 
-        None in a gap, before the first change point, or if `at` is later than the last sample by more than 1/20 of the
-        interval.
+        None if `at` is in a gap or before the first change point. Also None if `at` is after the last sample by more
+        than 1/20 of the interval.
         """
         for start, end, _ in self.gaps:
             if start < at < end:
@@ -175,7 +175,7 @@ class GroupTimeline:
 
 
 def changes_of(change_points: Sequence[ChangePoint]) -> list[Change]:
-    """Return one change per change point: the change from the previous change point to this one."""
+    """Return one `Change` for each change point. It describes the difference from the previous change point."""
     found: list[Change] = []
     before: ChangePoint | None = None
     # `since` is the time at which the current state of the group began; None if that was not observed.
@@ -235,7 +235,7 @@ class LagHistory:
         rate_out: records read per second.
         time_lag: age of the oldest unread record, in seconds.
         members: number of members.
-        breaks: minutes before which polls are missing, so that plots show a gap.
+        breaks: minutes that follow a time without polls. Plots show a gap before them.
     """
 
     minutes: tuple[float, ...]
@@ -247,9 +247,9 @@ class LagHistory:
     breaks: frozenset[float] = frozenset()
 
     def timeline(self, since: float, until: float) -> GroupTimeline:
-        """Return these values in the form that the plots need.
+        """Convert the recorded lag to a `GroupTimeline`, for plots.
 
-        The result has no change points, because the gold tables contain no states.
+        The timeline has no change points, because the gold tables contain no states.
         """
         gaps = tuple((old, new, "nothing recorded") for old, new in pairwise(self.minutes) if new in self.breaks)
         return GroupTimeline(

@@ -1,7 +1,8 @@
 """The trail of a group: the results of its last few background reads.
 
-A trail has sums for the last `SAMPLES` reads. For each partition, it has the newest position (committed offset or
-share-partition start offset), and for how long this position has not changed. Times are whole epoch seconds.
+For each of the last `SAMPLES` reads, a trail has sums over all partitions. For each partition, it has the newest
+position (committed offset or share-partition start offset) and the time since its last change. Times are whole epoch
+seconds.
 
 Trails are stored as bytes to save memory: at most 300 bytes for 10 partitions, and 220 if all offsets are below 2³¹.
 """
@@ -23,30 +24,30 @@ if TYPE_CHECKING:
     from kgtui.model.offsets import Position
 
 SAMPLES = 5
-"""Number of newest reads whose sums (of offsets and lag over all partitions) a trail contains."""
+"""Number of reads for which a trail keeps the sums of offsets and lag over all partitions: the newest ones."""
 
 WAITED_MAX = 0xFFFF
 """Longest time without a change of a position, in seconds (18 hours). A longer time is stored as this value."""
 
 REBALANCES_KEPT = 3
-"""Number of newest rebalances whose times a trail contains."""
+"""Number of rebalances for which a trail keeps the time: the newest ones."""
 
 _UNKNOWN = -1
 _HEADER = Struct("<BIIIIIHHBBI")
-"""Format of the first bytes of an encoded trail. The first byte is the number of samples, plus `_WIDE`."""
+"""Format of the first bytes of an encoded trail. The first byte is the number of samples, or that plus `_WIDE`."""
 _WIDE = 0x80
 """Added to the first byte of an encoded trail if its offsets and lags have 8 bytes instead of 4."""
 _REBALANCED_AT = Struct(f"<{REBALANCES_KEPT}I")
-"""Format of the times of the last rebalances. To save memory, these bytes are left out if no rebalance was observed."""
+"""Format of the times of the last rebalances. An encoded trail without rebalances does not contain them."""
 _REWIND = Struct("<IIqB")
 _MOST_COMPARED = 500
-"""Maximum number of partitions that `Trail._moved_forward` compares. Twice as many take four times as long."""
+"""Maximum number of partitions that `Trail._moved_forward` compares, because its run time is quadratic."""
 _FORGET_REWIND_AFTER = 10
-"""A rewind is forgotten after this number of reads with progress, as in Burrow, whose window has 10 commits."""
+"""A rewind is forgotten after this number of later reads with progress. Burrow forgets it after 10 commits."""
 _INT64 = 2**63 - 1
 """Largest sum of offsets that is stored. Only a faulty broker causes a larger sum."""
 _MANY = 0xFF
-"""Largest value of a counter that is stored in one byte."""
+"""Upper limit of the counters that are stored in one byte."""
 
 
 class Sums(NamedTuple):
@@ -54,7 +55,7 @@ class Sums(NamedTuple):
 
     Attributes:
         at: time of the read.
-        log_ends: sum of the log end offsets, for partitions with a known lag.
+        log_ends: sum of the log end offsets of the partitions with a known lag.
         lag: sum of the known lags.
         unknown: number of partitions with an offset but unknown lag.
     """
@@ -75,7 +76,7 @@ class _Format(NamedTuple):
 
     Attributes:
         sums: format of one sample.
-        two_sums: format of two samples.
+        two_sums: format of two consecutive samples.
         position: type code of an array of positions.
     """
 
@@ -98,7 +99,7 @@ class Trail:
         rebalances: number of observed rebalances.
         rebalanced_at: times of the last `REBALANCES_KEPT` rebalances, oldest first; 0 stands for none.
         reads: number of reads of the same partitions, at most 255.
-        idle: number of the newest descriptions in a row with members but without an assigned partition, at most 255.
+        idle: number of successive descriptions, up to the newest, with members but no assigned partition; at most 255.
         samples: sums of the last reads, oldest first.
         positions: newest position of each partition, sorted by partition; -1 stands for none.
         waited: for each partition, 0 if it has no unread records; otherwise 1 + seconds since its position changed.
@@ -110,8 +111,8 @@ class Trail:
     )  # fmt: skip
 
     def __init__(self) -> None:
-        # Hashes, or 0 for none: of the partitions (`_layout`), of the members (`_members`), and of the partitions in an
-        # ignored read (`_partial`). A read with fewer partitions is ignored once.
+        # Hashes of the partitions (`_layout`), of the members (`_members`), and of the partitions in the last ignored
+        # read (`_partial`). 0 stands for none.
         self._layout = self._members = self._partial = 0
         self.first_at = self.progress_at = self.pace = self.rebalances = 0
         self.rebalanced_at: tuple[int, ...] = (0,) * REBALANCES_KEPT
@@ -119,8 +120,8 @@ class Trail:
         self.samples: list[Sums] = []
         self.positions: array[int] = array("q")
         self.waited: array[int] = array("H")
-        # If a committed offset went back: time of the read, index of the partition, earlier offset, and number of reads
-        # with progress since this read.
+        # If a committed offset went back: time of the read that found it, index of the partition, offset before it went
+        # back, and number of later reads with progress.
         self._rewind: tuple[int, int, int, int] | None = None
 
     @classmethod
@@ -176,14 +177,15 @@ class Trail:
 
     @property
     def rewound_at(self) -> int:
-        """Time of the read in which an offset had gone back; 0 if none had, or if the trail has forgotten it since."""
+        """Time of the read that found that an offset went back; 0 if none went back, or if this was forgotten."""
         return 0 if self._rewind is None else self._rewind[0]
 
     def add(self, at: int, rows: Sequence[Position], jump: int = 0) -> None:
         """Add the offsets that one background read has found.
 
-        Sums, positions and a rewind are reset if a topic was recreated, if partitions were added or removed, or if the
-        clock went back. The first read with fewer partitions is ignored, because a broker may have left some out.
+        Earlier reads are forgotten if a topic was recreated, if partitions were added or removed, or if the clock was
+        set back. If partitions are missing for the first time, this read is ignored instead, because a broker may have
+        left them out.
 
         Args:
             at: time of the read.
@@ -200,8 +202,8 @@ class Trail:
             if len(rows) < len(self.positions) and layout != self._partial:
                 self._partial = layout
                 return
-            # Sums over different sets of partitions cannot be compared, so the trail starts again. Only the partitions
-            # that both reads contain are compared.
+            # Partitions were added or removed, so the new sums cannot be compared with the earlier ones, which are
+            # dropped. But the partitions that both reads contain may show progress.
             moved = self._moved_forward(rows)
             self._start_again(sums, rows, layout)
             if moved:
@@ -213,9 +215,9 @@ class Trail:
             self._partial = 0
 
     def _moved_forward(self, rows: Sequence[Position]) -> bool:
-        """Return whether an offset has moved forward in a read that has more partitions than the previous one.
+        """Return whether an offset has moved forward since the previous read, which had fewer partitions.
 
-        Added partitions are recognized only if they are next to each other in `rows`. If not, the result is False.
+        The result is False if the added partitions are not next to each other in `rows`.
         """
         added = len(rows) - len(self.positions)
         if added <= 0 or len(rows) > _MOST_COMPARED:
@@ -236,7 +238,7 @@ class Trail:
         self._rewind = None
 
     def _compare(self, at: int, rows: Sequence[Position], seconds: int) -> None:
-        """Compare each partition with the previous read, which was `seconds` earlier, and store the new offsets."""
+        """Compare the offsets with those of the previous read, `seconds` earlier, and store the new ones."""
         before, waited, positions, waits = self.positions, self.waited, array("q"), array("H")
         forward = False
         for index, (_, position, _, lag) in enumerate(rows):
@@ -269,14 +271,15 @@ class Trail:
 
     def _progress(self, at: int) -> None:
         if self.progress_at:
-            # At each progress, the pace falls by at most half. A long pause is forgotten after a few reads.
+            # The pace falls by at most half each time, so that a single long pause is forgotten only after a few reads.
             self.pace = min(max(at - self.progress_at, self.pace // 2), WAITED_MAX)
         self.progress_at = at
 
     def describe(self, at: int, description: GroupDescription) -> None:
-        """Add the members that one read has found. Changed members, assignments or epochs count as a rebalance.
+        """Compare the members in a new description with the previous ones, and count a rebalance if they differ.
 
-        During a rebalance, the members are ignored, because the list of members is incomplete.
+        Changed assignments or epochs count as well. Members that are read during a rebalance are ignored, because their
+        list is incomplete.
         """
         members = description.members
         if members is None or description.state in REBALANCING:
@@ -284,7 +287,7 @@ class Trail:
         owned = any(member.assignment or _has_tasks(member) for member in members)
         self.idle = min(self.idle + 1, _MANY) if members and not owned else 0
         before, self._members = self._members, membership_signature(description)
-        # If the list of groups has already shown this rebalance since the newest read, do not count it again.
+        # Do not count the rebalance again if a list of groups has already shown it since the newest read.
         if before not in (0, self._members) and self.rebalanced_at[-1] <= self.at:
             self.rebalanced(at)
 
@@ -294,20 +297,21 @@ class Trail:
         self.rebalanced_at = (*self.rebalanced_at[1:], at)
 
     def time_lag(self) -> float | None:
-        """Return a lower bound for the age of the oldest unread record, in seconds; None before the first read."""
+        """Return the minimum age of the oldest unread record, in seconds; None before the first read."""
         if not self.samples:
             return None
         position = self.samples[-1].positions
-        # If the log end at an earlier read is above the current offset, some record from before that read is unread.
-        # Sums over all partitions are compared.
+        # If an earlier read found a log end above the current offset, a record from before that read is still unread.
+        # The sums over all partitions are compared.
         older = next((sums.at for sums in self.samples if sums.log_ends > position and not sums.unknown), None)
         age = 0 if older is None or self.samples[-1].unknown else self.at - older
         return float(max(age, max(self.waited, default=1) - 1, 0))
 
     def forgive(self) -> None:
-        """Forget the sums of earlier reads, and for how long positions have not changed.
+        """Forget the sums of earlier reads, and how long positions have been unchanged.
 
-        Call this when a health verdict has refuted a suspected problem. Otherwise, the next read would suspect it, too.
+        Call this when a health verdict has refuted a suspected problem. Otherwise, the next read would cause the same
+        suspicion.
         """
         self.samples = self.samples[-1:]
         self.reads = min(self.reads, 2)
@@ -315,7 +319,7 @@ class Trail:
 
 
 def lag_samples(data: bytes) -> list[int]:
-    """Return the total lag in each read of an encoded trail, oldest first. Only a part of the trail is decoded."""
+    """Return the total lag in each read of an encoded trail, oldest first. The rest of the trail is not decoded."""
     form, samples = _format_and_samples(data)
     return [row[2] for row in form.sums.iter_unpack(data[_HEADER.size : _HEADER.size + samples * form.sums.size])]
 
@@ -323,7 +327,7 @@ def lag_samples(data: bytes) -> list[int]:
 def lag_trend(data: bytes) -> float | None:
     """Return the change of the total lag over all reads of an encoded trail, in records per second.
 
-    None with fewer than two reads, or if the number of partitions with unknown lag has changed.
+    None if there are fewer than two reads, or if the number of partitions with unknown lag has changed.
     """
     found = lag_trend_and_span(data)
     return None if found is None else found[0]
@@ -342,9 +346,9 @@ def lag_trend_and_span(data: bytes) -> tuple[float, float] | None:
 
 
 def last_rates(data: bytes) -> tuple[float, float] | None:
-    """Return `(written, consumed)` of an encoded trail, in records per second between the last two reads.
+    """Return `(written, consumed)`: records per second between the last two reads of an encoded trail.
 
-    None for fewer than two reads.
+    None if there are fewer than two reads.
     """
     form, samples = _format_and_samples(data)
     if samples < 2:
@@ -359,7 +363,7 @@ def last_rates(data: bytes) -> tuple[float, float] | None:
 
 
 def _format_and_samples(data: bytes) -> tuple[_Format, int]:
-    """Return (format, number of samples) of an encoded trail, which may be empty."""
+    """Return (format, number of samples) of an encoded trail; 0 samples if `data` is empty."""
     if not data:
         return _NARROW_FORMAT, 0
     return (_WIDE_FORMAT, data[0] - _WIDE) if data[0] & _WIDE else (_NARROW_FORMAT, data[0])
@@ -381,7 +385,7 @@ def _sums(at: int, rows: Sequence[Position]) -> Sums:
 
 
 def _recreated(rows: Sequence[Position], positions: Sequence[int]) -> bool:
-    """Return whether a topic was recreated: its new log ends below the previous committed offset."""
+    """Return whether a topic was recreated. Its new log ends below the committed offset of the previous read."""
     for (_, position, log_end, _), old in zip(rows, positions, strict=True):
         if log_end is not None and position is not None and log_end < old and position < old:
             return True

@@ -1,7 +1,7 @@
 """Tier 1, the polling loop that reads the selected and visible groups in full.
 
-`DetailTiers` runs all polling loops except tier 0 (lists of groups). Importing it is slow, so the monitor first shows
-the groups.
+`DetailTiers` runs all polling loops except tier 0 (lists of groups). Importing this module is slow, so the monitor
+imports it only after the list of groups is on the screen.
 """
 
 from __future__ import annotations
@@ -42,7 +42,8 @@ if TYPE_CHECKING:
 class AccessTier:
     """Reads the permissions of the user repeatedly, and stores them.
 
-    They are read again after `ACCESS_MAX_AGE` seconds, after new refusals by a broker, and on a refresh by the user.
+    The permissions are read every `ACCESS_MAX_AGE` seconds. They are read earlier if a broker starts to refuse
+    requests, or on a refresh by the user.
 
     Args:
         changed: called after new permissions have been stored.
@@ -78,15 +79,15 @@ class AccessTier:
 SECOND_READ = 1.0
 """Maximum seconds between the first and the second read of a newly selected group.
 
-The second read is needed to show whether the lag falls, and when the group will have caught up.
+Two reads are needed to show whether the lag falls, and how long the group needs to catch up.
 """
 
 
 class ViewTier:
     """Polling loop of tier 1, which reads the selected and visible groups in full once per interval.
 
-    The groups of each coordinator are read separately, so that a broker that hangs delays only its own groups.
-    Descriptions are published before offsets, which take longer.
+    The groups of each coordinator are read in a task of their own, so that a broker that hangs delays only its own
+    groups. Descriptions are published first, because offsets take longer.
 
     Args:
         changed: called after each change to the store.
@@ -124,7 +125,8 @@ class ViewTier:
     def set_view(self, selected: str | None, visible: Sequence[str]) -> None:
         """Set the selected group and the visible groups.
 
-        A newly selected group is read immediately, and so are visible groups whose details have not been read yet.
+        A newly selected group is read immediately. If a visible group has no details yet, the visible groups are read
+        immediately.
         """
         if selected != self._selected:
             self._selected = selected
@@ -135,7 +137,7 @@ class ViewTier:
         self._visible = shown
 
     def want_configs(self, group: str | None) -> None:
-        """Also read the configs of `group` while this group is selected. If `group` is None, read no configs."""
+        """Set the group whose configs are also read while it is selected; None for no group."""
         if group != self._configs_of:
             self._configs_of = group
             self._wake_selected.set()
@@ -158,9 +160,10 @@ class ViewTier:
             await self._timer.pause_for(interval, wake=self._wake_selected)
 
     async def _settled(self, wake: asyncio.Event) -> None:
-        """Wait until the selected and visible groups stay the same for `settle_time` seconds.
+        """Wait until the selected or visible groups have not changed for `settle_time` seconds.
 
-        So groups that are visible only while the user scrolls are not read. Waits at most `KEY_REPEAT_LIMIT` seconds.
+        Groups that are visible for only a moment, while the user scrolls, are then not read. The wait ends after at
+        most `KEY_REPEAT_LIMIT` seconds.
 
         Args:
             wake: event that is set when these groups change.
@@ -174,9 +177,9 @@ class ViewTier:
                         await wake.wait()
 
     async def _until_woken(self, work: Coroutine[object, object, None]) -> None:
-        """Read the selected group, but stop shortly after the user has selected another one.
+        """Run `work`, which reads the selected group. Cancel it shortly after the user has selected another group.
 
-        Otherwise, a coordinator that hangs would delay the new group.
+        Otherwise, the read of the newly selected group would wait for a coordinator that hangs.
         """
         reading, woken = asyncio.ensure_future(work), asyncio.ensure_future(self._wake_selected.wait())
         try:
@@ -195,9 +198,9 @@ class ViewTier:
             await self._read_configs(group)
 
     async def _follow_visible(self, tasks: asyncio.TaskGroup) -> None:
-        """Read all visible groups once per interval.
+        """Read all visible groups once per interval, and read new ones as soon as the user scrolls to them.
 
-        After scrolling, skip groups that were read less than one interval ago.
+        A read after scrolling skips groups that were already read during the last interval.
         """
         while True:
             scrolled = self._wake_visible.is_set()
@@ -267,8 +270,8 @@ class ViewTier:
     def _report(self, result: ReadResult, recorded_at: float | None) -> None:
         """Pass the result of a read to `on_read`.
 
-        In a replay, the time of the result is the recorded time. The result is dropped if the user has moved to another
-        time.
+        In a replay, the result gets the recorded time. If the user has moved to another time of the recording since
+        the read began, the result is dropped.
 
         Args:
             recorded_at: recorded time when the read began; None for live data.
@@ -297,7 +300,8 @@ class ViewTier:
         if description is not None or offsets is not None:
             summary = store.put_summary(group, now, description, offsets, fault)
             if summary is not None:
-                # If `summary.lag` comes from an earlier read, the time series already contains it, so add None.
+                # If `summary.lag` comes from an earlier read, it is already in the time series. Then the lag of this
+                # sample is unknown (None).
                 lag = summary.lag if summary.lag_at == now else None
                 self._series.add(group, now, lag, summary.members, description=description, offsets=offsets)
         incomplete = description is None or (offsets is None and listing.has_offsets)
@@ -372,5 +376,5 @@ class DetailTiers:
         self._health.set_view(selected)
 
     def want_configs(self, group: str | None) -> None:
-        """Also read the configs of `group` while this group is selected. If `group` is None, read no configs."""
+        """Set the group whose configs are also read while it is selected; None for no group."""
         self._view.want_configs(group)

@@ -1,7 +1,7 @@
 """Search for the times of unread records in Empty groups, to find unused groups.
 
-A group that was Empty when kgtui started may have lost its members a minute or a year ago. It gets the problem `UNUSED`
-if its first unread record in every partition is older than `ABANDONED_AFTER`.
+A group that was Empty when kgtui started may have lost its members a minute or a year ago. If the oldest unread record
+of each partition is older than `ABANDONED_AFTER`, it was probably long ago, and the group gets the problem `UNUSED`.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ if TYPE_CHECKING:
     from kgtui.monitor.store import Store
 
 _PRECISION = 0.1
-"""Largest error of the time of a record that the search accepts, as a fraction of the record's age."""
+"""Maximum error of the time that the search finds for a record, as a fraction of the record's age."""
 
 _LONGEST_PAUSE = 60.0
-"""Maximum pause between two searches in Empty groups, in seconds."""
+"""Maximum pause, in seconds, between two searches for the times of unread records in Empty groups."""
 
 _RETRY_AFTER = 3_600.0
 """Seconds until a group is searched again if the search has failed or has found no time."""
@@ -40,7 +40,7 @@ _RETRY_AFTER = 3_600.0
 class EmptyGroupSearch:
     """Searches for the times of unread records in groups that were Empty when kgtui started.
 
-    Each group is searched successfully only once, because its offsets rarely change.
+    After a successful search, a group is not searched again, because its offsets rarely change.
 
     Args:
         screening: judges each group again after its search.
@@ -55,7 +55,7 @@ class EmptyGroupSearch:
         self._failed_at: dict[str, float] = {}
 
     async def search_next(self, first: Iterable[str] = ()) -> bool:
-        """Search the next batch of Empty groups. Return False if there is no group to search now.
+        """Search the next batch of Empty groups for the times of unread records. Return False if no group is left.
 
         Args:
             first: ids of the groups that are searched before all others.
@@ -69,9 +69,9 @@ class EmptyGroupSearch:
         return bool(groups)
 
     def _next(self, first: Iterable[str]) -> list[str]:
-        """Return the groups to search next, with at most `RECORD_TIME_PARTITIONS` partitions in total.
+        """Return the next batch of groups to search. It has at most `RECORD_TIME_PARTITIONS` partitions in total.
 
-        A group with more partitions is returned alone.
+        A group with more partitions is returned alone. The groups in `first` come before all others.
         """
         store, partitions = self._store, 0
         found: list[str] = []
@@ -112,7 +112,7 @@ def _is_silent(broker: BrokerStatus | None) -> bool:
 
 
 class EmptyGroupTier:
-    """Polling loop that searches Empty groups, the selected and visible ones first.
+    """Polling loop that searches Empty groups for the times of unread records, selected and visible groups first.
 
     Args:
         in_view: returns the ids of the selected and visible groups.
@@ -132,7 +132,7 @@ class EmptyGroupTier:
         self._changed = changed
 
     async def run(self) -> None:
-        """Search groups until this task is canceled. In a replay, do nothing."""
+        """Search one batch of groups after another until this task is canceled. In a replay, do nothing."""
         while self._timer.recorded_at is None:
             began = self._timer.now()
             if await self._search.search_next(self._in_view()):
@@ -142,7 +142,7 @@ class EmptyGroupTier:
 
 
 async def unread_times(admin: GroupAdmin, read: GroupsRead, *, limit: int, timeout: float) -> dict[str, float]:
-    """Find the first unread record in each partition, and return the latest of their times per group.
+    """Search for the times of the first unread records, and return the result of `unread_since` for each group.
 
     Args:
         read: offsets of the groups, with log start and log end offsets.
@@ -150,7 +150,8 @@ async def unread_times(admin: GroupAdmin, read: GroupsRead, *, limit: int, timeo
         timeout: time limit for the search, in seconds.
 
     Returns:
-        Group id → seconds since the epoch. Groups without unread records, or with an unknown time, are missing.
+        Group id → seconds since the epoch. A group is missing if it has no unread records, or if one of the times is
+        unknown.
     """
     rows = {group: lags(offsets) for group, offsets in read.offsets_by_group().items()}
     times = await read_record_times(admin, rows, precision=_PRECISION, limit=limit, timeout=timeout)
@@ -159,9 +160,9 @@ async def unread_times(admin: GroupAdmin, read: GroupsRead, *, limit: int, timeo
 
 
 def unread_since(rows: Sequence[PartitionLag], times: Mapping[TopicPartition, RecordTime]) -> float | None:
-    """Return the latest time of a first unread record over all partitions, in seconds since the epoch.
+    """Return the largest of the times at which the first unread record of each partition was written (epoch seconds).
 
-    None if there are no unread records, or if a time is unknown.
+    None if there are no unread records, or if one of the times is unknown.
 
     Args:
         rows: offsets and lag of all partitions of a group.

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from kgtui.model.snapshot import BrokerStatus, Snapshot
 
 _VERDICTS_AT_ONCE = 500
-"""Maximum number of verdicts that are compared before other tasks can run.
+"""Maximum number of verdicts that are compared with the previous ones in one call.
 
 A larger number would delay key presses.
 """
@@ -36,33 +36,33 @@ A larger number would delay key presses.
 _FOUND = frozenset({
     Problem.DATA_LOST, Problem.LOSS_NEAR, Problem.NO_PARTITIONS, Problem.FLAPPING, Problem.BEHIND
 })  # fmt: skip
-"""Problems whose beginning cannot be observed. For these, kgtui shows the time at which it found the problem."""
+"""Problems whose start cannot be observed. For these, kgtui shows when it found the problem."""
 
 _OBSERVED_BEFORE = 30.0
-"""Seconds for which kgtui must have read a group in full so that a new problem counts as observed from its beginning.
+"""kgtui must have read a group in full for this many seconds before it knows that a new problem has just begun.
 
-Otherwise, the problem may have begun before kgtui read the group.
+Otherwise, the problem may be older than the first full read.
 """
 
 _FROM_BEFORE = ONLY_COUNTED | {Problem.EMPTY}
-"""Problems that groups may have had before kgtui started. When kgtui finds one of them, it adds no event.
+"""No event is added if a group without a problem gets one of these problems.
 
-Otherwise, many abandoned groups would hide all other events.
+Many groups already had them before kgtui started, so such events would hide all others.
 """
 
 
 class EventTracker:
     """Adds an event to the log for each change that the store reports.
 
-    It remembers the members of groups, to notice who joins or leaves. If there are too many members, it forgets groups
-    that are not read in full.
+    It remembers the members of groups, to notice who joins or leaves. If there are too many members, it forgets those
+    of groups that are not read in full.
 
     Args:
         log: the log to which events are added.
         members: maximum number of remembered members and owned partitions.
 
     Attributes:
-        found: group id → problem and when kgtui found it, for problems with an unknown beginning.
+        found: group id → problem and when kgtui found it. Only problems with an unknown start are included.
     """
 
     def __init__(self, log: EventLog, members: int) -> None:
@@ -76,10 +76,11 @@ class EventTracker:
         self.found: dict[str, FoundProblem] = {}
 
     def listed(self, group: str, before: Listing | None, after: Listing, at: float) -> None:
-        """Add the events for the changes to a group's row between two lists of groups.
+        """Add the events for a group whose state, coordinator or type differs between two lists of groups.
 
         Args:
-            before: the earlier row; None if the group is new.
+            before: the group in the earlier list; None if it is new.
+            after: the group in the newer list.
             at: time of the newer list, in seconds since the epoch.
         """
         self.log.add(listing_events(group, at, before, after))
@@ -92,7 +93,7 @@ class EventTracker:
 
         Args:
             groups: pairs (group id, its last `Listing`).
-            at: when kgtui noticed it, in seconds since the epoch.
+            at: when kgtui noticed that they no longer exist, in seconds since the epoch.
         """
         self.log.add_disappeared(groups, at)
         self._memberless.difference_update(group for group, _ in groups)
@@ -106,8 +107,8 @@ class EventTracker:
         """Add the events for the changes since the last description of a group.
 
         Args:
-            in_full: whether the group is read in full. If too many members are remembered, the members of other groups
-                are forgotten first.
+            in_full: whether the group is read in full. If too many members are remembered, the members of such groups
+                are forgotten last.
         """
         group = description.group
         last = self._descriptions.get(group)
@@ -127,10 +128,11 @@ class EventTracker:
             self._forget(group)
 
     def listed_without_members(self, group: str, listing: Listing, listed_at: float | None, at: float) -> None:
-        """Add the events for members that have left, because a broker lists their group without members.
+        """Add the events for the members of a group that have left. A broker now lists the group without members.
 
         Args:
-            listed_at: time of the list, in seconds since the epoch. A list before the last description is ignored.
+            listed_at: time of the list, in seconds since the epoch. If the last description of the group is newer, no
+                event is added.
             at: time of the events, in seconds since the epoch.
         """
         last = self._descriptions.get(group)
@@ -176,9 +178,9 @@ class EventTracker:
         self._judged[group] = None
 
     def compare_verdicts(self, snapshot: Snapshot) -> None:
-        """Add the events for changed verdicts on up to `_VERDICTS_AT_ONCE` groups that were passed to `judged`.
+        """Add an event for each changed verdict on groups that were passed to `judged`.
 
-        A group that cannot be read keeps its previous verdict.
+        One call compares at most `_VERDICTS_AT_ONCE` groups. A group that cannot be read keeps its previous verdict.
         """
         for group in list(islice(self._judged, _VERDICTS_AT_ONCE)):
             del self._judged[group]
@@ -196,7 +198,7 @@ class EventTracker:
                 self._problems[group], new = now, now.value
             if now in _FROM_BEFORE and (before is None or before in _FROM_BEFORE):
                 continue
-            # If kgtui did not see the problem begin, it is not known whether the group was OK before.
+            # If kgtui did not observe the start of the problem, it does not know whether the group was OK before.
             if before is not None or not judgment.since_seen:
                 old = None if before is None else before.value
             self.log.add([Event(snapshot.taken_at, EventKind.VERDICT, group, listing, old, new, judgment.reason)])

@@ -1,11 +1,12 @@
 """Tune Python's garbage collector, so that it does not block the event loop in a cluster with many groups.
 
 With 100,000 groups, a full collection takes up to 0.2 s. Therefore, automatic collections are disabled while a poll is
-stored. In a cluster with many groups, they are always disabled, and the first objects are frozen (`gc.freeze`). Later
-data of groups is untracked, because it is never part of a cycle.
+stored. In a cluster with many groups, they are always disabled, and the objects of the first load are frozen
+(`gc.freeze`). Later data of groups is untracked. The collector need not visit it, because it is never part of a
+reference cycle.
 
-`GcTuning.tidy` collects the few remaining cycles when memory has grown or the user is away. It also freezes objects, so
-that no collection takes longer than 20 ms.
+`GcTuning.tidy` collects the few remaining cycles when memory has grown or when the user does nothing. It also freezes
+objects, so that no collection takes longer than 20 ms.
 """
 
 from __future__ import annotations
@@ -25,19 +26,19 @@ _FREEZE_FROM = 10_000
 """Objects are frozen (`gc.freeze`) if the cluster has at least this many groups."""
 
 _GROWTH = 20_000
-"""Number of new memory blocks, about 2 MB, after which the next collection starts."""
+"""A garbage collection is due if more memory blocks than this have been allocated. They take about 2 MB."""
 
 _YOUNG = 12_000
-"""If there are more new objects than this, the collection is postponed, because it would take over 5 ms.
+"""A garbage collection is postponed if there are more new objects than this, because it would take over 5 ms.
 
 Most new objects belong to responses that are being stored, and will soon be freed.
 """
 
 _POSTPONED_MOST = 30
-"""After this many postponed collections in a row, the new objects are frozen and no longer visited by collections."""
+"""After this number of postponed collections in a row, all objects are frozen. Collections do not visit frozen ones."""
 
 _OLD = 20_000
-"""Maximum number of unfrozen objects that have survived a collection. If there are more, all are frozen."""
+"""If more unfrozen objects than this have survived a garbage collection, all objects are frozen."""
 
 _AWAY_AFTER = 60.0
 """If the selected and visible groups have not changed for this many seconds, the user counts as away.
@@ -59,14 +60,14 @@ glibc allocates larger blocks with `mmap`, and can return each of them to the op
 
 
 class GcTuning:
-    """Disables automatic garbage collections, and runs collections at times when they hardly disturb the user."""
+    """Disables automatic garbage collections, and runs collections itself when they delay the user least."""
 
     def __init__(self) -> None:
         self._pauses = 0
         self._frozen = False
         self._switched_off = False
         self._full_collection_at = 0.0
-        self._blocks = 0  # smallest observed number of allocated memory blocks since the last garbage collection
+        self._blocks = 0  # smallest number of allocated memory blocks that was seen since the last garbage collection
         self._postponed = 0
         self._old = 0  # number of objects that have survived a collection and are not frozen
         self._trim: Callable[[int], object] | None = None
@@ -75,7 +76,7 @@ class GcTuning:
     def paused(self) -> Iterator[None]:
         """Context manager in which automatic garbage collections are disabled. Contexts can overlap.
 
-        Afterwards, collections are enabled as before, unless `freeze_once` has frozen objects.
+        At the end, automatic collections are enabled again, unless `freeze_once` has disabled them for good.
         """
         self._pauses += 1
         self._disable()
@@ -97,9 +98,9 @@ class GcTuning:
             gc.enable()
 
     def freeze_once(self, groups: int) -> None:
-        """Freeze all objects after the first load of many groups, and disable automatic collections.
+        """Freeze all objects, and disable automatic collections, if there are at least `_FREEZE_FROM` groups.
 
-        Call it after the groups have been drawn. It acts once, with at least `_FREEZE_FROM` groups.
+        Call this after the groups have been drawn. Later calls do nothing.
 
         Args:
             groups: number of groups in the cluster.
@@ -116,8 +117,8 @@ class GcTuning:
     def tidy(self, now: float, last_view: float) -> None:
         """Collect garbage among new objects if more than `_GROWTH` memory blocks are new.
 
-        While the user is away, every ten minutes a collection visits all objects that are not frozen. Does nothing
-        before `freeze_once`.
+        If the user does nothing for a while, collect garbage among all objects that are not frozen, every ten minutes.
+        Before `freeze_once`, do nothing.
 
         Args:
             now: current time of any clock, in seconds.
@@ -158,7 +159,7 @@ class GcTuning:
 
     def _return_memory(self) -> None:
         if self._trim is not None:
-            # `malloc_trim` takes milliseconds. It runs in a thread, which does not block the event loop, because ctypes
+            # `malloc_trim` takes milliseconds, so it runs in a thread. It does not block the event loop, because ctypes
             # releases the GIL.
             Thread(target=self._trim, args=(0,), name="return memory", daemon=True).start()
 
@@ -179,8 +180,8 @@ def untrack(data: T) -> T:
     This has an effect only after `GcTuning.freeze_once`.
 
     Args:
-        data: a list, a mapping or an object with slots. It must not be part of a reference cycle. When its content is
-            changed, Python may make the garbage collector visit it again.
+        data: a list, a mapping or an object with slots. It must not be part of a reference cycle. If a list or mapping
+            is changed later, Python may make the garbage collector visit it again.
     """
     if _untrack is not None:
         _untrack(data)
@@ -202,7 +203,7 @@ def _return_large_blocks() -> Callable[[int], object] | None:
     By default, it would keep the 15 to 20 MB of ListGroups responses for 100,000 groups.
 
     Returns:
-        glibc's `malloc_trim`, which returns smaller free blocks; None with other C libraries.
+        The function `malloc_trim` of glibc, which returns small free blocks, too; None with other C libraries.
     """
     if not sys.platform.startswith("linux"):
         return None

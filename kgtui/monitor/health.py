@@ -33,7 +33,7 @@ _READS_PER_COMMIT = ceil(DEFAULT_WATCHING.commit_interval / MonitorOptions().int
 MIN_READS_PER_PARTITION = DEFAULT_WATCHING.rules.intervals * _READS_PER_COMMIT
 """Minimum number of reads that are kept per partition.
 
-At the default polling interval, this number of reads covers all commits that Burrow's rules need.
+Burrow's rules need the last commits. At the default polling interval, all of them are in this number of reads.
 """
 
 READS_PER_PARTITION = 2 * MIN_READS_PER_PARTITION
@@ -53,16 +53,16 @@ _READS_BEFORE_VERDICT = 2
 """Number of reads that are needed for the first verdict, because one read cannot show progress."""
 
 _SLICE_SECONDS = 0.003
-"""Maximum seconds for which computing verdicts blocks the event loop before a pause."""
+"""Computing verdicts pauses after this number of seconds, so that the event loop can run other tasks."""
 
 _CPU_OF_ALL, _CPU_OF_SELECTED = 0.01, 0.05
 """Maximum fraction of one CPU for computing the verdicts on all groups in total, and on the selected group."""
 
 _CPU_CREDIT = 0.05
-"""Maximum credit and maximum debt of CPU time for computing verdicts, in seconds.
+"""Limit of the CPU budget for computing verdicts, in seconds. The budget stays between minus and plus this number.
 
-Each second adds `_CPU_OF_ALL` seconds to the credit, and each verdict takes its CPU time from it. If no credit is left,
-only the selected group gets verdicts.
+The budget grows by `_CPU_OF_ALL` seconds per second, and each verdict reduces it by its CPU time. While the budget is
+not positive, only the verdict on the selected group is computed.
 """
 
 _RETENTION_TOPICS = 20_000
@@ -88,7 +88,7 @@ class RetentionTier:
         self.known = Retention()
 
     def want(self, topics: Iterable[str]) -> None:
-        """Make `run` read the retention times of some topics. Topics that were read recently are skipped."""
+        """Request the retention times of topics, which `run` will read. Topics that were read recently are skipped."""
         now, age = self._timer.now(), RETENTION_MAX_AGE
         old = [topic for topic in topics if now - self._asked.get(topic, -age) >= age]
         if old:
@@ -96,10 +96,7 @@ class RetentionTier:
             self._wake.set()
 
     async def read_now(self, topics: Iterable[str]) -> None:
-        """Immediately read the retention times of topics for which they have never been read.
-
-        `run` would read them later.
-        """
+        """Read the retention times of topics immediately. Topics that were read before are skipped."""
         unread = [topic for topic in topics if topic not in self._asked]
         if unread:
             await self._read(unread)
@@ -151,13 +148,13 @@ class ReadResult(NamedTuple):
 class HealthTier:
     """Keeps the reads of recently selected or visible groups, and computes health verdicts on them.
 
-    A verdict is computed again after `expire_cache` seconds (`kgtui.model.burrow.Options`), or later if CPU time is
-    short.
+    The verdict on a group is computed every `Options.expire_cache` seconds (`kgtui.model.burrow`), or less often if too
+    little CPU time is left.
 
     Args:
         changed: called after a verdict has been stored.
         retention: reads the retention times of topics.
-        watching: settings for verdicts, except `gap_after`, which follows from the polling interval (`SCREEN_GAPS`).
+        watching: settings for verdicts. `gap_after` is ignored, and computed from the polling interval instead.
         on_healthy: called with each group whose final verdict is OK and whose lag does not grow.
     """
 
@@ -197,7 +194,7 @@ class HealthTier:
         self._wake.set()
 
     def take_record_times(self, group: str, times: Mapping[TopicPartition, RecordTime]) -> None:
-        """Queue the times of a group's unread records for `run`, which then computes a new verdict on the group."""
+        """Queue the times of a group's unread records. With them, `run` computes a new verdict on the group."""
         self._times[group] = times
         self._wake.set()
 
@@ -240,8 +237,8 @@ class HealthTier:
             return
         history = self._histories.get(group) or ReadHistory()
         if history.read_at is not None and read.at < history.read_at:
-            # In a replay, the user has gone back to an earlier time. Drop all stored reads of the group, because some
-            # are newer than that time.
+            # This happens only in a replay, if the user has gone back to an earlier time of the recording. Drop all
+            # stored reads of the group, because some of them are newer.
             self._forget(group)
             history = ReadHistory()
         self._histories[group] = history
@@ -258,12 +255,12 @@ class HealthTier:
             await asyncio.to_thread(history.add, read.at, read.description, read.offsets, fault=read.fault)
         since = self._store.state_since.get(group)
         if history.empty_since is not None and since is not None and self._store.groups[group].state == EMPTY:
-            # Count from the list that first showed the group as Empty. The first full read of the group may be much
+            # The group has been Empty since a list of groups first showed it as Empty. Its first full read may be much
             # later.
             history.empty_since = since, False
         elif history.empty_since is not None and since is None and self._timer.recorded_at is None:
-            # Since the coordinator began to respond, no list has shown a different state, so the group was Empty all
-            # that time, and maybe before.
+            # All lists of the coordinator since `answered_since` have shown the group as Empty. It was Empty all this
+            # time, and may have been Empty before.
             broker = self._store.brokers.get(self._store.groups[group].coordinator)
             if broker is not None and broker.answered_since is not None:
                 history.empty_since = min(history.empty_since[0], broker.answered_since), True
@@ -283,9 +280,10 @@ class HealthTier:
         self._store.drop_health(group)
 
     def _next(self) -> str | None:
-        """Return the group whose verdict is computed next: the selected group, or the group that has waited longest.
+        """Return the group whose verdict is computed next; None if no verdict is due.
 
-        None if no verdict is due or no CPU time is left.
+        The selected group comes first, then the group whose verdict has been due longest. If the CPU budget is used up,
+        only the selected group is returned.
         """
         now = self._timer.now()
         self._cpu_credit = min(self._cpu_credit + max(now - self._credited_at, 0.0) * _CPU_OF_ALL, _CPU_CREDIT)
@@ -302,7 +300,7 @@ class HealthTier:
         history = self._histories[group]
         self._retention.want(history.topics)
         slices = Slices(asyncio.sleep, _SLICE_SECONDS)
-        # No reads are stored until the verdict is complete, so that its input does not change.
+        # While the verdict is computed, no read is added to `history`, so that all steps see the same reads.
         health = await slices.run(health_steps(history, self._retention.known))
         offsets, access = self._store.offsets.get(group), self._store.access
         hides_topics = access is not None and access.hides_topics
@@ -319,5 +317,5 @@ class HealthTier:
 
 
 def _capacity(history: ReadHistory) -> int:
-    """Return the maximum number of reads in a history. Each read of each partition counts."""
+    """Return how many reads a history can hold: its number of partitions times the maximum reads per partition."""
     return len(history.samples) * history.length

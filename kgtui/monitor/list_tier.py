@@ -30,7 +30,7 @@ class PendingRemoval:
     Attributes:
         node: broker that listed the groups before.
         groups: missing groups that no broker has listed yet.
-        unlisted: brokers that may have the groups now, but have sent no list yet.
+        unlisted: brokers that may coordinate the groups now, but have not sent a new list yet.
         broker_left: whether the broker has left the cluster.
         since: when the groups were first missing, in seconds since the epoch.
     """
@@ -60,9 +60,10 @@ class PendingRemovals:
         self._pending: list[PendingRemoval] = []
 
     def add(self, node: int, groups: Collection[str], others: Iterable[int], *, broker_left: bool = False) -> None:
-        """Add groups that a broker no longer lists, or all groups of a broker that has left.
+        """Add a pending removal: groups that a broker no longer lists, or all groups of a broker that has left.
 
         Args:
+            node: the broker that listed the groups before.
             others: brokers that may have taken over the groups.
         """
         if groups or broker_left:
@@ -72,8 +73,8 @@ class PendingRemovals:
     def broker_joined(self, node: int) -> None:
         """Note that a broker has joined the cluster or has come back.
 
-        It may have taken over missing groups, so all removals wait for its list. If the broker has come back, the
-        groups that it coordinated are kept.
+        The broker may have taken over missing groups, so all pending removals wait for its list. If the broker has come
+        back, its own groups are not removed.
         """
         self._pending = [one for one in self._pending if not (one.broker_left and one.node == node)]
         for one in self._pending:
@@ -88,8 +89,8 @@ class PendingRemovals:
 
         Args:
             groups: new or changed groups in the list.
-            asked_about: result of `pending` before the list was requested. Other pending removals are not completed,
-                because the list may be too old for them.
+            asked_about: result of `pending` before the list was requested. Groups that became missing later are not
+                removed, because the list may be older.
         """
         self._silent.discard(node)
         for one in self._pending:
@@ -99,10 +100,9 @@ class PendingRemovals:
         self._settle()
 
     def broker_silent(self, node: int) -> None:
-        """Note that a broker did not respond, so that removals do not wait for its list forever.
+        """Note that a broker did not respond. A removal waits for its list for at most `REMOVAL_GRACE` seconds.
 
-        They wait for `REMOVAL_GRACE` seconds. But groups of a broker that has left the cluster are removed only after
-        all other brokers have responded.
+        Only the groups of a broker that has left the cluster wait longer, until all other brokers have sent a list.
         """
         self._silent.add(node)
         self._settle()
@@ -121,7 +121,7 @@ class PendingRemovals:
             self._remove(one.node, one.groups)
 
     def _decided(self, one: PendingRemoval) -> bool:
-        """Return whether the groups of a pending removal can be removed now."""
+        """Return whether the groups of the pending removal `one` can be removed now."""
         if one.broker_left or not one.unlisted <= self._silent:
             return not one.unlisted
         return not one.unlisted or self._now() - one.since >= REMOVAL_GRACE
@@ -184,7 +184,7 @@ class ListTier:
             await asyncio.gather(*tasks, return_exceptions=True)
 
     def _check_missing(self, node: int, groups: Collection[str]) -> None:
-        """Schedule a check of missing groups, which removes groups that their coordinators do not know."""
+        """Schedule a check of missing groups. It removes a group if its coordinator responds that it does not exist."""
         self._missing.add(node, groups)
         self._missing_found.set()
 
@@ -279,8 +279,8 @@ class ListTier:
         await self._store.take_list(node, delta, first=first)
         self._missing.listed(delta.updated)
         self._listed.add(node)
-        # A first list has no previous list to compare it with. If the broker has come back, the store still has its
-        # groups, and those that are not in the list are missing.
+        # The first list of a broker cannot be compared with an earlier one. If the broker has come back, the store may
+        # still contain its groups. Those of them that are not in the list are missing.
         missing = self._store.listing_index.coordinated_by(node) - delta.updated.keys() if first else delta.removed
         self._removals.add(node, missing, self._polls)
         if missing:
@@ -306,7 +306,7 @@ class ListTier:
 
     @property
     def polling(self) -> bool:
-        """Whether kgtui is waiting for the list of any broker."""
+        """Whether kgtui is waiting for the list of at least one broker."""
         return any(status.asked_at is not None for status in self._store.brokers.values())
 
     @property

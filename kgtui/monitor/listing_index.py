@@ -21,8 +21,8 @@ class ListingMoves:
     """Groups whose type, protocol type, state or coordinator has changed since the last index update.
 
     Attributes:
-        joined: `Listing` → ids of groups that have it now.
-        left: `Listing` → ids of groups that had it before.
+        joined: new `Listing` → ids of the groups that have changed to it.
+        left: old `Listing` → ids of the groups that no longer have it.
     """
 
     def __init__(self) -> None:
@@ -44,9 +44,9 @@ class ListingIndex:
         self.by_listing: dict[Listing, list[str]] = {}
 
     def stored_id(self, group: str, listing: Listing) -> str:
-        """Return the index's own string object for a group id, or `group` if there is none.
+        """Return the string object of the index that is equal to `group`, to save memory.
 
-        Sharing one object saves memory.
+        If the index does not contain the group with this `Listing`, return `group` itself.
         """
         ids = self.by_listing.get(listing, ())
         at = index_of(ids, group)
@@ -63,7 +63,7 @@ class ListingIndex:
         Changed lists are replaced, not modified, because snapshots use the old lists.
 
         Args:
-            moves: groups whose `Listing` has changed. Groups that have changed again since then are skipped.
+            moves: groups whose `Listing` has changed. A group whose newest `Listing` is a different one is not added.
             groups: group id → newest `Listing`.
         """
         for listing in moves.joined.keys() | moves.left.keys():

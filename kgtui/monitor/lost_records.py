@@ -20,10 +20,10 @@ if TYPE_CHECKING:
     from kgtui.model.trail import Trail
 
 _PAUSE = 120
-"""Minimum seconds between two comparisons of all positions of a group with the log start offsets."""
+"""Seconds after which all positions of a group with unread records are compared with the log start offsets again."""
 
 _OLDER_PART = 0.5
-"""Fraction of a log, from its start, in which a position counts as near the log start."""
+"""A position counts as near the log start if it is in the older part of the log: this fraction of its offsets."""
 
 
 class LogStartCheck(NamedTuple):
@@ -43,8 +43,8 @@ async def compare_with_log_starts(
 ) -> dict[str, LogStartCheck]:
     """Compare the positions of groups with log start offsets. Return group id → result.
 
-    Groups whose offsets could not be read are missing. Every `_PAUSE` seconds, all positions with unread records are
-    compared. In between, only positions that do not move are compared.
+    Groups whose offsets could not be read are missing in the result. Most calls compare only positions that have not
+    moved since the previous read. About every `_PAUSE` seconds, a call compares all positions with unread records.
 
     Args:
         trails: group id → data of its last reads, including `read`.
@@ -61,7 +61,7 @@ async def compare_with_log_starts(
         if due or any(waited > 1 for waited in trail.waited):
             found = positions_of(read.committed.get(group, ()), read.share.get(group, ()), read.bounds)
             if len(found) != len(trail.waited):
-                # Skip the group: this read lacks some of its partitions, so it was not added to the trail.
+                # This read does not contain all partitions of the group, so it was not added to the trail. Skip it.
                 continue
             checked = [
                 row
@@ -84,7 +84,10 @@ async def compare_with_log_starts(
 
 
 def _due(trail: Trail) -> bool:
-    """Return whether all partitions are compared now: after the second read, and then once per `_PAUSE` seconds."""
+    """Return whether all positions of a group with unread records are compared after its newest read.
+
+    This happens after the second read, and then once per `_PAUSE` seconds.
+    """
     if len(trail.samples) < 2:
         return False
     before = trail.samples[-2].at

@@ -1,7 +1,7 @@
 """Check whether groups that no broker lists any longer were deleted.
 
 While a broker fails, restarts or hands over its groups, no list contains them. Therefore, a group is kept until its
-coordinator responds that it does not exist.
+coordinator responds that the group does not exist.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class MissingGroups:
         timeout: time limit for one check, in seconds.
 
     Attributes:
-        due_in: pause until the next check, in seconds. It doubles after each check that removes no group.
+        due_in: time to wait before the next check, in seconds. It doubles after each check that removes no group.
     """
 
     def __init__(self, admin: GroupAdmin, store: Store, timeout: float) -> None:
@@ -52,7 +52,7 @@ class MissingGroups:
         self.due_in = 0.0
 
     def add(self, node: int, groups: Iterable[str]) -> None:
-        """Add groups that were last listed by the broker `node`."""
+        """Add groups to check. The broker `node` was the last one that listed them."""
         new = {group: node for group in groups if self._nodes.get(group) != node}
         if new:
             self._nodes |= new
@@ -76,7 +76,7 @@ class MissingGroups:
         """
         batch = list(self._nodes)[:MISSING_GROUPS_PER_CHECK]
         gone = await confirmed_gone(self._admin, batch, timeout=self._timeout)
-        # Skip groups that a broker has listed while they were checked.
+        # Ignore groups that a broker has listed again during this check.
         checked = {group: node for group in batch if (node := self._nodes.pop(group, None)) is not None}
         for group, node in checked.items():
             if group not in gone:

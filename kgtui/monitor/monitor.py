@@ -28,21 +28,21 @@ if TYPE_CHECKING:
     from kgtui.monitor.detail_tiers import DetailTiers
 
 _LIST_DELAY = 0.15
-"""Time, in seconds, for which a new list of groups waits for lists of other brokers before it is published."""
+"""Delay, in seconds, before a new list of groups is published, so that lists of other brokers can arrive."""
 
 _BACKGROUND_FACTOR = 10.0
-"""If only summaries or health verdicts have changed, the pause before the next snapshot is multiplied by this.
+"""Factor for the pause before the next snapshot if only summaries or health verdicts have changed.
 
 Such changes are rarely visible, and fewer snapshots reduce the work of the terminal UI.
 """
 
 _FIRST_DRAW = 1.0
-"""Maximum time, in seconds, for which reads of groups wait so that the terminal UI can draw the first list."""
+"""Maximum delay of the first reads of groups, in seconds. During it, the terminal UI draws the first list."""
 
 _FIRST_DRAW_WITH_VIEW = 0.4
 """Pause, in seconds, between the first call of `Monitor.set_view` and the first reads of groups.
 
-In this time, the terminal UI draws the first screen. `_FIRST_DRAW` limits the whole delay.
+During this pause, the terminal UI draws the first screen.
 """
 
 
@@ -60,7 +60,7 @@ class Monitor:
     Attributes:
         snapshot: the newest snapshot; empty before the first poll.
         series: time series of groups that are or were selected or visible.
-        events: the newest events; empty in a replay, whose recording has its own.
+        events: the newest events. In a replay, this log is empty, because events come from the recording.
     """
 
     def __init__(
@@ -74,7 +74,7 @@ class Monitor:
         self._options = options = options or MonitorOptions()
         self._timer = PollTimer(options.interval, now, recorded_at)
         self._gc = GcTuning()
-        # In a replay, no events are kept, because each step to a different time would cause many events.
+        # In a replay, no events are kept, because many groups change whenever the user moves to a different time.
         self.events = EventLog(options.kept_events if recorded_at is None else 0)
         self._events_since = now() if recorded_at is None else None
         self._tracker = EventTracker(self.events, EVENT_MEMBERS)
@@ -103,8 +103,8 @@ class Monitor:
 
     async def run(self) -> None:
         """Poll until this task is canceled. Snapshots contain a `Fault` for each failed request."""
-        # Count from now, as if a snapshot had just been published. So the first snapshot contains the lists that arrive
-        # within `publish_interval`.
+        # Pretend that a snapshot was published just now. The first real one then waits for more lists, for at least
+        # `publish_interval` seconds unless all brokers have sent their lists.
         self._published_at = asyncio.get_running_loop().time()
         try:
             async with asyncio.TaskGroup() as tiers:
@@ -117,13 +117,13 @@ class Monitor:
             self._gc.release()
 
     async def _run_details(self) -> None:
-        """Wait until the first list of groups has been drawn, then run all other polling loops."""
+        """Wait until the terminal UI has drawn the first list of groups, then run all polling loops except tier 0."""
         await self._first_listed.wait()
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(_FIRST_DRAW):
                 await self._view_set.wait()
                 await asyncio.sleep(_FIRST_DRAW_WITH_VIEW)
-        # Import in a thread, because imports block the event loop. `GcTuning.freeze_once` will need `ctypes`.
+        # These imports take long, so they run in a thread. `GcTuning.freeze_once` will need `ctypes`.
         await asyncio.to_thread(import_module, "ctypes")
         module = await asyncio.to_thread(import_module, "kgtui.monitor.detail_tiers")
         publish_later = partial(self._publish_soon, _BACKGROUND_FACTOR)
@@ -143,7 +143,7 @@ class Monitor:
             self._details.set_view(selected, visible)
 
     def want_configs(self, group: str | None) -> None:
-        """Also read the configs of `group` while this group is selected. If `group` is None, read no configs."""
+        """Set the group whose configs are also read while it is selected; None for no group."""
         self._configs_of = group
         if self._details is not None:
             self._details.want_configs(group)
@@ -186,15 +186,15 @@ class Monitor:
             self._complete_at = asyncio.get_running_loop().time()
             self._publish_soon(0.0)
         else:
-            # Wait for the lists of other brokers, which arrive soon, because one snapshot per list would be expensive.
+            # One snapshot per list would be expensive. So wait a moment for the lists of other brokers.
             self._publish_soon(at_least=_LIST_DELAY if self._lists.polling else 0.0)
 
     def _publish_soon(self, factor: float = 1.0, *, at_least: float = 0.0) -> None:
-        """Schedule the next snapshot, which will contain all changes until then.
+        """Schedule the next snapshot. Changes that are stored before it is published are included.
 
         Args:
             factor: multiplies the minimum time between two snapshots; 0 publishes at once.
-            at_least: minimum time to wait for other changes, in seconds.
+            at_least: minimum delay from now, in seconds, so that more changes can arrive.
         """
         if not self._store.dirty:
             return
@@ -215,7 +215,7 @@ class Monitor:
         self.snapshot = replace(snapshot, events=self.events.kept(), events_since=self._events_since)
         for listener in list(self._listeners):
             listener(self.snapshot)
-        # A garbage collection blocks the event loop, so the first one waits until the terminal UI has been drawn.
+        # A garbage collection blocks the event loop, so none runs before the terminal UI has drawn the groups.
         drawn = self._complete_at is not None and self._published_at - self._complete_at >= _FIRST_DRAW
         if drawn and self._tidying is None:
             self._tidying = asyncio.get_running_loop().call_later(PAUSE, self._tidy)

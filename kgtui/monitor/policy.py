@@ -19,27 +19,27 @@ if TYPE_CHECKING:
     from kgtui.model.snapshot import BrokerStatus
 
 SHORTEST_INTERVAL = 0.5
-"""Lower limit of the polling interval (of each broker's list of groups) that a user can set, in seconds."""
+"""Shortest polling interval that a user can set, in seconds. It is the time between two lists of groups."""
 
 LONGEST_INTERVAL = 300.0
-"""Upper limit of the polling interval (of each broker's list of groups) that a user can set, in seconds."""
+"""Longest polling interval that a user can set, in seconds. It is the time between two lists of groups."""
 
 SCREEN_GAPS = GapRule(at_least=30.0, intervals=3.0)
-"""Decides which time between two full reads of a group in the terminal UI is a gap.
+"""How long the time between two full reads of a group must be to count as a gap, in the terminal UI.
 
-For example, a gap arises while the group is not in view, because it is not read in full then.
+For example, there is a gap after a group was out of view, because such groups are usually not read in full.
 """
 
 ABANDON_AFTER = 0.25
 """If the user selects a different group, a running read of the selected group is canceled after this many seconds."""
 
 KEY_REPEAT_LIMIT = 1.0
-"""Maximum seconds for which reads wait while the user holds down a key that changes the selected or visible groups."""
+"""Maximum delay of reads, in seconds, while the user holds down a key that changes the selected or visible groups."""
 
 SHOWN_AFTER_LEAVING = 60.0
 """Minimum seconds for which a broker that has left the cluster is shown.
 
-Afterwards, it disappears as soon as other brokers list its groups.
+It is shown longer while kgtui still has groups that this broker coordinated.
 """
 
 REMOVAL_GRACE = 10.0
@@ -58,12 +58,12 @@ The pause doubles after each check that finds no deleted group.
 """
 
 MISSING_GROUPS_PER_CHECK = 1_000
-"""Maximum number of groups that are described in one check of groups that no broker lists any longer."""
+"""Maximum number of groups in one check of groups that no broker lists any longer. The check describes each group."""
 
 REPLAY_INTERVAL = 2.0
 """Polling interval in seconds while the terminal UI replays a recording.
 
-A shorter interval would only read the same recorded poll more often.
+A shorter interval would be useless, because the recording has no newer data in between.
 """
 
 LARGE_CLUSTER = 20_000
@@ -73,13 +73,13 @@ See `large_first_factor` and `large_later_factor` of `MonitorOptions`.
 """
 
 PUBLISHED_PER_SECOND = 200_000
-"""Snapshots per second, times the number of groups in each, at most.
+"""Maximum of the number of groups multiplied by the number of snapshots per second.
 
-For example, there are at most two snapshots per second of 100,000 groups, because each one copies parts of the data.
+For example, 100,000 groups get at most two snapshots per second, because each snapshot copies parts of the data.
 """
 
 NO_SWEEP = 0.001
-"""Value of `MonitorOptions.sweep_rate` that practically turns off the background read of all groups.
+"""Value of `MonitorOptions.sweep_rate` at which the background read of all groups reads practically nothing.
 
 `kgtui record` does not need this background read, because it reads all groups itself.
 """
@@ -87,23 +87,23 @@ NO_SWEEP = 0.001
 EVENT_MEMBERS = 20_000
 """Maximum number of members and owned partitions that are remembered, to notice who joins or leaves.
 
-If there are more, groups that are not read in full are forgotten first.
+If there are more, the members of groups that are not read in full are forgotten first.
 """
 
 RETENTION_MAX_AGE = 600.0
-"""Seconds until the retention time of a topic is read again. The time is long, because configs change rarely."""
+"""Seconds between two reads of the retention time of a topic. The reads are rare, because configs rarely change."""
 
 SUSPECT_INTERVAL = 5.0
 """Minimum seconds between two full reads of a group that is not in view, but may have a problem."""
 
 SUSPECT_PARTITIONS = 4_000
-"""Maximum total number of partitions of the groups that are read in full because of a possible problem."""
+"""Maximum number of partitions, in all groups together, that are read in full because of a possible problem."""
 
 RECORD_TIME_PAUSE = 30.0
 """Minimum time, in seconds, between two searches for the times of unread records in the same group."""
 
 RECORD_TIME_PARTITIONS = 1_000
-"""Maximum number of partitions of one group in which the times of unread records are searched."""
+"""Maximum number of partitions in one search for the times of unread records."""
 
 EMPTY_SEARCH_GROUPS = 100
 """Maximum number of Empty groups in one search for the times of unread records."""
@@ -112,15 +112,15 @@ EMPTY_SEARCH_PAUSE = 2.0
 """Minimum pause, in seconds, between two searches for the times of unread records in Empty groups."""
 
 EMPTY_SEARCH_LOAD = 0.1
-"""The pause after a search in Empty groups is at least the duration of the search divided by this number."""
+"""A longer search in Empty groups is followed by a longer pause: the duration of the search divided by this number."""
 
 SHOW_RECORD_TIME_PARTITIONS = 20_000
 """Maximum number of partitions in which `kgtui show` and `kgtui check` search for the times of unread records."""
 
 RETENTION_PAUSE = 2.0
-"""Seconds to wait before requested retention times are read.
+"""Pause, in seconds, between a request for retention times and the read.
 
-During this time, more topics come into view, so that one request covers all of them.
+The retention times of all topics that are requested during this pause are read together.
 """
 
 
@@ -136,21 +136,21 @@ class MonitorOptions:
     """Settings of a monitor. Times are in seconds. The "sweep" is the background read of all groups.
 
     Attributes:
-        interval: time between two lists of a broker, and between two reads of visible groups.
+        interval: time between two list requests to a broker, and between two reads of visible groups.
         timeout: time limit for one list request or one read.
         failure_pause_max: longest pause after failures.
-        list_load: maximum fraction of time for which list requests occupy a broker.
+        list_load: maximum fraction of the time that a broker spends on list requests of kgtui.
         visible_groups: maximum number of visible groups that are read in full.
         sweep_rate: maximum number of groups per second that the sweep reads.
         first_sweep_factor: multiplies `sweep_rate` in the first sweep.
-        large_first_factor, large_later_factor: multiply the rate of the first and later sweeps above `LARGE_CLUSTER`
-        groups.
+        large_first_factor: multiplies the rate of the first sweep if there are more than `LARGE_CLUSTER` groups.
+        large_later_factor: multiplies the rate of later sweeps if there are more than `LARGE_CLUSTER` groups.
         sweep_batch: maximum number of groups that the sweep reads from a broker at once.
         sweep_partitions: maximum number of partitions per request. A larger group is read alone.
         sweep_pause: minimum time between the starts of two sweeps over all groups with members.
-        empty_pause: minimum time between two sweeps of an Empty group.
-        describe_pause: minimum time between two descriptions of an unchanged group in the sweep.
-        sweep_load: maximum fraction of time for which sweeps after the first occupy a broker.
+        empty_pause: minimum time between two reads of an Empty group by the sweep.
+        describe_pause: minimum time between two descriptions of an unchanged group by the sweep.
+        sweep_load: maximum fraction of the time that a broker spends on sweeps after the first one.
         suspects: maximum number of groups with a possible problem that are read in full.
         publish_interval: minimum time between two snapshots, in clusters with up to 40,000 groups.
         settle_time: how long the visible groups must stay the same before new ones are read.
@@ -185,11 +185,11 @@ class MonitorOptions:
 def metadata_pause(options: MonitorOptions, failures: int, left: int) -> float:
     """Return the seconds until the cluster's metadata is read again.
 
-    Failures, and brokers that have just left and may return, make the pause shorter.
+    The pause is shorter after a failed read, and while a broker that has just left may return.
 
     Args:
-        failures: number of failed reads in a row.
-        left: number of brokers that have left and are still shown.
+        failures: number of failed reads of the metadata in a row.
+        left: number of brokers that have left the cluster and are still shown.
     """
     if failures:
         return min(2.0**failures, options.failure_pause_max)
@@ -235,13 +235,13 @@ def sweep_groups(by_listing: Mapping[Listing, list[str]], node: int) -> tuple[li
 def listed_without_members(listing: Listing) -> bool:
     """Return whether the listed type and state of a group show that it has no members.
 
-    Such a group need not be described. If the broker is too old to list types, the result is False.
+    Such a group is not described. If the broker is too old to list types, the result is False.
     """
     return listing.state == EMPTY and listing.type is not None
 
 
 def answered_since(status: BrokerStatus | None, now: float) -> float:
-    """Return since when a broker has responded with no long gap between responses, in seconds since the epoch.
+    """Return the time since which a broker has responded without long gaps, in seconds since the epoch.
 
     Args:
         status: status of the broker before this response, or None.
@@ -257,10 +257,10 @@ RECORD_INTERVAL = 10.0
 """Default time between two polls of the recorder, in seconds."""
 
 RECORD_DESCRIBE_INTERVAL = 120.0
-"""Maximum time, in seconds, between two reads of the same group's description by the recorder."""
+"""Maximum time, in seconds, between two descriptions of the same group by the recorder."""
 
 RECORD_MIN_TIMEOUT = 5.0
-"""Minimum timeout of one poll of the recorder, in seconds. If the polling interval is longer, the timeout equals it."""
+"""Minimum timeout of one poll of the recorder, in seconds. If the polling interval is longer, it is the timeout."""
 
 RECORD_FIRST_LISTS = 15.0
 """Maximum time, in seconds, that the recorder waits for the first list of groups from each broker."""
@@ -272,10 +272,10 @@ RECORD_LOG_BATCH = 4_000
 """Maximum number of partitions whose log start and log end offsets the recorder reads with one call."""
 
 RECORD_GAPS = GapRule(at_least=5.0, intervals=3.0)
-"""Decides whether the time between two polls of the recorder is a gap."""
+"""How long the time between two polls of the recorder must be to count as a gap."""
 
 _SETTLED = frozenset({STABLE, EMPTY, None})
-"""States in which the members of a group do not change. None stands for a state that the broker does not report."""
+"""States in which the members of a group do not change. None means that the broker is too old to list states."""
 
 
 def groups_to_describe(
@@ -283,8 +283,8 @@ def groups_to_describe(
 ) -> set[str]:
     """Return the groups that the recorder describes in one poll.
 
-    A group is described if its `Listing` has changed, if its members may be changing, or if the last description is
-    too old.
+    A group is described if its `Listing` has changed, if it is in a state in which members join or leave, or if the
+    last description is too old.
 
     Args:
         listings: group id → newest `Listing`.
@@ -298,7 +298,8 @@ def groups_to_describe(
         if last is None or last[0] != listing or listing.state not in _SETTLED:
             due.add(group)
             continue
-        # A description is due after 50 to 100 % of the interval, so that descriptions are spread over many polls.
+        # Each group has its own time between two descriptions, 50 to 100 % of `interval`. Otherwise, the groups that
+        # were first described in the same poll would always be described in the same poll.
         spread = hash(group) % 64 / 64
         if now - last[1] >= interval * (0.5 + 0.5 * spread):
             due.add(group)
@@ -315,7 +316,7 @@ CHECK_SHORTEST_INTERVAL = 0.05
 """Shortest time, in seconds, between two reads that a user of `kgtui check` can set."""
 
 CHECK_GAPS = GapRule(at_least=60.0, intervals=4.0)
-"""Decides whether the time between two reads of `kgtui check`, live or recorded, is a gap."""
+"""How long the time between two reads of `kgtui check` must be to count as a gap."""
 
 CHECK_MIN_TIMEOUT = 10.0
 """Minimum timeout of one read by `kgtui check`, in seconds, unless `--timeout` is shorter."""
@@ -325,9 +326,9 @@ WATCH_FIRST_TIMEOUT = 10.0
 
 
 def check_timeout(interval: float, timeout: float) -> float:
-    """Return the timeout of one read of `kgtui check`, in seconds: 2 × `interval`, within limits.
+    """Return the timeout of one read of `kgtui check`, in seconds.
 
-    With `interval` 30 → 60; with 2 → `CHECK_MIN_TIMEOUT`; never above `timeout`.
+    It is twice the `interval`, but at least `CHECK_MIN_TIMEOUT` and at most `timeout`.
 
     Args:
         interval: time between two reads, in seconds.
@@ -337,9 +338,10 @@ def check_timeout(interval: float, timeout: float) -> float:
 
 
 def watch_timeout(interval: float, slowest: float | None, timeout: float) -> float:
-    """Return the timeout of one read of `kgtui ls --watch`, in seconds, at most `timeout`.
+    """Return the timeout of one read of `kgtui ls --watch`, in seconds.
 
-    The timeout is four times `slowest`, but at least `interval`; or `WATCH_FIRST_TIMEOUT` if `slowest` is None.
+    It is four times `slowest`, but at least `interval`. If `slowest` is None, it is `WATCH_FIRST_TIMEOUT`. It is
+    never above `timeout`.
 
     Args:
         interval: time between two reads, in seconds.
@@ -352,7 +354,7 @@ def watch_timeout(interval: float, slowest: float | None, timeout: float) -> flo
 EVENT_GROUPS = 100
 """Maximum number of groups whose members and offsets `kgtui events` reads once per interval.
 
-If the filter matches more, only the slower background read of all groups reads them.
+If the filter matches more groups, kgtui reads the others less often, in the background.
 """
 
 EVENT_PAUSE = 0.2
@@ -360,7 +362,9 @@ EVENT_PAUSE = 0.2
 
 
 def event_options(interval: float | None, timeout: float) -> MonitorOptions:
-    """Return the settings of the monitor for `kgtui events`. More events are kept, to print all of them.
+    """Return the settings of the monitor for `kgtui events`.
+
+    The monitor keeps more events than usual, so that the command can print all of them.
 
     Args:
         interval: time between two reads of a group, in seconds; None for the default.

@@ -40,7 +40,7 @@ class PollTimer:
         self._running.clear()
 
     def resume(self) -> None:
-        """End the pause. All polling loops read immediately."""
+        """End the pause that `pause` began. All polling loops read immediately."""
         self._running.set()
         self.refresh()
 
@@ -55,9 +55,12 @@ class PollTimer:
         waiting.set()
 
     async def pause_for(self, seconds: float, *, wake: asyncio.Event | None = None) -> bool:
-        """Wait for some seconds, `wake` or `refresh`. Return whether `refresh` was called.
+        """Wait until `seconds` have passed, `wake` is set or `refresh` is called.
 
-        If polling is paused, the seconds end only when it is resumed.
+        If polling is paused, wait until it is resumed, even after the seconds have passed.
+
+        Returns:
+            Whether `refresh` was called.
         """
         waits = [asyncio.ensure_future(self._refresh.wait())]
         if wake is not None:

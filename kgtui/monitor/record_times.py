@@ -1,6 +1,6 @@
 """Search for the times of unread records in the selected group and in groups with a possible problem.
 
-They give the exact age of the oldest unread record.
+With these times, kgtui shows the exact age of the oldest unread record.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ if TYPE_CHECKING:
 class RecordTimeTier:
     """Searches for record times (ListOffsets by timestamp) in partitions with unread records.
 
-    A group is searched again after its offsets have moved, at most once in `RECORD_TIME_PAUSE` seconds. Nothing is
-    searched in a replay.
+    If the offsets of a group have moved, its partitions are searched again, at most every `RECORD_TIME_PAUSE` seconds.
+    In a replay, nothing is searched.
 
     Args:
         retention: reads the configs of topics. Compacted topics are not searched.
@@ -68,7 +68,7 @@ class RecordTimeTier:
         self._wake = asyncio.Event()
 
     def set_selected(self, group: str | None) -> None:
-        """Set the selected group. Its record times are searched with an accuracy of one second."""
+        """Set the selected group. The search for its record times is accurate to one second."""
         if (
             group is not None
             and group != self._selected
@@ -78,13 +78,13 @@ class RecordTimeTier:
         self._selected = group
 
     def set_suspects(self, groups: Collection[str]) -> None:
-        """Set the groups with a possible problem, whose record times are searched with an accuracy of `PRECISION`."""
+        """Set the groups with a possible problem. The search for their record times has the accuracy `PRECISION`."""
         self._suspects = frozenset(groups)
 
     def add(self, group: str, offsets: GroupOffsets) -> GroupOffsets:
-        """Return new offsets of a group with the known record times.
+        """Return the offsets of a group with the record times that are already known.
 
-        If the group is selected or may have a problem, `run` will search for missing times.
+        If the group is selected or may have a problem, also request a search for the missing times.
 
         Args:
             offsets: the offsets that have just been read.
@@ -115,7 +115,7 @@ class RecordTimeTier:
             self._wake.clear()
 
     async def _search(self, group: str, offsets: GroupOffsets) -> None:
-        # Choosing partitions takes long if a group has thousands of them, so a thread does this.
+        # Choosing the partitions takes long if a group has thousands of them, so it is done in a thread.
         selected = group == self._selected
         positions = await asyncio.to_thread(_missing, offsets, self._known.get(group, {}), exact=selected)
         if not positions:
@@ -130,8 +130,8 @@ class RecordTimeTier:
             precision = 0.0 if selected else PRECISION
             answer = await self._admin.record_times(positions, rules, precision=precision, timeout=self._timeout)
         except KgtuiError:
-            # Do not try again here, because the first read of the group after `RECORD_TIME_PAUSE` seconds requests the
-            # search again.
+            # There is no retry here. The next read of the group that is at least `RECORD_TIME_PAUSE` seconds later
+            # requests a new search.
             return
         times = dict(self._known.get(group, {}))
         times.update((tp, with_expiry(found, rules.get(tp[0]))) for tp, found in answer.rows.items())
@@ -146,10 +146,10 @@ class RecordTimeTier:
 
 
 def _missing(offsets: GroupOffsets, known: Times, *, exact: bool) -> dict[TopicPartition, LogPosition]:
-    """Return a dict: partition → position for the partitions whose first unread record has no known time.
+    """Return a dict: partition → position, for the partitions in which the time of the first unread record is missing.
 
     Args:
-        exact: whether a known time does not suffice if it may be wrong by a second or more.
+        exact: True to include partitions in which the known time may be wrong by a second or more.
     """
     return {
         tp: position

@@ -11,7 +11,7 @@ class ScreenedGroups:
 
     Attributes:
         judgments: group id → judgment. Use `put` to change it.
-        by_kind: problem → ids of the groups of which it is the most severe problem, in the order of discovery.
+        by_kind: problem → ids of the groups whose most severe problem it is, in the order in which they were found.
         empty: ids of the groups that have `Problem.EMPTY`.
     """
 

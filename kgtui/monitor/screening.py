@@ -1,4 +1,4 @@
-"""Find groups with a possible problem by simple rules, which miss no problem but can report a healthy group.
+"""Find groups with a possible problem by simple rules. The rules miss no problem, but can suspect a healthy group.
 
 The background read of all groups passes each read to `Screening`. Groups with a possible problem are then read in full
 for an exact verdict (`kgtui.monitor.suspects`).
@@ -50,18 +50,18 @@ if TYPE_CHECKING:
     from kgtui.monitor.store import Store
 
 UNSETTLED_CLASSIC = 15.0
-"""Seconds after which a classic group in a rebalance gets the status WARN."""
+"""A classic group gets the status WARN if a rebalance takes longer than this number of seconds."""
 
 UNSETTLED_OTHER = 60.0
-"""Seconds after which a group in a rebalance gets the status WARN if it is not a classic group.
+"""A group that is not classic gets the status WARN if a rebalance takes longer than this number of seconds.
 
-The limit is longer than for classic groups, because the rebalance interrupts only some partitions.
+The limit is longer than for classic groups, because such a rebalance interrupts only some partitions.
 """
 
 OBSERVED_AFTER_REBALANCE = 60.0
-"""Seconds for which a group is read in full after a rebalance.
+"""Seconds for which a group is read in full after a rebalance, to notice further short rebalances.
 
-The background read of all groups alone is too rare to notice another short rebalance.
+The background read of all groups is not frequent enough for this.
 """
 
 _LASTING = frozenset({Problem.FLAPPING, Problem.BEHIND})
@@ -71,13 +71,13 @@ _MOST_CHANGED = 5_000
 _MOST_NEAR_LOG_START = 5_000
 _MOST_REBALANCED = 1_000
 _CHANGES_PER_SLICE = 50
-"""Maximum number of groups with changed states that are judged in one step, which takes about 3 ms."""
+"""Maximum number of groups that are judged in one step after a state change. A step takes about 3 ms."""
 _CLOCK_TOLERANCE = 2.0
-"""Largest change of the machine's clock, in seconds, that does not count as a jump."""
+"""If the machine's clock is set forward or back by more than this number of seconds, this counts as a jump."""
 
 
 def unsettled_limit(listing: Listing) -> float | None:
-    """Return for how many seconds a group may stay in its state before this is a problem; None for no limit."""
+    """Return after how many seconds in its current state a group has a problem; None for no limit."""
     if listing.state not in _UNSETTLED:
         return None
     return UNSETTLED_CLASSIC if listing.type in (CLASSIC, None) else UNSETTLED_OTHER
@@ -90,8 +90,8 @@ class Screening:
         store: the groups, their last reads and the judgments.
 
     Attributes:
-        changed: ids of groups that were not read since their state changed, in the order of these changes.
-        near_log_start: groups with members and a position in the older half of a log.
+        changed: ids of groups whose state has changed, but that were not read since then. Oldest change first.
+        near_log_start: groups that have members, and unread records in the older half of a log.
     """
 
     def __init__(self, store: Store) -> None:
@@ -107,9 +107,9 @@ class Screening:
         store.on_state_change = self.state_changed
 
     def note_unsettled(self) -> None:
-        """Remember the groups in a rebalance. Call it after the first list of each broker.
+        """Remember which groups are in a rebalance now. Call this after each broker has sent its first list.
 
-        The store reports only later changes of states.
+        Later rebalances are reported by the store.
         """
         now = self._store.now()
         for listing, ids in self._store.by_listing.items():
@@ -120,11 +120,11 @@ class Screening:
     def add(
         self, group: str, at: float, rows: Sequence[Position] | None, description: GroupDescription | None
     ) -> Trail:
-        """Add a read to the last reads of a group (its trail), and return them. The caller stores them.
+        """Return the trail (the last reads) of a group with one more read. The caller stores the trail.
 
         Args:
             at: time of the read, in seconds since the epoch.
-            rows: positions and log ends of the partitions, or None if not read.
+            rows: positions and log ends of the partitions; None if not read.
             description: None if not read.
         """
         summary = self._store.summaries.get(group)
@@ -139,8 +139,8 @@ class Screening:
         """Apply all rules to a group, and store the judgment.
 
         Args:
-            trail: last reads of the group; None for those in its summary.
-            compared: comparison with the log start offsets, or None if not compared.
+            trail: last reads of the group; None to use the trail in the group's summary.
+            compared: result of comparing the positions with the log start offsets; None if not compared.
         """
         store = self._store
         summary, listing = store.summaries.get(group), store.groups.get(group)
@@ -178,16 +178,16 @@ class Screening:
     def without_problem_to_observe(self) -> set[str]:
         """Return the groups that should be read in full although they have no known problem.
 
-        They have a position near the log start, or a rebalance in the last `OBSERVED_AFTER_REBALANCE` seconds.
+        They have unread records near the log start, or had a rebalance in the last `OBSERVED_AFTER_REBALANCE` seconds.
         """
         since = self._store.now() - OBSERVED_AFTER_REBALANCE
         self._rebalanced_at = {group: at for group, at in self._rebalanced_at.items() if at > since}
         return self.near_log_start | self._rebalanced_at.keys()
 
     def refuted(self, group: str) -> None:
-        """Forget the possible problem of a group, because the exact verdict on the group is OK.
+        """Forget the possible problem of a group, and judge it again.
 
-        Then judge the group again.
+        Call this when the exact verdict on the group is OK.
         """
         health = self._store.health.get(group)
         if health is None or health.loss is None or not health.loss.is_near:
@@ -203,7 +203,7 @@ class Screening:
         self.judge(group, trail)
 
     def state_changed(self, group: str, before: Listing | None, after: Listing) -> None:
-        """Remember a changed state, so that `apply_changes` judges the group again.
+        """Remember that the state of a group has changed. If necessary, `apply_changes` judges the group again.
 
         Args:
             before: the group's row in the previous list of groups; None if the group is new.
@@ -216,7 +216,7 @@ class Screening:
                 rebalance = after.state != NOT_READY
         else:
             self._unsettled.pop(group, None)
-            # If the group was Empty and is Stable now, a rebalance took place between the two lists of groups.
+            # A group that was Empty and is now Stable must have had a rebalance between the two lists.
             rebalance = before is not None and before.state == EMPTY and after.state == STABLE
         if len(self.changed) < _MOST_CHANGED:
             self.changed[group] = None
@@ -253,10 +253,10 @@ class Screening:
                     judged += 1
 
     def check_clock(self) -> None:
-        """Notice that the machine's clock was set, or that the machine was suspended.
+        """Check whether the machine's clock was set, or whether the machine was suspended.
 
-        Skipped time does not count as time without progress. If the clock went back, the last reads of each group are
-        discarded.
+        Time that the clock has skipped does not count as time without progress. If the clock was set back, the last
+        reads of each group are discarded.
         """
         offset = time.time() - time.monotonic()
         jump = round(offset - self._offset)
@@ -301,14 +301,14 @@ class Screening:
             yield trail_rules.judgment_of_screening(GroupStatus.WARN, Problem.REBALANCING, why, began, seen=seen)
 
     def _of_empty(self, group: str, listing: Listing, trail: Trail, now: float) -> Judgment | None:
-        """Return the judgment on an Empty group; None if it has no unread records, or if its offsets still advance."""
+        """Return the judgment on an Empty group; None if it has no unread records, or if it still commits offsets."""
         lag = trail.samples[-1].lag if trail.samples else 0
         if not lag:
             return None
         since = self._store.state_since.get(group)
         if trail.progress_at and trail.progress_at >= (since or 0.0):
-            # Offsets are committed although the group has no members, as in simple groups. So the rule for groups with
-            # members applies.
+            # The group commits offsets without having members, as simple groups do. It is therefore judged like a group
+            # with members.
             stopped = next(trail_rules.not_moving(trail), None)
             if stopped is None or listing.kind == SIMPLE:
                 return stopped
@@ -317,9 +317,8 @@ class Screening:
         watched_since = now if broker is None or broker.answered_since is None else broker.answered_since
         if now - max(since or 0.0, watched_since) >= ABANDONED_AFTER:
             return judgment_of_abandoned(lag, since, basis)
-        # Brokers do not report when a group became Empty. It may have been far behind when its members left, so old
-        # unread records prove nothing. It counts as abandoned only after kgtui saw it Empty for `ABANDONED_AFTER`
-        # seconds.
+        # Brokers do not report when a group became Empty. Old unread records are no proof that it is abandoned, because
+        # its members may have been far behind when they left. So such a group is only probably abandoned (`UNUSED`).
         unread_since = self._store.unread_since.get(group, now)
         if since is None and not trail.rewound_at and now - unread_since >= ABANDONED_AFTER:
             return judgment_of_unused(lag, basis)
@@ -329,15 +328,15 @@ class Screening:
 def _order(judgment: Judgment) -> tuple[bool, int]:
     """Return a sort key: `Problem.UNUSED` first, then the most severe problem.
 
-    Most unused groups have also lost records. If they were listed with this problem, new losses would be hard to find.
+    Most unused groups have also lost records. `UNUSED` comes first, so that old losses do not hide new ones.
     """
     return judgment.kind is not Problem.UNUSED, -judgment.harm
 
 
 def _with_earlier_begin(found: Judgment, known: Judgment | None) -> Judgment:
-    """Return `found`, with the beginning of the previous judgment if the problem is the same.
+    """Return the judgment `found`, but with the earlier start time in `known` if the problem is the same.
 
-    Some rules see only the last few reads. The beginning that they find moves forward with each read.
+    Some rules see only the last few reads, so the start time that they find moves forward with each read.
 
     Args:
         known: the previous judgment, or None.

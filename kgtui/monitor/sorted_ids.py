@@ -9,7 +9,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
 _SORT_BELOW = 8
-"""Bisection is used if the list has at least this many ids per added or removed id. Otherwise, sorting is faster."""
+"""Ids are added and removed by bisection if the list is at least this many times as long as the changes.
+
+With more changes, sorting the whole list is faster.
+"""
 
 
 def index_of(ids: Sequence[str], group: str) -> int | None:

@@ -36,9 +36,9 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 _LIVE = ("summaries", "state_since", "appeared", "screened")
-"""Attributes that snapshots share with the store, because copying 100,000 entries takes too long.
+"""Mappings that are not copied for a snapshot, because copying 100,000 entries takes too long.
 
-Their read-only views in snapshots show later changes, too.
+A snapshot contains a read-only view of each mapping, which also shows later changes.
 """
 
 
@@ -51,8 +51,9 @@ class Store:
         events: finds the events in all changes, or None.
 
     Attributes:
-        changes: groups with a change in their row of the list, summary, judgment, health or error.
-        unread_since: Empty group → latest time of a first unread record in its partitions, in seconds since the epoch.
+        changes: log of the groups whose data has changed.
+        unread_since: Empty group → time in seconds since the epoch. In each partition with unread records, the first
+            one was written at or before this time.
         on_state_change: called with the group id, its earlier `Listing` (None if new) and its new `Listing`.
     """
 
@@ -88,7 +89,7 @@ class Store:
         }  # fmt: skip
         self._frozen: dict[str, Any] = {part: MappingProxyType(getattr(self, part)) for part in _LIVE}
         self._serial = 0
-        # Number of removals from `self.groups` since this dict was last recreated; see `snapshot` for the reason.
+        # Number of groups that were removed from `self.groups` since `snapshot` last replaced this dict with a copy.
         self._forgotten = 0
 
     def now(self) -> float:
@@ -102,7 +103,7 @@ class Store:
 
         Args:
             delta: the changes since the previous list.
-            first: whether it is the broker's first list, which does not show how long groups have been in their states.
+            first: whether this is the broker's first list. It does not show when the states of the groups began.
         """
         moves = ListingMoves()
         now = self._clock()
@@ -115,7 +116,7 @@ class Store:
                 if start + SLICE < len(rows):
                     await asyncio.sleep(PAUSE)
         finally:
-            # Even if the task is canceled, the index must get the changes that `self.groups` already has.
+            # If the task is canceled, some changes are already in `self.groups`. The index must contain them, too.
             self._update_index(moves)
         if delta.state_search is not None:
             self._set_state_times(delta.state_since)
@@ -189,7 +190,7 @@ class Store:
                 self._stale.add(part)
 
     def set_broker(self, node: int, **changes: object) -> None:
-        """Replace the values of some attributes of a broker's status."""
+        """Change the given attributes of a broker's status."""
         status = self.brokers.get(node) or BrokerStatus(node, self.cluster.address(node) or f"broker {node}")
         self.brokers[node] = after = replace(status, **changes)  # type: ignore[arg-type]
         self._events.broker_polled(status, after, self._clock())
@@ -228,7 +229,7 @@ class Store:
 
         Args:
             at: time of the read, in seconds since the epoch.
-            memberless: whether the group was not described, because its listed state shows no members.
+            memberless: True if the group was not described, because its listed state shows that it has no members.
         """
         if group not in self.groups:
             return None
@@ -250,7 +251,7 @@ class Store:
         return summary
 
     def put_screened(self, group: str, judgment: Judgment | None) -> None:
-        """Store the judgment that screening has made on a group; None if the group has no problem."""
+        """Store the judgment by screening on a group. None removes it, because screening has found no problem."""
         if self.screened.get(group) is not judgment:
             self._stale.add("screened")
             self.changes.add(group)
@@ -258,11 +259,12 @@ class Store:
                 self._events.judged(group)
 
     def track_members(self, group: str, at: float, description: GroupDescription | None, *, memberless: bool) -> None:
-        """Tell the event tracker about a new description, or that the group is listed without members.
+        """Pass the newest members of a group to the event tracker, which finds members that joined or left.
 
         Args:
             at: time of the read, in seconds since the epoch.
-            memberless: whether the group is listed without members, and so was not described.
+            description: the new description; None if the group was not described.
+            memberless: True if the group was not described, because its listed state shows that it has no members.
         """
         listing = self.groups[group]
         if description is not None:
@@ -291,7 +293,7 @@ class Store:
             self._events.offsets_read(group, self.groups[group], before.value if before else None, value, self._clock())
 
     def extend_offsets(self, group: str, extend: Callable[[GroupOffsets], GroupOffsets]) -> None:
-        """Replace the stored offsets of a group by `extend(offsets)`. The stored time of the read does not change."""
+        """Replace the stored offsets of a group with `extend(offsets)`, but keep the time at which they were read."""
         if (reading := self.offsets.get(group)) is not None:
             self.offsets[group] = replace(reading, value=extend(reading.value))
             self._stale.add("offsets")
@@ -329,8 +331,8 @@ class Store:
         """Store why a group could not be read.
 
         Args:
-            parts: names of attributes of the store, such as `details`. The group's old value in each of them is kept,
-                and gets the fault.
+            parts: the data that could not be read, as names of attributes, such as `details`. The store keeps the old
+                data of the group, and adds the fault to it.
         """
         if group not in self.groups:
             return
@@ -360,19 +362,19 @@ class Store:
 
     @property
     def dirty(self) -> bool:
-        """Whether something has changed since the last snapshot."""
+        """Whether any data in the store has changed since the last snapshot."""
         return bool(self._stale)
 
     def snapshot(self) -> Snapshot:
         """Return a snapshot, which shares unchanged data with the previous snapshot.
 
-        The attributes named in `_LIVE` are read-only views of the store's own data, which also show later changes.
+        The mappings in `_LIVE` are not copied. The snapshot has read-only views of them, which also show later changes.
         """
         if self._forgotten > len(self.groups) // 3:
             self.groups, self._forgotten = dict(self.groups), 0
         for part in self._stale.difference(_LIVE):
-            # `dict.copy` is up to ten times as fast as `dict(…)`, but slow after many removals. Therefore,
-            # `self.groups` is recreated after many removals.
+            # `dict.copy` is up to ten times as fast as `dict(…)`, but slow if many entries were removed from the dict.
+            # After many removals, `self.groups` was therefore replaced with a new dict above.
             self._frozen[part] = untrack(getattr(self, part).copy())
         self._stale.clear()
         self._serial += 1

@@ -28,19 +28,19 @@ class FullReader(Protocol):
         """Ids of the groups that are read in full because they are selected or visible."""
 
     def read_soon(self, groups: Iterable[str], tasks: asyncio.TaskGroup) -> None:
-        """Start to read these groups in full, in new tasks of the task group."""
+        """Start to read groups in full, in new tasks of the task group `tasks`."""
 
 
 class SuspectTier:
     """Reads groups with a possible problem ("suspects") in full, so that they get an exact verdict.
 
-    Groups with the most severe problems come first, then groups that were already chosen, because a verdict needs
-    several reads.
+    Groups with the most severe problem come first. Among groups with the same problem, those that were already chosen
+    come first, because a verdict needs several reads.
 
     Args:
-        view: reads the chosen suspects. It reads selected and visible groups anyway.
+        view: reads the chosen suspects, except selected and visible groups, which it always reads.
         on_chosen: called with the chosen suspects before they are read.
-        others: groups without a known problem, which are read if there is room.
+        others: returns groups without a known problem that are chosen if there are not too many suspects.
     """
 
     def __init__(
@@ -70,7 +70,7 @@ class SuspectTier:
                 await self._timer.pause_for(max(self._timer.interval, SUSPECT_INTERVAL))
 
     def choose(self) -> list[str]:
-        """Return the ids of the suspects to read in full, and store how many suspects are not chosen."""
+        """Choose the suspects to read in full, and return their ids. Store the number of suspects that are left out."""
         suspects = self._suspects()
         chosen: list[str] = []
         partitions = 0
@@ -85,18 +85,18 @@ class SuspectTier:
         return chosen
 
     def _suspects(self) -> list[Collection[str]]:
-        """Return the ids of all suspects, one collection per problem, the most severe first.
+        """Return the ids of all suspects, one collection per problem, the most severe problem first.
 
-        The last collection has groups without a known problem that should be read in full, too.
+        The last collection contains groups that have no known problem, but should be read in full.
         """
         store, by_kind = self._store, self._store.screening.by_kind
         others = {group for group in self._others() if group in store.groups and not _has_problem(store, group)}
         return [*(by_kind[kind] for kind in Problem if kind not in _NOT_OBSERVED), others]
 
     def _worst_first(self, suspects: Iterable[Collection[str]]) -> Iterator[str]:
-        """Yield the ids of at most `MonitorOptions.suspects` suspects in the order of reading.
+        """Yield the ids of at most `MonitorOptions.suspects` suspects, the most severe problem first.
 
-        For each problem, groups that were already chosen last time come before other groups, in the order of ids.
+        Among groups with the same problem, those that were chosen last time come first. Both parts are sorted by id.
         """
         left = self._most
         for groups in suspects:

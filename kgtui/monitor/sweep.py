@@ -1,6 +1,6 @@
 """Tier 2, the sweep, which reads all groups again and again in the background.
 
-It stores the summary of each group, and screens it for possible problems (`kgtui.monitor.screening`).
+It stores a summary of each group, and checks the group for possible problems (`kgtui.monitor.screening`).
 """
 
 from __future__ import annotations
@@ -38,25 +38,25 @@ _GROUPS_PER_SLICE = 20
 """Number of groups whose values are stored in one step. Other tasks run between two steps."""
 
 _SCREENING_INTERVAL = 1.0
-"""Time, in seconds, between two searches for groups that have been in a rebalance for too long."""
+"""Time, in seconds, between two checks of which groups have been in a rebalance for too long."""
 
 _EXPECTED_PARTITIONS = 50.0
-"""Assumed number of partitions per group until the first batch of groups has been read."""
+"""Assumed number of partitions per group, used to choose the size of the first batch of groups."""
 
 _COMMITTING_SECONDS = 600.0
 """For this many seconds after a commit, a group without members is read as often as a group with members."""
 
 _CHANGED_PER_BATCH = 0.5
-"""How many groups with a changed state are added to a batch, as a fraction of its other groups.
+"""Maximum number of groups with a changed state that are added to a batch, as a fraction of its other groups.
 
-The limit keeps the sweep moving even if many states change.
+Without this limit, many state changes would stop the sweep of all other groups.
 """
 
 
 class SweepTier:
-    """Polling loop of tier 2, with one task per coordinator, so that a slow one does not delay the others.
+    """Polling loop of tier 2. Each coordinator has a task of its own, so that a slow one does not delay the others.
 
-    The first sweep reads all groups as fast as allowed. Later ones read all groups with members, and some Empty groups.
+    The first two sweeps read all groups. Later sweeps read all groups with members, and a part of the Empty groups.
 
     Args:
         changed: called after each change to the store.
@@ -97,14 +97,14 @@ class SweepTier:
                 await self._timer.pause_for(min(_SCREENING_INTERVAL, self._options.sweep_pause))
 
     async def _sweep_broker(self, node: int) -> None:
-        """Read the groups of one coordinator again and again, until it coordinates no groups."""
+        """Read the groups of one coordinator again and again, until it no longer coordinates any group."""
         options, rounds, next_empty = self._options, 0, 0
         while True:
             busy, empty = sweep_groups(self._store.by_listing, node)
             if not busy and not empty:
                 break
-            # Groups that commit offsets without having members are read as often as groups with members. The second
-            # round reads all groups, to find those whose offsets have moved.
+            # Some groups commit offsets without having members. They are read as often as groups with members. To find
+            # them, the first two sweeps read all groups, and compare their offsets.
             busy += [group for group in empty if rounds == 1 or group in self._committing]
             empty = [group for group in empty if rounds != 1 and group not in self._committing]
             seconds = 0.0
@@ -122,12 +122,12 @@ class SweepTier:
         del self._sweeps[node]
 
     async def _read_round(self, node: int, groups: Sequence[str], *, first: bool, seconds: float) -> None:
-        """Read groups in batches. After the first sweep, a batch also contains groups with a new state.
+        """Read groups in batches. After the first sweep, groups whose state has changed are added to each batch.
 
         Args:
-            node: the coordinator.
+            node: node id of the coordinator.
             groups: ids of the groups, in the order of reading.
-            first: whether this is the first sweep over them.
+            first: whether this is the first sweep of the coordinator's groups.
             seconds: time over which the batches are spread.
         """
         round_began, done, read, options = self._timer.now(), 0, 0, self._options
@@ -140,17 +140,21 @@ class SweepTier:
             read += len(listed)
             answered = not listed or await self._read(listed, set(changed))
             now = self._timer.now()
-            # Due times are counted from the start of the round. After a slow batch, the next batches follow sooner.
+            # The start time of each batch is planned from the start of the sweep. After a slow batch, the next batches
+            # therefore follow sooner.
             due = round_began + read * len(self._sweeps) / self._rate(first=first)
             if not first:
                 due = max(due, began + (now - began) / options.sweep_load, round_began + seconds * done / len(groups))
-            # If the coordinator did not respond, wait until `sweep_pause` seconds after the start of the batch.
+            # If the coordinator did not respond, the next batch starts `sweep_pause` seconds after this batch started.
             pause = (due if answered else began + options.sweep_pause) - now
-            # Without `min`, the pause would be far too long after the clock was set back.
+            # If the clock was set back, `pause` is far too long, so it is limited.
             await self._timer.pause_for(min(pause, max(seconds, options.sweep_pause)))
 
     def _next_batch(self, groups: Sequence[str], start: int) -> Sequence[str]:
-        """Return the next batch of groups, from index `start` on, with at most about `sweep_partitions` partitions."""
+        """Return the next batch of groups, which begins at index `start` of `groups`.
+
+        It has about `sweep_partitions` partitions at most. The number is estimated for groups that were not read yet.
+        """
         summaries, limit, partitions = self._store.summaries, self._options.sweep_partitions, 0.0
         for end in range(start, min(start + self._options.sweep_batch, len(groups))):
             summary = summaries.get(groups[end])
@@ -164,7 +168,7 @@ class SweepTier:
         return sweep_rate(self._options, len(self._store.groups), first=first)
 
     def _changed_groups(self, node: int, most: int) -> list[str]:
-        """Remove at most `most` groups of a coordinator from `Screening.changed`, and return their ids."""
+        """Take at most `most` groups of a coordinator out of `Screening.changed`, and return their ids."""
         known = self._store.groups
         found: list[str] = []
         for group in list(self._screening.changed):
@@ -189,7 +193,7 @@ class SweepTier:
         """Read a batch of groups, store their summaries, and check them for possible problems.
 
         Args:
-            changed: groups with a changed state, which must be described.
+            changed: groups whose state has changed, so that a new description is needed.
 
         Returns:
             False if the coordinator did not respond at all, not even with an error code.
@@ -207,7 +211,8 @@ class SweepTier:
             self._changed()
             return False
         faults = read.group_faults()
-        # One float object per group would take 2.4 MB with 100,000 groups, so all summaries of a batch share one.
+        # All summaries of a batch contain the same float object. One object per group would take 2.4 MB for 100,000
+        # groups.
         now = self._timer.now()
         trails: dict[str, Trail] = {}
         for start in range(0, len(groups), _GROUPS_PER_SLICE):

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 FLAPPING_SECONDS = 1_200
 """A group is flapping if its last `REBALANCES_KEPT` rebalances began within this many seconds.
 
-At the rate of an exact verdict (6 per hour), the limit would be 1,800 s. It is shorter here, because deployments also
-cause rebalances.
+The exact verdict requires 6 rebalances per hour, which would be 3 rebalances in 1,800 s. The time here is shorter,
+because deployments also cause rebalances.
 """
 
 CALM_AFTER = 600
@@ -30,15 +30,15 @@ CALM_AFTER = 600
 
 _WAITED = round(DEFAULT_WATCHING.window)
 _PACES = 3
-"""A partition counts as stopped if its position has not moved for this many times `Trail.pace`.
+"""A partition counts as stopped if its position has not moved for `Trail.pace` times this number.
 
-`Trail.pace` is the longest recent time between two reads that found progress in the group, in seconds.
+`Trail.pace` is the longest recent time, in seconds, between two reads in which an offset had moved forward.
 """
 
 
 def not_moving(trail: Trail) -> Iterator[Judgment]:
-    """Yield a judgment with `Problem.STOP` if a partition has unread records and its position no longer moves."""
-    # `Trail.waited` is 0 for partitions without unread records. For others, it is 1 + seconds since the position moved.
+    """Yield `Problem.STOP` if the position in a partition with unread records has been the same for too long."""
+    # For a partition with unread records, `Trail.waited` is 1 + the seconds since its position changed; otherwise 0.
     longest, limit = max(trail.waited, default=0) - 1, max(_WAITED, _PACES * trail.pace)
     if longest <= limit:
         return
@@ -75,7 +75,7 @@ def flapping(trail: Trail, now: float) -> Iterator[Judgment]:
 
 
 def growing(trail: Trail) -> Iterator[Judgment]:
-    """Yield `Problem.BEHIND` if the lag grew from read to read, and records from before the first read are unread."""
+    """Yield `Problem.BEHIND` if the lag grew in each read, and records from before the first read are still unread."""
     samples = trail.samples
     if len(samples) < SAMPLES or any(sample.unknown for sample in samples):
         return
@@ -95,10 +95,11 @@ def without_partitions(trail: Trail) -> Iterator[Judgment]:
 def judgment_of_screening(
     status: GroupStatus, kind: Problem, reason: str, since: float | None = None, *, seen: bool = True
 ) -> Judgment:
-    """Return the judgment that a group has a problem, with `Basis.SCREENED`.
+    """Return a judgment with `Basis.SCREENED` for a group that may have a problem.
 
     Args:
+        kind: the problem.
         since: when the problem began, in seconds since the epoch, or None.
-        seen: whether kgtui observed the beginning. If not, the problem may have begun earlier.
+        seen: whether kgtui observed this start. If not, the problem may have begun earlier.
     """
     return Judgment(status, kind, Basis.SCREENED, 0.0, since, seen and since is not None, reason)

@@ -65,17 +65,17 @@ class Field(Generic[Row]):
     Attributes:
         name: JSON key, CSV header, and column name in recorded tables.
         title: heading of the column.
-        type: type of what `data` returns.
+        type: type of the values that `data` returns.
         source: the RPC that reports the value, or the data behind it.
         value: returns the value for one member, partition or group, or None.
         unit: such as `records`; empty for text.
         format: formats a value for people; never called with None.
         encode: converts a value for JSON and CSV; None for no conversion.
-        missing: reason that is shown instead of a missing value.
+        missing: why a value is missing; shown instead of the value.
         optional: whether a missing value is left out in JSON and in `kgtui show`.
         hide_empty: whether tables omit the column if no row has a value.
         by_listing: whether groups with the same type, protocol, state and coordinator have the same value.
-        needs: what `kgtui ls` must read for this field, or empty.
+        needs: the data that `kgtui ls` must read for this field; empty if the list of groups is enough.
     """
 
     name: str

@@ -44,7 +44,7 @@ _MOST_NAMES = 3
 
 
 def _described(name: str) -> Callable[[Snapshot, str], Any]:
-    """Return a function that gets the attribute `name` of a group's description; None if there is no description."""
+    """Return a function that returns the attribute `name` of a group's description, or None without a description."""
 
     def value(snapshot: Snapshot, group: str) -> Any:
         reading = snapshot.details.get(group)
@@ -142,9 +142,9 @@ def _hosts(snapshot: Snapshot, group: str) -> tuple[str, ...] | None:
 
 
 def _partitions(snapshot: Snapshot, group: str) -> list[PartitionRow] | None:
-    """Return the partitions of a group, or None.
+    """Return the partitions of a group; None if neither its offsets nor its members were read.
 
-    If offsets are not known, the partitions come from the members' assignments.
+    If the offsets were not read, the partitions come from the members' assignments.
     """
     if group not in snapshot.offsets and (group not in snapshot.details or group in snapshot.group_faults):
         return None
@@ -174,7 +174,7 @@ def _names_text(names: Sequence[str]) -> str:
     return f"{shown},+{len(names) - _MOST_NAMES}" if len(names) > _MOST_NAMES else shown
 
 
-@lru_cache(maxsize=64)  # A small cache is enough, because groups that were read together have the same time.
+@lru_cache(maxsize=64)  # A small cache is enough, because all groups of one batch have the same time of the read.
 def _time(seconds: float) -> str:
     text: str = _module("rfc3339").rfc3339(seconds)
     return text
@@ -362,15 +362,16 @@ class GroupColumns:
         self._keys = [*map(id, map(snapshot.groups.__getitem__, groups))]
         self._one_of_each = dict(zip(self._keys, groups, strict=True))
         listings = [snapshot.groups[group] for group in self._one_of_each.values()]
-        # Old brokers do not list types and states, so groups with equal `Listing`s may have different types and states.
+        # Old brokers do not list types and states. Two groups with equal `Listing`s can then have different states.
         complete = all(listing.type is not None and listing.state is not None for listing in listings)
         self._shared = complete and not snapshot.details
 
     def column(self, field: GroupField, convert: Callable[[Any, str], T]) -> Sequence[T]:
-        """Return `convert(value, group)` for each group.
+        """Return the converted value of a field for each group.
 
-        For a field with `by_listing`, `convert` must ignore the group id, because groups with the same `Listing` share
-        one result.
+        Args:
+            convert: takes the value and the group id. For a field with `by_listing`, it must ignore the group id,
+                because it is called only once for all groups with the same `Listing`.
         """
         snapshot, value_of = self._snapshot, field.value
         if field.by_listing and self._shared:
@@ -379,7 +380,7 @@ class GroupColumns:
         return [convert(value_of(snapshot, group), group) for group in self._groups]
 
     def data(self, field: GroupField) -> Sequence[Any]:
-        """Return the value of a field for each group, as `Field.data` returns it."""
+        """Return the value of a field for each group, in the form for JSON and CSV (`Field.data`)."""
         encode = field.encode
         if field is GROUP:
             return self._groups

@@ -202,7 +202,8 @@ def member_columns(description: GroupDescription, *, wide: bool) -> list[MemberF
     """Return the columns of the member table of `kgtui show`.
 
     Args:
-        wide: True for `--format wide`. Otherwise, targets are shown only if some member has not reached its target.
+        wide: True for `--format wide`. If False, there is a column with target assignments only if a member still
+            differs from its target.
     """
     fields = list(_WIDE_COLUMNS if wide else _COLUMNS)
     if not wide and any(
@@ -215,8 +216,8 @@ def member_columns(description: GroupDescription, *, wide: bool) -> list[MemberF
 def has_column(field: MemberField, description: GroupDescription) -> bool:
     """Return whether the member tables of a group have a column for a field.
 
-    A field with `hide_empty` has a column only if some member has a value. The field `protocol` has one only if members
-    use different protocols. All other fields have a column.
+    A field with `hide_empty` has a column only if some member has a value. The field `protocol` has a column only if
+    `has_mixed_protocols` is True. All other fields always have a column.
     """
     if field is PROTOCOL:
         return has_mixed_protocols(description)

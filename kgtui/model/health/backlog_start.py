@@ -17,7 +17,10 @@ _TOLERANCE = 0.25
 """A fall of the time lag by less than this fraction of the newest time lag is ignored as noise."""
 
 _LOW, _HIGHER = 0.1, 0.2
-"""Two points on a rise of the time lag, as fractions of the whole rise. Their times show when the rise began."""
+"""Two points of a rise of the time lag: when it has reached 10 % and 20 % of the rise.
+
+From the times of these points, the start of the rise is computed.
+"""
 
 
 def rising_since(ages: Ages) -> int:
@@ -36,24 +39,24 @@ def rising_since(ages: Ages) -> int:
         lowest = min(lowest, age)
     if lowest >= oldest > newest * _TOLERANCE:
         return ages[0][0]
-    # The start of the rise is extrapolated: the first 10 % are assumed to take as long as the next 10 %.
+    # The first 10 % of the rise are assumed to have taken as long as the next 10 %.
     low, higher = (_last_below(ages, lowest + (newest - lowest) * part) for part in (_LOW, _HIGHER))
     return max(low - (higher - low), ages[0][0])
 
 
 def behind_since(ages: Ages) -> int:
-    """Return when the backlog began, in epoch milliseconds, even if the group is catching up.
+    """Return when the current backlog began, in epoch milliseconds. The group may already be catching up.
 
     Args:
         ages: at least one pair (epoch milliseconds, time lag in seconds), oldest first.
     """
-    # `caught_up_at` is the last time at which the group had nearly no backlog. After it, the time lag rose to a peak.
-    # The backlog began when this rise began.
+    # At `caught_up_at`, the group had nearly no backlog for the last time. Then the time lag rose to its peak. The
+    # backlog began at the start of this rise.
     caught_up_at = _last_below(ages, ages[-1][1] * _LOW)
     _, peak = max((age, at) for at, age in ages if at >= caught_up_at)
     return rising_since([(at, age) for at, age in ages if at <= peak])
 
 
 def _last_below(ages: Ages, height: float) -> int:
-    """Return the last time at which the time lag was at most `height`; the oldest time if it always was higher."""
+    """Return the last time at which the time lag was at most `height`; the first time if it was always higher."""
     return max((at for at, age in ages if age <= height), default=ages[0][0])

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 NOT_KNOWN = Retention()
 TREND_SECONDS = 300.0
-"""Length of the time span before the newest read of a group from which the lag trend is computed, in seconds."""
+"""The lag trend is computed from the reads of a group in this many seconds before its newest read."""
 
 
 def health_of(history: ReadHistory, retention: Retention = NOT_KNOWN) -> GroupHealth:
@@ -40,10 +40,11 @@ def health_of(history: ReadHistory, retention: Retention = NOT_KNOWN) -> GroupHe
 def with_hidden_offsets(health: GroupHealth, *, none_visible: bool) -> GroupHealth:
     """Return a copy of the health for a group whose offsets may be hidden from the user.
 
-    The lag and the time lag become lower bounds. `undecided` gets an ERR, because hidden partitions may have a problem.
+    The lag and the time lag become lower bounds. An ERR is added to the undecided verdicts, because hidden partitions
+    may have a problem.
 
     Args:
-        none_visible: whether the user sees no offset at all. In this case, the lag becomes None.
+        none_visible: whether the user sees no offset at all. If so, the lag is unknown (None).
     """
     if health.status is Status.NOT_FOUND:
         return health
@@ -61,9 +62,9 @@ def with_hidden_offsets(health: GroupHealth, *, none_visible: bool) -> GroupHeal
 
 
 def health_steps(history: ReadHistory, retention: Retention = NOT_KNOWN) -> Generator[None, None, GroupHealth]:
-    """Compute the health as `health_of` does, but yield after each partition.
+    """Compute the result of `health_of` in a generator, which yields after each partition.
 
-    The health is the generator's return value. The history must not change in between.
+    The result is the generator's return value. `history` must not change before the generator ends.
     """
     if history.gone:
         return _gone(history)
@@ -118,10 +119,10 @@ def health_steps(history: ReadHistory, retention: Retention = NOT_KNOWN) -> Gene
 def _retention_to_check(
     retention: Retention, row: PartitionLag, health: PartitionHealth, age: TimeLag | None
 ) -> float | None:
-    """Return the retention time of a topic in seconds, if a loss must be predicted from it; otherwise None.
+    """Return the retention time of a topic in seconds if the loss of records must be predicted from it; otherwise None.
 
-    A loss is predicted for every partition that is not OK, and for an OK partition whose first unread record is known
-    to be older than half of the retention time.
+    A loss is predicted if the partition is not OK, or if its first unread record is older than half of the retention
+    time. In the second case, the age must come from the record's timestamp.
     """
     kept = retention.topics.get(row.topic)
     if health.status > Status.OK:
@@ -139,7 +140,7 @@ def _expiry_reason(history: ReadHistory, partitions: Mapping[TopicPartition, Par
 def _stopped_after(history: ReadHistory, partitions: Mapping[TopicPartition, PartitionHealth]) -> float | None:
     """Return when the newest consumed record in stopped partitions was written, in epoch seconds, or None.
 
-    A stopped partition has unread records, and its offset has not changed since the first read.
+    A partition counts as stopped if it has unread records, and its offset has not changed since kgtui's first read.
     """
     found = []
     for key, health in partitions.items():
@@ -150,7 +151,7 @@ def _stopped_after(history: ReadHistory, partitions: Mapping[TopicPartition, Par
 
 
 def _gone(history: ReadHistory) -> GroupHealth:
-    """Return the health of a group that no longer exists. It says only how often and when kgtui read the group."""
+    """Return the health of a group that no longer exists. Only the values about kgtui's reads are set."""
     nothing = health_of(type(history)(history.watching))
     return replace(
         nothing,
@@ -173,9 +174,10 @@ def _judge(
 
 
 def _merged(undecided: Iterable[Undecided], given: Status) -> tuple[Undecided, ...]:
-    """Merge undecided verdicts with the same status and missing data, worst status first.
+    """Merge the undecided verdicts that have the same status and the same missing data. Sort them, worst status first.
 
-    A merged verdict has the largest `needs` and the smallest `has`. Verdicts not worse than `given` are dropped.
+    A merged verdict has the largest `needs` and the smallest `has`. Verdicts that are not worse than `given`, the
+    verdict on the group, are dropped.
     """
     kinds: dict[tuple[object, ...], Undecided] = {}
     for one in undecided:
@@ -231,7 +233,12 @@ class _Ages:
     reason: str = ""
 
     def add(self, row: PartitionLag, age: TimeLag | None) -> None:
-        """Add a partition with the age of its first unread record."""
+        """Include one partition in the result.
+
+        Args:
+            row: offsets and lag of the partition.
+            age: age of its first unread record, or None.
+        """
         if row.lag == 0:
             age = TimeLag(0.0)
         if age is not None:

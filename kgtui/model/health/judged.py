@@ -29,12 +29,12 @@ _PROBLEMS = {
 }
 
 _BEGIN_UNKNOWN = frozenset({Problem.STOP, Problem.STALL, Problem.EMPTY, Problem.UNUSED})
-"""Problems that might have begun before kgtui started.
+"""Problems that may have begun before kgtui started.
 
-kgtui only knows that such a problem began after the group's last consumed record was written.
+kgtui only knows that they began later than the time at which the group's last consumed record was written.
 """
 
-_FIRST_READ = 5.0  # The offsets of a group may be read for the first time this many seconds after the group itself.
+_FIRST_READ = 5.0  # maximum seconds between the first read of a group and the first read of its offsets
 
 
 def judgment_of_verdict(health: GroupHealth) -> Judgment:
@@ -46,7 +46,7 @@ def judgment_of_verdict(health: GroupHealth) -> Judgment:
 def is_final(health: GroupHealth) -> bool:
     """Return whether the health verdict on a group is final.
 
-    It is final if kgtui needs neither more time nor more commits to exclude a worse verdict.
+    It is not final if the true verdict may be worse, and more time or more commits will show this.
     """
     return _pending(health) is None
 
@@ -60,8 +60,8 @@ def judgment_of_health(
 ) -> Judgment:
     """Return the judgment on a group that kgtui observes at every poll.
 
-    Screening, the quick check of all groups, can suspect a problem in `SUSPECTED`. The result has this problem until
-    the health verdict is final.
+    Screening, the quick check of all groups, may suspect one of the problems in `SUSPECTED`. The result contains this
+    problem until a final health verdict refutes it.
 
     Args:
         health: the newest health verdict.
@@ -92,7 +92,7 @@ def _combined(health: GroupHealth, screened: Judgment, state: str | None, group_
         return replace(exact, status=GroupStatus.UNKNOWN, reason=missing(pending))
     members_left = state == EMPTY
     if members_left and screened.kind is Problem.STOP and screened.since_seen and exact.kind is Problem.STOP:
-        # All members left, so the group stopped. Only screening knows when they left, so its judgment is returned.
+        # The group stopped because all members left. Only screening knows when they left, so its judgment is used.
         further = _by_harm(chain(exact.others, screened.others), screened.kind)
         return replace(screened, basis=exact.basis, observed=exact.observed, others=further)
     if screened.kind is exact.kind:
@@ -116,9 +116,9 @@ def _exact(health: GroupHealth, group_type: str | None) -> Judgment:
 
 
 def _with_earlier_begin(exact: Judgment, screened: Judgment) -> Judgment:
-    """Return `exact` with the less severe problems of both judgments.
+    """Return `exact`, but with the start time of the problem in `screened`, and the other problems of both judgments.
 
-    The problem begins at the time in `screened`, unless kgtui observed an earlier start.
+    If kgtui observed an earlier start of the problem, the start time in `exact` is kept.
     """
     others = _by_harm(chain(exact.others, screened.others), exact.kind)
     if screened.since is None or (exact.since is not None and exact.since_seen and exact.since <= screened.since):
@@ -144,13 +144,13 @@ def _problems_of(health: GroupHealth, group_type: str | None) -> Iterator[Judgme
         where = f"unread records of {loss.topic}-{loss.partition} may expire {loss_when(loss)}"
         yield judged(status, Problem.LOSS_NEAR, where)
     worst = health.worst
-    # Burrow's WARN means only that the lag did not fall over a few commits. If the lag does not grow either, the group
-    # keeps up.
+    # Burrow's WARN means only that the lag did not fall during a few commits. If the trend shows that the lag does not
+    # grow, the group keeps up, and has no problem.
     steady = health.kind is Status.WARN and health.lag_grows is False
     if worst is not None and health.kind in _PROBLEMS and not steady:
         since = None if health.read_at is None or health.kind is Status.WARN else health.read_at - worst.still
-        # If the committed offset moved after kgtui's first read, kgtui observed the start of the problem. `_FIRST_READ`
-        # is added, because the first read of the offsets may be that much later than the first read of the group.
+        # If the committed offset has moved since kgtui first read it, kgtui observed the start of the problem. The
+        # offset may have been first read up to `_FIRST_READ` seconds after the group.
         seen = worst.still + _FIRST_READ < health.seconds
         if worst.rewind is not None:
             since, seen = worst.rewind.at, True

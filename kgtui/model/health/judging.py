@@ -57,9 +57,9 @@ if TYPE_CHECKING:
     from kgtui.model.offsets import PartitionLag
 
 _EARLY = 0.9
-"""The lag of a commit is computed from a log end offset at least this old, as a fraction of `Options.offset_refresh`.
+"""Minimum age of the log end offset from which the lag of a commit is computed.
 
-It is below 1, because kgtui's reads are not exactly periodic.
+The age is a fraction of `Options.offset_refresh`. It is below 1, because kgtui's reads are not exactly periodic.
 """
 
 _USUAL = 12
@@ -74,8 +74,8 @@ class Observed:
     """The last commits of a group in one partition, derived from polled offsets.
 
     Attributes:
-        window: the first observed offset as a commit with unknown lag, each later change as a commit, and log end
-            offsets.
+        window: the observed changes of the offset as commits, and log end offsets. The first observed offset counts as
+            a commit with unknown lag.
         now: time of the last read of the committed offset, in epoch milliseconds.
         moves: number of observed changes of the offset.
         pace: mean milliseconds between two changes; None if there were fewer than two.
@@ -87,9 +87,10 @@ class Observed:
     pace: float | None
 
     def full_window(self, watching: Watching) -> float:
-        """Return how many seconds a full window of `Options.intervals` commits takes.
+        """Return how many seconds pass from the first to the last of `Options.intervals` commits.
 
-        If the window is not full yet, the time is estimated from `pace`, or else from `Watching.commit_interval`.
+        If there are fewer commits, the time is estimated from `pace`, or from `Watching.commit_interval` if `pace` is
+        None.
         """
         commits = self.window.commits
         if len(commits) >= watching.rules.intervals:
@@ -99,15 +100,15 @@ class Observed:
 
 
 def observe(samples: Iterable[Sample], options: Options) -> Observed:
-    """Derive the last commits in one partition from kgtui's reads of it (`samples`), which are sorted by time."""
+    """Derive the last commits in one partition from kgtui's reads of it, which are the `samples`, oldest first."""
     rows = list(samples)
     with_end = [row for row in rows if row.log_end is not None]
     ends, times = [row.log_end or 0 for row in with_end], [row.at for row in with_end]
     moves = _moves(rows)
     ring = CommitRing(options)
     every = round(options.offset_refresh * 1000 * _EARLY)
-    # Older changes do not fit into the window. But with `min_distance`, one commit can stand for several changes, so
-    # that all changes are needed to fill the window.
+    # Only the last `intervals` changes fit into the window. With `min_distance`, several changes can become one commit,
+    # so all changes are needed to fill the window.
     for at, position in moves if options.min_distance else moves[-options.intervals :]:
         old = bisect_right(times, at - every)
         if old:
@@ -116,7 +117,7 @@ def observe(samples: Iterable[Sample], options: Options) -> Observed:
     changes = len(moves) - 1
     pace = (moves[-1][0] - moves[1][0]) / (changes - 1) if changes > 1 else None
     now = next((row.at for row in reversed(rows) if row.position is not None), 0)
-    # If the newest read has no log end offset, the window gets none, because an older one would make the lag too small.
+    # If the newest read has no log end offset, older ones are left out, too. With them, the lag would look too small.
     kept = _recent_ends(times, ends, every, options.intervals) if rows and with_end[-1:] == rows[-1:] else ()
     return Observed(Window(ring.window().commits, kept), now, max(changes, 0), pace)
 
@@ -136,14 +137,16 @@ def _moves(rows: Iterable[Sample]) -> list[tuple[int, int]]:
 
 
 def _recent_ends(times: Sequence[int], ends: Sequence[int], every: int, intervals: int) -> tuple[int, ...]:
-    """Return at most `intervals` log end offsets at least `every` milliseconds apart, and also the newest one.
+    """Return the last log end offsets for a window, oldest first. The newest one is always included.
 
-    Log end offsets from long ago are left out. They would make a group that stopped hours ago look as if it had just
+    Log end offsets from long ago are left out. With them, a group that stopped hours ago would look as if it had just
     caught up.
 
     Args:
         times: times of the reads in milliseconds, ascending.
         ends: log end offset at each of these times.
+        every: minimum milliseconds between two of the returned offsets.
+        intervals: maximum number of returned offsets, besides the newest one.
     """
     kept: list[int] = []
     index = 0
@@ -170,7 +173,7 @@ def judge_observed(
     status, undecided = Status.OK, unknown_lag(row)
     still = (observed.now - commits[-1].at) / 1000 if commits else 0.0
     lag = row.lag
-    # `commits` is empty if the group id belonged to a share group until now, and a group of another type reuses it.
+    # If a share group was just replaced with a group of another type, the lag is known, but there are no commits.
     if commits and lag is not None and lag > watching.rules.allowed_lag and complete >= watching.rules.minimum_complete:
         status, undecided = _of_lagging(observed, still, watching)
     first, last = (commits[0], commits[-1]) if commits else (None, None)
@@ -182,9 +185,9 @@ def judge_observed(
 
 
 def _rate(commits: Sequence[Commit], now: int) -> float | None:
-    """Return the mean records per second that the group read since its first commit; None if it made no commit.
+    """Return how many records per second the group has read on average since the first of these commits.
 
-    `now` is in epoch milliseconds.
+    None if there are no commits, or if no time has passed. `now` is in epoch milliseconds.
     """
     seconds = (now - commits[0].at) / 1000 if commits else 0.0
     return max(commits[-1].offset - commits[0].offset, 0) / seconds if seconds > 0 else None
@@ -237,7 +240,7 @@ def judge_share(
         row: newest offsets and lag of the partition.
         samples: one sample per read of the partition, oldest first, including the newest.
         members: number of members of the group; None (unknown) counts as at least one.
-        watching: settings of the verdict, such as the allowed lag and the time without progress that is a problem.
+        watching: settings for the verdict, such as the allowed lag, and how long a group may make no progress.
     """
     known = [sample for sample in samples if sample.position is not None and sample.lag is not None]
     moves = _share_moves(known)
@@ -265,7 +268,7 @@ def _of_lagging_share(
     undecided: tuple[Undecided, ...] = ()
     watched = (known[-1].at - known[0].at) / 1000
     if still >= watched:
-        # kgtui has seen no progress yet. The group may have stopped long ago, but this is not certain.
+        # kgtui has not observed any progress yet. The group may have stopped long ago, but this is not certain.
         undecided = (Undecided(standstill, Lack.TIME, watching.window, still),)
     if rewind(moves[-watching.rules.intervals :]) is not None:
         return Status.REWIND, undecided
@@ -277,9 +280,9 @@ def _of_lagging_share(
 
 
 def _share_moves(known: Sequence[Sample]) -> list[Commit]:
-    """Return one commit per new share-partition start offset, because share groups have no commits.
+    """Return a commit for each new share-partition start offset, as share groups have no real commits.
 
-    The time of such a commit is when kgtui first read the offset.
+    Its time is when kgtui first read the offset.
     """
     moves: list[Commit] = []
     for sample in known:
@@ -289,7 +292,7 @@ def _share_moves(known: Sequence[Sample]) -> list[Commit]:
 
 
 def _still(known: Sequence[Sample], allowed_lag: int) -> float:
-    """Return for how many seconds a share group has acknowledged nothing, although its lag was above `allowed_lag`."""
+    """Return for how many seconds a share group has acknowledged nothing while its lag was above `allowed_lag`."""
     since = known[-1].at
     for before, after in reversed(list(pairwise(known))):
         if before.position != after.position or _lag(after) < _lag(before) or _lag(before) <= allowed_lag:
@@ -301,8 +304,8 @@ def _still(known: Sequence[Sample], allowed_lag: int) -> float:
 def _falls_behind(known: Sequence[Sample], watching: Watching) -> bool:
     """Return whether the lag has grown, and has never fallen, during the last `Watching.window` seconds.
 
-    This is condition 5 (WARN) in the module docstring. If kgtui has not watched the group for so long, all reads are
-    tested.
+    This is condition 5 (WARN) in the module docstring. If kgtui has watched the group for a shorter time, all reads are
+    used.
     """
     start = known[-1].at - watching.window * 1000
     older = [number for number, sample in enumerate(known) if sample.at <= start]

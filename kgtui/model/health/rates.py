@@ -23,13 +23,13 @@ if TYPE_CHECKING:
 LEAST = 3
 """Minimum number of samples for a trend.
 
-Two are not enough, because the lag rises between commits and falls with every commit.
+Two samples show no trend, because the lag of every group rises between two commits and falls with each commit.
 """
 
 _NOISE = 0.1
 """A group keeps up if less than this fraction of the new records stays unread.
 
-It is not 0, because every group falls behind a little between two commits.
+The limit is not 0, because every group falls behind a little between two commits.
 """
 
 
@@ -48,9 +48,9 @@ class Slope(NamedTuple):
 
 
 def slope(times: Sequence[float], values: Sequence[float]) -> Slope | None:
-    """Fit a straight line by least squares. Times are in seconds.
+    """Fit a straight line to values at certain times (in seconds), by least squares.
 
-    None if there are fewer than `LEAST` samples, or if all times are equal.
+    None if there are fewer than `LEAST` values, or if all times are equal.
     """
     count = len(times)
     if count < LEAST:
@@ -66,7 +66,7 @@ def slope(times: Sequence[float], values: Sequence[float]) -> Slope | None:
 
 
 def drain(lag: float | None, trend: Slope | None) -> float | None:
-    """Return the seconds until the lag is 0 if the trend continues; 0 without lag.
+    """Return the seconds until the lag is 0 if the trend continues; 0 if it is already 0.
 
     None if lag or trend is unknown, or if the lag does not fall by more than two standard errors.
     """
@@ -95,16 +95,18 @@ def age_of_unread(row: PartitionLag, samples: Sequence[Sample]) -> TimeLag | Non
         estimated = time_lag(row.position, samples)
         reason = "" if times is None else times.reason
         return replace(estimated, reason=reason) if estimated is not None and reason else estimated
-    # The record times were searched for an earlier committed offset. The time of the record at that offset still makes
-    # the estimate more exact.
+    # The last search was for the record at an earlier committed offset. The time of that record makes the estimate more
+    # exact.
     return time_lag(row.position, samples, known=(round(times.unread.earliest * 1000), times.offset + 1))
 
 
 def exact_age(written: TimeRange, now: float) -> TimeLag:
-    """Return the age of a record whose timestamp lies in a range: one age, or the lowest and highest possible age.
+    """Return the age of a record from its timestamp, which may be known only as a range.
+
+    The result has the lowest and the highest possible age, or only one age if they are nearly equal.
 
     Args:
-        written: the range of the timestamp.
+        written: range in which the timestamp of the record is.
         now: epoch seconds.
     """
     youngest, oldest = max(now - written.latest, 0.0), max(now - written.earliest, 0.0)
@@ -114,12 +116,13 @@ def exact_age(written: TimeRange, now: float) -> TimeLag:
 
 
 def time_lag(position: int, samples: Sequence[Sample], known: tuple[int, int] | None = None) -> TimeLag | None:
-    """Estimate the age of the record at offset `position` in seconds; 0 if it was not written yet.
+    """Estimate the age of the record at offset `position`, in seconds; 0 if the record was not written yet.
 
-    The log is assumed to grow evenly between two samples. The age of a record before the first sample is a lower bound.
+    The log is assumed to grow evenly between two samples. If the record is older than all samples, the result is a
+    lower bound. None if no sample has a log end offset.
 
     Args:
-        known: time and log end offset before the first sample, `(epoch milliseconds, offset)`; or None.
+        known: an earlier log end offset, as `(epoch milliseconds, offset)`; or None.
     """
     ends = [(sample.at, sample.log_end) for sample in samples if sample.log_end is not None]
     if not ends:
@@ -139,7 +142,7 @@ def time_lag(position: int, samples: Sequence[Sample], known: tuple[int, int] | 
 def growth(points: Sequence[tuple[int, int | None]]) -> float | None:
     """Return how much an offset grows per second, from points `(milliseconds, offset)`, oldest first.
 
-    Only the points after the last unknown offset are used; None if these are fewer than two.
+    Only the points after the last unknown offset are used. None if there are fewer than two such points.
     """
     known: list[tuple[int, int]] = []
     for at, value in reversed(points):
@@ -152,9 +155,9 @@ def growth(points: Sequence[tuple[int, int | None]]) -> float | None:
 
 
 def deletion(samples: Sequence[Sample]) -> float | None:
-    """Return by how many records per second the log start offset grows; None if it jumped fewer than two times.
+    """Return by how many records per second the log start offset grows.
 
-    Retention deletes whole segments, so the offset jumps.
+    None if it has grown in fewer than two samples. It grows in jumps, because retention deletes whole segments.
     """
     if not samples or samples[0].log_start == samples[-1].log_start is not None:
         # A log start offset never decreases. If the first and the last one are equal, it has not moved at all.
@@ -165,10 +168,11 @@ def deletion(samples: Sequence[Sample]) -> float | None:
 
 
 def loss_to_come(row: PartitionLag, samples: Sequence[Sample], retention: float | None = None) -> Loss | None:
-    """Estimate when retention will delete unread records, if the current speeds continue.
+    """Estimate when retention will delete unread records, if the records are written and read as fast as now.
 
-    A loss is expected when the oldest unread record reaches the retention time, or when the log start reaches the
-    committed offset, whichever is earlier. `Loss.basis` is `size` if only `retention.bytes` can delete the records.
+    A loss is expected when the age of the oldest unread record reaches the retention time, or when the log start offset
+    reaches the committed offset. The earlier time counts. If only `retention.bytes` can delete the records, the time is
+    unknown, and `Loss.basis` is `size`.
 
     Args:
         row: newest offsets and lag of the partition.
@@ -215,7 +219,7 @@ def loss_to_come(row: PartitionLag, samples: Sequence[Sample], retention: float 
 
 
 def _falling_behind(moved: float, grown: float | None) -> float | None:
-    """Return the fraction of new records that stays unread: 1 if nothing is read, 0 or less if the group keeps up.
+    """Return the fraction of new records that stays unread: 1 if nothing is read; 0 or less if the group keeps up.
 
     Args:
         moved: growth of the committed offset, in records per second.

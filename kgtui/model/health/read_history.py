@@ -1,4 +1,4 @@
-"""Collects the state and the offsets of one group, which kgtui polls, in bounded memory."""
+"""Collects the polled state and offsets of one group, in bounded memory."""
 
 from __future__ import annotations
 
@@ -51,8 +51,8 @@ class Sample(NamedTuple):
 class Samples:
     """The samples of one partition, oldest first, in an array with 40 bytes per sample.
 
-    A full array drops every second sample of its older half. Samples at which `position` last changed are kept, because
-    a group that has stopped would otherwise become OK again.
+    A full array drops every second sample of its older half, but keeps those that show the last changes of `position`.
+    Without them, a group that has stopped would become OK again.
     """
 
     __slots__ = ("_rows",)
@@ -87,7 +87,7 @@ class Samples:
             at: epoch milliseconds; later than all earlier samples.
             row: offsets and lag of the partition.
             length: maximum number of kept samples, at least 4.
-            changes: number of newest samples with a changed `Sample.position` that are not dropped to make room.
+            changes: number of samples that are never dropped: the newest ones in which `Sample.position` has changed.
         """
         while len(self._rows) >= length * _SAMPLE_FIELDS:
             self._thin(changes)
@@ -105,7 +105,7 @@ class Samples:
         half = len(self) // 2
         changed = self._last_changes(changes)
         droppable = [number for number in range(1, half) if number not in changed]
-        # If every sample of the older half shows a change, there is no better choice than to drop every second one.
+        # If all samples of the older half should be kept, every second one is dropped nevertheless.
         dropped = set(droppable[::2] or range(1, half, 2))
         kept: array[int] = array("q")
         for number in range(half):
@@ -115,7 +115,7 @@ class Samples:
         self._rows = kept
 
     def _last_changes(self, most: int) -> set[int]:
-        """Return the indexes of the samples with the last `most` changes of `Sample.position`."""
+        """Return the indexes of the last samples in which `Sample.position` has changed, at most `most` indexes."""
         positions = self._rows[1::_SAMPLE_FIELDS]
         known = [number for number, position in enumerate(positions) if position != _UNKNOWN]
         changed = [after for before, after in pairwise(known) if positions[before] != positions[after]]
@@ -126,22 +126,23 @@ HOUR = 3600.0
 PERIODS_KEPT = 512
 """Maximum number of periods in a `RebalanceLog`.
 
-A period is the time between two reads of a group. Quiet periods are merged, up to one minute.
+A period is the time between two reads of a group. Periods without a change are merged if they fit into one minute.
 """
 
 _QUIET = 60.0
 _PERIOD_FIELDS = 5
 """Number of array elements per period.
 
-They are: end (epoch seconds), duration (seconds), state changes, started rebalances, and increase of the group epoch.
+A period has an end (epoch seconds), a duration (seconds), the number of state changes, the number of rebalances that
+began, and the increase of the group epoch.
 """
 
 
 class RebalanceLog:
     """Counts rebalances between consecutive reads, in an array of bounded length.
 
-    A rebalancing state or a larger group epoch counts as a rebalance. In groups without epochs, so do changed members
-    or assignments, because a rebalance can begin and end between two reads.
+    A rebalancing state or a larger group epoch counts as a rebalance. A rebalance can also begin and end between two
+    reads. In groups without epochs, changed members or assignments therefore count, too.
     """
 
     __slots__ = ("_epoch", "_has_epoch", "_is_counted", "_members", "_rows", "_state")
@@ -162,7 +163,7 @@ class RebalanceLog:
             state: the group state.
             epoch: group epoch, or None.
             watched: seconds since the previous read; None for the first read and after a gap.
-            members: hash of members and assignments (`membership_signature`); None to compare no members.
+            members: hash of members and assignments (`membership_signature`); None if they must not be compared.
         """
         before, self._state = self._state, state
         was, self._epoch = self._epoch, epoch
@@ -174,7 +175,7 @@ class RebalanceLog:
         entered = int(state in REBALANCING and before not in REBALANCING)
         self._is_counted |= bool(entered)
         if state not in REBALANCING and members is not None:
-            # Members are compared only outside a rebalance, because they are incomplete during a rebalance.
+            # During a rebalance, the list of members is incomplete, so it is not compared.
             if epoch is None and self._members not in (None, members) and not self._is_counted:
                 entered = 1
             self._members, self._is_counted = members, False
@@ -191,7 +192,7 @@ class RebalanceLog:
     def rate(self, now: float) -> RebalanceRate | None:
         """Return how often state and epoch changed in the hour before `now` (epoch seconds).
 
-        None if the hour does not contain two successive reads with no gap between them.
+        None if there are no two successive reads in this hour, or only reads with a gap in between.
         """
         rows = [self._rows[i : i + _PERIOD_FIELDS] for i in range(0, len(self._rows), _PERIOD_FIELDS)]
         recent = [row for row in rows if row[0] > now - HOUR]
@@ -219,18 +220,18 @@ class ReadHistory:
         lag: newest total lag, or None.
         description: newest description, or None.
         state: newest known state, or None.
-        empty_since: `(epoch seconds, at_least)`: the first read since the newest gap that found the group Empty, and
-            whether it may have been Empty before; None if the group is not Empty.
+        empty_since: `(epoch seconds, at_least)`; None if the group is not Empty. The time is the first read since the
+            newest gap that found the group Empty. `at_least` is whether it may have been Empty before.
         rebalances: counts changes of state and epoch.
         gone: whether the group no longer exists.
         first_at: epoch seconds of the first successful read, or None.
         read_at: epoch seconds of the newest successful read, or None.
         reads: number of reads that succeeded, at least in part.
         failed: number of reads that failed, at least in part.
-        steady_since: epoch seconds of the first read after the newest gap, from which rates are computed; None during a
-            gap.
+        steady_since: epoch seconds of the first read after the newest gap; None during a gap. Rates are computed only
+            from this read and later ones.
         lag_since: epoch seconds of the oldest total lag that can be compared with the newest one, or None. Since then,
-            there was no gap, and the lag was known for the same number of partitions.
+            there was no gap, and the number of partitions with a known lag has not changed.
     """
 
     def __init__(self, watching: Watching = DEFAULT_WATCHING) -> None:
@@ -268,7 +269,7 @@ class ReadHistory:
             at: epoch seconds.
             description: None if it was not read.
             offsets: None if they were not read, or if the group has none.
-            fault: whether some data could not be read. If `offsets` is None too, a gap begins.
+            fault: whether some data could not be read. If there are no offsets either, this read counts as a gap.
         """
         if self.read_at is not None and at <= self.read_at:
             return
@@ -299,7 +300,7 @@ class ReadHistory:
                 self.rows[key] = replace(self.rows[key], times=found)
 
     def begin_gap(self) -> None:
-        """Begin a gap, which lasts until the next read of the group. No rate is computed across it."""
+        """Begin a gap, which the next read of the group ends. No rate is computed across the gap."""
         self.steady_since = self.lag_since = self._described_at = None
 
     def mark_gone(self) -> None:
@@ -316,15 +317,15 @@ class ReadHistory:
             else at - self._described_at
         )
         state = description.state
-        # Each rebalance of a group with epochs changes the epoch, so the members of such a group need not be compared.
+        # If a group has epochs, each rebalance changes the epoch. Its members are therefore not compared.
         compared = description.group_epoch is None and description.members is not None
         members = membership_signature(description) if compared else None
         self.rebalances.add(at, state, description.group_epoch, watched, members)
         if state != EMPTY:
             self.empty_since = None
         elif self.empty_since is None or watched is None:
-            # `empty_since[1]` says whether the group may have been Empty before this read. This is excluded if the last
-            # known state was a different one.
+            # The second value is whether the group may have been Empty before this read. It is False if the last known
+            # state was a different one.
             self.empty_since = (at, self.state in (None, EMPTY))
         self.description, self.state, self._described_at = description, state, at
 

@@ -26,7 +26,7 @@ class Watching:
         rules: Burrow's settings.
         commit_interval: assumed seconds between two commits, used until kgtui has observed enough commits. The default
             is Kafka's own (`auto.commit.interval.ms`).
-        gap_after: longest time between two polls in seconds. No rate is computed across a longer one.
+        gap_after: longest time between two polls, in seconds. A longer time is a gap. No rate is computed across a gap.
     """
 
     rules: Options = DEFAULTS
@@ -35,12 +35,15 @@ class Watching:
 
     @property
     def window(self) -> float:
-        """Time that `rules.intervals` commits take, in seconds, if they are `commit_interval` apart."""
+        """Seconds from the first to the last of `rules.intervals` commits if they are `commit_interval` apart."""
         return (self.rules.intervals - 1) * self.commit_interval
 
     @property
     def enough(self) -> int:
-        """Minimum number of commits with a known lag that WARN requires: half of `rules.intervals`, but at least 3."""
+        """Minimum number of commits for the verdict WARN: half of `rules.intervals`, but at least 3.
+
+        Only commits with a known lag count.
+        """
         return max(3, self.rules.intervals // 2)
 
 
@@ -65,7 +68,7 @@ class Lack(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Undecided:
-    """A worse verdict that the polled data can neither confirm nor exclude.
+    """A verdict that is worse than the reported one, and may be the true one. There is too little data to decide.
 
     Attributes:
         status: the undecided verdict, such as STOP.
@@ -90,8 +93,8 @@ class TimeLag:
 
     Attributes:
         seconds: the age, or its lowest possible value; 0 if nothing is unread.
-        at_least: whether the record may be older.
-        at_most: highest possible age, if only a range of times was found; otherwise None.
+        at_least: whether the record may be older than `seconds`.
+        at_most: highest possible age in seconds, if only a range of times was found; otherwise None.
         exact: whether the age comes from the record's timestamp, not from an estimate.
         reason: why no timestamp was found, or empty.
     """
@@ -109,10 +112,10 @@ class Loss:
 
     Attributes:
         seconds: time until the first unread record is deleted; 0 for the basis `size`.
-        basis: `retention` (age of the oldest unread record), `log start` (movement of the log start offset) or `size`
-            (`retention.bytes`, at any time).
+        basis: what the estimate is based on: `retention` (the age of the oldest unread record), `log start` (how fast
+            the log start offset moves) or `size` (`retention.bytes`, which can delete records at any time).
         lead: records from the log start offset to the committed offset, or None.
-        at_most: whether the loss may come sooner.
+        at_most: whether the loss may come earlier than `seconds`.
         at: time of the loss in epoch seconds; None for the basis `size`.
         exact: whether `at` comes from the record's timestamp. This is possible only for groups that read nothing.
         in_older_half: whether the first unread record is in the older half of the log.
@@ -129,7 +132,7 @@ class Loss:
     in_older_half: bool = True
 
     SOON = 86_400.0
-    """An expected loss of records within this many seconds is shown as an error."""
+    """A loss of records that is expected within this many seconds is an error. A later loss is only a warning."""
     NEAR = 3 * 86_400.0
     """A loss of records is reported if it is expected within this many seconds.
 
@@ -138,22 +141,23 @@ class Loss:
 
     @property
     def is_near(self) -> bool:
-        """Whether the loss is a problem: expected within `NEAR` seconds, and in the older half of the log.
+        """Whether the loss is a problem: it is expected within `NEAR` seconds, and in the older half of the log.
 
-        Otherwise, every lag in a topic that keeps records for only a day would be a problem.
+        The second condition is needed for short retention times. With a retention time of one day, for example, every
+        lag would meet the first condition.
         """
         return self.basis != "size" and self.seconds <= self.NEAR and self.in_older_half
 
 
 @dataclass(frozen=True, slots=True)
 class RebalanceRate:
-    """How often group state and group epoch changed in the last hour, without gaps.
+    """How often the state and the epoch of a group changed in the last hour. Gaps between reads are left out.
 
     Attributes:
         state_changes: number of reads with a new state.
         epoch_steps: increase of the group epoch; None for groups without epochs.
-        rebalances: `epoch_steps`, or the number of observed rebalances if larger.
-        seconds: how much of the hour kgtui has watched the group.
+        rebalances: the larger of `epoch_steps` and the number of observed rebalances.
+        seconds: for how many seconds of the last hour kgtui has watched the group.
     """
 
     state_changes: int
@@ -162,7 +166,7 @@ class RebalanceRate:
     seconds: float
 
     FLAPPING = 6.0
-    """Minimum rebalances per hour of a flapping group. At least `FLAPPING_LEAST` rebalances must have been observed.
+    """A group with at least this many rebalances per hour is flapping, if `FLAPPING_LEAST` of them were observed.
 
     The background read of all groups uses a different limit: `FLAPPING_SECONDS` in `kgtui.monitor.trail_rules`.
     """
@@ -186,8 +190,8 @@ class EmptyPeriod:
 
     Attributes:
         seconds: observed time in the state Empty.
-        at_least: whether the group was already Empty at the first read.
-        expires_in: seconds until the offsets can expire; None if unknown or independent of the state.
+        at_least: whether the group may have been Empty for longer.
+        expires_in: seconds until the offsets can expire; None if unknown, or if they never expire.
         after_commit: whether each offset expires a fixed time after its own commit (consumer and streams groups).
             `expires_in` is an upper bound in this case.
     """
@@ -226,10 +230,11 @@ class PartitionHealth:
 
     Attributes:
         position: committed offset or share-partition start offset, or None.
-        still: seconds since the last change of `position`. In a share group, seconds without acknowledgments while the
-            lag was above `Options.allowed_lag`.
-        commits: number of commits in the window. In a share group, number of different start offsets.
-        complete: fraction (0 to 1) of `Options.intervals`: commits, or in a share group polls with a known lag.
+        still: seconds since the last change of `position`. For a share group: seconds in which nothing was
+            acknowledged, although the lag was above `Options.allowed_lag`.
+        commits: number of commits in the window. For a share group: number of observed start offsets.
+        complete: `commits` as a fraction (0 to 1) of `Options.intervals`. For a share group, the number of polls with a
+            known lag is used instead.
         undecided: worse verdicts that cannot be excluded.
         subscribed: whether a member subscribes to the topic, or None.
         age: age of the first unread record, or None.
@@ -259,21 +264,21 @@ class GroupHealth:
     Attributes:
         verdict: by the rules of `kgtui.model.health.judging`.
         basis: always `observed`, which means polled offsets.
-        worst: the worst partition, with the largest lag of several; None if all are OK.
+        worst: the partition with the worst status; None if all are OK. Of several, the one with the largest lag.
         affected: number of partitions with the status of `worst`.
         undecided: worse verdicts that cannot be excluded.
         lag: newest total lag; None if offsets were never read.
         trend: change of the lag in records per second, or None.
-        trend_seconds: time that the trend covers; 0 if `trend` is None.
+        trend_seconds: length of the time from which `trend` is computed; 0 if `trend` is None.
         trend_error: standard error of `trend`; 0 if `trend` is None.
         written: records written per second during `trend_seconds`; 0 if `trend` is None.
         time_lag: age of the oldest unread record, or None.
-        drain: seconds until the lag is 0 at this trend; None if it does not fall.
+        drain: seconds until the lag is 0 if `trend` continues; None if the lag does not fall.
         lost: number of records that expired before they were read, or None.
         loss: soonest expected loss of records, or None.
         expiry_reason: why it is not known when unread records expire, or empty.
         stopped_after: when the newest consumed record in stopped partitions was written (epoch seconds), or None.
-        rebalances: in the last hour; None until the state was read twice.
+        rebalances: how often the group rebalanced in the last hour; None until the state was read twice.
         holding_up: member id → epochs behind the target assignment; None for an absent static member.
         empty: how long the group has been Empty; None if it is not.
         seconds: time from the first to the newest read.
@@ -311,7 +316,7 @@ class GroupHealth:
     written: float = 0.0
 
     GROWS_BY = 0.05
-    """The lag grows if at least this fraction of the new records stays unread."""
+    """The lag counts as growing only if more than this fraction of the new records stays unread."""
     GROWS_AFTER = 60.0
     """Minimum length of a trend, in seconds. A shorter trend does not show whether the lag grows."""
 
@@ -322,9 +327,9 @@ class GroupHealth:
 
     @property
     def lag_grows(self) -> bool | None:
-        """Whether the lag grows; None if kgtui has not read the group often enough.
+        """Whether the lag grows; None if kgtui has not read the group for long enough.
 
-        To count as growth, the trend must exceed three standard errors, and the fraction `GROWS_BY` of the new records.
+        The trend must be larger than three times its standard error, and larger than `GROWS_BY` times `written`.
         """
         if self.trend is None or self.trend_seconds < self.GROWS_AFTER:
             return None
@@ -332,5 +337,5 @@ class GroupHealth:
 
     @property
     def kind(self) -> Status:
-        """Status of the worst partition, such as STOP. If every partition is OK, the status of the group."""
+        """Status of the worst partition, such as STOP; the status of the group if all partitions are OK."""
         return self.worst.status if self.worst is not None else self.verdict.status

@@ -23,10 +23,7 @@ _WITH_DATE = 43_200.0
 
 
 class Clock(Protocol):
-    """A function that converts a time to a text such as `01:18`, or `01:18:04` if `seconds` is true.
-
-    The time `at` is in seconds since the epoch.
-    """
+    """Type of a function that converts epoch seconds to a text such as `01:18`, or `01:18:04` if `seconds` is True."""
 
     def __call__(self, at: float, *, seconds: bool = False) -> str: ...
 
@@ -81,7 +78,7 @@ def _sentence(worst: PartitionHealth, share: bool, state: str | None, partitions
 
 
 def loss_when(loss: Loss, clock: Clock | None = None) -> str:
-    """Return the time of an expected loss as text: `in about 3 h, 04:12`, `from 01:18:04`, `at any time`.
+    """Return when a loss of records is expected, as text: `in about 3 h, 04:12`, `from 01:18:04` or `at any time`.
 
     Args:
         clock: converts epoch seconds to text; None for a text without a time.
@@ -111,7 +108,7 @@ def expiry(empty: EmptyPeriod, clock: Clock | None = None, read_at: float | None
 
     Args:
         clock: converts epoch seconds to text; None for a text without a time.
-        read_at: start of `empty.expires_in` in epoch seconds; None for a text without a time.
+        read_at: when `empty` was computed, in epoch seconds; None for a text without a time.
     """
     if empty.expires_in is None:
         return ""
@@ -149,7 +146,7 @@ def missing(undecided: Undecided) -> str:
 
 
 def undecided_lines(groups: Iterable[GroupHealth], seconds: float) -> list[str]:
-    """Return lines for `kgtui check` that say why verdicts are not final. Each line counts verdicts with one reason.
+    """Return lines for `kgtui check` that say why verdicts are not final: one line per reason, with a number of groups.
 
     Args:
         groups: health of each group.
@@ -159,8 +156,7 @@ def undecided_lines(groups: Iterable[GroupHealth], seconds: float) -> list[str]:
     for health in groups:
         for one in health.undecided:
             if one.why == HIDDEN and one.lack is Lack.LAG:
-                # Leave out this reason, because an error is printed for the group, which also says that offsets may be
-                # hidden.
+                # `kgtui check` also prints an error for this group, which says that offsets may be hidden.
                 continue
             by_reason.setdefault((one.status, one.lack, one.why), []).append(one)
     lines = []

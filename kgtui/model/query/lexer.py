@@ -63,7 +63,7 @@ class RawTerm:
 
 
 class Lexer:
-    """Splits one filter into raw terms, from left to right."""
+    """Splits a filter into terms, from left to right. The values of the terms are not checked."""
 
     def __init__(self, text: str) -> None:
         if len(text) > LONGEST:
@@ -243,9 +243,9 @@ def spelled(text: str, wild: frozenset[int] | None = None, *, first: bool = Fals
     """Return a value as it is written in a filter, with as few escapes as possible.
 
     Args:
-        wild: positions of wildcards in `text`. All other `*`, `?` and `%` are escaped. None for values without
-            wildcards, in which these characters need no escape.
-        first: whether the value is at the beginning of a term, where `!` and `:` have a special meaning.
+        wild: positions of wildcards in `text`. All other `*`, `?` and `%` are escaped. None for a kind of value that
+            cannot contain wildcards, so that these characters need no escape.
+        first: whether the value is at the beginning of a term. There, `!` and `:` must be escaped.
     """
     if not text:
         return '""'

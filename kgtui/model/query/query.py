@@ -1,6 +1,6 @@
 """Parsed filters, which select and sort the groups of a snapshot.
 
-A filter tests 1,000 groups at a time, so that the terminal UI can handle key presses in between.
+A filter is applied to 1,000 groups at a time, so that the terminal UI can handle key presses in between.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ _Terms = tuple["IdTerm", ...]
 
 
 if TYPE_CHECKING:
-    # At run time, only the parser imports `VerdictTerm`, and only for a filter with the term `verdict:`. All other
-    # filters are thus parsed faster.
+    # At run time, only the parser imports `VerdictTerm`, and only if a filter contains the term `verdict:`. This makes
+    # parsing all other filters faster.
     GroupTerm = NameTerm | NumberTerm | FlagTerm | VerdictTerm
     Term = IdTerm | ListingTerm | GroupTerm
 
@@ -36,8 +36,8 @@ if TYPE_CHECKING:
 class FilterCache:
     """Caches the group ids that matched the id terms (such as `pay`) of the last filter.
 
-    If the next filter has the same terms, or longer words such as `payments`, it tests only these ids. The cache is
-    valid while snapshots contain the same sequence of ids, compared by identity. So a sequence must not be modified.
+    If the next filter has the same terms, or longer words such as `payments`, only the cached ids are tested. The cache
+    recognizes new ids in a snapshot by a new sequence object. A sequence must therefore not be modified.
     """
 
     def __init__(self) -> None:
@@ -47,34 +47,35 @@ class FilterCache:
         """Drop the cached ids that the next filter cannot use.
 
         Args:
-            lists: `Listing` → ids of its groups in the newest snapshot. If the sequence of ids is a new object, the
-                cached ids are dropped.
+            lists: `Listing` → ids of its groups in the newest snapshot. If this is a new sequence object, the cached
+                ids of this `Listing` are dropped.
             terms: id terms of the next filter, such as `pay`. Without terms, all cached ids are dropped.
         """
         self._kept = {listing: kept for listing, kept in self._kept.items() if terms and lists.get(listing) is kept[0]}
 
     def left(self, listing: Listing, ids: Sequence[str], terms: _Terms) -> tuple[Sequence[str], _Terms]:
-        """Return `(group ids to test, terms to test)`.
+        """Return `(group ids to test, terms to test)`: either `ids` and `terms`, or fewer of both.
 
-        If the cache can be used, these are the cached ids, and the terms that the last filter did not have.
+        If the cache can be used, these are only the cached ids, and only the terms that the last filter did not have.
 
         Args:
             ids: ids of all groups with this type, protocol, state and coordinator.
             terms: id terms of the new filter.
         """
         kept = self._kept.get(listing)
-        # The cache can be used if the new filter has the same or a narrower term for each term of the last filter.
+        # The cache can be used if the new filter contains each term of the last filter, or a narrower one instead, such
+        # as a longer word.
         if kept is None or kept[0] is not ids or not all(any(new.within(old) for new in terms) for old in kept[1]):
             return ids, terms
         return kept[2], tuple(term for term in terms if term not in kept[1])
 
     def keep(self, listing: Listing, ids: Sequence[str], terms: _Terms, passed: Sequence[str]) -> None:
-        """Store the group ids that matched all id terms.
+        """Store the group ids with one `Listing` that matched all id terms.
 
         Args:
             ids: ids of all groups with this type, protocol, state and coordinator.
             terms: id terms of the filter.
-            passed: ids that matched all terms.
+            passed: the ids that matched all of them.
         """
         self._kept[listing] = (ids, terms, passed)
 
@@ -88,7 +89,7 @@ class SortKey:
 
     @property
     def needs(self) -> frozenset[Need]:
-        """The kinds of data that must be read before groups can be sorted by this key, besides the list of groups."""
+        """The kinds of data that must be read before sorting by this key. The list of groups is always read."""
         return SORT_KEYS[self.key].needs
 
     def spelled(self) -> str:
@@ -97,7 +98,7 @@ class SortKey:
 
 
 def ordered(ids: Iterable[str], keys: tuple[SortKey, ...], snapshot: Snapshot) -> list[str]:
-    """Sort groups by the keys, the first key being the most important, and then by group id. Return the sorted ids.
+    """Return the group ids, sorted by the keys and then by id. The first key is the most important one.
 
     Groups with an unknown value come last.
     """
@@ -133,23 +134,23 @@ class Query:
 
     @property
     def words(self) -> list[str]:
-        """The words that a group id must contain. Negated terms and terms with alternatives are left out."""
+        """The words that each matching id contains. Words in negated terms and words with alternatives are left out."""
         alternatives = [term.any_of for term in self._id_terms if not term.negated]
         return [any_of[0].text for any_of in alternatives if len(any_of) == 1 and any_of[0].kind == "word"]
 
     @property
     def needs(self) -> frozenset[Need]:
-        """The kinds of data that must be read for the terms and the sort keys, besides the list of groups."""
+        """The kinds of data that must be read for the terms and the sort keys. The list of groups is always read."""
         parts = [*self._group_terms, *self.order]
         return frozenset(need for part in parts for need in part.needs)
 
     def limited(self, known: Collection[Need]) -> Query:
         """Return a copy of this filter without the sort order, and without terms whose data was not read.
 
-        A group that does not match the copy cannot match this filter either, so its other data need not be read.
+        A group that does not match the copy cannot match this filter either, so no more of its data has to be read.
 
         Args:
-            known: kinds of data that were read, besides the list of groups.
+            known: kinds of data that were read. The list of groups was always read.
         """
         allowed = frozenset(known)
         return Query(tuple(t for t in self.terms if isinstance(t, IdTerm | ListingTerm) or t.needs <= allowed))
@@ -193,7 +194,7 @@ class Query:
     def steps(
         self, snapshot: Snapshot, marked: Collection[str] = frozenset(), *, size: int = SLICE
     ) -> Generator[None, None, list[str]]:
-        """Return the result of `select`, as a generator that yields None after each slice of `size` groups."""
+        """Compute the result of `Query.select` in a generator, which yields after each slice of `size` groups."""
         chosen = yield from self.choose(snapshot, marked, size=size)
         return ordered([group for ids in chosen.values() for group in ids], self.order, snapshot)
 
@@ -210,7 +211,7 @@ class Query:
         Args:
             marked: ids of the groups that the user has marked.
             size: number of groups per slice.
-            cache: matches of the last filter. They are replaced with the matches of this filter. None for no cache.
+            cache: matches of the last filter, or None. They are replaced with the matches of this filter.
         """
         chosen: dict[Listing, Sequence[str]] = {}
         id_terms, cache = tuple(self._id_terms), cache or FilterCache()
@@ -229,15 +230,15 @@ class Query:
         return chosen
 
     def searched(self, snapshot: Snapshot) -> tuple[int, int]:
-        """Return `(searched candidates, all candidates)`, as numbers of groups.
+        """Return `(number of searched candidates, number of candidates)`.
 
-        A candidate is a group that the terms about id, type, protocol, state and coordinator do not exclude. It counts
-        as searched if the data for all other terms was read.
+        A candidate is a group that matches all terms about id, type, protocol, state and coordinator. It counts as
+        searched if the data for all other terms was read.
         """
         return run_at_once(self.search_steps(snapshot))
 
     def search_steps(self, snapshot: Snapshot, *, size: int = SLICE) -> Generator[None, None, tuple[int, int]]:
-        """Return the result of `searched`, as a generator that yields None after each slice of `size` groups."""
+        """Compute the result of `Query.searched` in a generator, which yields after each slice of `size` groups."""
         terms = [term for term in self._group_terms if not isinstance(term, FlagTerm)]
         known = every = 0
         for _, ids, undecided in self._candidates(snapshot):
@@ -256,9 +257,9 @@ class Query:
         return known, every
 
     def _candidates(self, snapshot: Snapshot) -> list[tuple[Listing, Sequence[str], list[ListingTerm]]]:
-        """Return `(Listing, group ids, undecided terms)` for each `Listing` whose groups can match.
+        """Return `(Listing, group ids, undecided terms)` for each `Listing`, except those that do not match.
 
-        Undecided terms are about a type or state that the broker did not list. They must be tested for each group.
+        A term is undecided if it is about a type or state that the broker did not list. It is tested for each group.
         """
         found: list[tuple[Listing, Sequence[str], list[ListingTerm]]] = []
         for listing, ids in snapshot.by_listing.items():

@@ -52,7 +52,7 @@ class Range:
         """Return whether a number is in the range; None if that cannot be decided.
 
         Args:
-            at_least: whether the true number may be larger than `value`. The range `unknown` contains each such number.
+            at_least: whether the true number may be larger than `value`. If so, `lag:unknown` matches, too.
         """
         if self.unknown:
             return at_least
@@ -108,8 +108,8 @@ def read_range(text: str, units: Mapping[str, int]) -> Range:
 
 
 def _ordered(sign: str, value: float, units: Mapping[str, int]) -> Range:
-    # A count is an integer, so `>5` means `6+`. A time has no next larger value, so `>5m` is treated like `5m+`, and
-    # `<5m` like `..5m`.
+    # A count is an integer, so `>5` means `6+`. A time is not, so `>5m` means the same as `5m+`, and `<5m` the same as
+    # `..5m`.
     step = 1 if units is COUNT_UNITS and len(sign) == 1 else 0
     if sign[0] == ">":
         return Range(low=value + step)

@@ -25,13 +25,13 @@ class SortKeyEntry(NamedTuple):
 
     Attributes:
         value: takes a snapshot and a group id, and returns the value; None sorts last.
-        needs: data that must be read first, besides the list of groups.
+        needs: data that must be read before groups can be sorted. The list of groups is always read.
         cycled: whether key `s` in the terminal UI selects this sort key.
         largest_first: whether key `s` sorts the largest value first.
-        in_summary: attribute of `Summary`, such as `lag`, that is read instead of calling `value`, because this is
-            faster; empty if there is none.
-        newer_in: attribute of `Snapshot`, such as `offsets`, with newer data than the summaries. For groups in it,
-            `value` is called, and the summary is not used. Empty if `in_summary` is empty.
+        in_summary: attribute of `Summary` with the value, such as `lag`. Reading it is faster than calling `value`.
+            Empty if there is none.
+        newer_in: attribute of `Snapshot` that may have newer data than the summaries, such as `offsets`. For the groups
+            in it, `value` is called. Empty if `in_summary` is empty.
     """
 
     value: Callable[[Snapshot, str], float | str | None]
@@ -42,7 +42,7 @@ class SortKeyEntry(NamedTuple):
     newer_in: str = ""
 
     def reader(self, snapshot: Snapshot) -> ValueReader:
-        """Return a function that takes a group id and returns the value of the group, or None if it is unknown."""
+        """Return a function that takes a group id and returns the value to sort by, or None if it is unknown."""
         if not self.in_summary:
             return partial(self.value, snapshot)
         value, in_summary = self.value, attrgetter(self.in_summary)
@@ -78,7 +78,7 @@ def _harm(snapshot: Snapshot, group: str) -> int | None:
 
 
 def _coordinator(snapshot: Snapshot, group: str) -> int | None:
-    # `listing` is None if the group has disappeared since the tree on the screen was built.
+    # The tree on the screen can still contain a group that has disappeared. Then `listing` is None.
     listing = snapshot.groups.get(group)
     return None if listing is None else listing.coordinator
 

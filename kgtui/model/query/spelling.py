@@ -27,17 +27,17 @@ MOST = 3
 _COMPARED = 100
 """Maximum number of names that difflib compares with one text. 100,000 names would take too long.
 
-Only the names that share the most pairs of adjacent characters with the text are compared.
+The names are chosen by the number of pairs of adjacent characters that they have in common with the text.
 """
 
 _CUTOFF = 0.7
-"""Two texts are similar if the ratio that difflib computes (0 to 1) is at least this number."""
+"""Two texts are similar if their similarity by difflib, from 0 to 1, is at least this number."""
 
 
 def similar_names(texts: Iterable[str], names: Iterable[str]) -> list[str]:
     """Return at most `MOST` names that are similar to one of the texts, the most similar first.
 
-    It is enough if one part of the name is similar: `setle` → `payments.settle`.
+    A name counts as similar even if only a part of it is: for `setle`, the result contains `payments.settle`.
     """
     return run_at_once(similar_steps(texts, names))
 
@@ -67,12 +67,12 @@ def _closest(text: str, names: list[str]) -> list[str]:
 
 
 def _grams(text: str) -> frozenset[str]:
-    """Return all pairs of adjacent characters in a text. If the text has only one character, return this character."""
+    """Return all pairs of adjacent characters in a text; the text itself if it has only one character."""
     return frozenset(text[at : at + 2] for at in range(max(len(text) - 1, 1)))
 
 
 def _parts(text: str) -> list[str]:
-    """Return the lower-case text, and its parts of at least four characters between punctuation."""
+    """Return the text in lower case, followed by its parts of four or more characters, which punctuation separates."""
     lower = text.lower()
     return [lower, *(part for part in re.split(r"[\W_]+", lower) if len(part) > 3 and part != lower)]
 
@@ -109,7 +109,7 @@ def operator_hint(query: Query) -> str:
 
 
 def likely_meant(query: Query) -> Query | None:
-    """Return the filter that the user probably meant; None if `query` contains no known mistake.
+    """Return the filter that the user probably meant; None if `query` contains none of the usual mistakes.
 
     Examples: `lag>100` → `lag:101+`, `a AND b` → `a b`, `a OR b` → `a,b`, `NOT a` → `not:a`.
     """
@@ -133,7 +133,7 @@ def _term(found: re.Match[str]) -> str:
 
 
 def _alternatives(found: re.Match[str]) -> str:
-    """Replace the OR between two terms with a comma. If the terms have different keys, return the text unchanged."""
+    """Return `a,b` for a match of `a OR b`. If the two terms have different keys, return the text unchanged."""
     negated, key, value, other_key, other = found.groups()
     if other_key not in (key, None):
         return found[0]
@@ -141,10 +141,10 @@ def _alternatives(found: re.Match[str]) -> str:
 
 
 def meant_steps(query: Query, snapshot: Snapshot) -> Generator[None, None, Query | None]:
-    """Return the filter that the user probably meant; None if no mistake is likely. Yields after each slice of groups.
+    """Return the filter that the user probably meant; None if no mistake is likely.
 
-    In addition to `likely_meant`, it replaces names that do not exist in the snapshot: `topic:payments` →
-    `topic:payments%`, or the most similar topic.
+    This generator yields after each slice of groups. It corrects the same mistakes as `likely_meant`. It also replaces
+    names that do not exist in the snapshot: `topic:payments` → `topic:payments%`, or the most similar topic.
     """
     meant = likely_meant(query)
     terms = list((meant or query).terms)
@@ -165,7 +165,7 @@ def meant_steps(query: Query, snapshot: Snapshot) -> Generator[None, None, Query
 
 
 def _names(term: NameTerm, snapshot: Snapshot) -> Generator[None, None, set[str]]:
-    """Return all names in the snapshot with which the term is compared, such as all topics for a `topic:` term."""
+    """Return all names in the snapshot that the term could match, such as all topics for a `topic:` term."""
     entry, names = TERM_KEYS[term.key], set[str]()
     if not isinstance(entry, NameKey):
         return names

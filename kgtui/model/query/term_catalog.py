@@ -28,9 +28,10 @@ class Number(NamedTuple):
     """A number of one group that a term compares with a range.
 
     Attributes:
-        applies: whether the group can have the number, or None. For example, only Empty groups have an Empty time.
+        applies: whether the group can have this number; None if not known. For example, only an Empty group has a time
+            since it became Empty.
         value: the number, or None.
-        at_least: whether the true number may be larger.
+        at_least: whether the true number may be larger than `value`.
     """
 
     applies: bool | None
@@ -46,8 +47,8 @@ class TermKey:
         meaning: which groups the term selects, for the help and the README.
         example: a filter with the term that needs no quotes in a shell.
         values: accepted values; empty if every text or number is accepted.
-        needs: data that must be read first, besides the list of groups.
-        heading: term as the help shows it; empty for `key:`.
+        needs: data that must be read before the term can be evaluated. The list of groups is always read.
+        heading: the term as the help shows it; if empty, the help shows `key:`.
     """
 
     key: str
@@ -67,14 +68,14 @@ class FuzzyKey(TermKey):
 class ListingKey(TermKey):
     """The catalog entry of a term about data in the list of groups, such as `state:`.
 
-    It is tested once per `Listing` (type, protocol, state and coordinator), if this contains the data.
+    If a `Listing` (type, protocol, state and coordinator) contains the data, all its groups are tested at once.
 
     Attributes:
-        of_listing: takes a snapshot and a `Listing`, and returns the texts to compare; None if brokers do not list
-            them.
-        of_group: fallback if `of_listing` returns None: takes a snapshot and a group id, and returns the text or None.
-            The attribute is None if there is no fallback.
-        quoted: whether values that are not in `values` are accepted in quotes.
+        of_listing: takes a snapshot and a `Listing`, and returns the texts to compare. It returns None if the broker
+            did not list them.
+        of_group: called if `of_listing` returns None: takes a snapshot and a group id, and returns the text or None. If
+            this attribute is None, the value is unknown.
+        quoted: whether the user may write other values than those in `values`, in quotes.
     """
 
     of_listing: Callable[[Snapshot, Listing], tuple[str, ...] | None] = field(kw_only=True)
@@ -100,12 +101,12 @@ class NumberKey(TermKey):
     Attributes:
         units: units of the ranges: `COUNT_UNITS` or `TIME_UNITS`.
         number: takes a snapshot and a group id, and returns the number.
-        in_summary: attribute of `Summary`, such as `lag`, that is read instead of calling `number`, because this is
-            faster; empty if there is none.
-        newer_in: attribute of `Snapshot`, such as `offsets`, with newer data than the summaries. For groups in it,
-            `number` is called, and the summary is not used. Empty if `in_summary` is empty.
-        searched_without_value: whether `Query.searched` counts a group as searched if its number is unknown. False only
-            for `empty:`, because kgtui may have missed when the group became Empty.
+        in_summary: attribute of `Summary` with the number, such as `lag`. Reading it is faster than calling `number`.
+            Empty if there is none.
+        newer_in: attribute of `Snapshot` that may have newer data than the summaries, such as `offsets`. For the groups
+            in it, `number` is called. Empty if `in_summary` is empty.
+        searched_without_value: whether `Query.searched` counts a group with an unknown number as searched. False only
+            for `empty:`, because kgtui may not have observed when the group became Empty.
     """
 
     units: Mapping[str, int] = field(kw_only=True)
@@ -120,7 +121,7 @@ class FlagKey(TermKey):
     """The catalog entry of a term with the value `yes` or `no`, such as `marked:`.
 
     Attributes:
-        holds: takes a snapshot, a group id and the marked ids, and returns whether `yes` matches.
+        holds: takes a snapshot, a group id and the marked ids. It returns True if the value `yes` matches the group.
     """
 
     holds: Callable[[Snapshot, str, Collection[str]], bool] = field(kw_only=True)

@@ -1,7 +1,7 @@
 """The terms of a filter. Each term is evaluated for a group.
 
-The result is None if a needed value is not known, even if the term is negated. A filter selects a group only if all
-terms are True.
+The result is True, False or None. It is None if a value that the term needs is unknown, also for a negated term. A
+filter selects a group only if all terms are True.
 """
 
 from __future__ import annotations
@@ -100,9 +100,9 @@ class IdTerm:
             return self._filter(ids, [_tolerant(matcher) for matcher in matchers])
 
     def within(self, other: IdTerm) -> bool:
-        """Return True if every id that matches this term certainly matches the other term, too.
+        """Return True if every id that matches this term also matches the other term.
 
-        This is the case for equal terms, and for a longer word: `payments` is within `pay`.
+        This is so for equal terms, and for a longer word: each id with `payments` also contains `pay`. False if unsure.
         """
         if self == other:
             return True
@@ -137,7 +137,7 @@ class ListingTerm:
 
     Attributes:
         key: key of a `ListingKey`, such as `state`.
-        any_of: patterns. One must match, or none if the term is negated.
+        any_of: patterns. At least one must match. If the term is negated, none may match.
     """
 
     key: str
@@ -159,7 +159,7 @@ class ListingTerm:
     def of_group(self, group: str, snapshot: Snapshot) -> bool | None:
         """Return whether the term is true for one group; None if that is not known.
 
-        An unknown value matches only the word `unknown`, as in `state:unknown`.
+        If the value of the group is unknown, only a term such as `state:unknown` is true.
         """
         read = self._entry.of_group
         if read is None:
@@ -179,7 +179,7 @@ class ListingTerm:
         return f"{negation(self.negated)}{self.key}:{','.join(values)}"
 
     def _needs_quotes(self, glob: Glob) -> bool:
-        # The parser accepts a value outside the list of accepted values only if the value is in quotes.
+        # The parser accepts a value that is not in `values` only if it is in quotes.
         accepted = self._entry.values if self._entry.quoted else ()
         return bool(accepted and glob.text and not glob.wild and glob.text not in accepted)
 
@@ -190,7 +190,7 @@ class NameTerm:
 
     Attributes:
         key: key of a `NameKey`, such as `topic`.
-        any_of: patterns. One must match a name, or none if the term is negated.
+        any_of: patterns. At least one must match a name. If the term is negated, none may match.
     """
 
     key: str
@@ -203,7 +203,7 @@ class NameTerm:
 
     @property
     def needs(self) -> frozenset[Need]:
-        """The data of a group that must be read before the term can be evaluated, besides the list of groups."""
+        """The data of a group that must be read before the term can be evaluated. The list of groups is always read."""
         return self._entry.needs
 
     def of_group(self, group: str, snapshot: Snapshot, marked: Collection[str] = ()) -> bool | None:
@@ -243,7 +243,7 @@ class NumberTerm:
 
     Attributes:
         key: key of a `NumberKey`, such as `lag`.
-        any_of: ranges. One must contain the number, or none if the term is negated.
+        any_of: ranges. At least one must contain the number. If the term is negated, none may contain it.
     """
 
     key: str
@@ -256,13 +256,13 @@ class NumberTerm:
 
     @property
     def needs(self) -> frozenset[Need]:
-        """The data of a group that must be read before the term can be evaluated, besides the list of groups."""
+        """The data of a group that must be read before the term can be evaluated. The list of groups is always read."""
         return self._entry.needs
 
     def of_group(self, group: str, snapshot: Snapshot, marked: Collection[str] = ()) -> bool | None:
         """Return whether the term is true for a group; None if that is not known.
 
-        For example, a lag of at least 7 may be inside or outside of `lag:5..10`.
+        For example, it is not known whether `lag:5..10` is true if the lag is at least 7.
         """
         applies, value, at_least = self._entry.number(snapshot, group)
         answer = applies if applies is not True else self._holds(value, at_least)
@@ -273,8 +273,8 @@ class NumberTerm:
         entry = self._entry
         if not entry.in_summary:
             return lambda group: self.of_group(group, snapshot, marked)
-        # Take the number from the summary if possible, because this is faster. Groups in `newer` were also read in
-        # full, possibly later than the summary.
+        # Reading the number from the summary is faster. For the groups in `newer`, there may be newer data than the
+        # summary, so `of_group` is called.
         summaries, newer = snapshot.summaries, getattr(snapshot, entry.newer_in)
         number, negated, is_lag = attrgetter(entry.in_summary), self.negated, entry.in_summary == "lag"
         if is_lag and snapshot.hides_topics:
@@ -290,7 +290,7 @@ class NumberTerm:
         return holds
 
     def known(self, group: str, snapshot: Snapshot) -> bool:
-        """Return whether the data with the group's number was read. If so, `Query.searched` counts it as searched."""
+        """Return whether the data that contains the group's number was read, so that the group counts as searched."""
         entry = self._entry
         applies, value, _ = entry.number(snapshot, group)
         return applies is False or (applies is True and (entry.searched_without_value or value is not None))
@@ -325,7 +325,7 @@ class FlagTerm:
 
     @property
     def needs(self) -> frozenset[Need]:
-        """The data that should be read before the term is evaluated. Otherwise, the result can be wrong."""
+        """The data of a group that must be read before the term is evaluated. Without it, the result can be wrong."""
         return self._entry.needs
 
     def of_group(self, group: str, snapshot: Snapshot, marked: Collection[str] = ()) -> bool:

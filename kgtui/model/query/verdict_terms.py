@@ -39,7 +39,7 @@ class VerdictMatch:
     or_worse: bool = False
 
     def holds(self, judgment: Judgment) -> bool:
-        """Return whether a group with this judgment matches."""
+        """Return whether a group with this judgment matches the value."""
         problem, status = PROBLEMS.get(self.name), judgment.status
         if problem is not None:
             return problem in (judgment.kind, *judgment.others)
@@ -73,7 +73,7 @@ class VerdictTerm:
 
     @property
     def needs(self) -> frozenset[Need]:
-        """The data of a group that the term needs: its offsets, and enough reads of the group for a final verdict."""
+        """The data of a group that must be read for a verdict: its offsets, at several polls."""
         return frozenset({Need.OFFSETS, Need.WATCHING})
 
     def of_group(self, group: str, snapshot: Snapshot, marked: Collection[str] = ()) -> bool | None:
@@ -90,14 +90,14 @@ class VerdictTerm:
         return lambda group: self.of_group(group, snapshot)
 
     def known(self, group: str, snapshot: Snapshot) -> bool:
-        """Return whether the term is known to be true or false for a group, because of its verdict or its state."""
+        """Return whether the verdict or the state of a group shows that the term is true, or that it is false."""
         if self._is_excluded_by_state(group, snapshot):
             return True
         judgment = snapshot.judgment(group)
         return judgment.kind is not None or judgment.status is not GroupStatus.UNKNOWN
 
     def _is_excluded_by_state(self, group: str, snapshot: Snapshot) -> bool:
-        """Return whether all values of the term are problems of Empty groups, but the group is not Empty."""
+        """Return whether the term cannot match: all of its values are problems of Empty groups, but this one is not."""
         state = snapshot.state_of(group)
         asked = {PROBLEMS.get(one.name) for one in self.any_of}
         return state is not None and state != EMPTY and asked <= _MEMBERLESS
