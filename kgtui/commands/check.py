@@ -164,7 +164,10 @@ async def check(
 
 
 async def _search_record_times(admin: GroupAdmin, watch: ClusterWatch, retention: Retention, timeout: float) -> None:
-    """Add to `watch` when the last read and the first unread records of unhealthy groups were written."""
+    """For unhealthy groups, find out when the last read record and the first unread record were written.
+
+    The times are stored in `watch`.
+    """
     from kgtui.admin.reading import read_record_times
     from kgtui.model.health import health_of
 
@@ -198,7 +201,7 @@ async def check_recorded(args: argparse.Namespace, admin: ReplayAdmin, query: Qu
 
 
 async def _with_access(admin: GroupAdmin, selection: Selection, watch: Watch, timeout: float) -> Selection:
-    """Add the user's permissions to `selection`, and mark the groups in `watch` whose offsets the broker may hide."""
+    """Read the user's permissions, add them to `selection`, and pass them to `watch.mark_hidden`."""
     access = await access_of(admin, timeout=timeout)
     watch.mark_hidden(access)
     return replace(selection, snapshot=replace(selection.snapshot, access=access))
@@ -225,14 +228,15 @@ async def _retention(admin: GroupAdmin, watch: Watch, timeout: float) -> Retenti
 
 
 def _without_health(query: Query) -> Query:
-    """Return a copy of the filter that lacks its terms about health. They can be tested only after the watch."""
+    """Return a copy of the filter without the terms about health, because these can be tested only after the watch."""
     return replace(query.limited((Need.DESCRIPTION, Need.OFFSETS)), order=query.order)
 
 
 def _report(args: argparse.Namespace, query: Query, selection: Selection, watch: Watch, retention: Retention) -> int:
     """Print the verdicts, and why some verdicts are missing or not final. Return the exit code.
 
-    The exit code is 1 for bad verdicts, lost records, missing groups, and data that could not be read.
+    The exit code is 1 if a verdict is at least as bad as `--fail-on`, records were lost, a group is missing, or data
+    could not be read.
     """
     from kgtui.model.health import Lack
     from kgtui.output import check_results
@@ -283,7 +287,7 @@ def _judge(
 
 
 def _updated(first: Snapshot, health: Mapping[str, GroupHealth], watch: Watch) -> Snapshot:
-    """Return a copy of the snapshot `first`, with the health and the newest lag of each watched group."""
+    """Return a copy of the snapshot `first`. It also contains the health and the newest lag of each watched group."""
     from kgtui.model.summary import Summary
 
     summaries = dict(first.summaries)
@@ -318,7 +322,7 @@ class _VerdictSnapshot(Snapshot):
 def _select_by_health(query: Query, snapshot: Snapshot) -> list[str]:
     """Return the ids of the watched groups that match the whole filter.
 
-    If no read of a group has succeeded, the filter treats the health of the group as unknown.
+    If a group could never be read, its health is unknown in the filter.
     """
     read = {group: one for group, one in snapshot.health.items() if one.reads or _gone(one)}
     values = {field.name: getattr(snapshot, field.name) for field in fields(snapshot)} | {"health": read}
@@ -338,7 +342,7 @@ def _gone(health: GroupHealth) -> bool:
 
 
 def _counts(selected: Iterable[GroupHealth]) -> dict[str, int]:
-    """Return a dict: verdict → number of its groups. The key `UNKNOWN` counts groups that were never read."""
+    """Return a dict: verdict → number of groups. Groups that could never be read have the key `UNKNOWN`."""
     counts = {status.name: 0 for status in (Status.OK, Status.WARN, Status.ERR, Status.NOT_FOUND)}
     counts["UNKNOWN"] = 0
     for one in selected:

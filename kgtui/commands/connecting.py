@@ -33,12 +33,11 @@ def timeout_of(args: argparse.Namespace) -> float:
 async def connected(args: argparse.Namespace) -> AsyncIterator[KafkaGroupAdmin]:
     """Connect to the cluster in the options or the configuration, and close the connections at the end.
 
-    If `--timeout` is not given, `args.timeout` is set from the client property `default.api.timeout.ms`, if that is
-    set.
+    If `--timeout` is not given, `args.timeout` is set to the client property `default.api.timeout.ms`, if there is one.
 
     Raises:
         ConfigError: the options or the configuration are wrong.
-        UnreachableError: inside the `async with` block, no broker answered a request.
+        UnreachableError: no broker answered a request in the `async with` block.
     """
     from kgtui.admin.kafka import connect
     from kgtui.config import ASSUMED, load, resolve
@@ -79,10 +78,10 @@ async def open_recording(lake: str, at: str | None, *, option: str = "--at") -> 
 
     Args:
         at: the time as the user typed it; None for the end of the recording.
-        option: name of `at` in error messages, such as `--at`.
+        option: how error messages name the argument `at`.
 
     Raises:
-        LakeError: there is no recording up to `at`, or it cannot be read.
+        LakeError: the recording starts after `at`, or cannot be read.
         UsageError: `at` is not a time.
     """
     from kgtui.history import RecordingReader, ReplayAdmin
@@ -96,7 +95,7 @@ async def open_recording(lake: str, at: str | None, *, option: str = "--at") -> 
 
 
 async def as_of(snapshot: Snapshot, admin: GroupAdmin) -> Snapshot:
-    """Add two things to a snapshot of a recording: the time of the poll, and since when each group has its state.
+    """Add the time of the poll, and the time at which each group entered its state, to a snapshot of a recording.
 
     A snapshot of a live cluster is returned unchanged.
     """
@@ -110,6 +109,6 @@ async def as_of(snapshot: Snapshot, admin: GroupAdmin) -> Snapshot:
 def run_async(work: Coroutine[Any, Any, T]) -> T:
     """Run the coroutine of a command, and return its result.
 
-    Ctrl-C cancels the coroutine, which then closes its connections, and raises `KeyboardInterrupt`.
+    On Ctrl-C, the coroutine is canceled and closes its connections. Then `KeyboardInterrupt` is raised.
     """
     return asyncio.run(work)

@@ -74,7 +74,7 @@ def run(args: argparse.Namespace) -> int:
 
 async def _run(args: argparse.Namespace, query: Query | None, folder: StateFolder) -> int:
     """Plan the deletion, ask for confirmation, delete, and return the exit code."""
-    # Use the same `admin` for all steps. A second one would print the warnings about client properties again.
+    # Use one `admin` for all steps. Each new one would print the warnings about client properties again.
     async with connected(args) as admin:
         deletion, matching, missing = await _plan(args, admin, query, folder)
         if args.dry_run:
@@ -132,7 +132,7 @@ def _confirm(args: argparse.Namespace, deletion: Plan) -> None:
 
 @contextmanager
 def _interruptible() -> Iterator[None]:
-    """Let Ctrl-C interrupt a read from the terminal at once, and not only after Enter."""
+    """In the `with` block, Ctrl-C interrupts a read from the terminal immediately, without waiting for Enter."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -177,14 +177,14 @@ def _refuse_read_only(args: argparse.Namespace) -> None:
 async def _plan(
     args: argparse.Namespace, admin: GroupAdmin, query: Query | None, folder: StateFolder
 ) -> tuple[Plan, int, bool]:
-    """Return the plan, the number of selected groups, and whether the exit code is 1 because a group was not found."""
+    """Return the plan, the number of selected groups, and whether a missing group makes the exit code 1."""
     timeout, missing = timeout_of(args), False
     await _check_unfinished(admin, folder, timeout)
     selection = await _matching(admin, query, args.group, timeout)
     groups = selection.ids
     if args.group and not selection.coverage.complete:
-        # Plan all named groups, even groups that no broker listed, because not every broker may have answered. The plan
-        # refuses groups that cannot be described.
+        # Some groups could not be read, for example because a broker did not answer. Plan all groups of `--group`, even
+        # if they are not listed. The plan refuses groups that cannot be described.
         groups = list(dict.fromkeys(args.group))
     else:
         missing = notify_missing(args, query, selection)

@@ -32,10 +32,10 @@ if TYPE_CHECKING:
     from kgtui.protocol.api import Api
 
 SAMPLE = 200
-"""Maximum number of groups that are described to find out which operations on groups the user is authorized for."""
+"""Maximum number of groups that are described. The descriptions say what the user may do with each group."""
 
 STEPS_TIMEOUT = 10.0
-"""Maximum duration, in seconds, of connecting to one bootstrap server step by step: name lookup, TCP, TLS and so on."""
+"""Maximum time for connecting to one bootstrap server (name lookup, TCP, TLS and so on), in seconds."""
 
 LIMITED_BELOW = {
     "ListGroups": (
@@ -47,21 +47,22 @@ LIMITED_BELOW = {
     "FindCoordinator": ((4, "coordinators are looked up one at a time"),),
     "DescribeShareGroupOffsets": ((1, "the lag of share groups is unknown"),),
 }
-"""Maps an API to pairs (version, limitation). A broker has the limitation if it lacks this version of the API."""
+"""Maps an API to pairs (version, limitation). The limitation applies to brokers that support only lower versions."""
 
 LIMITED_WITHOUT = {
     **{entry.describe_rpc: entry.absence for entry in GROUP_TYPES.values() if entry.feature},
     "DescribeShareGroupOffsets": "start offsets of share groups are unknown",
 }
-"""Maps an API to the limitation of brokers that lack this API."""
+"""Maps an API to a limitation, which applies to brokers that lack this API."""
 
 
 class NamedGroup(NamedTuple):
-    """A group that was named on the command line, and why brokers list it or not.
+    """A group that was named on the command line.
 
     Attributes:
-        lines: sentences about the group.
-        similar: similar ids, if the group is not listed.
+        listed: whether a broker lists the group.
+        lines: sentences that say why the group is listed or not.
+        similar: ids of similar groups, if the group is not listed.
     """
 
     group: str
@@ -80,7 +81,7 @@ class DoctorResults:
         cluster_operations: what the user may do on the cluster; None if not reported.
         groups: number of listed groups.
         described: number of described groups, at most `SAMPLE`.
-        group_operations: operation → number of described groups that allow it.
+        group_operations: operation → number of described groups for which the user may perform it.
     """
 
     cluster: ClusterInfo
@@ -125,7 +126,7 @@ async def _run(args: argparse.Namespace) -> DoctorResults:
 
 
 def _steps_text(found: Mapping[str, Sequence[Step]]) -> str:
-    """Format the connection steps: for each bootstrap server, its address, and a table of the steps."""
+    """Format the steps of connecting: the address of each bootstrap server, followed by a table of its steps."""
     return "\n".join(
         f"{server}\n{table((Column(''), Column(''), Column('')), map(_step_cells, steps), indent='  ', header=False)}"
         for server, steps in found.items()
@@ -146,11 +147,11 @@ def _steps_json(found: Mapping[str, Sequence[Step]]) -> bytes:
 async def examine(
     admin: KafkaGroupAdmin, groups: Sequence[str] = (), lake: str | None = None, *, timeout: float
 ) -> DoctorResults:
-    """Read the API versions of every broker and the user's permissions, and find out why groups are listed or not.
+    """Read the API versions of every broker, and the user's permissions.
 
     Args:
-        groups: ids of the groups to examine.
-        lake: recording that may show when a group disappeared; None for no recording.
+        groups: ids of groups. The result also says why each of them is listed or not.
+        lake: recording that may show when such a group disappeared; None for no recording.
         timeout: maximum total duration in seconds.
 
     Raises:
@@ -269,7 +270,7 @@ async def _group_operations(admin: KafkaGroupAdmin, diagnosis: DoctorResults, de
     for description in described.rows.values():
         for operation in description.operations or ():
             diagnosis.group_operations[operation] = diagnosis.group_operations.get(operation, 0) + 1
-    # Many groups usually fail for the same reason, so each error name is reported once.
+    # Report each error name only once, because many groups often have the same error.
     diagnosis.faults += {fault.name: fault for fault in described.faults if fault.code != GROUP_ID_NOT_FOUND}.values()
 
 

@@ -91,7 +91,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def _kinds(text: str) -> list[str]:
-    """Split a list of kinds of events at its commas. Raises `ArgumentTypeError` if a kind does not exist."""
+    """Split a comma-separated list of kinds of events. Raises `ArgumentTypeError` if a kind does not exist."""
     kinds, known = [kind.strip() for kind in text.split(",")], [kind.value for kind in EventKind]
     for kind in kinds:
         if kind not in known:
@@ -144,7 +144,7 @@ class _Printer:
     def print(self, events: Iterable[Event], snapshot: Snapshot) -> None:
         """Print the events that match the filter and the options.
 
-        If an event lacks data that the filter needs, the group's data in `snapshot` is used.
+        If the filter needs data that an event does not contain, it uses the group's data in `snapshot`.
         """
         found = [event for event in events if self._matches(event, snapshot)]
         self.printed = self.printed or bool(found)
@@ -229,8 +229,8 @@ async def _print_new(
 
 
 def _notify_if_missing(args: argparse.Namespace, query: Query, snapshot: Snapshot, groups: Sequence[str]) -> None:
-    """If no group matches yet, print similar ids, and say that the command waits."""
-    # If the filter needs more than the list of groups, print nothing, because the other data has not been read yet.
+    """If no group matches yet, print similar ids, and a message that the command waits for groups."""
+    # Print nothing if the filter needs more data than the list of groups. This data has not been read yet.
     if not query.needs and notify_missing(args, query, _as_selection(snapshot, groups)):
         notify("waiting for groups that match; press Ctrl-C to end")
 

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from kgtui.model.offsets import GroupOffsets
 
 _OVERTIME = 1.0
-"""Additional seconds to wait for the last read after its timeout, so that the read itself reports the timeout."""
+"""Time to wait for the last read after its timeout, in seconds. The read can then report the timeout itself."""
 
 
 class Clock:
@@ -53,12 +53,12 @@ class Clock:
 
 @dataclass(frozen=True, slots=True)
 class Schedule:
-    """When the groups are read.
+    """Times at which the groups are read.
 
     Attributes:
-        seconds: time from the first to the last read.
-        interval: seconds between two reads; longer if a broker is slow.
-        timeout: maximum duration of one read in seconds.
+        seconds: time from the first to the last read, in seconds.
+        interval: time between two reads, in seconds. It is longer if a broker is slow.
+        timeout: maximum duration of one read, in seconds.
     """
 
     seconds: float
@@ -71,9 +71,9 @@ class _Watch:
 
     Attributes:
         histories: group id → results of all reads.
-        group_faults: group id → why the last read failed.
-        without_offsets: groups whose last read found no offsets.
-        hidden: groups whose offsets may be hidden from the user.
+        group_faults: group id → error of the last read. Groups without an error are left out.
+        without_offsets: groups without offsets in the last read.
+        hidden: groups of which some offsets may be hidden, because the user lacks permissions. Filled by `mark_hidden`.
     """
 
     def __init__(self, groups: Iterable[str], watching: Watching) -> None:
@@ -81,12 +81,12 @@ class _Watch:
         self.group_faults: dict[str, Fault] = {}
         self.without_offsets: set[str] = set()
         self.hidden: set[str] = set()
-        self._offsets_read: set[str] = set()  # Groups whose last read of offsets succeeded, even if it found none.
-        self._incomplete: set[str] = set()  # Groups whose last read may lack offsets because of missing permissions.
+        self._offsets_read: set[str] = set()  # Groups whose last read of offsets succeeded, even without a result.
+        self._incomplete: set[str] = set()  # Groups whose last read may lack offsets, because permissions are missing.
         self._hidden_topics: dict[str, tuple[str, ...]] = {}
 
     def mark_hidden(self, access: Access) -> None:
-        """Fill `hidden`, and add faults for those of its groups that have hidden topics or no visible offsets.
+        """Fill `hidden`. Also add a fault for each of these groups that has hidden topics, or no visible offsets.
 
         Call this after the last read.
 
@@ -111,12 +111,12 @@ class _Watch:
         *,
         complete: bool = True,
     ) -> None:
-        """Add one read of a group to its history.
+        """Add the results of one read to the history of a group.
 
         Args:
-            at: seconds since the epoch.
-            description, offsets: None if they could not be read.
-            fault: why the read failed, or None.
+            at: time of the read, in seconds since the epoch.
+            description, offsets: the results; None if they could not be read.
+            fault: error of the read; None if it succeeded.
             complete: whether all offsets could be read.
         """
         history = self.histories[group]
@@ -171,16 +171,16 @@ class ClusterWatch(_Watch):
 
     @property
     def faults(self) -> tuple[Fault, ...]:
-        """The errors of the last read from each coordinator, without duplicates, except errors of single groups."""
+        """Errors of the last read from each coordinator, without duplicates. Errors of single groups are left out."""
         return tuple(dict.fromkeys(fault for faults in self._faults_by_broker.values() for fault in faults))
 
     async def run(self) -> None:
         """Read the groups at the start, after every interval, and at the end of the watch.
 
-        A failed read raises no error, but adds a fault to `faults` or `group_faults`.
+        A failed read raises no exception. It adds a fault to `faults` or `group_faults` instead.
         """
         start = self._clock.now()
-        # Round before `ceil`, because a quotient such as 3.0000000000000004 would add a read.
+        # Round the quotient before `ceil`. Otherwise, a rounding error such as 3.0000000000000004 would give 4 steps.
         steps = math.ceil(round(self._schedule.seconds / self._schedule.interval, 6))
         try:
             for step in range(1, steps + 1):
@@ -194,7 +194,7 @@ class ClusterWatch(_Watch):
             await asyncio.gather(*self._reads.values(), return_exceptions=True)
 
     async def _read_all(self, seconds: float) -> None:
-        """Start a read from every coordinator whose previous read has ended. Wait up to `seconds` for all reads."""
+        """Start reading from each coordinator, except if its previous read is still running. Wait up to `seconds`."""
         for node, groups in self._groups_by_broker.items():
             if node not in self._reads:
                 task = asyncio.create_task(self._read(node, groups), name=f"watch the groups of broker {node}")
@@ -206,7 +206,7 @@ class ClusterWatch(_Watch):
     async def _read(self, node: int, groups: Mapping[str, Listing]) -> None:
         at = self._clock.now()
         try:
-            # Each read includes the permissions of the user, because they can change during the watch.
+            # Read the user's permissions each time, because they can change during the watch.
             read, _ = await asyncio.gather(
                 read_in_full(self._admin, Deadline(self._schedule.timeout), groups),
                 access_of(self._admin, max_age=ACCESS_MAX_AGE, timeout=self._schedule.timeout),
@@ -230,7 +230,7 @@ class RecordedWatch(_Watch):
 
     Attributes:
         polls: the recorded polls to read, oldest first.
-        faults: errors in the last of these polls, except errors of single groups.
+        faults: errors at the last poll that was read. Errors of single groups are left out.
     """
 
     def __init__(self, admin: ReplayAdmin, groups: Mapping[str, Listing], seconds: float, watching: Watching) -> None:
@@ -281,14 +281,14 @@ class RecordedWatch(_Watch):
 
 
 def polls_before(admin: ReplayAdmin, seconds: float) -> Sequence[RecordedPoll]:
-    """Return the recorded polls of the last `seconds` seconds before the displayed poll `admin.poll`, oldest first.
+    """Return the polls of the last `seconds` seconds up to the selected poll `admin.poll`, oldest first.
 
-    The newest poll before this time is included too, so that the polls cover the whole time.
+    The result begins with the last poll before these seconds, so that the polls cover the whole time.
     """
     end = admin.poll
     polls = admin.recording.polls(end.at - seconds, end.at)
     before = admin.recording.step(polls[0], -1)
-    # Leave out the earlier poll if a gap follows it, because the polls would not cover the whole time even with it.
+    # If a gap follows the poll `before`, leave it out, because the polls then cannot cover the whole time.
     if before is not None and not polls[0].gap and polls[0].at > end.at - seconds:
         polls.insert(0, before)
     return polls

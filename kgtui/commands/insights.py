@@ -110,7 +110,7 @@ def query_of(text: str) -> Query | None:
 def select_findings(findings: Sequence[Finding], query: Query | None, lake: str) -> list[Finding]:
     """Return the findings about groups that match the filter; all findings if `query` is None.
 
-    The filter is applied to the newest poll in `lake`.
+    The filter is applied to the state of the groups at the newest poll in `lake`.
     """
     if query is None:
         return list(findings)
@@ -142,7 +142,7 @@ def _matching(query: Query, groups: Collection[str], lake: str) -> set[str]:
     try:
         return asyncio.run(select())
     except LakeError:
-        # If the lake has no recording, only the ids of the groups are known, so the filter can only test ids.
+        # The lake has no recording. Apply the filter to a snapshot that contains only the ids of the groups.
         from kgtui.model.cluster import ClusterInfo
         from kgtui.model.group import Listing
         from kgtui.model.snapshot import Snapshot
@@ -161,13 +161,13 @@ def as_text(
     evidence: bool = False,
     width: int | None = None,
 ) -> str:
-    """Format findings with their advice: first the current problems, then those that have ended.
+    """Format findings with their advice. Current problems come first, then problems that have ended.
 
     Args:
         now: current time, in seconds since the epoch.
         since: start of the search for past problems, in seconds since the epoch; None for no search.
-        evidence: whether to add the table rows behind each finding.
-        width: terminal cells for wrapping sentences; None for no wrapping. Commands are not wrapped.
+        evidence: whether to add the table rows on which each finding is based.
+        width: maximum length of a line, in terminal cells; None for no limit. Commands are never wrapped.
     """
     if not findings:
         unknown = [kind.value for kind in Kind if not found.known(kind)]

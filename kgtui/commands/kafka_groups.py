@@ -33,7 +33,7 @@ LOADING = frozenset({COORDINATOR_LOAD_IN_PROGRESS, COORDINATOR_NOT_AVAILABLE})
 """Error codes of a broker whose group coordinator is not ready yet, for example because the broker has just started."""
 
 PAUSE = 0.1
-"""Seconds before a request is repeated after an error code in `LOADING`."""
+"""Pause before a request is repeated, in seconds. It is repeated if the broker returns an error code in `LOADING`."""
 
 LEAST_WIDTH = 20  # The minimum width of a column in the output of Kafka's GroupsCommand, in characters.
 ABOUT = "This tool lists the groups of every type."
@@ -173,7 +173,7 @@ async def list_all_groups(admin: GroupAdmin) -> tuple[ClusterInfo, list[tuple[st
 async def _poll(admin: GroupAdmin, node: int) -> ListingDelta:
     """List the groups of one broker.
 
-    As in Kafka's client, the request is repeated after an error code in `LOADING`, for up to `TIMEOUT` seconds.
+    As in Kafka, the request is repeated for up to `TIMEOUT` seconds while the broker returns an error in `LOADING`.
     """
     import asyncio
 
@@ -194,8 +194,8 @@ async def _poll(admin: GroupAdmin, node: int) -> ListingDelta:
 def keeps(row: Listing, options: Options) -> bool:
     """Return whether the options select a group, as in Kafka's GroupsCommand.
 
-    `--group-type` can be combined with `--protocol`. Otherwise, only the first of `--protocol`, `--consumer`, `--share`
-    and `--streams` counts.
+    `--group-type` can be combined with `--protocol`. Without `--group-type`, only one option is used: `--protocol`, or
+    else `--consumer`, `--share` or `--streams`, in this order.
     """
     group_type, protocol = options.value("group-type"), options.value("protocol")
     if group_type is not None:
@@ -210,7 +210,7 @@ def keeps(row: Listing, options: Options) -> bool:
 
 
 def utf16_length(text: str) -> int:
-    """Return the length in UTF-16 code units, because Kafka's scripts count the widths of columns in these units."""
+    """Return the length of a text in UTF-16 code units. Kafka's scripts measure columns in these units."""
     return len(text) if text.isascii() else len(text) + sum(char > "\uffff" for char in text)
 
 

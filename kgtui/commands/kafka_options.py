@@ -1,10 +1,10 @@
-"""Parses the options of a Kafka script, and formats its table of options.
+"""Parses the options of a Kafka script, and formats the table of these options for its help text.
 
-All rules are those of Kafka 4.3.1, also for messages and exit codes. For example:
+The options, messages and exit codes follow the rules of Kafka 4.3.1. For example:
 
-- Names cannot be abbreviated. `--name value`, `--name=value` and `-name value` work.
-- The word after an option with an argument is the argument, even if it begins with a dash.
-- Words that are not options are ignored. In `--list=text`, where `--list` is a flag, `=text` is ignored.
+- Names of options cannot be abbreviated. `--name value`, `--name=value` and `-name value` mean the same.
+- If an option takes an argument, the next word is the argument, even if it begins with a dash.
+- Other words without a dash are ignored. `=text` is ignored after a flag, as in `--list=text`.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class Option:
         name: name without dashes.
         help: text in the table of options.
         argument: description of the argument; None for a flag.
-        waives_required: True for `--help`, which needs no required options.
+        waives_required: whether other required options may be missing if this option is given, as with `--help`.
     """
 
     name: str
@@ -44,7 +44,7 @@ class KafkaOptionError(KgtuiError):
     """An option is wrong. The exit code is 1.
 
     Attributes:
-        usage: whether the table of options follows the message.
+        usage: whether to print the table of options after the message.
     """
 
     exit_code = 1
@@ -59,7 +59,7 @@ class Options:
     """The options of one command line.
 
     Attributes:
-        given: name of each option in the command line → its arguments; an empty list for a flag.
+        given: name of an option → its arguments, for the options in the command line. A flag has an empty list.
     """
 
     given: dict[str, list[str]] = field(default_factory=dict)
@@ -120,7 +120,7 @@ def read_options(words: Sequence[str], options: Sequence[Option]) -> Options:
 
 
 def _short(word: str, options_by_name: dict[str, Option]) -> tuple[str, str, str]:
-    """Split `-name=value` into `name`, `=` and `value`. An unknown name is cut to one letter, as in Kafka."""
+    """Split `-name=value` into `name`, `=` and `value`. If the name is unknown, use its first letter, as Kafka does."""
     name, equals, argument = word[1:].partition("=")
     return (name, equals, argument) if name in options_by_name else (word[1], "", "")
 

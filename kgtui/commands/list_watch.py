@@ -36,11 +36,11 @@ class ListWatch:
 
     Args:
         query: the filter; None selects every group.
-        select: takes a timeout in seconds, and returns the selected groups.
+        select: function that takes a timeout in seconds, and returns the selected groups.
         interval: seconds between two reads.
-        timeout: largest timeout for `select`.
-        missing: ids of groups that no broker lists at present, although they may exist, for example while they move to
-            a different coordinator.
+        timeout: maximum timeout that is passed to `select`, in seconds.
+        missing: ids of unlisted groups that may still exist. For example, no broker lists a group while it moves to a
+            different coordinator.
     """
 
     def __init__(
@@ -65,7 +65,7 @@ class ListWatch:
                 seconds since the epoch.
 
         Raises:
-            UnreachableError: no read has ever succeeded.
+            UnreachableError: no broker answered, and there is no earlier read.
         """
         began = time.monotonic()
         try:
@@ -107,9 +107,9 @@ class ListWatch:
 
 
 def _nothing_read(last: Selection, error: UnreachableError) -> Selection:
-    """Return the result of a read in which no broker responded: a selection without groups.
+    """Return a selection without groups, as the result of a read in which no broker responded.
 
-    It contains the brokers of `last`. Each has `error` as the reason why it did not respond.
+    The selection contains the brokers of `last`. The fault of each broker is `error`.
     """
     fault = fault_of(error)
     brokers = {node: replace(broker, answered_at=None, fault=fault) for node, broker in last.snapshot.brokers.items()}
@@ -121,7 +121,7 @@ def _nothing_read(last: Selection, error: UnreachableError) -> Selection:
 
 
 class RepeatedScreening:
-    """Looks for problems after each read of the groups, by comparing the read with earlier reads.
+    """Compares each read of the groups with earlier reads, to find problems.
 
     Args:
         admin: reads more data, such as log start offsets.
@@ -129,7 +129,7 @@ class RepeatedScreening:
         interval: seconds between two reads of the list of groups.
 
     Attributes:
-        missing: groups that no broker lists at present, although they may exist, for example while they move to a
+        missing: unlisted groups that may still exist. For example, no broker lists a group while it moves to a
             different coordinator.
     """
 
@@ -146,7 +146,7 @@ class RepeatedScreening:
         self._check_at = 0.0
 
     async def add(self, snapshot: Snapshot, read: GroupsRead) -> Snapshot:
-        """Add one read of the groups. Return the snapshot with a judgment, such as `stopped`, on each group."""
+        """Add the results of one read. Return the snapshot with a judgment on each group, such as `stopped`."""
         self._now, store = snapshot.taken_at, self._store
         nodes: dict[int, dict[str, Listing]] = defaultdict(dict)
         for group, listing in snapshot.groups.items():
@@ -186,8 +186,8 @@ class RepeatedScreening:
         )
 
     async def _forget_missing(self, snapshot: Snapshot) -> None:
-        """Drop the stored data of unlisted groups, if their coordinators confirm that they do not exist."""
-        # Ask the coordinators, because a group that moves between coordinators is in no list for a while.
+        """Delete the stored data of an unlisted group if its coordinator reports that the group does not exist."""
+        # Ask the coordinator, because no broker lists a group while it moves to a different coordinator.
         store, now = self._store, snapshot.taken_at
         self.missing.listed(snapshot.groups)
         for group in store.groups.keys() - snapshot.groups.keys():

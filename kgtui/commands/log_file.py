@@ -24,7 +24,7 @@ OLD_FILES = 3
 _LIMITED_TO_INFO = ("aiokafka.conn", "asyncio")
 """Loggers whose DEBUG messages are never written.
 
-`aiokafka.conn` would log passwords, and `asyncio` every iteration of its event loop.
+`aiokafka.conn` would log passwords. `asyncio` would log every iteration of its event loop.
 """
 
 

@@ -62,7 +62,7 @@ def epilog() -> str:
 def run(args: argparse.Namespace) -> int:
     """Run `kgtui ls`, and return its exit code.
 
-    The exit code is 1 if no group matches, data could not be read, or groups or offsets may be hidden.
+    The exit code is 1 if no group matches, data could not be read, or missing permissions may hide data.
     """
     query = query_of(args) if args.filter or args.expr else None
     if args.watch is True:
@@ -71,8 +71,7 @@ def run(args: argparse.Namespace) -> int:
         raise UsageError("--watch takes a duration above 0, such as 5s")
     gc_enabled = gc.isenabled()
     if args.watch is None:
-        # Disable garbage collection. It would take time but free nothing, because the command uses the data of all
-        # groups until it ends.
+        # Disable garbage collection. It takes time, but would free nothing, because all data is used until the end.
         gc.disable()
         # Python runs a last garbage collection at exit. Freeze all objects, so that this collection skips them.
         atexit.register(gc.freeze)
@@ -108,7 +107,7 @@ async def _select(
 
 
 async def _judge_empty_groups(admin: GroupAdmin, timeout: float, snapshot: Snapshot, read: GroupsRead) -> Snapshot:
-    # Import `unused_groups` here, because only a list with lag needs this module, and importing it takes time.
+    # Import `unused_groups` only here, because importing it takes time, and only a list with lag needs it.
     from kgtui.commands.unused_groups import with_unused_groups
 
     return await with_unused_groups(admin, timeout, snapshot, read)

@@ -57,21 +57,21 @@ class CommandParser(argparse.ArgumentParser):
     """A parser for `kgtui` or for one command. It raises `UsageError` where argparse would exit.
 
     Args:
-        module: module of the command, imported only if used; None for `kgtui`.
+        module: name of the command's module, which is imported only if the command is used. None for `kgtui` itself.
     """
 
     def __init__(self, *, module: str | None = None, add_help: bool = True, **texts: Any) -> None:
         self._module = module
         self._epilog: Callable[[], str] | None = None
         super().__init__(allow_abbrev=False, add_help=add_help, **texts)
-        # Reject empty values, except filters. For example, `--cluster "$NAME"` with an unset variable would select the
-        # default cluster.
+        # Reject empty values of options, except filters. Otherwise, `--cluster "$NAME"` would select the default
+        # cluster if the variable is not set.
         self.register("type", None, _not_empty)
 
     def add_subparsers(self, **options: Any) -> Any:
         """Add subcommands.
 
-        This parser accepts empty words after the subcommand, because the parser of the subcommand checks them.
+        Words after the name of a subcommand may be empty here, because the subcommand's own parser checks them.
         """
         action = super().add_subparsers(**options)
         action.type = str
@@ -95,13 +95,13 @@ class CommandParser(argparse.ArgumentParser):
         """Return argparse's help text. It ends with the text that the command's function `epilog` returns."""
         if self._epilog is not None:
             self.epilog = self._epilog()
-        # Set the formatter only here. Otherwise, argparse would use it for every option that is added, and import the
-        # slow module `rich_argparse`.
+        # Set the formatter as late as possible. argparse would use it for every added option, and thus always import
+        # `rich_argparse`, which is slow.
         self.formatter_class = _formatter
         return super().format_help()
 
     def print_help(self, file: Any = None) -> None:
-        """Print the help on stdout, and report write errors, which argparse would ignore."""
+        """Print the help on stdout. Unlike in argparse, write errors are reported."""
         from kgtui.commands.printing import print_text
 
         print_text(self.format_help())
@@ -136,7 +136,7 @@ def _not_empty(text: str) -> str:
 
 
 class _Duration(argparse.Action):
-    """Converts the value of an option, such as `90`, `90s` or `2m`, to seconds. Raises `UsageError` otherwise."""
+    """Converts the value of an option, such as `90`, `90s` or `2m`, to seconds. Raises `UsageError` if it cannot."""
 
     def __call__(self, parser: object, namespace: argparse.Namespace, values: Any, option: str | None = None) -> None:
         from kgtui.commands.time_options import parse_duration
@@ -202,7 +202,7 @@ def build(prog: str = "kgtui", *, only: Collection[str] | None = None) -> Comman
     )
     add_cluster_options(parser)
     add_ui_options(parser)
-    # Pass `prog`, because argparse would otherwise derive it from the usage text, and formatting this text takes time.
+    # Without `prog`, argparse would format the usage text to find the program's name, which takes time.
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", prog=prog, title="commands")
     for name, (module, summary) in COMMANDS.items():
         if only is None or name in only:
@@ -286,7 +286,7 @@ def parse_args(words: Sequence[str]) -> argparse.Namespace:
     named = COMMANDS.keys() & set(words)
     about_all = not named and not HELP.isdisjoint(words)
     try:
-        # Creating parsers is slow, so only the commands that are named in the command line get a parser.
+        # Creating parsers is slow. Create parsers only for commands whose names are in the command line.
         args = build(only=None if about_all else named).parse_args(list(words))
     except UsageError:
         # Parse again with all commands, so that the error message lists them all.

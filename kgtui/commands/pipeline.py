@@ -129,10 +129,10 @@ def _prepare_lake(path: str, sources: Sources, interval: float | None) -> None:
     """Create the lake and its tables, if they do not exist.
 
     Args:
-        interval: seconds after which `kgtui pipeline watch` reads the sources again; None for `run`.
+        interval: time between two reads of the sources, in seconds; None if they are read only once.
 
     Raises:
-        LakeError: the lake cannot be written, or `run` has nothing to read.
+        LakeError: the lake cannot be written, or `interval` is None and there is nothing to read.
     """
     from kgtui.lake.folder import LakeFolder, is_table, update_retention
     from kgtui.lake.schemas import BRONZE, COORDINATOR_RECORDS, POLLS, SILVER
@@ -163,7 +163,7 @@ def _prepare_lake(path: str, sources: Sources, interval: float | None) -> None:
 
 
 def _sources(args: argparse.Namespace, since: float | None) -> Sources:
-    """Return the sources of `__consumer_offsets` records that the options name."""
+    """Return the sources of records of `__consumer_offsets`, according to the command line."""
     from kgtui.pipeline.jobs.run import Sources
     from kgtui.pipeline.sources import records_folder
 
@@ -197,7 +197,7 @@ def _run_jobs(lake: SparkLake, sources: Sources, progress: Progress, interval: f
 def update_gold(lake: SparkLake, on_progress: Callable[[str], None] | None = None) -> tuple[date, ...]:
     """Recompute the gold tables for all days with new rows, and return these days.
 
-    Days after tomorrow are left out, because their rows come from a broker with a wrong clock.
+    Days after tomorrow are ignored, because their timestamps come from a broker with a wrong clock.
     """
     from kgtui.lake.arrow import escape_surrogates
     from kgtui.lake.folder import load_retention
@@ -217,7 +217,7 @@ def update_gold(lake: SparkLake, on_progress: Callable[[str], None] | None = Non
 
 
 async def read_offsets_topic(args: argparse.Namespace) -> OffsetsTopic:
-    """Return how to connect to the cluster, and the log start and end offsets of `__consumer_offsets`.
+    """Return the connection settings of the cluster, and the log start and log end offsets of `__consumer_offsets`.
 
     Raises:
         SourceError: the topic does not exist, or its log offsets cannot be read.

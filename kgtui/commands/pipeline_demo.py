@@ -63,7 +63,7 @@ def run(args: argparse.Namespace) -> int:
     try:
         _record(lake, history)
     except BaseException:
-        # Remove the temporary folder. The user does not know its path, which is printed only after the recording.
+        # Remove the temporary folder. Its path was not printed yet, so the user could not find it.
         if args.lake is None:
             shutil.rmtree(lake, ignore_errors=True)
         raise
@@ -94,9 +94,9 @@ def _history(args: argparse.Namespace) -> DemoHistory:
 
 
 def _new_folder(given: str | None) -> str:
-    """Return the folder `given` for the lake, or a new temporary folder.
+    """Return the folder for the lake: `given`, or a new temporary folder if `given` is None.
 
-    Raises `UsageError` if the folder is not local, or contains files.
+    Raises `UsageError` if `given` is not a new or empty local folder.
     """
     if given is None:
         return tempfile.mkdtemp(prefix="kgtui-demo-")
@@ -203,9 +203,9 @@ async def record_history(lake: str, history: DemoHistory, on_poll: Callable[[int
 
 
 class _SimulatedMonitor:
-    """A monitor for the recorder that also controls the simulation.
+    """Provides the list of groups to the recorder, like a monitor, and controls the simulation.
 
-    It advances the simulated cluster between two polls, and stops the recorder after the last poll.
+    Between two polls, it advances the time of the simulated cluster. After the last poll, it stops the recorder.
     """
 
     def __init__(

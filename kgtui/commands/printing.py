@@ -53,7 +53,7 @@ def print_bytes(data: bytes) -> None:
 
 
 def stdout_is_closed() -> bool:
-    """Return whether the program that reads stdout has exited, or the terminal is closed, without writing anything."""
+    """Return whether the program that reads stdout has exited, or the terminal is closed. Nothing is written."""
     from select import poll
 
     watcher = poll()
@@ -106,7 +106,7 @@ def notify(message: str) -> None:
 
 
 stderr_failed = False
-"""Whether writing to stderr failed. If so, a command that would exit with 0 exits with 1."""
+"""Whether text could not be written to stderr. If so, the exit code is 1 instead of 0."""
 
 
 def print_error(text: str) -> None:
@@ -169,7 +169,8 @@ class Progress:
     """Context manager for a progress line, which is erased at the end.
 
     Args:
-        stream: where to show the line; None for stderr. If it is not a terminal, lines are printed on stderr.
+        stream: where to show the line; None for stderr. If the stream is not a terminal, each update is printed as a
+            separate line on stderr.
     """
 
     def __init__(self, stream: TextIO | None = None) -> None:
@@ -180,7 +181,7 @@ class Progress:
         self._shown = False
 
     def update(self, sentence: str) -> None:
-        """Show a new sentence. Ignore it if the last update was less than `_REDRAW` (or `_REPEAT`) seconds ago."""
+        """Show a new sentence, unless the last one was shown less than `_REDRAW` (or `_REPEAT`) seconds ago."""
         now = time.monotonic()
         if now - self._last < self._every:
             return

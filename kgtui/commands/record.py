@@ -97,7 +97,7 @@ async def _run(args: argparse.Namespace, options: RecorderOptions, seconds: floa
         recorder = Recorder(monitor, admin, args.lake, options, notify=notify)
         with _stop_on_signal(recorder, seconds):
             watching = asyncio.create_task(monitor.run())
-            # If an error ends the monitor, stop the recorder too, because it would get no more lists of groups.
+            # If the monitor fails, stop the recorder too, because the monitor provides the lists of groups.
             watching.add_done_callback(lambda _: recorder.stop())
             try:
                 await recorder.run()

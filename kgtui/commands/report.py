@@ -72,7 +72,7 @@ def run(args: argparse.Namespace) -> int:
 def _write(path: Path, data: bytes) -> None:
     """Write a file completely or not at all, with mode 0600."""
     try:
-        # Write directly into a device such as /dev/stdout. `replace_private` would replace the device with a file.
+        # If the path is a device such as /dev/stdout, write into it. `replace_private` would replace it with a file.
         if path.exists() and not path.is_file():
             path.write_bytes(data)
         else:

@@ -31,14 +31,14 @@ class Selection:
     """The groups that a filter selects, and the data that was read to select them.
 
     Attributes:
-        snapshot: all data that was read, also for groups that were not selected.
-        ids: ids of the selected groups, in the order of the term `sort:`, or sorted.
+        snapshot: all data that was read, including data of groups that were not selected.
+        ids: ids of the selected groups, in the order that the term `sort:` specifies, or else sorted by id.
         coverage: how many brokers answered, and how many selected groups were read completely.
         faults: why some data could not be read.
         members: whether members were read.
         lag: whether offsets and log end offsets were read.
-        searched: pair (number of groups whose data could be read, number of groups whose data the filter needs). If the
-            filter needs 5 lags, and 3 of them could be read: (3, 5).
+        searched: pair (number of groups whose data could be read, number of groups whose data the filter needs), such
+            as (3, 5) if the filter needs the lags of 5 groups, and 3 of them could be read.
         listed: group id → type, state and coordinator, for all groups of the cluster.
     """
 
@@ -94,7 +94,7 @@ def query_of(args: argparse.Namespace) -> Query:
 
 
 def notify_operators(query: Query) -> None:
-    """Print a hint if the filter contains the word AND, OR or NOT, which would only be searched in group ids."""
+    """Print a hint if the filter contains AND, OR or NOT. A filter searches group ids for these words."""
     from kgtui.model.query.spelling import operator_hint
 
     if hint := operator_hint(query):
@@ -102,9 +102,9 @@ def notify_operators(query: Query) -> None:
 
 
 def notify_missing(args: argparse.Namespace, query: Query | None, selection: Selection) -> bool:
-    """If no group matches the filter, or a group of `--group` does not exist, print a message with similar ids.
+    """Print a message with similar ids if no group matches the filter, or if a group of `--group` does not exist.
 
-    Returns whether the exit code must be 1: a group is missing, and `--allow-empty` is not given.
+    Returns True if the exit code must be 1: the message was printed, and `--allow-empty` is not given.
     """
     absent = [group for group in dict.fromkeys(args.group) if group not in selection.ids]
     for group in absent:
@@ -119,7 +119,7 @@ def notify_missing(args: argparse.Namespace, query: Query | None, selection: Sel
 
 
 def _why_no_match(args: argparse.Namespace, query: Query, selection: Selection) -> list[str]:
-    """Return phrases that say why no group matches the filter, and what the user may have meant."""
+    """Return phrases for the user: why no group matches the filter, and how to correct the filter."""
     from kgtui.model.absence import no_match_steps
     from kgtui.model.slices import run_at_once
     from kgtui.model.text import visible
@@ -147,7 +147,10 @@ def _why_no_match(args: argparse.Namespace, query: Query, selection: Selection) 
 
 
 def _doctor(args: argparse.Namespace, group: str) -> str:
-    """Return advice to run `kgtui doctor`, which says why a group is not listed; empty if a recording is read."""
+    """Return the advice to run `kgtui doctor`, which says why a group is not listed.
+
+    Returns an empty text if the command reads a recording, because `kgtui doctor` examines a cluster.
+    """
     from kgtui.model.command_line import quote
 
     if getattr(args, "lake", None) is not None:
@@ -163,7 +166,7 @@ def as_options(words: Sequence[str]) -> str:
 
 
 def suggestion(words: Sequence[str], every: Iterable[str]) -> str:
-    """Return a phrase with up to three ids in `every` that are similar to one of `words`; empty if there are none."""
+    """Return a phrase with up to three ids in `every` that are similar to `words`; empty if no id is similar."""
     from kgtui.model.query.spelling import similar_names
 
     names = ", ".join(similar_names(words, every))
@@ -181,11 +184,11 @@ async def select_groups(
     on_read: Callable[[Snapshot, GroupsRead], Awaitable[Snapshot]] | None = None,
     timeout: float,
 ) -> Selection:
-    """List all groups, read what the filter and the caller need, and select groups by the filter.
+    """List all groups, read the data that the filter and the caller need, and select groups by the filter.
 
     Args:
         query: the filter; None selects every group.
-        groups: ids of the only groups to select and read; empty for all groups.
+        groups: if not empty, only groups with these ids are read and selected.
         members: whether to read the members of the selected groups.
         lag: whether to read offsets and log end offsets of the selected groups.
         access_max_age: seconds after which known permissions are read again.
@@ -196,8 +199,7 @@ async def select_groups(
         UnreachableError: no broker answered.
     """
     if query is None and not members and not lag:
-        # If only the list of groups is needed, as in most calls, return here, before the slow import of the modules for
-        # filters.
+        # Most calls need only the list of groups. Return it here, because importing the modules for filters is slow.
         snapshot, faults = await _list_with_access(admin, wanted=False, max_age=access_max_age, timeout=timeout)
         ids = sorted(snapshot.groups if not groups else snapshot.groups.keys() & set(groups))
         return Selection(snapshot, ids, _coverage(snapshot, len(ids)), faults, listed=snapshot.groups)
@@ -220,7 +222,7 @@ async def select_groups(
     if show_lag:
         summaries, unread = snapshot.summaries, snapshot.group_faults.keys()
         snapshot = with_hidden_faults(snapshot, [group for group in ids if group in summaries and group not in unread])
-    # Also report the errors of groups that do not match, because these groups might match if they could be read.
+    # If the filter needs data, also report read errors of groups that do not match. With this data, they might match.
     concerned = set(snapshot.group_faults) if query.needs else set(ids)
     faults += others + tuple(f for group, f in sorted(snapshot.group_faults.items()) if group in concerned)
     return Selection(
@@ -230,7 +232,7 @@ async def select_groups(
 
 
 def _with_groups(snapshot: Snapshot, groups: Collection[str]) -> Snapshot:
-    """Return the snapshot with only those groups whose ids are in `groups`."""
+    """Return a copy of the snapshot with only the groups in `groups`."""
     named = {group: snapshot.groups[group] for group in sorted(groups) if group in snapshot.groups}
     return replace(snapshot, groups=named, by_listing=by_listing(named))
 
@@ -238,12 +240,12 @@ def _with_groups(snapshot: Snapshot, groups: Collection[str]) -> Snapshot:
 async def _list_with_access(
     admin: GroupAdmin, *, wanted: bool, max_age: float, timeout: float
 ) -> tuple[Snapshot, tuple[Fault, ...]]:
-    """List all groups, and read the user's permissions if `wanted` is true or no group is listed.
+    """List all groups, and read the user's permissions if they are needed.
 
     Returns a snapshot, and the faults of brokers that did not answer.
 
     Args:
-        wanted: whether the permissions are needed; if so, both reads run at the same time.
+        wanted: whether the permissions are needed. If False, they are read only if no group is listed.
         max_age: seconds after which known permissions are read again.
     """
     if wanted:
@@ -265,12 +267,12 @@ async def _list_with_access(
 async def _enrich(
     admin: GroupAdmin, snapshot: Snapshot, query: Query, *, members: bool, lag: bool, deadline: Deadline
 ) -> tuple[Snapshot, tuple[Fault, ...], GroupsRead]:
-    """Read the data that the filter or the command needs, for groups that can still match.
+    """Read the members and the lag, if they are needed, of groups that can still match the filter.
 
-    Returns the snapshot with this data, errors of whole brokers or of the cluster, and everything that was read.
+    Returns the snapshot with this data, the errors of whole brokers or of the cluster, and all data that was read.
 
     Args:
-        deadline: time limit of all reads. Reading members takes one of its steps, and reading the lag takes two.
+        deadline: time limit of all reads. It is divided into steps: one for the members, and two for the lag.
     """
     from kgtui.admin.groups_read import GroupsRead
     from kgtui.admin.reading import Logs, read_groups
@@ -304,7 +306,7 @@ def _enriched(snapshot: Snapshot, read: GroupsRead, ids: Sequence[str], *, lag: 
             faults.setdefault(group, hidden_topics_fault(group, topics_hidden))
         with_offset = read.topics_of(group)
         if with_offset is None and not (lag and snapshot.groups[group].has_offsets):
-            # If no offsets were read, the only known topics of a group are the topics to which its members subscribe.
+            # No offsets were read. The only known topics of the group are those to which its members subscribe.
             with_offset = ()
         summaries[group] = summary_of(
             read.descriptions.get(group),
@@ -318,7 +320,7 @@ def _enriched(snapshot: Snapshot, read: GroupsRead, ids: Sequence[str], *, lag: 
 
 
 def undecided_text(searched: int, every: int) -> str:
-    """Return a phrase that says to how many groups the filter could not be applied, because their data is missing.
+    """Return a phrase: to how many groups the filter could not be applied, because data is missing.
 
     Args:
         searched, every: the two numbers of `Selection.searched`.
@@ -336,7 +338,7 @@ async def list_groups(admin: GroupAdmin, *, timeout: float) -> tuple[Snapshot, t
 
     Raises `UnreachableError` if no broker answered.
     """
-    # The list of groups and the metadata are requested at the same time, so that neither request delays the other.
+    # Request the list of groups and the cluster's metadata at the same time, because this is faster.
     answer, cluster = await asyncio.gather(admin.list_groups(timeout=timeout), admin.cluster(timeout=timeout))
     now = time.time()
     failed = {fault.broker: fault for fault in answer.faults if fault.broker is not None and fault.group is None}
@@ -349,7 +351,7 @@ async def list_groups(admin: GroupAdmin, *, timeout: float) -> tuple[Snapshot, t
 
 
 def by_listing(rows: Mapping[str, Listing]) -> dict[Listing, list[str]]:
-    """Return the value of `Snapshot.by_listing`: row of ListGroups → ids of all groups with this row."""
+    """Return the value of `Snapshot.by_listing`: `Listing` (type, state and so on) → ids of all groups that have it."""
     by_listing: dict[Listing, list[str]] = {}
     for group, listing in rows.items():
         by_listing.setdefault(listing, []).append(group)

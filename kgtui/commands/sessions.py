@@ -26,11 +26,11 @@ if TYPE_CHECKING:
     from kgtui.tui.session import ClusterChoice, Session
 
 CONNECT_TIMEOUT = 3.0
-"""Seconds after which an attempt to connect to a cluster has failed if no broker has answered."""
+"""Maximum time to wait for an answer of a broker when connecting to a cluster, in seconds."""
 _MAX_CALLS_PER_POLL = 8
-"""Maximum number of `LakeReplayPosition.advance` calls during which playback shows the same poll.
+"""Maximum number of `LakeReplayPosition.advance` calls in a row that show the same poll during playback.
 
-If the next poll is further away than this, the first call already shows it, so that playback does not seem to hang.
+If the next poll is further away, the first call already shows that poll, so that playback does not seem to hang.
 """
 
 
@@ -51,7 +51,7 @@ class SessionOpener:
     async def first(self) -> Session:
         """Open the first session, on the cluster in the options or the configuration.
 
-        If neither names a cluster, `localhost:9092` is tried. If it does not answer, the session has no cluster.
+        If neither names a cluster, try `localhost:9092`. If no broker answers, return a session without a cluster.
         """
         target = resolve(self._settings, self._args)
         attempts = await _failed_attempts(target) if target.source == ASSUMED else ()
@@ -76,8 +76,8 @@ class SessionOpener:
         Raises `ConfigError` if the address is not valid, and `UnreachableError` if no broker answers.
         """
         seeds = parse_bootstrap(address, "address")
-        # If a cluster with this address is configured, its credentials and read-only flag are used, as they are with
-        # --bootstrap-server.
+        # As with --bootstrap-server, use the credentials and the read-only flag of a configured cluster that has this
+        # address.
         changed = {"bootstrap_server": address, "cluster": None}
         target = resolve(self._settings, type(self._args)(**(vars(self._args) | changed)))
         attempts = await _failed_attempts(target)
@@ -90,8 +90,8 @@ class SessionOpener:
 
         Raises `ConfigError` if the configuration of the cluster is not valid.
         """
-        # A cluster that was opened before keeps its settings. The option `--command-config` applies only to the first
-        # cluster.
+        # If the cluster was opened before, use the same settings again. `--command-config` applies only to the cluster
+        # that was opened first.
         if name in self._opened:
             target, command_config = self._opened[name]
         else:
@@ -121,7 +121,8 @@ class SessionOpener:
         from kgtui.tui.session import ClusterLabel
 
         admin = connect(target.seeds, target.properties)
-        # `connections` is closed when the user opens a different cluster, or with `self._stack` when kgtui ends.
+        # The session closes `connections` when the user opens a different cluster. Otherwise, `self._stack` closes it
+        # when kgtui ends.
         connections = await self._stack.enter_async_context(AsyncExitStack())
         connections.push_async_callback(admin.close)
         self._opened[target.name] = target, command_config
@@ -240,7 +241,7 @@ class LakeReplayPosition:
     """Selects which poll of a recording the terminal UI shows.
 
     Attributes:
-        playing: speed as a multiple of real time, such as 10.0; None while playback is stopped.
+        playing: playback speed relative to real time, such as 10.0 for ten times as fast; None if playback is stopped.
     """
 
     def __init__(self, admin: ReplayAdmin) -> None:
@@ -288,7 +289,7 @@ class LakeReplayPosition:
     async def advance(self, seconds: float) -> bool:
         """Move forward by `seconds` of recorded time. Return False if the last poll is already shown.
 
-        If the next poll is further away, the seconds are saved for the next call. Gaps are skipped.
+        If the next poll is later than that, the next call continues from the reached time. Gaps are skipped.
         """
         shown = self._admin.poll
         self._ahead = self._ahead + seconds if self._ahead_of == shown else seconds

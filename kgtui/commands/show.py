@@ -68,7 +68,7 @@ async def _run(args: argparse.Namespace) -> int:
 
 
 async def _with_recorded_times(snapshot: Snapshot, admin: GroupAdmin) -> Snapshot:
-    """Add times from earlier polls, such as a group's last progress, if `admin` reads a recording."""
+    """If `admin` reads a recording, add times from earlier polls, such as the last progress of a group."""
     recording: RecordingReader | None = getattr(admin, "recording", None)
     if recording is None:
         return snapshot
@@ -83,7 +83,7 @@ async def _with_recorded_times(snapshot: Snapshot, admin: GroupAdmin) -> Snapsho
 async def read_details(
     admin: GroupAdmin, groups: Sequence[str], *, timeout: float
 ) -> tuple[Snapshot, tuple[Fault, ...]]:
-    """Read everything about some groups. Return a snapshot, and an error for each failed read or missing group.
+    """Read all data of some groups. Return a snapshot, and a fault for each failed read or missing group.
 
     Raises `UnreachableError` if no broker answered.
     """
@@ -92,7 +92,7 @@ async def read_details(
     read = await read_groups(admin, deadline, describe=groups)
     found = read.descriptions
     listed = {group: listing_of(row) for group, row in found.items()}
-    # Descriptions are read first, because they contain the group's type, which determines how offsets are read.
+    # Read descriptions first. They contain the type of a group, which determines how its offsets are read.
     configured = [group for group in found if may_have_configs(found[group].type)]
     positions = await read_groups(
         admin, deadline, offsets=listed, configs=configured, logs=Logs.BOUNDS, described=found
@@ -106,7 +106,7 @@ async def read_details(
         timeout=deadline.step(),
     )
     offsets |= {group: replace(offsets[group], record_times=found) for group, found in times.items()}
-    # Ignore the error NOT_SUPPORTED of reads of configs, because old brokers have no group configs.
+    # Old brokers have no group configs. Ignore the error NOT_SUPPORTED that they return for them.
     faults = [
         fault for step, fault in (*read.faults, *positions.faults) if step != CONFIGS or fault.name != "NOT_SUPPORTED"
     ]

@@ -29,14 +29,14 @@ def parse_duration(option: str, text: str) -> float:
 def parse_time(option: str, text: str, last: float) -> float:
     """Parse a time, and return seconds since the epoch.
 
-    Examples: `2026-11-21T10:04Z`, `10:04` (local time), `15m` (before `last`).
+    Examples: `2026-11-21T10:04Z`, `10:04` (local time), `15m` (15 minutes before `last`).
 
     Args:
-        option: option name for the error message.
-        last: end of the data, or now. `10:04` stands for the last 10:04 before this time.
+        option: name of the option, for the error message.
+        last: end of the data, or the current time, in seconds since the epoch. `10:04` means the last 10:04 before it.
 
     Raises:
-        UsageError: the text has none of these forms.
+        UsageError: the text has none of the forms in the examples.
     """
     from kgtui.model.query.ranges import TIME_UNITS, RangeSyntaxError, read_range
 

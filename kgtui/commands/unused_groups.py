@@ -1,6 +1,6 @@
 """Finds unused groups for `kgtui ls`, by the same rule as the terminal UI (see `kgtui.monitor.empty_groups`).
 
-A group is unused if it is Empty, has unread records, and all of them are older than `ABANDONED_AFTER` seconds.
+A group is unused if it is Empty and all of its unread records (at least one) are older than `ABANDONED_AFTER` seconds.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ async def with_unused_groups(admin: GroupAdmin, timeout: float, snapshot: Snapsh
     """Return a copy of the snapshot in which unused groups have the problem `UNUSED` instead of `EMPTY`.
 
     Args:
-        timeout: maximum duration of the search for times of unread records, in seconds.
-        snapshot: snapshot with the summaries of the groups.
+        timeout: maximum time for finding out when unread records were written, in seconds.
+        snapshot: contains the summaries of the groups.
         read: the offsets of the groups in the snapshot.
     """
     lags = {group: row.lag for group, row in snapshot.summaries.items() if row.lag}
@@ -39,7 +39,7 @@ async def with_unused_groups(admin: GroupAdmin, timeout: float, snapshot: Snapsh
     )
     deadline, times = Deadline(timeout, steps=2), dict[str, float]()
     with suppress(KgtuiError):
-        # The search needs log start offsets. They were not read with the lag, because the lag does not depend on them.
+        # Read the log start offsets, which are needed to find unread records. Computing the lag did not need them.
         bounds = await admin.partition_bounds(offsets.partitions(), timeout=deadline.step())
         offsets.bounds.update(bounds.rows)
         times = await unread_times(admin, offsets, limit=SHOW_RECORD_TIME_PARTITIONS, timeout=deadline.step())

@@ -1,4 +1,4 @@
-"""Finds out whether groups or offsets may be hidden, because the user lacks permissions, and tells the user."""
+"""Prints messages if groups or offsets may be hidden from the user because of missing permissions."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 
 
 def with_hidden_faults(snapshot: Snapshot, groups: Iterable[str]) -> Snapshot:
-    """Return a copy of the snapshot, with a fault for each of `groups` whose offsets are or may be hidden.
+    """Return a copy of the snapshot. It has a fault for each of `groups` whose offsets may be hidden from the user.
 
-    The cause is that the user lacks DESCRIBE on some topics.
+    Offsets are hidden if the user lacks DESCRIBE on their topics.
     """
     if not _has_marks(snapshot) and not snapshot.offsets:
         return snapshot
@@ -35,12 +35,12 @@ def _has_marks(snapshot: Snapshot) -> bool:
 
 
 def notify_lower_bounds(snapshot: Snapshot, groups: Iterable[str], query: Query | None) -> None:
-    """Print how many groups have a lag that is only a lower bound, because the user lacks DESCRIBE on some topics."""
+    """Print how many lags are only lower bounds, because the user lacks DESCRIBE on some topics."""
     if snapshot.access is None or not _has_marks(snapshot):
         return
     from kgtui.model.query import Need
 
-    # Do not count groups without visible offsets, because an error is printed for each of them.
+    # Do not count groups without visible offsets, because their errors are printed anyway.
     count = sum(
         1 for group in groups if facts.may_hide_topics(snapshot, group) and not facts.has_no_offsets(snapshot, group)
     )
@@ -55,9 +55,9 @@ def notify_lower_bounds(snapshot: Snapshot, groups: Iterable[str], query: Query 
 
 
 def notify_no_visible_group(args: argparse.Namespace, snapshot: Snapshot, listed: Collection[str]) -> bool:
-    """Print a message if no group is listed, and the user may not see every group.
+    """Print a message if no group is listed, and the user lacks the permission to see every group.
 
-    Returns whether the exit code must be 1: the message was printed, and `--allow-empty` is not given.
+    Returns True if the exit code must be 1: the message was printed, and `--allow-empty` is not given.
     """
     access = snapshot.access
     if listed or snapshot.answering < len(snapshot.brokers) or access is None or access.lists_every_group:

@@ -43,7 +43,7 @@ _MODULES = {
 
 
 def __getattr__(name: str) -> object:
-    """Import the module that defines a public name when the name is first used."""
+    """Return a public name of this package. Its module is imported only when the name is first used."""
     if name not in _MODULES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return getattr(import_module(f"kgtui.history.{_MODULES[name]}"), name)

@@ -1,6 +1,6 @@
 """Find the rows that changed between two polls.
 
-Groups, members and partitions are kept as tuples (see `kgtui.history.rows`), because tuples are fast to compare.
+Groups, members and partitions are stored as rows (see `kgtui.history.rows`). Rows are tuples, which are compared fast.
 """
 
 from __future__ import annotations
@@ -25,9 +25,10 @@ if TYPE_CHECKING:
     from kgtui.model.offsets import CommittedOffset, PartitionBounds, ShareOffset, TopicPartition
 
 FaultKey = tuple[str, int | None, str | None, str]
-"""Key of a fault (error): what could not be read (such as `offsets`), broker id, group id and error name.
+"""Key of a fault: (scope, broker id, group id, error name). The scope, such as `offsets`, is what could not be read.
 
-The broker id is None if the fault does not concern a single broker. The same applies to the group id.
+The broker id is None if the fault does not concern a single broker. The group id is None if the fault does not concern
+a single group.
 """
 
 
@@ -36,13 +37,13 @@ class PollResult:
     """The values that one poll read from the cluster.
 
     Attributes:
-        listings: group → type, protocol, state and coordinator. Groups of brokers that did not respond are included.
+        listings: group → type, protocol, state and coordinator. If a broker did not respond, its last list is used.
         descriptions: group → description, for the groups that this poll described.
-        committed: group → committed offsets, except share groups.
+        committed: group → committed offsets. Share groups are left out.
         share: share group → share-partition start offsets.
         bounds: partition → log start and log end offset.
-        hidden: groups whose offsets may be incomplete (missing permissions); None if unknown.
-        faults: pairs (what could not be read, such as `offsets`; fault).
+        hidden: groups whose offsets may be incomplete because of missing permissions; None if permissions are unknown.
+        faults: pairs (scope, fault). The scope, such as `offsets`, is what could not be read.
     """
 
     listings: Mapping[str, Listing]
@@ -82,17 +83,17 @@ class ChangeTracker:
         return len(self._groups)
 
     def owned(self) -> Iterator[TopicPartition]:
-        """Yield each partition that a member owns. It is yielded several times if members of several groups own it."""
+        """Yield the partitions that members own. A partition that several groups own is yielded several times."""
         for owned in self._owners.values():
             yield from owned
 
     def add(self, result: PollResult, groups: Iterable[str], at: int, out: RowsByTable) -> None:
-        """Update the state of some groups from a poll, and append the changed rows to `out`.
+        """Update the state of some groups from a poll, and append the changed rows to the lists in `out`.
 
         Args:
             groups: ids of the groups to update.
             at: time of the poll, in milliseconds since the epoch.
-            out: table name → list of rows.
+            out: table name → list of rows to store.
         """
         refused = {tp for tp, log in result.bounds.items() if log.error in FORBIDDEN}
         withheld = {fault.group for _, fault in result.faults if fault.code == TOPIC_AUTHORIZATION_FAILED}
@@ -112,9 +113,9 @@ class ChangeTracker:
                 self._partition_rows(group, self._shares(group, result.share[group], result.bounds), out)
 
     def finish(self, result: PollResult, out: RowsByTable) -> None:
-        """Append to `out` the rows for groups that disappeared, and for faults that began, changed or ended.
+        """Append rows to `out` for groups that disappeared, and for faults that began, changed or ended.
 
-        Call this once per poll, after `add` for all groups.
+        Call this once per poll, after calling `add` for all groups.
         """
         for group in [group for group in self._groups if group not in result.listings]:
             self._forget(group, out)
@@ -123,7 +124,7 @@ class ChangeTracker:
         }
         for key, row in faults.items():
             old = self._faults.get(key)
-            # The message of a fault is not compared, because it might contain a time that differs in each poll.
+            # Compare only the error code. The message might contain a time that differs in each poll.
             if old is None or old[0] != row[0]:
                 self._faults[key] = row
                 out["faults"].append((*key, False, *row))
@@ -146,10 +147,10 @@ class ChangeTracker:
         return out
 
     def _may_lack_topics(self, group: str, result: PollResult, refused: Set[TopicPartition]) -> bool | None:
-        """Return whether a group's offsets may be incomplete, because permissions are missing; None if unknown.
+        """Return whether a group's offsets may be incomplete because of missing permissions; None if unknown.
 
         Args:
-            refused: partitions whose log offsets kgtui's user may not read.
+            refused: partitions whose log start and log end offsets the user is not allowed to read.
         """
         offsets = result.committed.get(group, result.share.get(group))
         if offsets is None:

@@ -1,4 +1,4 @@
-"""Write recorded polls to the lake on a separate thread. If a write fails, the next write includes its rows."""
+"""Write recorded polls to the lake on a separate thread. After a failed write, the rows are kept for the next write."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 MAX_WAITING_ROWS = 1_000_000
-"""If more rows wait in memory, because the lake cannot be written, all of them are dropped.
+"""Maximum number of rows that wait in memory while the lake cannot be written. If there are more, all are dropped.
 
-Example: at 17,000 rows per poll and one poll every ten seconds, this happens after about ten minutes.
+Example: with 17,000 rows per poll and a poll every ten seconds, this happens after about ten minutes.
 """
 
 _log = logging.getLogger(__name__)
@@ -37,11 +37,11 @@ _log = logging.getLogger(__name__)
 class Flusher:
     """Collects rows of polls in memory, and writes them to the lake at regular intervals.
 
-    Create it inside a running event loop. Call `begin` first and `end` last.
+    Create it inside a running event loop. Call `begin` before all other methods, and `end` after them.
 
     Args:
         notify: called with a message for the user when a problem begins or ends.
-        elapsed: returns seconds of a monotonic clock.
+        elapsed: returns the time of a monotonic clock, in seconds.
 
     Attributes:
         lost: whether rows were dropped. If so, the recorder stores all rows at its next poll.
@@ -62,8 +62,8 @@ class Flusher:
         self._now, self._elapsed = now, elapsed
         self._lock = recorder_lock(folder.lock)
         self._writer = LakeWriter(folder)
-        # A thread writes to the lake, so that the event loop never waits for the disk. With several threads, the order
-        # of the writes could change.
+        # Write to the lake on a thread, so that the event loop never waits for the disk. Use only one thread, because
+        # several threads could change the order of the writes.
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="lake")
         self._flushing: asyncio.Task[None] | None = None
         self._oldest: float | None = None
@@ -85,9 +85,9 @@ class Flusher:
         return self._writer.waiting
 
     async def begin(self) -> int | None:
-        """Create the lake if needed, lock it, and return the time of its newest poll.
+        """Lock the lake, and create it if it does not exist.
 
-        The time is in milliseconds since the epoch; None if there are no polls.
+        Returns the time of its newest poll, in milliseconds since the epoch; None if there are no polls.
 
         Raises:
             LakeError: the folder cannot be written, or is not a lake.
@@ -140,9 +140,9 @@ class Flusher:
         self._oldest = self._oldest or self._elapsed()
 
     def write_if_due(self) -> None:
-        """Start writing the waiting rows if the next poll would be too late. Call this after each poll.
+        """Start writing the waiting rows if the oldest would wait too long until the next poll.
 
-        A row waits at most `RecorderOptions.flush` seconds.
+        Call this after each poll, so that no row waits longer than `RecorderOptions.flush` seconds.
 
         Raises:
             RefusedError: another process has taken the lock of the lake.
@@ -163,7 +163,7 @@ class Flusher:
             if self._writer.waiting and self._refused is None:
                 await self._flush(last=True)
         finally:
-            # If rows could not be written, the lock file is kept, so that the next recorder reports their loss.
+            # If rows could not be written, keep the lock file. The next recorder then reports that rows were lost.
             await self._off_loop(self._lock.release, not self._writer.waiting)
             self._thread.shutdown(wait=False)
 

@@ -41,9 +41,9 @@ def group_timeline(
 
     Args:
         groups, members, partitions: all rows of the group in these tables.
-        faults: rows of table `faults` for this group, or without a group.
+        faults: the group's rows in table `faults`, and the rows about a broker or the whole cluster.
         recorded_polls: consecutive polls, oldest first. The first one must be a keyframe (a poll with all rows).
-        since, until: seconds since the epoch. Earlier polls are used only to find the state at `since`.
+        since, until: seconds since the epoch. Polls before `since` are used only to find the state at `since`.
     """
     polls = poll_changes(partitions, recorded_polls)
     group_rows = _rows(groups)
@@ -94,12 +94,13 @@ def _columns(
     recorded_polls: Sequence[RecordedPoll],
     unread: Set[int],
 ) -> list[array[float]]:
-    """Return five columns with one value per poll; NaN if unknown.
+    """Return five columns with one value per poll. Unknown values are NaN.
 
-    They are time (seconds since the epoch), lag (records), number of members, records written/s and records read/s.
+    The columns are time (seconds since the epoch), lag (records), number of members, records written/s and records
+    read/s.
 
     Args:
-        unread: times of the polls that could not read the offsets, in milliseconds since the epoch.
+        unread: times of the polls without offsets because of an error, in milliseconds since the epoch.
     """
     columns = [array("d") for _ in range(5)]
     point_by_poll = {round(point.at * 1000): point for point in change_points}
@@ -116,7 +117,7 @@ def _columns(
         if now is not None and now.listed:
             seconds = None if before is None or poll.gap else (poll.ms - before.ms) / 1000
             if before is not None and not unread.isdisjoint((before.ms, poll.ms)):
-                seconds = None  # the rates are unknown at a poll without offsets, and at the next one
+                seconds = None  # a rate needs the offsets at both polls
             row[0] = sums.lag % INT64_RANGE if sums.known_lags else math.nan
             row[1] = math.nan if now.members is None else now.members
             row[2] = change.written / seconds if seconds and sums.known_ends else math.nan
@@ -132,7 +133,7 @@ def _unread(
     faults: Mapping[int, list[dict[str, Any]]],
     recorded_polls: Iterable[RecordedPoll],
 ) -> set[int]:
-    """Return the times (ms since the epoch) of the polls that could not read the group's offsets because of a fault."""
+    """Return the times of the polls at which an error prevented reading the group's offsets, in ms since the epoch."""
     found: set[int] = set()
     active: set[tuple[object, object, object]] = set()
     coordinator: int | None = None
@@ -156,7 +157,7 @@ def _change_points(
     polls: Mapping[int, PollChange],
     recorded_polls: Iterable[RecordedPoll],
 ) -> list[ChangePoint]:
-    """Return the states of a group, oldest first: its state at the first poll, and at each later poll with a change."""
+    """Return the group's state at the first poll, and at each later poll at which it had changed. Oldest first."""
     change_points: list[ChangePoint] = []
     member_ids: frozenset[str] = frozenset()
     state = ChangePoint(0.0, listed=False)
@@ -219,28 +220,30 @@ PARTITION_COLUMNS = (
 INT64_RANGE = 2**64
 """Number of different values of a 64-bit integer.
 
-If the sum of lags overflows in Arrow, the result differs from the real sum by a multiple of this number.
+If a sum overflows in Arrow, the real sum is the result plus a multiple of this number.
 """
 
 SUMS = ("lag", "known_lags", "known_ends", "known_positions")
-"""Attributes of `PollChange` that are changes of a total, such as the lag.
+"""Attributes of `PollChange` that contain changes of a total, such as the lag.
 
-At a keyframe (a poll with all rows), they contain the total itself. Adding the later changes gives the total at any
-later poll.
+At a keyframe (a poll with all rows), they contain the total itself. To compute the total at a later poll, add the
+changes since the keyframe to it.
 """
 
 
 class PollChange(NamedTuple):
     """The changes since the previous poll, summed over the partitions of a group.
 
-    At a keyframe (a poll with all rows), `lag` and the attributes `known_…` are totals. A position is a committed
-    offset or a share-partition start offset.
+    A position is a committed offset or a share-partition start offset. At a keyframe (a poll with all rows), the
+    attributes in `SUMS` contain totals instead of changes.
 
     Attributes:
         lag: change of the lag, in records.
         known_lags: change of the number of partitions whose lag is known.
-        known_ends, known_positions: the same for log end offsets and for positions.
-        written, read: how far log end offsets and positions moved forward, in records.
+        known_ends: change of the number of partitions whose log end offset is known.
+        known_positions: change of the number of partitions whose position is known.
+        written: increases of log end offsets, in records. Decreases do not count.
+        read: increases of positions, in records. Decreases do not count.
         rewound: how far positions moved backward, in records.
         reassigned: number of partitions that got a different owner.
     """
@@ -283,9 +286,9 @@ def poll_changes(rows: pa.Table, recorded_polls: Sequence[RecordedPoll]) -> dict
 
 
 def _sum_changes(columns: Mapping[str, pa.Array]) -> dict[str, pa.Array]:
-    """Return for each name in `SUMS` the difference between each row and the previous row of the same partition.
+    """Return a dict: name in `SUMS` → one value per row, the change since the previous row of the same partition.
 
-    At a keyframe (a poll with all rows), the result is the value itself. Rows must be sorted by topic, partition and
+    At a keyframe (a poll with all rows), the value is the total instead. Rows must be sorted by topic, partition and
     poll.
     """
     import pyarrow as pa
@@ -304,13 +307,14 @@ def _sum_changes(columns: Mapping[str, pa.Array]) -> dict[str, pa.Array]:
 
 
 def _movements(columns: Mapping[str, pa.Array]) -> dict[str, pa.Array]:
-    """Return how far the offsets of each row moved since the previous row of the same partition, in records.
+    """Return three columns: how far the offsets moved since the previous row of the same partition, in records.
 
-    - `written`: how far the log end offset moved forward
-    - `read`: how far the position (committed offset or share-partition start offset) moved forward
-    - `rewound`: how far the position moved backward
+    - `written`: how far the log end offset moved forward; null if it moved backward
+    - `read`: how far the position (committed offset or share-partition start offset) moved forward; null if it moved
+      backward
+    - `rewound`: how far the position moved backward; null if it did not
 
-    Unknown or negative values are null. Rows must be sorted by topic, partition and poll.
+    Unknown values are null. Rows must be sorted by topic, partition and poll.
     """
     import pyarrow as pa
     import pyarrow.compute as pc
@@ -328,7 +332,7 @@ def _movements(columns: Mapping[str, pa.Array]) -> dict[str, pa.Array]:
 
 
 def _values(columns: Mapping[str, pa.Array]) -> tuple[pa.Array, pa.Array, pa.Array]:
-    """Return three columns: position, log end offset and lag. Each has one value per row; unknown values are null."""
+    """Return the columns position, log end offset and lag, with one value per row. Unknown values are null."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -347,7 +351,10 @@ def _values(columns: Mapping[str, pa.Array]) -> tuple[pa.Array, pa.Array, pa.Arr
 def _owner_changes(columns: Mapping[str, pa.Array], first_poll: int) -> dict[int, int]:
     """Return a dict: time of a poll, in milliseconds since the epoch → number of partitions that got a different owner.
 
-    The first poll is left out, because earlier owners are unknown. Rows must be sorted by topic, partition and poll.
+    Rows must be sorted by topic, partition and poll.
+
+    Args:
+        first_poll: time of the first poll. It is left out of the result, because the owners before it are unknown.
     """
     import pyarrow as pa
     import pyarrow.compute as pc
@@ -379,7 +386,7 @@ def differs(columns: Mapping[str, pa.Array], *names: str) -> pa.Array:
 
 
 def previous(values: pa.Array) -> pa.Array:
-    """Return the values shifted by one row. The first row is null."""
+    """Return a column with the value of the previous row in each row. The first row is null."""
     import pyarrow as pa
 
     return pa.concat_arrays([pa.nulls(1, values.type), values[:-1]])

@@ -18,19 +18,21 @@ if TYPE_CHECKING:
     from kgtui.lake.schemas.definition import RowValues
 
 _MAX_GROUPS, _MAX_FRACTION = 16, 0.02
-"""The first groups that are requested are converted from Arrow to Python one at a time.
+"""Limits for converting the rows of single groups from Arrow to Python.
 
-After 16 groups, or 2 % of the loaded groups if that is more, all loaded rows are converted together, which is faster.
+After requests for more than 16 groups and more than 2 % of the loaded groups, all loaded rows are converted at once.
 """
 
 
 class Keyframe:
-    """The rows of a keyframe (a poll with all rows) and of the polls until the next one, read from disk on demand.
+    """Rows of a keyframe (a poll with all rows) and of the polls before the next keyframe.
+
+    The rows of a table are read from disk when they are needed.
 
     Args:
-        load: returns the rows of the table with a given name. It is called once per table.
-        polls: times of these polls, in milliseconds since the epoch. Rows of other polls are ignored, because the
-            recorder was interrupted while it wrote them.
+        load: takes the name of a table, and returns its rows. It is called once per table.
+        polls: times of these polls, in milliseconds since the epoch. Rows with another time come from an interrupted
+            write, and are ignored.
         reading: returns a context manager that converts read errors to `LakeError`.
     """
 
@@ -60,7 +62,7 @@ class Keyframe:
 
 
 class KeyframeTable:
-    """The rows of one table for a keyframe (a poll with all rows) and the polls until the next keyframe.
+    """Rows of one table for a keyframe (a poll with all rows) and the polls before the next keyframe.
 
     Rows are read from disk in blocks. All rows of a group are in the same block.
     """
@@ -88,21 +90,21 @@ class KeyframeTable:
         return self._rows.block_of(group)
 
     def load(self, indices: Iterable[int]) -> None:
-        """Read those of the given blocks that are not in memory yet.
+        """Read blocks from disk, except those that are already in memory.
 
-        All of them are read with one call of `RowBlocks.read`, because each call is slow.
+        This calls `RowBlocks.read` only once, because each call is slow.
         """
         missing = sorted({index for index in indices if index not in self._blocks})
         if missing:
             self._blocks.update(dict.fromkeys(missing, self._read(missing, self._columns)))
 
     def block(self, index: int) -> _KeyframeRows:
-        """Return an object with the rows of a block, and of other blocks that were read together with it."""
+        """Return the rows of a block. Rows of other blocks that were read together with it are included."""
         self.load([index])
         return self._blocks[index]
 
     def narrow(self, columns: tuple[str, ...], poll: int) -> pa.Table:
-        """Return the rows that describe the state at a poll, with only the column `group` and the given columns."""
+        """Return the table's rows at a poll, reduced to the column `group` and the given columns."""
         rows = self._narrow.get(columns)
         if rows is None:
             needed = dict.fromkeys(("poll", "gone", *self._table.key, *columns))
@@ -115,9 +117,9 @@ class KeyframeTable:
 
 
 class _KeyframeRows:
-    """Rows of one table for a keyframe (a poll with all rows) and the polls until the next one.
+    """Rows of one table for a keyframe (a poll with all rows) and the polls before the next keyframe.
 
-    They are sorted by key and poll.
+    The rows are sorted by key and poll.
     """
 
     def __init__(self, rows: pa.Table, key: Sequence[str]) -> None:
@@ -125,7 +127,7 @@ class _KeyframeRows:
         self._last = _last_of_each(self._rows, key)
 
     def after(self, poll: int) -> pa.Table:
-        """Return the newest row of each key up to a poll. Objects that no longer existed are left out."""
+        """Return for each key the newest row at or before a poll. Rows of objects that are gone are left out."""
         import pyarrow as pa
         import pyarrow.compute as pc
 
@@ -160,7 +162,7 @@ class TableState:
             yield from block.groups()
 
     def prepare(self, groups: Iterable[str]) -> None:
-        """Read the rows of some groups from disk in one step, because a separate read for each group would be slow."""
+        """Read the rows of some groups from disk at once. This is faster than one read per group."""
         found = (self._blocks.block_of(escape_surrogates(group)) for group in groups)
         self._blocks.load(index for index in found if index is not None)
 
@@ -188,10 +190,10 @@ class TableState:
 
 
 class BlockState:
-    """The state of some groups at one poll, as rows of one recorded table.
+    """Rows of one recorded table that describe some groups at one poll.
 
     Args:
-        rows: one row per object that existed at the poll (such as a member), sorted by group.
+        rows: one row for each object (such as a member) that existed at the poll, sorted by group.
     """
 
     def __init__(self, rows: pa.Table) -> None:
@@ -226,7 +228,7 @@ _TABLES = {table.name: table for table in TABLES}
 
 
 def _last_of_each(rows: pa.Table, key: Sequence[str]) -> pa.Array:
-    """Return for each row whether it is the last row with its key. Rows with equal keys must be adjacent."""
+    """Return a boolean per row: whether it is the last row with its key. Rows with equal keys must be adjacent."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -245,7 +247,7 @@ def _last_of_each(rows: pa.Table, key: Sequence[str]) -> pa.Array:
 
 
 def _spans(column: pa.ChunkedArray) -> dict[str, tuple[int, int]]:
-    """Return a dict: value → pair (index of the first row with this value, index after the last one).
+    """Return a dict: value → pair (index of the first row with this value, index of the last such row plus 1).
 
     Example: `a a b` → `{"a": (0, 2), "b": (2, 3)}`. Null becomes an empty string. Equal values must be adjacent.
     """

@@ -12,9 +12,9 @@ class RecorderOptions:
     """Options of the recorder. All times are in seconds.
 
     Attributes:
-        interval: time between the starts of two polls.
-        flush: maximum time that rows wait in memory. A crash loses only waiting rows.
-        keyframe: time between two polls that write all rows. Other polls write only changed rows.
+        interval: time from the start of a poll to the start of the next poll.
+        flush: maximum time for which rows wait in memory. In a crash, only these rows are lost.
+        keyframe: time between two polls that write all rows. The polls between them write only changed rows.
         describe: maximum time between two reads of a group's description.
         keep_days: age at which polls are deleted, in full days; None to keep all polls.
     """
@@ -31,8 +31,9 @@ class RecorderStatus:
     """Status of the recorder.
 
     Attributes:
-        polls, rows: numbers of polls and rows that this recorder has written.
-        last: time of the newest written poll, in seconds since the epoch; None if there is none.
+        polls: number of polls that this recorder has written to the lake.
+        rows: number of rows that this recorder has written to the lake.
+        last: time of the newest poll that was written, in seconds since the epoch; None if no poll was written.
         waiting: number of rows that wait in memory.
         error: why nothing can be recorded now; empty if there is no problem.
     """

@@ -63,7 +63,7 @@ class PointInTime:
 
     @cached_property
     def hidden(self) -> Mapping[str, bool]:
-        """Group id → whether offsets may be missing, because the recorder's user lacked permissions.
+        """Group id → whether the recorded offsets may be incomplete, because the recorder's user lacked permissions.
 
         Groups for which this is unknown are left out.
         """
@@ -97,7 +97,7 @@ class PointInTime:
             state.prepare(groups)
 
     def members(self, group: str) -> dict[str, Member]:
-        """Return the members of a group by member id."""
+        """Return a dict: member id → member, for all members of a group."""
         return {row[0]: rows.member_of_row(row[0], row[1:]) for row in self._members.of(group)}
 
     def member_ids(self, group: str) -> set[str]:
@@ -114,7 +114,7 @@ class PointInTime:
         return None
 
     def described_at(self, group: str) -> float | None:
-        """Return the time of the first poll that found the group's current description, in seconds since the epoch.
+        """Return the time at which the group's current description was first read, in seconds since the epoch.
 
         None if the group was not described yet.
         """
@@ -123,7 +123,7 @@ class PointInTime:
         return None
 
     def positions(self, group: str) -> dict[TopicPartition, RowValues]:
-        """Return a dict: partition → its values in table `partitions`, of which the first is that of column `kind`."""
+        """Return a dict: partition → the group's row in table `partitions`. The row begins with column `kind`."""
         return {(topic, partition): tuple(row) for topic, partition, *row in self._partitions.of(group)}
 
     def offsets(self, group: str) -> GroupOffsets:
@@ -139,7 +139,7 @@ class PointInTime:
     def bounds(self, tp: TopicPartition) -> PartitionBounds | None:
         """Return the log start and log end offset of a partition; None if they were not recorded.
 
-        They are recorded if a group has an offset in the partition, or if a member owns the partition.
+        The recorder reads them only for partitions in which a group has an offset, or which a member owns.
         """
         return self._logs.get(tp) or self._every_log.get(tp)
 
@@ -151,8 +151,8 @@ class PointInTime:
                 log = rows.bounds_of_row(tuple(row))
                 if log is not None:
                     other = result.get((topic, partition))
-                    # Several groups can have rows for the same partition. Some rows may be old, because a group whose
-                    # offsets cannot be read keeps its last rows. The highest log end offset is the newest.
+                    # Several groups can have rows for the same partition. If a group's offsets cannot be read, its rows
+                    # are outdated. The row with the highest log end offset is the newest.
                     if other is None or (log.log_end or -1) > (other.log_end or -1):
                         result[topic, partition] = log
         return result
@@ -162,7 +162,8 @@ class OwnerChange(NamedTuple):
     """A partition whose owner differs between two polls.
 
     Attributes:
-        before, after: member id of the owner at the earlier and at the later poll; None if unknown.
+        before: member id of the owner at the earlier poll; None if unknown.
+        after: member id of the owner at the later poll; None if unknown.
     """
 
     group: str
@@ -176,8 +177,9 @@ class LagChange(NamedTuple):
     """The lag of one group at two polls.
 
     Attributes:
-        before, after: lag at the earlier and later poll, in records; None if unknown.
-        hidden_before, hidden_after: whether topics may be missing, so that the real lag can be higher.
+        before: lag at the earlier poll, in records; None if unknown.
+        after: lag at the later poll, in records; None if unknown.
+        hidden_before, hidden_after: whether offsets may be missing at this poll, so that the real lag may be higher.
     """
 
     group: str
@@ -188,9 +190,9 @@ class LagChange(NamedTuple):
 
     @property
     def by(self) -> int:
-        """Increase of the lag in records; negative if the lag decreased; 0 if it cannot be computed.
+        """Increase of the lag in records; negative if the lag decreased; 0 if a lag is unknown.
 
-        If topics may be missing at only one of the two polls, the lags are not comparable, so the value is 0.
+        It is also 0 if offsets may be missing at only one of the two polls, because the lags are then not comparable.
         """
         if self.before is None or self.after is None or self.hidden_before is not self.hidden_after:
             return 0
@@ -204,12 +206,13 @@ class Comparison:
     Members, owners and lags are compared only in groups that exist at both polls.
 
     Attributes:
-        joined, left: groups that exist only at the later or only at the earlier poll.
-        relisted: tuples (group id, earlier `Listing`, later `Listing`) of groups with a changed type, state or
-            coordinator.
+        joined: groups that exist only at the later poll.
+        left: groups that exist only at the earlier poll.
+        relisted: a tuple (group id, earlier `Listing`, later `Listing`) for each group whose `Listing` differs, for
+            example in its state.
         members_joined, members_left: pairs (group id, member id).
-        moved: partitions whose owners differ.
-        lags: groups whose lags differ, largest increase first.
+        moved: partitions with a different owner.
+        lags: groups with a different lag, largest increase first.
     """
 
     earlier: RecordedPoll
@@ -224,7 +227,7 @@ class Comparison:
 
 
 def compare(a: PointInTime, b: PointInTime) -> Comparison:
-    """Return the differences between the states at two points in time, which can be passed in any order."""
+    """Return the differences between the states at two polls. The order of the arguments does not matter."""
     if a.poll.ms > b.poll.ms:
         a, b = b, a
     old, new = a.listings, b.listings

@@ -1,4 +1,4 @@
-"""Index of all polls of a recording: time of the poll, time of the last poll with all rows, reason for a gap before."""
+"""Index of all polls of a recording, with the time of each poll and the reasons for gaps between polls."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ class PollIndex:
         return self[position] if 0 <= position < len(self._polls) else None
 
     def of_keyframe(self, keyframe: int) -> list[int]:
-        """Return the times of a keyframe (a poll with all rows) and of all polls before the next one, in epoch ms."""
+        """Return the times of a keyframe (a poll with all rows) and the polls before the next keyframe, in epoch ms."""
         start = bisect_left(self._polls, keyframe)
         found = []
         for position in range(start, len(self._polls)):

@@ -26,10 +26,10 @@ if TYPE_CHECKING:
     from kgtui.model.offsets import GroupOffsets, TopicPartition
 
 _WHOLE_COORDINATOR = frozenset({"cluster", "broker", "offsets"})
-"""Values of the column `scope` in table `faults` for which a fault can concern several groups.
+"""Scopes (column `scope` in table `faults`) of faults that can concern several groups.
 
-Without a group id, the fault concerns all groups of its broker. Without a broker id too, it concerns all groups of the
-cluster.
+A fault with a broker id but no group id concerns all groups of the broker. A fault with neither concerns all groups of
+the cluster.
 """
 
 
@@ -38,8 +38,8 @@ class GroupRead(NamedTuple):
 
     Attributes:
         description: None if it is not known yet, or could not be read.
-        offsets: None if they could not be read, or if the group's type has none.
-        fault: why something could not be read.
+        offsets: None if they could not be read, or if groups of this type have no offsets.
+        fault: why data of the group could not be read; None if all data could be read.
     """
 
     description: GroupDescription | None
@@ -49,10 +49,10 @@ class GroupRead(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class PollRead:
-    """What one poll read for the requested groups.
+    """The data that one poll read about the requested groups.
 
     Attributes:
-        groups: group id → description and offsets, for those requested groups that existed.
+        groups: group id → description and offsets. Groups that did not exist are left out.
         faults: faults of a broker or of the whole cluster.
     """
 
@@ -69,7 +69,7 @@ def read_polls(
     Raises:
         LakeError: rows cannot be read.
     """
-    # To save memory, load one keyframe (a poll with all rows) at a time, with the polls until the next keyframe.
+    # To save memory, load only one keyframe (a poll with all rows) and the polls before the next keyframe at a time.
     for keyframe, polls_ in groupby(polls, lambda poll: poll.keyframe):
         polls_of_keyframe = list(polls_)
         states = _GroupStates(recording, groups, keyframe, polls_of_keyframe[-1].ms)
@@ -82,7 +82,7 @@ def read_polls(
 class _GroupStates:
     """The recorded state of some groups at one poll.
 
-    Call `go_to` first for a keyframe (a poll with all rows), and next for each later poll in order.
+    Call `go_to` for a keyframe (a poll with all rows) first, and then for each later poll, in order.
     """
 
     def __init__(self, recording: RecordingReader, groups: Collection[str], keyframe: int, until: int) -> None:
@@ -100,7 +100,7 @@ class _GroupStates:
         self._reads: dict[str, GroupRead] = {}
 
     def go_to(self, poll: RecordedPoll) -> None:
-        """Apply the changes of a poll. It must be the next recorded poll after the poll of the previous call."""
+        """Apply the changes of a poll. Call this for consecutive polls, without leaving one out."""
         changed, moved = self._apply_group_changes(poll.ms), set[str]()
         for group, topic, partition, gone, *row in self._tables["partitions"].at(poll.ms):
             moved.add(group)
@@ -148,9 +148,12 @@ class _GroupStates:
         return rows.offsets_of_rows(positions, hidden=rows.hidden_of_row(self._listed[group]))
 
     def read_at(self, poll: RecordedPoll) -> PollRead:
-        """Return the description and offsets of each group at the current poll.
+        """Return the description and offsets of each group.
 
-        A value that could not be read at this poll is None. Other values are the newest that were recorded.
+        A value that could not be read at this poll is None. Otherwise, it is the last recorded value.
+
+        Args:
+            poll: the poll to which `go_to` was called last.
         """
         reads = dict(self._reads)
         for scope, fault in self._faults.values():
@@ -170,7 +173,7 @@ class _GroupStates:
 
 
 class RowsByPoll:
-    """The rows of one table by poll. To save memory, they are converted to Python one poll at a time.
+    """The rows of one table, grouped by poll. To save memory, they are converted to Python one poll at a time.
 
     Args:
         table: rows of all polls, with column `poll`.

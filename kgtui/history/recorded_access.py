@@ -1,4 +1,4 @@
-"""Store the permissions of the recorder's user in the lake, so that a replay knows which offsets might be missing."""
+"""Store the permissions of the recorder's user in the lake. A replay needs them to report which data may be missing."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ _log = logging.getLogger(__name__)
 
 
 def load_access(folder: LakeFolder) -> Access:
-    """Return the stored permissions of the recorder's user.
+    """Return the permissions of the recorder's user that are stored in the lake.
 
-    If the file cannot be read, return full permissions, because older recorders did not write this file.
+    If there is no valid file, return full permissions. Recorders of older versions did not write the file.
     """
     try:
         stored = json.loads((folder.path / _FILE).read_text(encoding="utf-8"))

@@ -37,10 +37,10 @@ if TYPE_CHECKING:
 
 Positions = dict["TopicPartition", int]
 PositionChanges = dict[int, dict[str, tuple[Positions, Positions]]]
-"""Time of a poll, in milliseconds since the epoch → group id → pair (positions before, positions after the poll).
+"""Dict: time of a poll, in ms since the epoch → group id → pair (positions before the poll, positions at the poll).
 
-A position is a committed offset or a share-partition start offset. Only decreases and, in groups that were Empty at
-some time, increases are included, because only these can be events.
+A position is a committed offset or a share-partition start offset. Only changes that can be events are included:
+decreases, and increases in groups that were Empty at some time.
 """
 
 _POSITION_COLUMNS = ("poll", "group", "topic", "partition", "gone", "committed", "spso", "owner")
@@ -54,10 +54,9 @@ def recorded_events(
 ) -> Iterator[Event]:
     """Yield the events of a recording, oldest first. Events of the same poll are sorted by group.
 
-    A poll has the same events, whatever the value of `since` is.
-
     Args:
-        since, until: seconds since the epoch; events after `since` and up to `until`. None for no limit.
+        since: only events after this time, in seconds since the epoch; None for no limit.
+        until: only events at or before this time, in seconds since the epoch; None for no limit.
         groups: ids of the groups; None for all groups and brokers.
 
     Raises:
@@ -75,7 +74,7 @@ class _RecordedState:
     """The state of groups and brokers at one poll, which is compared with the next poll to find events.
 
     Args:
-        groups: ids of the groups to compare; None for all groups and brokers.
+        groups: ids of the groups whose events are wanted; None for the events of all groups and brokers.
     """
 
     def __init__(self, recording: RecordingReader, groups: Collection[str] | None) -> None:
@@ -89,11 +88,11 @@ class _RecordedState:
         self._begun = False
 
     def read_keyframe(self, keyframe: int, polls: Sequence[RecordedPoll]) -> Iterator[tuple[RecordedPoll, list[Event]]]:
-        """Yield pairs (poll, events at this poll), for a keyframe (a poll with all rows) and the polls after it.
+        """Yield a pair (poll, its events) for a keyframe (a poll with all rows), and for each later poll in `polls`.
 
         Args:
             keyframe: time of the keyframe, in milliseconds since the epoch.
-            polls: the keyframe and later polls, oldest first.
+            polls: the keyframe and the polls before the next keyframe, oldest first.
         """
         tables = {table.name: self._read(table, keyframe, polls[-1].ms) for table in (GROUPS, MEMBERS, FAULTS)}
         moved = self._read_positions(keyframe, polls[-1].ms, self._memberless_groups(tables[GROUPS.name]))
@@ -105,8 +104,8 @@ class _RecordedState:
             yield poll, events if self._begun else []
             self._begun = True
             if whole:
-                # Forget older descriptions, so that the events do not depend on where the search began. A search that
-                # begins at this keyframe does not know older descriptions.
+                # Forget the descriptions, because a search that begins at this keyframe does not know them. Both
+                # searches must find the same events.
                 self._descriptions.clear()
 
     def _read(self, table: Table, keyframe: int, until: int) -> pa.Table:
@@ -131,11 +130,11 @@ class _RecordedState:
         *,
         whole: bool,
     ) -> list[Event]:
-        """Apply the changes of a poll to all groups, and return their events.
+        """Update the state of all groups from a poll, and return the events of the groups.
 
         Args:
-            moved: group id → pair (offsets before, offsets after the poll), only for changes that can be events.
-            whole: whether the poll is a keyframe, for which all rows are stored.
+            moved: group id → pair (offsets before the poll, offsets at the poll), as in `PositionChanges`.
+            whole: whether the poll is a keyframe (a poll with all rows).
         """
         listed_before, members_before = self._advance(poll, tables, whole=whole)
         events: list[Event] = []
@@ -160,11 +159,13 @@ class _RecordedState:
     def _advance(
         self, poll: RecordedPoll, tables: Mapping[str, RowsByPoll], *, whole: bool
     ) -> tuple[dict[str, RowValues | None], dict[str, dict[str, RowValues]]]:
-        """Apply the changes of a poll to groups and members.
+        """Update the rows of groups and members from a poll. Return the rows that changed groups had before it.
 
         Returns:
-            Two dicts with the rows before this poll: changed group → its row, or None for a new group; and group with
-            changed members → member id → row.
+            Pair of dicts:
+
+            - id of a changed group → its previous row in table `groups`; None for a new group
+            - id of a group with changed members → member id → previous row in table `members`
         """
         listed, members = ({}, defaultdict(dict)) if whole else (self._listed, self._members)
         listed_before: dict[str, RowValues | None] = {}
@@ -200,7 +201,12 @@ class _RecordedState:
     def _last_description(
         self, group: str, before: RowValues | None, members: Mapping[str, RowValues]
     ) -> LastDescription:
-        """Return the last description of a group before a poll."""
+        """Return the last known description of a group before the current poll.
+
+        Args:
+            before: the group's row in table `groups` before this poll; None if the group is new.
+            members: member id → row in table `members` before this poll.
+        """
         last = self._descriptions.get(group)
         if last is None:
             last = self._descriptions[group] = LastDescription(appeared=before is None and self._begun)
@@ -233,18 +239,18 @@ class _RecordedState:
         return events
 
     def _memberless_groups(self, groups: pa.Table) -> pa.Array:
-        """Return the ids of groups that are Empty in at least one row of `groups`, with lone surrogates escaped."""
+        """Return the ids of groups that are Empty in at least one row. Lone surrogates in the ids are escaped."""
         import pyarrow.compute as pc
 
         empty = pc.fill_null(pc.equal(groups["state"].cast("string"), EMPTY), False)
         return pc.unique(groups["group"].cast("string").filter(empty))
 
     def _read_positions(self, keyframe: int, until: int, memberless: pa.Array) -> PositionChanges:
-        """Return all offsets that moved backward and, in groups that were Empty at some time, all offsets that changed.
+        """Return the changes of committed offsets and share-partition start offsets that can be events.
 
         Args:
-            keyframe, until: first and last poll, in milliseconds since the epoch.
-            memberless: groups that were Empty at some time, with lone surrogates escaped.
+            keyframe, until: times of the first and the last poll, in milliseconds since the epoch.
+            memberless: ids of groups that were Empty at some time, with lone surrogates escaped.
         """
         import pyarrow as pa
         import pyarrow.compute as pc
@@ -268,14 +274,14 @@ class _RecordedState:
 def _changed_positions(table: pa.Table, keyframe: int, memberless: pa.Array) -> pa.Table:
     """Return the changes of committed offsets and share-partition start offsets that can be events.
 
-    These are decreases and, in `memberless` groups, increases in partitions without an owner. The result has columns
-    `poll`, `group`, `topic`, `partition`, `before` and `after`.
+    Every decrease can be an event. In `memberless` groups, an increase in a partition without an owner can be one too.
+
+    The result has the columns `poll`, `group`, `topic`, `partition`, `before` and `after`.
 
     Args:
         table: rows of table `partitions` in one chunk, sorted by key and poll.
         keyframe: time of the first poll to report, in milliseconds since the epoch.
-        memberless: groups that were Empty at some time. Their increases count, because a user may have reset the
-            offsets.
+        memberless: ids of groups that were Empty at some time. An increase in such a group may be a reset by a user.
     """
     import pyarrow as pa
     import pyarrow.compute as pc

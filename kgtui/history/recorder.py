@@ -62,13 +62,13 @@ class Recorder:
 
     Args:
         watch: the monitor, which provides the groups and the state of the brokers.
-        admin: reads everything else. The recorder does not close it.
+        admin: reads all other data, such as offsets. The recorder does not close it.
         path: path or URI of the lake, which is created if it does not exist.
         notify: called with a message for the user when a problem begins or ends.
-        elapsed: returns seconds of a monotonic clock.
-        wait: replaces the sleep between polls in a simulation. It is called with the number of seconds.
-        alone: whether no terminal UI runs on this event loop. If so, garbage is collected only after each poll, because
-            then nobody notices that this blocks the event loop.
+        elapsed: returns the time of a monotonic clock, in seconds.
+        wait: called instead of sleeping between polls, with the number of seconds. Simulations use it.
+        alone: whether the recorder runs without a terminal UI. If so, the recorder disables Python's garbage collector
+            during each poll. In the terminal UI, the monitor does this.
     """
 
     def __init__(
@@ -131,7 +131,7 @@ class Recorder:
             await self._lake.end()
 
     async def _wait_for_first_lists(self, before: int | None) -> None:
-        """Wait until each broker has listed its groups or failed, and store the cluster id in the lake.
+        """Wait until each broker has returned its groups or an error. Then store the cluster id in the lake.
 
         Args:
             before: time of the newest poll in the lake, in ms since the epoch; None if there are no polls.
@@ -143,7 +143,9 @@ class Recorder:
         await self._lake.claim(self._watch.snapshot.cluster.cluster_id)
 
     def _gap_after_restart(self, before: int | None) -> str:
-        """Return why polls are missing before this recorder's first poll. Notify the user after a crash.
+        """Return the reason for the gap before this recorder's first poll.
+
+        If the previous recorder crashed, notify the user.
 
         Args:
             before: time of the newest poll in the lake, in ms since the epoch; None if there are no polls.
@@ -170,7 +172,7 @@ class Recorder:
             return
         at = max(int(self._now() * 1000), self._last + 1)
         try:
-            # Pause the garbage collector, which is not needed because `_record` frees all objects of the poll.
+            # Disable the garbage collector. It is not needed, because `_record` frees all objects of the poll.
             with self._gc.paused() if self._gc is not None else nullcontext():
                 await self._record(snapshot, at)
         except Exception as error:  # noqa: BLE001 - the poll loop: the error is reported, and the next poll is a keyframe
@@ -179,10 +181,10 @@ class Recorder:
             self._lost = "a poll failed"
 
     async def _start_keyframe(self, gap: str) -> None:
-        """Make the next poll store all rows, because earlier changes might be missing in the lake.
+        """Make the next poll store all rows. Call this if the lake may lack the changes of earlier polls.
 
         Args:
-            gap: why changes might be missing, as text for the column `gap`.
+            gap: why these changes may be missing. The text is stored in the column `gap`.
         """
         old, self._changes = self._changes, ChangeTracker()
         self._keyframe = None
@@ -201,8 +203,8 @@ class Recorder:
             snapshot, self._changes.owned(), access=access, now=self._elapsed(), timeout=timeout
         )
         rows, keyframe = await self._compare(result, at)
-        # If rows of earlier polls were dropped during this poll, drop this poll too. It contains only the changes since
-        # a dropped poll, so it would be useless without that poll.
+        # If rows that waited in memory were dropped meanwhile, drop the rows of this poll too. They contain only the
+        # changes since the previous poll, which was dropped.
         if not self._lake.lost:
             report = self._poll_row(snapshot, result, rows, at, int((time.monotonic() - began) * 1000))
             self._lake.add(at, keyframe, rows, report)
@@ -213,9 +215,10 @@ class Recorder:
         await asyncio.to_thread(result.release)
 
     async def _compare(self, result: PollResult, at: int) -> tuple[RowsByTable, int]:
-        """Return the rows to store for a poll, and the time of the last poll with all rows, in ms since the epoch.
+        """Return the rows to store for a poll, and the time of its keyframe, in ms since the epoch.
 
-        Only changed rows are stored, except every `RecorderOptions.keyframe` seconds and at the first poll of a day.
+        A keyframe is a poll for which all rows are stored. For other polls, only changed rows are stored. There is a
+        keyframe every `RecorderOptions.keyframe` seconds, and at the first poll of a day.
         """
         rows, changes = new_rows(), self._changes
         # Compare in a thread, because comparing 100,000 partitions takes half a second.
@@ -290,10 +293,10 @@ class RetentionRefresher:
         self._asked: float | None = None
 
     def due(self, now: float) -> bool:
-        """Return whether `refresh` last read at least `RETENTION_MAX_AGE` seconds ago, or has never read.
+        """Return whether the last read by `refresh` was at least `RETENTION_MAX_AGE` seconds ago. Initially true.
 
         Args:
-            now: seconds, by the same clock as for `refresh`.
+            now: time in seconds, from the same clock as for `refresh`.
         """
         return self._asked is None or now - self._asked >= RETENTION_MAX_AGE
 
@@ -304,8 +307,8 @@ class RetentionRefresher:
         self._asked = now
         try:
             answer = await self._admin.retention(sorted(topics), timeout=timeout)
-            # Delete the stored retention of topics that have no result, because they no longer exist. If there was an
-            # error, do not delete it, because the error can be the reason why a result is missing.
+            # A topic without a result no longer exists, so delete its stored retention. After an error, delete nothing,
+            # because the error may be the reason why the topic has no result.
             await asyncio.to_thread(update_retention, self._folder, answer.rows, () if answer.faults else set(topics))
         except (KgtuiError, OSError):
             _log.exception("cannot read or store the retention of topics")
@@ -317,8 +320,8 @@ class Poller:
     A coordinator that does not respond delays only its own groups.
 
     Args:
-        describe_every: maximum time between two descriptions of a group, in seconds. It is needed because the list
-            of groups does not show changes of members.
+        describe_every: maximum time between two reads of a group's description, in seconds. Changes of members do not
+            appear in the list of groups, so each group must be described from time to time.
     """
 
     def __init__(self, admin: GroupAdmin, *, describe_every: float) -> None:
@@ -340,11 +343,11 @@ class Poller:
         Args:
             owned: partitions that members own. Their log start and log end offsets are read too.
             access: permissions of kgtui's user; None if unknown.
-            now: seconds, by the same clock for all calls.
-            timeout: maximum seconds for all reads together.
+            now: time in seconds, from the same clock in all calls.
+            timeout: maximum total duration of all reads, in seconds.
         """
         deadline = Deadline(timeout)
-        # This runs in a thread, because a loop over all groups would block a terminal UI on the same event loop.
+        # Run this loop over all groups in a thread, because it would block a terminal UI on the same event loop.
         due, brokers = await asyncio.to_thread(self._plan, snapshot.groups, now)
         read = await read_by_coordinator(
             self._admin,
@@ -377,7 +380,7 @@ class Poller:
             self._described[group] = (listings[group], now)
 
     def _due(self, listings: Mapping[str, Listing], now: float) -> set[str]:
-        """Return the ids of the groups to describe. Also forget groups that are no longer listed."""
+        """Return the ids of the groups to describe. Also remove unlisted groups from `self._described`."""
         for group in [group for group in self._described if group not in listings]:
             del self._described[group]
         return groups_to_describe(listings, self._described, now, self._describe_every)

@@ -82,8 +82,7 @@ class RecordingReader:
             last = self._polls.newest()
             rows = self._tables[POLLS.name].read(["poll", "keyframe", "gap"], after=last.ms if last else None)
             if last is not None and rows.num_rows:
-                # Drop the cached rows of the last keyframe. They are incomplete if the new polls belong to this
-                # keyframe.
+                # Drop the cached rows of the last keyframe, because they may lack the rows of the new polls.
                 self._keyframes.pop(last.keyframe, None)
                 self._clusters.pop(last.keyframe, None)
             self._polls.add(zip(*(rows[name].to_pylist() for name in ("poll", "keyframe", "gap")), strict=True))
@@ -137,10 +136,11 @@ class RecordingReader:
         return PointInTime(poll, keyframe, cluster_of_text(cluster_id, text), answered, interval / 1000)
 
     def rows_of(self, table: Table, columns: Sequence[str], keyframe: int, until: int) -> pa.Table:
-        """Return the rows of a table from a keyframe (a poll with all rows) to a poll before the next keyframe.
+        """Return a table's rows for a keyframe (a poll with all rows) and the polls after it, up to `until`.
 
         Args:
-            keyframe, until: times of these polls, in milliseconds since the epoch.
+            keyframe: time of the keyframe, in milliseconds since the epoch.
+            until: time of the last poll, in milliseconds since the epoch. It must be before the next keyframe.
 
         Raises:
             LakeError: the table cannot be read.
@@ -155,11 +155,14 @@ class RecordingReader:
         return self._polls.keyframes(until.ms)
 
     def rows_since(self, table: Table, columns: Sequence[str], keyframe: int, poll: RecordedPoll) -> pa.Table:
-        """Return the rows of a table from a keyframe (a poll with all rows) until the keyframe after `poll`, exclusive.
+        """Return a table's rows for all polls from a keyframe (a poll with all rows) to `poll` or later.
+
+        The last poll is the one before the first keyframe after `poll`.
 
         Args:
             columns: names of the columns, including `poll`.
-            keyframe: time of the first keyframe, in milliseconds since the epoch.
+            keyframe: time of the keyframe, in milliseconds since the epoch.
+            poll: any poll at or after the keyframe.
 
         Raises:
             LakeError: the table cannot be read.
@@ -194,7 +197,7 @@ class RecordingReader:
             try:
                 return table.read_keyframe(day, keyframe)
             except FileNotFoundError:
-                # Compaction has replaced a file of the version that is open. Open the newest version of the table.
+                # Compaction has replaced a file of the opened table version. Open the newest version instead.
                 table.open(renew=True)
                 return table.read_keyframe(day, keyframe)
 
@@ -212,21 +215,20 @@ class RecordingReader:
         Changes to offsets are ignored, because they happen in nearly every poll.
 
         Args:
-            after: poll or seconds since the epoch where the search starts, exclusive.
+            after: start of the search, as a poll or in seconds since the epoch. A change at this poll is ignored.
             back: whether to search backward in time.
         """
         start = self.poll_at(after) if isinstance(after, (int, float)) else after
         days = self._polls.days()
         days = [day for day in days if (day <= day_of(start.ms) if back else day >= day_of(start.ms))]
         # The group can also change between the last poll of one day and the first poll of the next day. To notice this,
-        # `adjacent` keeps the group's state at the nearest poll of the day that the loop has just searched.
+        # compare the states at these two polls. `adjacent` is the state on the day of the previous iteration.
         adjacent: GroupState | None = None
-        first_poll = 0  # if `back` is true: time of the first poll of the day that the loop has just searched
+        first_poll = 0  # used if `back` is true: time of the first poll on the day of the previous iteration
         for day in reversed(days) if back else days:
             polls = self._polls.of_day(day)
             changes = self._changes_of_day(group, day, polls)
-            # `midnight_poll` is the first poll after the midnight between `day` and the day that the loop has just
-            # searched.
+            # `midnight_poll` is the first poll after the midnight between `day` and the day of the previous iteration.
             midnight_poll = first_poll if back else polls[0][0]
             changed_at_midnight = adjacent is not None and adjacent != (changes.last if back else changes.first)
             if changed_at_midnight and midnight_poll != start.ms:
@@ -249,7 +251,8 @@ class RecordingReader:
         poll, gone = found[-1]
         if gone:
             return float(poll) / 1000
-        # A keyframe (a poll with all rows) lists all groups. If the group is missing from one, it no longer existed.
+        # A keyframe (a poll with all rows) lists all groups. The group has no row after `poll`, so it was missing from
+        # the next keyframe, and had disappeared.
         later = self._polls.between(poll / 1000, None)
         return next((one.at for one in later if one.ms == one.keyframe and one.ms > poll), None)
 
@@ -312,7 +315,10 @@ class RecordingReader:
 
 
 GroupState = tuple[object, frozenset[object]]
-"""State of a group: its row in table `groups` (None if it does not exist), and a pair (id, row) for each member."""
+"""State of a group: its row in table `groups`, and pairs (member id, row in table `members`).
+
+The row is None if the group does not exist.
+"""
 
 ABSENT: GroupState = (None, frozenset())
 
@@ -324,8 +330,9 @@ class DayOfChanges:
     """The changes to one group on one UTC day.
 
     Attributes:
-        changes: polls that changed the group, oldest first, in milliseconds since the epoch.
-        first, last: state of the group at the first and last poll of the day.
+        changes: times of the polls at which the group had changed, oldest first, in milliseconds since the epoch.
+        first: state of the group at the first poll of the day.
+        last: state of the group at the last poll of the day.
     """
 
     changes: tuple[int, ...]
@@ -338,8 +345,8 @@ def changes_of_day(groups: pa.Table, members: pa.Table, polls: Iterable[tuple[in
 
     Args:
         groups, members: the group's rows of this day in these tables.
-        polls: pairs (time of a poll, time of the last poll with all rows up to this poll), oldest first, in
-            milliseconds since the epoch.
+        polls: all polls of the day, oldest first, as pairs (time of the poll, time of its keyframe) in milliseconds
+            since the epoch. A keyframe is a poll with all rows.
     """
     group_rows, member_rows = _by_poll(groups), _by_poll(members)
     group_row: object = None

@@ -79,7 +79,7 @@ class ReplayAdmin:
     def now(self) -> float:
         """Return the current time of the replay, in seconds since the epoch.
 
-        It is the time of the poll that is shown plus the time for which this poll has been shown.
+        This is the time of the shown poll, plus the seconds for which it has been shown.
         """
         return self.poll.at + time.monotonic() - self._since
 
@@ -104,14 +104,14 @@ class ReplayAdmin:
         return await self._go(lambda: self.recording.step(self.poll, by))
 
     async def next_change(self, group: str, *, back: bool = False) -> RecordedPoll | None:
-        """Show and return the next poll at which a group changed, or the previous one if `back` is true.
+        """Show and return the next poll at which a group changed, or the previous such poll if `back` is true.
 
-        If there is none, keep the current poll and return None.
+        If there is no such poll, keep the current poll and return None.
         """
         return await self._go(lambda: self.recording.next_change(group, self.poll, back=back))
 
     async def state_times(self) -> StateTimes:
-        """Return since when each group has been in its state at the poll that is shown.
+        """Return the time at which each group entered the state that it has at the shown poll.
 
         Raises:
             LakeError: rows cannot be read.
@@ -213,17 +213,17 @@ class ReplayAdmin:
         return Answer(Retention(found, stored.offsets))
 
     async def access(self, *, max_age: float = 0.0, timeout: float = DEFAULT_TIMEOUT) -> Access:
-        """Return the newest permissions of the recorder's user that are stored in the lake.
+        """Return the newest stored permissions of the recorder's user.
 
-        Whether the user had DESCRIBE on all topics is taken from the shown poll instead, if it was recorded.
+        The shown poll may be older. If it shows whether the user had DESCRIBE on all topics, the result says the same.
         """
         return await asyncio.to_thread(self._access)
 
     def _access(self) -> Access:
         state, stored = self._point_in_time, load_access(LakeFolder.of(self.recording.path))
-        if not state.hidden:  # an older kgtui did not record `hidden`
+        if not state.hidden:  # the poll was recorded by an older kgtui, which did not store `hidden`
             return stored
-        # If the offsets of every group may be incomplete, the user lacked DESCRIBE on some topics at this poll.
+        # If every group is marked as possibly incomplete, the user lacked DESCRIBE on some topics at this poll.
         hides = all(state.hidden.values())
         if hides is stored.hides_topics:
             return stored
@@ -234,8 +234,10 @@ class ReplayAdmin:
     ) -> Answer[Mapping[str, T]]:
         """Call `read` for each group. Return the results, and a fault for each group without a result.
 
+        If the recorder could not read this data of a group, the recorded fault is returned, without calling `read`.
+
         Args:
-            scope: kind of the data, such as `offsets`. A recorded fault of this kind is returned instead of a result.
+            scope: kind of the data, such as `offsets`.
         """
         state, names = self._point_in_time, list(dict.fromkeys(groups))
 
@@ -265,7 +267,7 @@ class ReplayAdmin:
 
 
 class ReplayFeed:
-    """Returns the changes in one broker's list of groups each time the replay has switched to a different poll."""
+    """Reports how one broker's list of groups changes when the replay moves to a different poll."""
 
     def __init__(self, admin: ReplayAdmin, broker: int) -> None:
         self._admin = admin
@@ -275,10 +277,10 @@ class ReplayFeed:
         self._poll: RecordedPoll | None = None
 
     async def poll(self, *, timeout: float = DEFAULT_TIMEOUT) -> ListingDelta:
-        """Compare the broker's groups at the shown poll with its groups at the previous call.
+        """Compare the broker's groups at the shown poll with its groups in the previous call.
 
         Returns:
-            The groups that were added, removed or changed
+            The groups that were added, removed or changed since then
 
         Raises:
             ClientError: nothing changed, and the recorder could not read the broker's groups at the shown poll.

@@ -64,7 +64,7 @@ def _typed(value: object, kind: type[T]) -> T:
 
 
 def listing_row(listing: Listing) -> RowValues:
-    """Return the values of those columns of table `groups` that come from the list of groups."""
+    """Return the values of the columns `type`, `protocol`, `state` and `coordinator` of table `groups`."""
     return (listing.type, listing.protocol, listing.state, listing.coordinator)
 
 
@@ -137,8 +137,8 @@ def member_of_row(member_id: str, row: RowValues) -> Member:
     return _typed({"member_id": member_id, **columns, **json.loads(text)}, Member)
 
 
-# Columns of table `partitions`: kind, committed, spso (share-partition start offset), lag, leader_epoch, metadata,
-# error, message, log_start, log_end, log_error, owner.
+# The following functions create rows of table `partitions`. The values are, in this order: kind, committed, spso
+# (share-partition start offset), lag, leader_epoch, metadata, error, message, log_start, log_end, log_error, owner.
 
 
 def commit_row(commit: CommittedOffset, bounds: PartitionBounds | None, owner: str | None) -> RowValues:
@@ -177,12 +177,12 @@ def owned_row(bounds: PartitionBounds, owner: str | None) -> RowValues:
 
 
 def commit_of_row(topic: str, partition: int, row: RowValues) -> CommittedOffset:
-    """Convert a row of table `partitions` whose column `kind` is `commit` to a committed offset."""
+    """Convert a row of table `partitions` to a committed offset. The row's column `kind` must be `commit`."""
     return CommittedOffset(topic, partition, row[1], row[4], row[5], row[6])
 
 
 def share_of_row(topic: str, partition: int, row: RowValues) -> ShareOffset:
-    """Convert a row of table `partitions` whose column `kind` is `share` to the offset of a share group."""
+    """Convert a row of table `partitions` to a share group's offset. The row's column `kind` must be `share`."""
     return ShareOffset(topic, partition, row[2], row[4], row[3], row[6], row[7] or "")
 
 
@@ -202,7 +202,7 @@ def offsets_of_rows(positions: Mapping[TopicPartition, RowValues], *, hidden: bo
 
     Args:
         positions: partition → row of table `partitions`.
-        hidden: whether offsets may be missing; None if unknown.
+        hidden: whether offsets may be missing because of missing permissions; None if unknown.
     """
     committed: list[CommittedOffset] = []
     share: list[ShareOffset] = []
@@ -230,7 +230,7 @@ def fault_of_row(broker: int | None, group: str | None, name: str, row: RowValue
 
 
 def cluster_text(cluster: ClusterInfo) -> str:
-    """Convert a cluster to JSON for column `cluster` of table `polls`. The JSON lacks the cluster id (`cluster_id`)."""
+    """Convert a cluster to JSON for column `cluster` of table `polls`. The cluster id has a column of its own."""
     return _text(
         {
             "controller": cluster.controller,

@@ -1,4 +1,4 @@
-"""Find in a recording since when each group has been in its state at a given poll."""
+"""Find when each group entered the state that it has at a given poll of a recording."""
 
 from __future__ import annotations
 
@@ -18,19 +18,20 @@ if TYPE_CHECKING:
     from kgtui.history.recording_reader import RecordingReader
 
 MOST_ROWS = 1_000_000
-"""Approximate maximum number of rows of table `groups` that are read to find since when groups are in their states.
+"""Approximate maximum number of rows of table `groups` that one search reads.
 
-Each poll with all rows has one row per group, so for 100,000 groups only the last ten of these polls are searched.
+Each keyframe (a poll with all rows) has one row per group. With 100,000 groups, the search covers ten keyframes.
 """
 
 COLUMNS = ("poll", "keyframe", "group", "gone", "state")
 
 
 class StateTimes(NamedTuple):
-    """Tells since when each group has been in its state at one recorded poll.
+    """The times at which groups entered the state that they have at one recorded poll.
 
     Attributes:
-        since: group id → seconds since the epoch. Groups without a change in the searched time are left out.
+        since: group id → seconds since the epoch. Groups that were in the same state during the whole search are left
+            out.
         search: the part of the recording that was searched.
     """
 
@@ -39,11 +40,14 @@ class StateTimes(NamedTuple):
 
 
 class StateChanges:
-    """Finds since when each group has been in its state at a poll. The constructor reads the rows from disk.
+    """Finds the time at which each group entered the state that it has at a poll.
+
+    The constructor reads the rows from disk.
 
     Args:
-        poll: the search ends at the last poll before the next keyframe (a poll with all rows).
-        groups: number of groups at this poll. The more groups, the shorter the searched time.
+        poll: rows are read up to the first keyframe (a poll with all rows) after this poll, so that `at` also works
+            for neighboring polls.
+        groups: number of groups at this poll. With more groups, fewer keyframes are read (see `MOST_ROWS`).
 
     Raises:
         LakeError: rows cannot be read.
@@ -57,10 +61,10 @@ class StateChanges:
         self._rows = self._changes(recording.rows_since(GROUPS, COLUMNS, self._keyframes[0], poll))
 
     def covers(self, poll: RecordedPoll) -> bool:
-        """Return whether `at` can be called for a poll.
+        """Return whether the method `at` can be called for a poll.
 
-        The poll must have the same keyframe (last poll with all rows) as the poll for which this object was created,
-        and must have been recorded before then.
+        This poll and the constructor's `poll` must have the same keyframe (last poll with all rows). Polls that were
+        recorded after this object was created are not covered.
         """
         return poll.keyframe == self._keyframes[-1] and poll.ms <= self._recorded.ms
 
@@ -75,7 +79,7 @@ class StateChanges:
         columns = {name: rows[name].chunk(0) for name in COLUMNS}
         number = pc.index_in(columns["keyframe"], pa.array(self._keyframes, pa.int64()))
         before = previous(number)
-        # Every keyframe (a poll with all rows) lists all groups. A group without a row in a keyframe has disappeared.
+        # Every keyframe (a poll with all rows) has a row for each group. A group without this row had disappeared.
         absent = pc.or_(
             pc.greater(number, pc.add(before, 1)),
             pc.and_(pc.greater(number, before), pc.not_equal(columns["poll"], columns["keyframe"])),
@@ -88,10 +92,10 @@ class StateChanges:
         return rows.filter(pc.or_(differs(states, *states), pc.fill_null(absent, False)))
 
     def at(self, poll: RecordedPoll, listed: Collection[str]) -> StateTimes:
-        """Return since when each group has been in its state at a poll.
+        """Return the time at which each group entered the state that it has at a poll.
 
         Args:
-            poll: a poll for which `covers` is true.
+            poll: a poll for which the method `covers` returns true.
             listed: ids of the groups that exist at this poll.
         """
         import pyarrow.compute as pc
@@ -100,7 +104,7 @@ class StateChanges:
         if self._rows.num_rows:
             rows = self._rows.filter(pc.less_equal(self._rows["poll"], poll.ms))
             polls = rows["poll"].to_pylist()
-            # The rows of a group are sorted by poll, so the dict keeps the time of the last change of its state.
+            # The rows of a group are sorted by poll, so its last change of state overwrites earlier ones in the dict.
             for group, ms, gone in zip(to_values(rows["group"]), polls, rows["gone"].to_pylist(), strict=True):
                 since[str(group)] = 0.0 if gone or ms == self._keyframes[0] else ms / 1000
         return StateTimes({group: at for group, at in since.items() if at and group in listed}, self._search)

@@ -9,9 +9,9 @@ because Spark executors may lack them.
 | `folder` | folder of a lake, with its small JSON files |
 | `store` | paths and URIs of stores, and storage options |
 | `store_errors` | explains errors of stores |
-| `lock` | lock of a lake, so that only one process records into it, and its file on a local disk |
-| `store_lock` | lock file of a lake in a store |
-| `lock_holder` | process that a lock file names |
+| `lock` | lock of a lake on a local disk; only one process at a time can record into a lake |
+| `store_lock` | lock of a lake in a store |
+| `lock_holder` | interface of both locks, and the process that a lock file names |
 | `writer` | writes polls into the recorded tables |
 | `delta` | reads and writes one recorded table |
 | `parquet` | Parquet files of recorded tables, sorted by group |
@@ -21,5 +21,5 @@ because Spark executors may lack them.
 | `maintenance` | table sizes, compaction, and deletion of old days |
 | `gold` | reads the gold tables |
 | `pending_days` | days whose gold tables must be recomputed |
-| `table_changes` | which times new rows of a table belong to |
+| `table_changes` | earliest time of the rows that were added to a table |
 """

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from kgtui.lake.schemas.definition import RowValues
 
 COMMENT = "comment"
-"""Key of a column's comment in the metadata that Delta tables store for each column."""
+"""Key of a column's comment in the column's metadata. Delta tables use this key."""
 
 
 def arrow_schema(table: Table) -> pa.Schema:
@@ -35,7 +35,7 @@ def arrow_schema(table: Table) -> pa.Schema:
 
 
 def commented_schema(table: Table) -> pa.Schema:
-    """Return the Arrow schema of a new table, in which the descriptions of columns are Delta's column comments."""
+    """Return the Arrow schema of a new table. Each column's description is stored as its Delta comment."""
     import pyarrow as pa
 
     comments = [{COMMENT: column.about} if column.about else None for column in table.columns]
@@ -97,7 +97,7 @@ def arrow_table(table: Table, rows: Sequence[RowValues]) -> pa.Table:
 
 
 def to_values(column: pa.ChunkedArray) -> list[Any]:
-    """Convert a column into a list of Python values, with the original lone surrogates and with UTC datetimes."""
+    """Convert a column into a list of Python values. Escaped lone surrogates are restored. Datetimes are in UTC."""
     import pyarrow as pa
 
     if column.null_count == len(column):
@@ -141,7 +141,7 @@ def to_milliseconds(time: datetime | int) -> int:
 def filter_polls(rows: pa.Table, polls: Sequence[int]) -> pa.Table:
     """Return only the rows of the given polls.
 
-    Readers pass the polls that table `polls` lists. Rows of all other polls come from a flush that was interrupted.
+    Readers pass the polls in table `polls`. Rows of other polls come from an interrupted write to the lake.
     """
     import pyarrow as pa
     import pyarrow.compute as pc
@@ -163,7 +163,7 @@ def sort_by_key(rows: pa.Table, table: Table) -> pa.Table:
 
 
 def to_one_chunk(rows: pa.Table) -> pa.Table:
-    """Combine the chunks of all columns, so that each text column has a single dictionary."""
+    """Combine the chunks of each column into one. A dictionary-encoded text column then has only one dictionary."""
     import pyarrow as pa
 
     columns = []
@@ -172,7 +172,7 @@ def to_one_chunk(rows: pa.Table) -> pa.Table:
             try:
                 column = column.unify_dictionaries()
             except pa.ArrowInvalid:
-                # If all values in a chunk are null, its dictionary has type null, which Arrow cannot unify with others.
+                # A chunk with only nulls has a dictionary of type null. Arrow cannot merge it with text dictionaries.
                 column = column.cast(pa.string()).dictionary_encode()
         columns.append(column)
     fields = [field.with_type(column.type) for field, column in zip(rows.schema, columns, strict=True)]
@@ -180,7 +180,7 @@ def to_one_chunk(rows: pa.Table) -> pa.Table:
 
 
 def _ranked(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Replace each text of a dictionary-encoded column with its rank, because numbers are sorted faster than texts."""
+    """Replace each text with its position in the sorted dictionary, because numbers are sorted faster than texts."""
     import pyarrow as pa
     import pyarrow.compute as pc
 

@@ -25,21 +25,21 @@ if TYPE_CHECKING:
     from kgtui.lake.store import LakePath
 
 COMPACTION = "kgtui.compaction"
-"""Key in the metadata of a Delta commit that only rewrote files.
+"""Key in the metadata of a Delta commit that only merged files.
 
-Without this key, such a commit could not be distinguished from one that added rows, because both have operation WRITE.
+The key distinguishes this commit from a commit that added rows. Both have the operation WRITE.
 """
 
 _GROUP = "group"
 _FILE_SIZE = 128 * 1024 * 1024
-"""Size that compacted files should have, in bytes."""
+"""Target size of compacted files, in bytes."""
 
 
 def compact_table(delta: DeltaTable, path: LakePath, layer: str, name: str) -> tuple[int, int]:
     """Merge the small files of each day. Rows of gold tables are sorted by group, so that reading one group is fast.
 
-    Streams do not read the merged rows again, because the Delta commits have `dataChange` false. They would do so in
-    tables with a `file_span`, but no stream reads these tables.
+    A Spark stream that reads the table does not read the merged rows again, because the commits have `dataChange`
+    false. Only in tables with a `file_span` it would, but no stream reads these tables.
 
     Args:
         path: folder of the table.
@@ -52,7 +52,7 @@ def compact_table(delta: DeltaTable, path: LakePath, layer: str, name: str) -> t
     names = [field.name for field in delta.schema().fields if field.name != PARTITION]
     order = [_GROUP] if _GROUP in names else names[:2]
     with owner_only():
-        # Older versions of kgtui wrote INT96 timestamps. Rewrite them, because they need twice the space.
+        # Rewrite the INT96 timestamps of older versions of kgtui, because they need twice the space.
         sorted_days = _days_with_int96(delta, path)
         spans = [table.file_span for table in (*GOLD, *GOLD_STATE) if (table.layer, table.name) == (layer, name)]
         span = next((span for span in spans if span is not None and span[0] in names), None)
@@ -73,14 +73,14 @@ def compact_table(delta: DeltaTable, path: LakePath, layer: str, name: str) -> t
 
 
 def _fragmented_spans(delta: DeltaTable, column: str, seconds: int) -> list[tuple[datetime, datetime, int]]:
-    """Return the time spans of a table whose rows are in several small files (see `Table.file_span`).
+    """Return the time spans (see `Table.file_span`) that have several files which fit into one file.
 
     Args:
         column: column with the times of the rows.
         seconds: length of a span.
 
     Returns:
-        List of (start of the span, its end, number of its files)
+        List of tuples (start of the span, end of the span, number of files)
     """
     found: dict[int, list[int]] = {}
     for file in data_files(delta):
@@ -99,14 +99,14 @@ def _fragmented_spans(delta: DeltaTable, column: str, seconds: int) -> list[tupl
 def _merge_span(
     delta: DeltaTable, column: str, start: datetime, end: datetime, properties: Any, files: int
 ) -> dict[str, int]:
-    """Replace the files of a time span with one file, whose rows are sorted by group and time.
+    """Merge the files with the rows of one time span into one file, sorted by group and time.
 
     Args:
         column: column with the times of the rows.
-        files: number of files of the span.
+        files: number of these files, for the result.
 
     Returns:
-        Numbers of removed and added files, with the same keys as in Delta's own compaction.
+        Numbers of removed and added files, with the same keys as the result of Delta's `optimize`.
     """
     import pyarrow.dataset as ds
 
@@ -127,9 +127,9 @@ def _merge_span(
 
 
 def _days_with_int96(delta: DeltaTable, path: LakePath) -> list[list[tuple[str, str, str]] | None]:
-    """Return one partition filter for each day whose files contain INT96 timestamps.
+    """Return a Delta partition filter for each day whose files contain INT96 timestamps.
 
-    A table that is not partitioned by day has the filter None, which selects all of its files.
+    If the table is not partitioned by day, the filter is None, which selects all files.
 
     Args:
         path: folder of the table.
@@ -141,16 +141,16 @@ def _days_with_int96(delta: DeltaTable, path: LakePath) -> list[list[tuple[str, 
     found = set()
     for name, day in zip(actions["path"].to_pylist(), days, strict=True):
         if day not in found:
-            file, file_system = arrow_file(path / unquote(name))  # the Delta log contains URI-encoded paths
+            file, file_system = arrow_file(path / unquote(name))  # paths in the Delta log are URI-encoded
             if _has_int96(pq.ParquetFile(file, filesystem=file_system).schema):
                 found.add(day)
     return [None if day is None else [(PARTITION, "=", day.isoformat())] for day in sorted(found, key=str)]
 
 
 def _days_with_small_files(delta: DeltaTable) -> list[list[tuple[str, str, str]] | None]:
-    """Return one partition filter for each day with at least two files smaller than half of `_FILE_SIZE`.
+    """Return a Delta partition filter for each day that has at least two files smaller than half of `_FILE_SIZE`.
 
-    Compaction leaves at most one small file, so a day is not compacted again until files are added.
+    After compaction, a day has at most one such file. It is compacted again only after new files were added.
     """
     small = Counter(file.get(DAY) for file in data_files(delta) if file["size_bytes"] < _FILE_SIZE / 2)
     return [[(PARTITION, "=", str(day))] for day, count in small.items() if day is not None and count > 1]

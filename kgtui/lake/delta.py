@@ -41,7 +41,7 @@ COMPACTED = "compact-"
 """Prefix of the names of files that compaction writes. The rows in these files are sorted by key and poll."""
 
 WRITTEN = "part-"
-"""Prefix of the names of files that a flush of the recorder writes."""
+"""Prefix of the names of files that the recorder writes."""
 
 _APP = "kgtui-recorder"
 DAY = f"partition.{PARTITION}"
@@ -89,7 +89,7 @@ def _uri(path: LakePath) -> str:
 
 
 def data_files(delta: DeltaTable) -> list[dict[str, Any]]:
-    """Return a dict for each file of an open table.
+    """Return a dict for each data file of an open table.
 
     The keys are as in deltalake's `get_add_actions(flatten=True)`, such as `path`, `num_records` and `max.poll`.
     """
@@ -97,7 +97,7 @@ def data_files(delta: DeltaTable) -> list[dict[str, Any]]:
 
 
 def is_compacted(file: Mapping[str, Any]) -> bool:
-    """Return whether compaction wrote a file, given its dict from `RecordedTable.files`."""
+    """Return whether a file was written by compaction. `file` is a dict from `RecordedTable.files`."""
     return COMPACTED in str(file["path"])
 
 
@@ -120,10 +120,10 @@ class RecordedTable:
         return self._delta is not None or (self.path / LOG).is_dir()
 
     def open(self, *, renew: bool = False) -> DeltaTable | None:
-        """Return the opened table, or None while the table does not exist.
+        """Open the table and return it; None if it does not exist.
 
         Args:
-            renew: whether to update an open table to its newest version.
+            renew: if the table is already open, whether to update it to the newest version.
         """
         if self._delta is None:
             if not is_delta_table(self.path):
@@ -134,7 +134,7 @@ class RecordedTable:
         return self._delta
 
     def files(self, day: date | None = None) -> list[dict[str, Any]]:
-        """Return a dict for each file of the table, or of one day, with the keys of `data_files`."""
+        """Return a dict for each data file, as `data_files` does; only for files of `day` if it is not None."""
         delta = self.open()
         if delta is None:
             return []
@@ -156,10 +156,11 @@ class RecordedTable:
         Polls are given by their time in milliseconds since the epoch. Text columns are dictionary-encoded.
 
         Args:
-            columns: names of the columns to read; not `day`.
-            after: return only rows of later polls.
+            columns: names of the columns to read, without `day`.
+            after: return only rows of polls after this one.
             day: return only rows of this day.
-            span: pair (keyframe, poll) that limits the rows, both included. A keyframe is a poll with all rows.
+            span: pair (first poll, last poll); return only rows of polls in this range, both included. The first poll
+                must be a keyframe (a poll with all rows).
             equal: column name → value; return only rows with these values.
         """
         import pyarrow.dataset as ds
@@ -182,9 +183,11 @@ class RecordedTable:
         return self._read(files, columns, where)
 
     def query(self) -> tuple[QueryBuilder, frozenset[str]] | None:
-        """Return a pair: an SQL session (DataFusion) with the table's newest version, and the table's column names.
+        """Prepare SQL queries with DataFusion on the newest version of the table.
 
-        Returns None if the table does not exist.
+        Returns:
+            Pair (query builder in which the table is registered, names of the table's columns); None if the table does
+            not exist
         """
         delta = self.open(renew=True)
         if delta is None:
@@ -202,10 +205,10 @@ class RecordedTable:
 
         Args:
             query: result of the method `query`. If it is None, no rows are returned.
-            columns: names of the columns to read; not `day`.
-            group: group id with escaped surrogates.
-            span: pair (keyframe, poll) that limits the rows, both included, in milliseconds since the epoch. A keyframe
-                is a poll with all rows.
+            columns: names of the columns to read, without `day`.
+            group: group id, with lone surrogates escaped.
+            span: pair (time of the first poll, time of the last poll), both included, in milliseconds since the epoch.
+                The first poll must be a keyframe (a poll with all rows).
         """
         import pyarrow as pa
 
@@ -213,7 +216,7 @@ class RecordedTable:
             return dictionary_schema(self.table).empty_table().select(list(columns))
         session, stored = query
         first, last = span
-        # Name only columns that the table has, because the query would fail otherwise. Old tables can lack columns.
+        # Old tables can lack columns. Query only existing columns, because the query would fail otherwise.
         names = ", ".join(f'"{name}"' for name in columns if name in stored)
         literal = group.replace("'", "''")
         # SQL is twice as fast here as reading the files one by one (see tests/bench/README.md).
@@ -230,7 +233,7 @@ class RecordedTable:
         return to_one_chunk(select_columns(rows, self.table, columns))
 
     def read_keyframe(self, day: date, keyframe: int) -> RowBlocks:
-        """Return all rows of a keyframe (a poll with all rows) and of the polls until the next keyframe.
+        """Return all rows of a keyframe (a poll with all rows) and of the polls before the next keyframe.
 
         Args:
             day: UTC day of the keyframe.
@@ -240,7 +243,7 @@ class RecordedTable:
 
         files = [file for file in self.files(day) if file["min.keyframe"] <= keyframe <= file["max.keyframe"]]
         if len(files) == 1 and is_compacted(files[0]) and files[0]["min.keyframe"] == files[0]["max.keyframe"]:
-            return CompactedFile(self.path / files[0]["path"], self.table)  # reads rows when they are needed
+            return CompactedFile(self.path / files[0]["path"], self.table)  # it reads rows only when they are needed
         names = [name for name in self.table.names if name not in (PARTITION, "keyframe")]
         return RowsInMemory(
             sort_by_key(to_one_chunk(self._read(files, names, ds.field("keyframe") == keyframe)), self.table)
@@ -252,9 +255,9 @@ class RecordedTable:
         return read_rows([self.path / file["path"] for file in files], self.table, columns, where)
 
     def create(self) -> DeltaTable:
-        """Return the table, after creating it or adding missing columns. New columns have their description as comment.
+        """Create the table if it does not exist, add missing columns, and return the table.
 
-        Added columns are always nullable, because existing rows have no values in them.
+        A column's description is stored as its comment. Added columns are nullable, because existing rows lack values.
         """
         delta = self.open()
         if delta is None:
@@ -277,14 +280,13 @@ class RecordedTable:
         return delta
 
     def append(self, rows: Iterable[Sequence[RowValues]], day: date, serial: int) -> int:
-        """Append a batch of rows of one day, and return a version of the table that contains them.
-
-        A second call with the same `serial` changes nothing.
+        """Append rows of one day, and return the current version of the table, which contains them.
 
         Args:
             rows: lists of rows, with at least one row in total.
             day: UTC day of all rows.
-            serial: number of the batch; must increase.
+            serial: a number that increases with every call. If the table already contains rows with this number,
+                nothing is appended, so a failed call can be repeated safely.
         """
         import pyarrow as pa
 
@@ -302,11 +304,13 @@ class RecordedTable:
         self._delta = self._listed = None
 
     def compact(self, files: Sequence[Mapping[str, Any]], polls: Collection[int]) -> None:
-        """Replace files of one day with one file, sorted by key and poll. Streams do not read the rows again.
+        """Merge files of one day into one file, sorted by key and poll.
+
+        Spark streams on the table do not read the merged rows again.
 
         Args:
-            files: files to replace, from the method `files`.
-            polls: polls to keep. Rows of other polls come from interrupted writes, and are dropped.
+            files: the files to merge, as returned by the method `files`.
+            polls: times of the polls whose rows are kept. Rows of other polls come from interrupted writes.
         """
         rows = merge_files([self.path / file["path"] for file in files], self.table, polls)
         self._replace(files, rows, files[0][DAY])
@@ -331,8 +335,8 @@ class RecordedTable:
         """Write a data file, and return the Delta action that adds it to the table.
 
         Args:
-            compact: whether the table already contained the rows. If so, `dataChange` is false, and streams do not read
-                the rows again.
+            compact: whether the rows come from other files of the table. If so, the action has `dataChange` false, so
+                that Spark streams do not read the rows again.
         """
         from deltalake.transaction import AddAction
 

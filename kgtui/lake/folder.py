@@ -49,7 +49,7 @@ _FORMAT, _CLUSTER, _TOPIC = "kgtui lake", "cluster", "topic"
 _LONGEST = 65_536
 
 _UNUSABLE = re.compile(r"%[0-9a-fA-F]{2}|[\x00-\x1f\x7f\[\]^|\\\ud800-\udfff]")
-"""Matches parts of local paths with which deltalake fails, because it converts each path to a URI and back."""
+"""Matches characters in local paths that deltalake cannot handle, because it converts paths to URIs and back."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +84,7 @@ class LakeFolder:
 
     @property
     def pipeline_lock(self) -> LakePath:
-        """Path of the pipeline's lock file, which ensures that only one run of the pipeline at a time writes tables."""
+        """Path of the pipeline's lock file, which ensures that only one run of the pipeline writes to the lake."""
         return self.path / PIPELINE_LOCK
 
     def table(self, name: str, layer: str = LAYER) -> LakePath:
@@ -92,7 +92,7 @@ class LakeFolder:
         return self.path / layer / name
 
     def check_path(self) -> None:
-        """Raise `LakeError` if deltalake cannot use the path of the folder, which need not exist."""
+        """Raise `LakeError` if deltalake cannot handle a character in the path. The folder need not exist."""
         if isinstance(self.path, StorePath):
             return
         # Resolve symbolic links before the check, because deltalake resolves them too.
@@ -107,7 +107,7 @@ class LakeFolder:
             )
 
     def check(self) -> None:
-        """Raise `LakeError` unless the folder is a lake that can be read."""
+        """Raise `LakeError` if the folder is not a lake, or cannot be read."""
         with self._explained("read"):
             self._check()
 
@@ -125,7 +125,7 @@ class LakeFolder:
             )
 
     def check_usable(self) -> None:
-        """Raise `LakeError` unless the folder is a readable lake, is empty, or does not exist."""
+        """Raise `LakeError` if the folder cannot be used as a lake. A new or empty folder can be used."""
         with self._explained("read"):
             self._check_usable()
 
@@ -156,7 +156,7 @@ class LakeFolder:
             self._write_marker({"format": _FORMAT, "version": VERSION, "created": rfc3339(time.time(), "seconds")})
 
     def claim(self, cluster_id: str | None) -> None:
-        """Bind the lake to one cluster, and refuse a different one.
+        """Reserve the lake for one cluster, by storing the cluster's id.
 
         Args:
             cluster_id: id of the cluster that is recorded; None changes nothing.
@@ -182,12 +182,13 @@ class LakeFolder:
         self._write_marker(content | {_CLUSTER: cluster_id})
 
     def claim_topic(self, topic_id: str | None) -> None:
-        """Bind the lake to one `__consumer_offsets` topic, and refuse a different one.
+        """Reserve the lake for one `__consumer_offsets` topic, by storing the topic's id.
 
-        If the topic was deleted and created again, its offsets restart, so the records would be mixed up.
+        If the topic is deleted and created again, its offsets start at 0 again. The id prevents that the lake mixes
+        records of the old and the new topic.
 
         Args:
-            topic_id: id of the topic. None (brokers before 2.8) changes nothing.
+            topic_id: id of the topic. None (brokers before Kafka 2.8) changes nothing.
 
         Raises:
             LakeError: the lake has the records of a different topic.
@@ -216,10 +217,10 @@ class LakeFolder:
 
     @contextmanager
     def _explained(self, action: str) -> Iterator[None]:
-        """Convert an `OSError` in the `with` block to `LakeError`, except if the lake is on a local disk.
+        """If the lake is in a store, convert an `OSError` in the `with` block to `LakeError`.
 
         Args:
-            action: `read` or `written`, for the message.
+            action: `read` or `written`; completes the message `… cannot be …`.
         """
         try:
             yield
@@ -252,9 +253,9 @@ class LakeFolder:
 
 
 def is_table(path: LakePath) -> bool:
-    """Return whether a folder is a Delta table.
+    """Return whether a folder is a Delta table, that is, whether its Delta log has a commit.
 
-    A folder whose Delta log has no commit is not a table. A process that was killed can leave such a folder.
+    A process that is killed while it creates a table can leave a log without a commit.
     """
     return any(name.endswith(".json") for name in log_names(path))
 
@@ -285,7 +286,7 @@ _TOPICS, _OFFSETS = "topics", "offsets"
 
 
 def load_retention(folder: LakeFolder) -> Retention:
-    """Return the retention of topics and of offsets that is stored in a lake; empty if the file is not valid."""
+    """Return the stored retention of topics and of committed offsets; empty if there is no valid file."""
     try:
         stored = json.loads((folder.path / _FILE).read_text(encoding="utf-8"))
         topics = {topic: float(seconds) for topic, seconds in stored[_TOPICS].items()}
@@ -295,11 +296,11 @@ def load_retention(folder: LakeFolder) -> Retention:
 
 
 def update_retention(folder: LakeFolder, answer: Retention, requested: Container[str]) -> None:
-    """Update the retention file of the lake. Topics that were not requested keep their stored retention.
+    """Update the retention file of the lake with an answer of the cluster.
 
     Args:
         answer: retention that the cluster returned. If it is empty, the file stays unchanged.
-        requested: topics that are removed from the file if `answer` lacks them.
+        requested: topics to delete from the file if `answer` lacks them. Other topics keep their stored retention.
 
     Raises:
         OSError: the file cannot be written.

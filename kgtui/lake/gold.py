@@ -74,8 +74,8 @@ class Gold:
         LakeError: the folder is not a lake, a newer kgtui wrote it, or deltalake is not installed.
     """
 
-    # Rows are read with SQL (DataFusion), which skips files and pages without matching rows. Usually, only few of
-    # 100,000 groups match.
+    # Read rows with SQL (DataFusion), which skips files and pages without matching rows. Most calls need only a few of
+    # up to 100,000 groups.
     def __init__(self, path: LakePath | str) -> None:
         load_deltalake()
         self.folder = LakeFolder.of(path)
@@ -88,7 +88,7 @@ class Gold:
         return self.folder.path
 
     def age(self, table: Table) -> TableAge:
-        """Return the age of a table. If it cannot be read, `error` of the result says why."""
+        """Return the age of a table. If the table cannot be read, the result's `error` says why."""
         try:
             delta = self._delta(table)
             if delta is None:
@@ -105,7 +105,7 @@ class Gold:
         return TableAge(table.title, newest.timestamp() if isinstance(newest, datetime) else None, _last_write(delta))
 
     def ages(self) -> tuple[TableAge, ...]:
-        """Return the age of each gold table, also of tables that do not exist."""
+        """Return the age of each table in `GOLD`, even if the table does not exist."""
         return tuple(self.age(table) for table in GOLD)
 
     def newest(
@@ -117,11 +117,11 @@ class Gold:
         groups: Collection[str] | None = None,
         where: str = "",
     ) -> list[GoldRow]:
-        """Return the rows with the newest time, such as all rows of the newest hour.
+        """Return the rows whose time is the newest in the table, such as all rows of the newest hour.
 
         Args:
             column: name of the time column.
-            columns, groups, where: see `rows`.
+            columns, groups, where: as in the method `rows`.
         """
         last = self.last(table, column)
         if last is None:
@@ -143,8 +143,8 @@ class Gold:
 
         Args:
             columns: names of the columns to read; None for all columns.
-            since, until: limits for the time of a row, both included; None for no limit.
-            time: name of the time column for `since` and `until`.
+            since, until: earliest and latest time of a row, both included; None for no limit.
+            time: name of the column to which `since` and `until` apply.
             groups: return only rows of these groups; None for all groups.
             where: additional SQL condition.
 
@@ -193,12 +193,12 @@ class Gold:
         return delta
 
     def last(self, table: Table, column: str, *, until: datetime | None = None) -> datetime | date | None:
-        """Return the newest value of a time or day column; None if the table does not exist or has no such row.
+        """Return the newest value of a time or day column; None if there is no table or no value.
 
-        Rows are read only if a file has no statistics in the Delta log, or if there are values after `until`.
+        Usually, the statistics in the Delta log contain the value. Otherwise, the rows are read.
 
         Args:
-            until: ignore later values of a time column; None for no limit.
+            until: ignore values after this time; None for no limit. Only for time columns.
         """
         delta = self._delta(table)
         if delta is None:
@@ -215,7 +215,7 @@ class Gold:
         """Return some columns of the rows that match all conditions; None if the table does not exist.
 
         Args:
-            columns: the columns, as in SQL after SELECT.
+            columns: SQL text that follows SELECT, such as column names.
             conditions: SQL conditions.
         """
         with self._reading(table):
@@ -237,9 +237,9 @@ class Gold:
 
 
 def _last_write(delta: DeltaTable) -> float:
-    """Return the time of the newest Delta commit that changed rows, in seconds since the epoch.
+    """Return the time of the newest Delta commit that wrote new rows, in seconds since the epoch.
 
-    Maintenance such as compaction does not count. At most 50 commits are searched.
+    Only the newest 50 commits are searched. If all of them are maintenance, return the time of the oldest of them.
     """
     history = delta.history(_COMMITS)
     writes = [
@@ -254,8 +254,8 @@ def _last_in_statistics(delta: DeltaTable, column: str) -> tuple[bool, datetime 
     """Return the largest value of a column according to the statistics of the files.
 
     Returns:
-        Pair (whether the value is known, the value). The value is unknown if a file has no statistics. It is None if
-        there are no rows.
+        Pair (whether all files have statistics, largest value in the statistics; None if there is no value). If a file
+        lacks statistics, the column can have a larger value.
     """
     actions = to_table(delta.get_add_actions(flatten=True))
     last_name = DAY if column == PARTITION else f"max.{column}"
@@ -272,7 +272,7 @@ def _last_in_statistics(delta: DeltaTable, column: str) -> tuple[bool, datetime 
 
 
 def _literal(value: str | datetime | date) -> str:
-    """Return a value as a literal in SQL."""
+    """Return a value as an SQL literal."""
     if isinstance(value, datetime):
         return f"TIMESTAMP '{value.isoformat()}'"
     if isinstance(value, str):
@@ -281,9 +281,9 @@ def _literal(value: str | datetime | date) -> str:
 
 
 def _first_day(moment: datetime | date) -> date:
-    """Return the earliest day whose partition can have rows with the given time.
+    """Return the first value of column `day` for rows from the given time on.
 
-    For a datetime, this is the previous day, because a row belongs to the day on which its period starts.
+    A row is stored under the day on which its period starts. This can be the day before the time in the row.
     """
     return (moment - timedelta(days=1)).date() if isinstance(moment, datetime) else moment
 

@@ -1,7 +1,7 @@
-"""The lock of a lake, so that only one process records into it, and its lock file on a local disk.
+"""The lock of a lake, so that only one process records into the lake. The lock file is on a local disk.
 
-If the lock file exists but no living process holds it, the last recorder has crashed. On the same machine, the kernel's
-file lock shows whether the holder is alive. On other machines, the age of the lock file shows it.
+If the lock file exists, but its holder is not alive, the last recorder has crashed. If the holder ran on this machine,
+the kernel's file lock shows whether it is alive. If it ran on a different machine, the age of the lock file shows it.
 """
 
 from __future__ import annotations
@@ -84,8 +84,8 @@ class RecorderLock(LakeLock):
             self.release()
 
     def _refuse_living(self, file: int, before: Holder | None) -> None:
-        """Raise `RefusedError` if `before` is on another machine and renewed the lock in the last `STALE` seconds."""
-        # The kernel's file lock does not always work between machines, so check the age of the lock file too.
+        """Raise `RefusedError` if `before` is on another machine, and the lock was renewed less than `STALE` s ago."""
+        # The kernel's file lock may not work between machines, so also check the age of the lock file.
         foreign = before is not None and not before.is_local
         if foreign and time.time() - os.fstat(file).st_mtime < STALE:
             raise RefusedError(held_by(self._path, before))
@@ -153,7 +153,7 @@ def current_holder(path: LakePath) -> Holder | None:
 
 
 def recorder_lock(path: LakePath) -> LakeLock:
-    """Return the lock whose lock file has this path. The caller must still take the lock."""
+    """Return a lock that uses the lock file `path`. The lock is not held until its method `take` is called."""
     if isinstance(path, StorePath):
         from kgtui.lake.store_lock import StoreLock
 

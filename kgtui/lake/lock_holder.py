@@ -1,4 +1,4 @@
-"""The interface of the locks of a lake, and the process that a lock file names (a recorder or pipeline run)."""
+"""The interface `LakeLock` of a lake's locks, and the process (recorder or pipeline run) that holds a lock."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ PIPELINE_LOCK = "pipeline.lock"
 """Name of the pipeline's lock file in the folder of the lake."""
 
 STALE = 120.0
-"""Time in seconds after which a process on another machine counts as dead if it has not renewed its lock."""
+"""Maximum time between two renewals of a lock, in seconds. After that, a holder on another machine counts as dead."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +27,8 @@ class Holder:
     """A process that a lock file names.
 
     Attributes:
-        host, pid: name of the machine and id of the process.
+        host: name of the machine on which the process runs.
+        pid: process id.
         since: when the process took the lock, in seconds since the epoch.
     """
 
@@ -51,8 +52,8 @@ class Holder:
         """Return whether the process is running.
 
         Args:
-            age: seconds since the last renewal of the lock. If this is less than `STALE`, a process on another machine
-                counts as running.
+            age: seconds since the last renewal of the lock. A process on another machine counts as running if this is
+                less than `STALE`.
         """
         return is_running(self.pid) if self.is_local else age < STALE
 
@@ -79,10 +80,12 @@ class LakeLock(Protocol):
         ...
 
     def renew(self) -> None:
-        """Show other processes that the holder is alive. If this process does not hold the lock, do nothing.
+        """Renew the lock, so that other processes see that its holder is alive.
+
+        If this process does not hold the lock, do nothing.
 
         Raises:
-            RefusedError: another process has taken the lock, after `STALE` seconds without a renewal.
+            RefusedError: another process has taken the lock, because it was not renewed for `STALE` seconds.
             OSError: the store cannot be written.
         """
         ...
@@ -96,9 +99,10 @@ class LakeLock(Protocol):
         ...
 
     def hand_back(self) -> None:
-        """Release the lock. If the previous holder crashed, restore its lock file instead of removing the file.
+        """Release the lock after maintenance.
 
-        Maintenance uses this, so that the next recorder can still report that an earlier recorder crashed.
+        If the previous holder crashed, write its name into the lock file again, so that the next recorder still reports
+        the crash. Otherwise, remove the lock file.
         """
         ...
 
@@ -118,7 +122,7 @@ def parse_holder(data: bytes) -> Holder | None:
 
 
 def held_by(path: LakePath, holder: Holder | None) -> str:
-    """Return a sentence for the user that says which process holds the lock; `holder` is None if unknown."""
+    """Return a sentence for the user that says which process holds the lock. `holder` is None if it is unknown."""
     name = str(holder) if holder is not None else "another process"
     if path.name == PIPELINE_LOCK:
         return f"{name} already runs the pipeline on {path.parent}. Wait until that run has finished."

@@ -86,11 +86,11 @@ class MaintenanceResult:
 
 @dataclass(frozen=True, slots=True)
 class KeepRules:
-    """For how many days tables keep their rows; None means forever.
+    """Rules for how many days tables keep their rows. None means forever.
 
     Attributes:
-        default: days for tables without a rule.
-        by_name: pairs (layer or `layer/table`, days). A rule for a table overrides the rule for its layer.
+        default: number of days for tables without a rule.
+        by_name: pairs (layer or `layer/table`, number of days). A rule for a table overrides the rule for its layer.
     """
 
     default: int | None
@@ -110,7 +110,7 @@ def status(path: str | LakePath) -> LakeStatus:
 
 
 def optimize(path: str | LakePath) -> Iterator[MaintenanceResult]:
-    """Compact small files of each table, write a checkpoint of its log, and remove unused files.
+    """Compact small files of each table, write a checkpoint of its Delta log, and remove unused files.
 
     The work is done during the iteration. All recorded tables together yield one result; each other table yields one.
 
@@ -145,7 +145,7 @@ def prune(
     stored = list(tables(folder))
     _check_names(folder, keep, stored)
     today = utc_datetime(time.time() if now is None else now).date()
-    # Prune table `polls` first. If pruning is interrupted, readers ignore rows whose polls are no longer in `polls`.
+    # Prune table `polls` first. Readers ignore rows of polls that it lacks, so pruning can be interrupted.
     for table in sorted(stored, key=lambda table: (table.layer, table.name) != (LAYER, POLLS.name)):
         days = keep.days(table)
         if days is not None:
@@ -192,8 +192,8 @@ def _compact_recorded(folder: LakeFolder, stored: Sequence[StoredTable]) -> str:
         writer = LakeWriter(folder)
         newest = writer.begin()
         if newest is not None:
-            # Pass `newest + 1` to compact all files. This is safe, because no recorder adds polls while this process
-            # holds the lock.
+            # The recorder compacts only files that are older than its current keyframe. Here, compact all files,
+            # because no recorder adds rows while this process holds the lock.
             writer.maintain(newest + 1, None, time.time())
         for table in stored:
             if table.layer == LAYER:
@@ -214,7 +214,9 @@ def _compact(folder: LakeFolder, table: StoredTable) -> str:
 
 @contextmanager
 def _pipeline_paused(folder: LakeFolder) -> Iterator[None]:
-    """Hold the pipeline's lock if the lake is in a store, because Spark does not notice other writers in a store.
+    """If the lake is in a store, hold the pipeline's lock until the end of the `with` block.
+
+    In a store, Spark does not notice that another process writes to its tables.
 
     Raises `RefusedError` if the pipeline is running.
     """

@@ -29,20 +29,20 @@ BLOCK = 8_192
 
 _GROUP = "group"
 _HARDLY_REPEATED = frozenset({"committed", "spso", "lag", "log_end"})
-"""Columns without dictionary encoding. Their values rarely repeat, so plain encoding saves 10 % of the disk space."""
+"""Columns whose values rarely repeat. They are not dictionary-encoded, which saves 10 % of the disk space."""
 _LOOKED_UP = frozenset({_GROUP, "keyframe", "poll"})
-"""Columns for which files have statistics, because readers search for their values."""
+"""Columns whose minimum and maximum are stored in each file, because readers search for their values."""
 _MAX_ROW_GROUP = 4_000_000
 """Maximum number of rows in a Parquet row group.
 
-It is so large that each call of `write_table` writes exactly one row group.
+The number is so large that each call of `write_table` writes only one row group.
 """
 
 
 class RowBlocks(Protocol):
-    """Rows of one table for a keyframe (a poll with all rows) and the polls until the next keyframe.
+    """Rows of one table for a keyframe (a poll with all rows) and the polls before the next keyframe.
 
-    They are sorted by key and poll, and divided into blocks. All rows of a group are in the same block.
+    The rows are sorted by key and poll, and divided into blocks. All rows of a group are in the same block.
     """
 
     def __len__(self) -> int:
@@ -53,7 +53,7 @@ class RowBlocks(Protocol):
         """Return the index of the only block that can contain rows of a group; None if there is no such block.
 
         Args:
-            group: group id with escaped surrogates.
+            group: group id, with lone surrogates escaped.
         """
         ...
 
@@ -84,9 +84,10 @@ class RowsInMemory:
 
 
 class CompactedFile:
-    """A file that compaction wrote. It stays open, so that it can be read even after it was deleted.
+    """A file that was written by compaction. It stays open, so that it can be read even after it was deleted.
 
-    The constructor raises `FileNotFoundError`; the methods raise `kgtui.lake.delta.storage_errors`.
+    The constructor raises `FileNotFoundError` if the file does not exist. Methods raise one of
+    `kgtui.lake.delta.storage_errors` if it cannot be read.
     """
 
     def __init__(self, path: LakePath, table: Table) -> None:
@@ -106,7 +107,7 @@ class CompactedFile:
         return index if index < len(self._blocks) and self._blocks[index].first <= group else None
 
     def read(self, blocks: Sequence[int], columns: Sequence[str]) -> pa.Table:
-        # Let only one thread at a time read, because all threads share the read position of the `ParquetFile`.
+        # Only one thread at a time may read, because a `ParquetFile` has only one read position.
         with self._lock:
             if self._blocks is None:
                 rows = self._file.read(list(columns))
@@ -120,8 +121,9 @@ class _Block(NamedTuple):
     """Consecutive Parquet row groups of a file.
 
     Attributes:
-        first, last: smallest and largest group id in the block.
-        row_groups: indices of the row groups.
+        first: smallest id of a Kafka group in the block.
+        last: largest id of a Kafka group in the block.
+        row_groups: indices of the Parquet row groups.
     """
 
     first: str
@@ -130,17 +132,17 @@ class _Block(NamedTuple):
 
 
 def _blocks(metadata: pq.FileMetaData) -> list[_Block] | None:
-    """Return the blocks of a file; None if statistics of column `group` are missing.
+    """Return the blocks of a file; None if the file lacks statistics of column `group`.
 
-    Parquet row groups form one block if their ranges of group ids overlap.
+    Adjacent Parquet row groups form one block if their ranges of group ids overlap.
     """
     blocks: list[_Block] = []
     column = metadata.schema.names.index(_GROUP)
     for row_group in range(metadata.num_row_groups):
         statistics = metadata.row_group(row_group).column(column).statistics
         if statistics is None or not statistics.has_min_max:
-            # The Parquet writer omits the statistics of group ids longer than 4,096 bytes. Return None, so that the
-            # caller reads the whole file.
+            # Parquet stores no statistics if a group id is longer than 4,096 bytes. Return None, so that the caller
+            # reads the whole file.
             return None
         if blocks and blocks[-1].last >= statistics.min:
             blocks[-1] = _Block(blocks[-1].first, statistics.max, range(blocks[-1].row_groups.start, row_group + 1))
@@ -150,7 +152,7 @@ def _blocks(metadata: pq.FileMetaData) -> list[_Block] | None:
 
 
 def read_rows(paths: Sequence[LakePath], table: Table, columns: Sequence[str], where: Any) -> pa.Table:
-    """Return the rows of some files that match a filter expression. Text columns are dictionary-encoded.
+    """Read files, and return the rows that match the filter expression `where`. Text columns are dictionary-encoded.
 
     Args:
         columns: names of the columns to return.
@@ -158,10 +160,10 @@ def read_rows(paths: Sequence[LakePath], table: Table, columns: Sequence[str], w
     """
     import pyarrow.dataset as ds
 
-    # Use pyarrow, because deltalake needs ten milliseconds per file.
+    # Read with pyarrow, because deltalake would need ten milliseconds per file.
     form = ds.ParquetFileFormat(dictionary_columns=set(text_columns(table)))
     schema = dictionary_schema(table)
-    # Pass a schema. Otherwise, pyarrow would use only the columns of the first file, and later files can have more.
+    # Without a schema, pyarrow would read only the columns of the first file. Later files can have more columns.
     schema = schema.remove(schema.get_field_index(PARTITION))
     files = [arrow_file(path) for path in paths]
     file_system = files[0][1] if files else None
@@ -171,9 +173,9 @@ def read_rows(paths: Sequence[LakePath], table: Table, columns: Sequence[str], w
 
 
 def merge_files(paths: Iterable[LakePath], table: Table, polls: Collection[int]) -> pa.Table:
-    """Return the rows of the given polls in several files, sorted by key and poll.
+    """Read several files, and return the rows of the given polls, sorted by key and poll.
 
-    Columns that a newer kgtui added are kept.
+    Unknown columns, which a newer kgtui may have added, are kept.
     """
     import pyarrow as pa
     import pyarrow.compute as pc
@@ -188,7 +190,7 @@ def _open(path: LakePath, table: Table) -> pq.ParquetFile:
 
     name, file_system = arrow_file(path)
     metadata = pq.read_metadata(name, filesystem=file_system)
-    # Pass only existing columns, because ParquetFile raises KeyError if the file lacks one of them.
+    # Pass only columns that the file has, because `ParquetFile` raises `KeyError` for a missing column.
     codes = [name for name in text_columns(table) if name in metadata.schema.names]
     return pq.ParquetFile(name, metadata=metadata, read_dictionary=codes, filesystem=file_system)
 
@@ -197,14 +199,14 @@ def write_rows(path: LakePath, rows: pa.Table, *, compact: bool) -> dict[str, An
     """Write a Parquet file, and return its statistics for the Delta log.
 
     Args:
-        rows: sorted by key if `compact` is true.
-        compact: whether to compress more, and to keep each Kafka group in one Parquet row group.
+        rows: the rows to write. If `compact` is true, they must be sorted by key.
+        compact: whether to compress more, and to write all rows of a Kafka group into the same Parquet row group.
     """
     import pyarrow.compute as pc
     import pyarrow.parquet as pq
 
-    # If the file belongs in a store, write it to memory first. It is then written to the store with a single call,
-    # which writes it completely or not at all.
+    # If the path is in a store, write the file to memory first. A single call then copies it to the store, completely
+    # or not at all.
     content = BytesIO() if isinstance(path, StorePath) else None
     try:
         with pq.ParquetWriter(
@@ -217,11 +219,11 @@ def write_rows(path: LakePath, rows: pa.Table, *, compact: bool) -> dict[str, An
             store_schema=False,
         ) as file:
             for start, stop in _cuts(rows) if compact else [(0, rows.num_rows)]:
-                # `_plain` removes the dictionary encoding. Otherwise, each Parquet row group would contain the
-                # dictionary of all `rows`.
+                # Remove the dictionary encoding with `_plain`. Otherwise, each Parquet row group would contain the
+                # texts of all `rows`.
                 file.write_table(_plain(rows.slice(start, stop - start)), row_group_size=_MAX_ROW_GROUP)
     except BaseException:
-        # Delete the incomplete file. Callers repeat a failed write, so such files would fill the disk.
+        # Delete the incomplete file. Failed writes are repeated, so such files could fill the disk.
         path.unlink(missing_ok=True)
         raise
     if isinstance(path, StorePath) and content is not None:
@@ -239,7 +241,7 @@ def _cuts(rows: pa.Table) -> Iterator[tuple[int, int]]:
     """Divide sorted rows into Parquet row groups, without dividing the rows of one Kafka group.
 
     Yields:
-        Pairs (index of the first row of a row group, index after its last row)
+        Pairs (index of the first row, index of the last row plus 1), one per Parquet row group
     """
     import pyarrow.compute as pc
 

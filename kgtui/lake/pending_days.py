@@ -1,6 +1,7 @@
 """Find the days whose gold tables must be recomputed, because recorded or silver tables have new rows.
 
-Each run of the pipeline stores the versions of these tables. The Delta log shows which rows newer versions added.
+Each run of the pipeline stores the versions of the recorded and silver tables. The next run finds the rows of newer
+versions in the Delta logs.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ _TIMES = {
 }
 """Recorded or silver table → name of its time column.
 
-`polls` stands for all recorded tables, because it has a row for each poll.
+Of the recorded tables, only `polls` is needed, because it has a row for each poll.
 """
 
 _DAY_MS = 86_400_000
@@ -44,11 +45,11 @@ class PendingDays:
 
     Attributes:
         days: days to recompute, in order.
-        since: time on the first of `days` from which rows must be recomputed, in milliseconds since the epoch.
-        sources: table → dict with `version`, `newest` (newest time of a row) and `modified` (newest time of a file).
-            Times are in milliseconds since the epoch; None if there are none.
+        since: start of the time to recompute on the first of these days, in milliseconds since the epoch.
+        sources: name of a recorded or silver table → dict with `version`, `newest` (newest time in a row) and
+            `modified` (when the newest file was written). Times are in milliseconds since the epoch, or None.
         last: tomorrow (UTC). Later rows are ignored, because they come from a broker with a wrong clock.
-        future: later days that have rows.
+        future: days after `last` that have rows.
     """
 
     folder: LakeFolder
@@ -59,8 +60,8 @@ class PendingDays:
     future: tuple[date, ...]
 
     def mark_done(self) -> None:
-        """Store the versions of the tables in the lake, so that `days` are no longer pending."""
-        # Store the ids of the gold tables too. If an id differs at the next run, the table was created again.
+        """Mark `days` as recomputed, by storing the versions of the recorded and silver tables in the lake."""
+        # Also store the ids of the gold tables. A different id in the next run means that a table was created again.
         path, state = _state_file(self.folder), {"sources": self.sources, "tables": _table_ids(self.folder)}
         if state != _load_state(self.folder):
             path.parent.mkdir(mode=0o700, exist_ok=True)
@@ -70,14 +71,15 @@ class PendingDays:
 def pending_days(folder: LakeFolder) -> PendingDays:
     """Return the days whose gold tables must be recomputed; none if there are no new rows.
 
-    All days are returned before the first complete run, and if a gold table or column is missing or was created again.
+    If no run was complete yet, all days are returned. The same applies if a gold table was created again, or a table or
+    column is missing.
 
     Raises:
         LakeError: a table cannot be read.
     """
     try:
         existing = _existing_tables(folder, *_SOURCES)
-        # Read the versions first. Rows that are added afterwards belong to a newer version, so the next run uses them.
+        # Read the versions before the rows. If rows are added meanwhile, the next run finds them in a newer version.
         sources: dict[str, dict[str, int | None]] = {
             table.title: {"modified": table.modified(), "version": newest_version(table.path)} for table in existing
         }
@@ -105,10 +107,10 @@ def _start(day: date) -> int:
 
 
 def _changed_since(table: StoredTable, before: dict[str, int | None] | None) -> int | None:
-    """Return the time from which rows must be recomputed, in milliseconds since the epoch; None if no rows are new.
+    """Return the earliest time whose gold rows must be recomputed, in ms since the epoch; None if no rows are new.
 
     Args:
-        before: what the previous run stored about the table (see `PendingDays.sources`); None if it stored nothing.
+        before: data that the previous run stored about the table (see `PendingDays.sources`); None if there is none.
     """
     before = before or {}
     version, newest = before.get("version"), before.get("newest")
@@ -117,19 +119,19 @@ def _changed_since(table: StoredTable, before: dict[str, int | None] | None) -> 
         changed = _changed_without_log(table, newest, before.get("modified"))
     if changed is None or newest is None or table.title not in (POLLS.title, COMMITS.title):
         return changed
-    # The previous run computed the gold rows of its last minute and hour from incomplete data, so recompute them.
+    # Recompute the last minute and the last hour of the previous run too, because their data was incomplete.
     return min(changed, newest)
 
 
 def _changed_without_log(table: StoredTable, newest: int | None, modified: int | None) -> int | None:
-    """Do the same as `_changed_since`, if the needed part of the Delta log was deleted, which happens after a day.
+    """Do the same as `_changed_since`, without the Delta log. Entries of the log are deleted after a day.
 
     Args:
-        newest: newest time of a row in the earlier run, in milliseconds since the epoch; None if unknown.
-        modified: newest time of a file in the earlier run, in milliseconds since the epoch; None if unknown.
+        newest: `newest` in `PendingDays.sources` of the previous run; None if unknown.
+        modified: `modified` in `PendingDays.sources` of the previous run; None if unknown.
     """
     if table.title == POLLS.title and newest is not None:
-        # The recorder only appends polls, so all changed rows are newer than `newest`.
+        # The recorder never changes earlier polls, so all new rows are later than `newest`.
         return newest
     return UNKNOWN if modified is None else table.earliest(_TIMES[table.title], modified)
 
@@ -137,7 +139,7 @@ def _changed_without_log(table: StoredTable, newest: int | None, modified: int |
 def _table_ids(folder: LakeFolder) -> dict[str, str]:
     """Return a dict: name of a gold table → id of its Delta table, which changes when the table is created again.
 
-    A table that lacks columns is left out. It then counts as missing, so that all of its days are recomputed.
+    A table that lacks columns is left out. The caller then treats the table as missing, and recomputes all days.
     """
     columns = {table.name: table.names for table in (*GOLD, *GOLD_STATE)}
     found = {table.name: table.identity(columns[table.name]) for table in _existing_tables(folder, *GOLD, *GOLD_STATE)}
@@ -152,7 +154,7 @@ def _existing_tables(folder: LakeFolder, *tables: Table) -> list[StoredTable]:
 def _load_state(folder: LakeFolder) -> dict[str, Any]:
     """Return the dict that `PendingDays.mark_done` stored after the last complete run of the pipeline.
 
-    It contains `sources` (see `PendingDays`) and `tables` (see `_table_ids`), or nothing if there was no complete run.
+    The dict contains `sources` (see `PendingDays`) and `tables` (see `_table_ids`). It is empty if no run was complete.
     """
     try:
         state = json.loads(_state_file(folder).read_text(encoding="utf-8"))

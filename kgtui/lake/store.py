@@ -25,16 +25,19 @@ if TYPE_CHECKING:
     """Path of a lake, or of a file or folder in a lake."""
 
 SCHEMES = ("s3a", "s3", "abfss", "abfs", "gs", "hdfs")
-"""Schemes of the URIs of lakes in stores."""
+"""URI schemes of stores that can contain a lake."""
 
 DEFAULT_OPTIONS = {"connect_timeout": "5s", "timeout": "20s", "max_retries": "3", "retry_timeout": "20s"}
-"""Storage options that the configuration can replace.
+"""Default storage options. The configuration can override them.
 
-A program waits at most about 40 s for a store that does not respond, instead of several minutes.
+With these options, kgtui waits about 40 s for a store that does not respond. Without them, it would wait minutes.
 """
 
 configured_options: Callable[[], Mapping[str, Mapping[str, str]]] = dict
-"""Returns a dict: beginning of a URI → storage options. kgtui replaces it to read `[storage]` of `config.toml`."""
+"""Function that returns the configured options, as a dict: beginning of a URI → storage options.
+
+When kgtui starts, it replaces this function with one that reads `[storage]` in `config.toml`.
+"""
 
 _SCHEME = re.compile(r"([a-zA-Z][a-zA-Z0-9+.-]+):(/?)")
 _OTHER_SCHEMES = ("adl", "dbfs", "gcs", "http", "https", "oss", "s3n", "viewfs", "wasb", "wasbs", "webhdfs")
@@ -64,12 +67,12 @@ class StorePath:
 
     @property
     def name(self) -> str:
-        """Last part of the path; for a whole bucket, its name."""
+        """Last part of the path. If the path is a whole bucket, this is the name of the bucket."""
         return self.key.rpartition("/")[2] or self.root.rpartition("/")[2]
 
     @property
     def stem(self) -> str:
-        """The name without its suffix."""
+        """Last part of the path, without its suffix, such as `lake` for `lake.json`."""
         return self.name.rpartition(".")[0] or self.name
 
     @property
@@ -122,7 +125,7 @@ class StorePath:
 
     def write_bytes(self, data: bytes) -> None:
         """Write a file, completely or not at all. An existing file is replaced."""
-        # Write the data in parts, because deltalake accepts only parts that are smaller than the write buffer.
+        # Write the data in parts, because deltalake accepts no more data per call than its write buffer holds.
         with self.file_system().open_output_stream(self.key, buffer_size=_WRITE_BUFFER) as file:
             for start in range(0, len(data), _WRITE_BUFFER // 2):
                 file.write(data[start : start + _WRITE_BUFFER // 2])
@@ -139,7 +142,7 @@ class StorePath:
         """Do nothing, because a store creates folders when files are written into them."""
 
     def file_system(self) -> Any:
-        """Return the pyarrow file system of the store, in which `key` is the path of this file."""
+        """Return the pyarrow file system of the store. The path of this file in it is `key`."""
         return _file_system(self.root, tuple(sorted(options_for(self).items())))
 
     def _info(self) -> Any:

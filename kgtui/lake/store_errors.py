@@ -70,6 +70,6 @@ def reason_of(error: BaseException) -> str:
             text = found[1]
         text = text if len(text) <= _MOST_CHARACTERS else f"{text[:_MOST_CHARACTERS]}…"
     elif isinstance(error, OSError) and error.strerror:
-        # Do not use `str(error)`, because it would begin with the number of the error, such as `[Errno 40]`.
+        # Do not use `str(error)`, because this text begins with the error number, such as `[Errno 40]`.
         text = ": ".join(str(part) for part in (error.filename, error.strerror) if part is not None)
     return visible(text or type(error).__name__)

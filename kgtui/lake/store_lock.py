@@ -36,11 +36,11 @@ _HTTP = ("AWS_ALLOW_HTTP", "AZURE_ALLOW_HTTP", "GOOGLE_ALLOW_HTTP", "ALLOW_HTTP"
 """Options that allow unencrypted connections. obstore accepts them only as `client_options`."""
 
 _OF_DELTALAKE = re.compile(r"unsafe_rename|locking_provider|dynamo|max_concurrency|copy_if_not_exists")
-"""Matches names of storage options that deltalake knows, but obstore does not."""
+"""Matches the names of storage options that only deltalake knows. They are not passed to obstore."""
 
 
 class StoreLock(LakeLock):
-    """The lock of a lake in a store. Without conditional writes in the store, two processes can hold it at once."""
+    """The lock of a lake in a store. If the store lacks conditional writes, two processes can hold the lock at once."""
 
     def __init__(self, path: StorePath) -> None:
         self._path = path
@@ -127,7 +127,7 @@ def current_store_holder(path: StorePath) -> Holder | None:
 
 
 def read_holder(path: StorePath) -> Holder | None:
-    """Return the process that the lock file names, dead or alive; None if there is no valid lock file."""
+    """Return the process that the lock file names, even if it has ended; None if there is no valid lock file."""
     try:
         return parse_holder(path.read_bytes())
     except FileNotFoundError:
@@ -138,9 +138,9 @@ class LockFile(NamedTuple):
     """The content of a lock file.
 
     Attributes:
-        renewed: time of the last renewal by the store's clock, in seconds since the epoch.
+        renewed: when the file was last written, in seconds since the epoch. This is the time of the store's clock.
         tag: the ETag, which changes with every write.
-        is_own: whether the `ConditionalFile` object that read the file was also the last to write it.
+        is_own: whether the same `ConditionalFile` object wrote the file and then read it.
     """
 
     holder: Holder
@@ -150,7 +150,7 @@ class LockFile(NamedTuple):
 
 
 class ConditionalFile:
-    """Reads and writes a lock file with obstore, because deltalake has no conditional writes of files."""
+    """Reads and writes a lock file. It uses obstore, because deltalake cannot write a file on a condition."""
 
     def __init__(self, path: StorePath) -> None:
         from obstore.store import from_url
@@ -188,26 +188,26 @@ class ConditionalFile:
         )
 
     def write(self, holder: Holder, tag: str | None) -> str | None:
-        """Write the lock file, unless a different object has written it since it had the tag `tag`.
+        """Write the lock file, unless another process has written it in the meantime.
 
         Args:
             holder: the process that the lock file will name.
-            tag: expected tag; None if the file must not exist.
+            tag: ETag that the file must still have; None if the file must not exist.
 
         Returns:
-            The new tag; None if the file was not written.
+            The new ETag; None if the file was not written.
         """
         import obstore
         from obstore.exceptions import AlreadyExistsError, NotFoundError, PreconditionError
 
         for _ in range(_ATTEMPTS):
-            # S3 derives the tag from the content. A random number in the content gives each write a new tag.
+            # S3 computes the ETag from the content. A random number in the content gives each write a new ETag.
             content = asdict(holder) | {"token": self._token, "number": uuid.uuid4().hex}
             mode: Any = "create" if tag is None else {"e_tag": tag}
             try:
                 return str(obstore.put(self._store, self._path.key, json.dumps(content).encode(), mode=mode)["e_tag"])
             except (AlreadyExistsError, PreconditionError, NotFoundError, FileNotFoundError):
-                # The file may be our own, with a tag that we do not know because a response was lost.
+                # Perhaps this object wrote the file before, but did not get the response with the new ETag.
                 found = self.read()
                 if found is None or not found.is_own:
                     return None

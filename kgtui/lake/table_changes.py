@@ -1,6 +1,6 @@
-"""Find the times of the rows that a table's newest versions have added, by reading the Delta log.
+"""Find the earliest time of the rows that were added to a table after a given version, by reading the Delta log.
 
-Uses the standard library only.
+This module uses only the standard library.
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ if TYPE_CHECKING:
     from kgtui.lake.store import LakePath
 
 UNKNOWN = 0
-"""Result of `earliest_change` if the changes are not known, in milliseconds since the epoch.
+"""Result of `earliest_change` if the changed rows are not known.
 
-It is the time 0, because rows of any time may have changed.
+It is the earliest time (0 ms since the epoch), because any row may have changed.
 """
 
 CHANGED_FROM = "kgtui.changedFrom"
-"""Key in the metadata of a Delta commit: earliest time of the changed rows, in milliseconds since the epoch.
+"""Key in the metadata of a Delta commit. Its value is the earliest time of a changed row, in ms since the epoch.
 
-The statistics of rewritten files do not show this time, because the files also contain older rows that did not change.
+It is needed for commits that rewrite files, because the statistics of these files include unchanged rows.
 """
 
 
@@ -45,8 +45,7 @@ def earliest_change(path: LakePath, after: int, column: str) -> int | None:
         column: name of the time column, which contains timestamps or milliseconds since the epoch.
 
     Returns:
-        Milliseconds since the epoch; None if no rows have changed; `UNKNOWN` if the Delta log does not contain the
-        time.
+        Milliseconds since the epoch; None if no rows have changed; `UNKNOWN` if the Delta log does not show the time.
     """
     versions = _versions(path)
     newest = max(versions, default=after)
@@ -87,7 +86,7 @@ def _changed_from(metadata: object) -> int | None:
 
 
 def _milliseconds(value: object) -> int:
-    """Convert the minimum of a time column, from the statistics of a file, to milliseconds since the epoch."""
+    """Convert a time in the statistics of a file to milliseconds since the epoch; `UNKNOWN` if it is not valid."""
     if isinstance(value, int):
         return value
     try:

@@ -36,8 +36,9 @@ class TableContents:
 
     Attributes:
         rows: number of rows; None if a file has no statistics.
-        bytes: size of all files of this version.
-        first, last: first and last day with rows; None if the table is not partitioned by day.
+        bytes: size of all data files of this version.
+        first: first day with rows; None if the table is empty or not partitioned by day.
+        last: last day with rows; None if the table is empty or not partitioned by day.
         written: when this version was written, in seconds since the epoch; None if unknown.
     """
 
@@ -109,7 +110,7 @@ class StoredTable:
 
         Args:
             column: name of the time column, which contains timestamps or milliseconds since the epoch.
-            last: last day whose rows are considered.
+            last: ignore rows after this day.
         """
         files = [file for file in data_files(self._open()) if (_day(file) or date.min) <= last]
         found = [file.get(f"max.{column}") for file in files if file["num_records"] != 0]
@@ -122,9 +123,9 @@ class StoredTable:
         return max(times, default=None)
 
     def earliest(self, column: str, after: int) -> int | None:
-        """Return the earliest time in files that were written after a given time.
+        """Return the earliest time of a row in the files that were written after `after`.
 
-        Compaction rewrites old rows too, so the result may be earlier than the earliest new row.
+        The files can contain old rows that compaction copied. The result is then the time of such a row.
 
         Args:
             column: name of the time column, which contains timestamps or milliseconds since the epoch.
@@ -139,7 +140,7 @@ class StoredTable:
         return min(times, default=None)
 
     def size_before(self, day: date) -> tuple[int, int, int | None] | None:
-        """Return the size of all days before `day`; None if the table is not partitioned by day.
+        """Return the size of the data before a day; None if the table is not partitioned by day.
 
         Returns:
             Tuple (number of files, bytes, number of rows). The number of rows is None if unknown.
@@ -154,7 +155,7 @@ class StoredTable:
     def delete_before(self, day: date) -> None:
         """Delete the rows of all days before `day`.
 
-        The files with these rows stay until `vacuum`, because readers may still use them.
+        The files with these rows stay on disk until `vacuum` is called, because readers may still use them.
         """
         with owner_only():
             self._open().delete(f"{PARTITION} < '{day.isoformat()}'")
@@ -175,9 +176,9 @@ class StoredTable:
             delta.cleanup_metadata()
 
     def vacuum(self) -> None:
-        """Remove files that were replaced more than `delta.deletedFileRetentionDuration` (a property of the table) ago.
+        """Remove files that the table has not used for an hour.
 
-        In tables that kgtui has created, this duration is an hour.
+        The time is set by the table property `delta.deletedFileRetentionDuration`. It is an hour in tables of kgtui.
         """
         with owner_only():
             self._open().vacuum(dry_run=False, full=True)
@@ -196,7 +197,7 @@ def tables(folder: LakeFolder) -> Iterator[StoredTable]:
 
 
 def create_tables(folder: LakeFolder, schemas: Iterable[Table]) -> None:
-    """Create missing tables, and missing columns of existing tables. Spark would need several seconds for this.
+    """Create missing tables, and add missing columns to existing tables. With Spark, this would take several seconds.
 
     Raises:
         LakeError: the lake cannot be written.
@@ -224,7 +225,7 @@ def recorded_cluster_id(path: LakePath | str) -> str | None:
 
 
 def disk_usage(path: LakePath) -> int:
-    """Return the bytes of all files in a folder and its subfolders. Files that disappear count as 0."""
+    """Return the size of all files in a folder and its subfolders, in bytes. Files that disappear count as 0."""
     if isinstance(path, StorePath):
         return path.size()
     total = 0

@@ -27,17 +27,17 @@ _VACUUM_EVERY = 3_600.0
 """Minimum time between two removals of unused files, in seconds."""
 
 _CHUNK = 4_096
-"""Number of rows that are converted or freed in one step, so that other threads are never blocked for long."""
+"""Maximum number of rows that are converted or freed in one step. Small steps let other threads run in between."""
 
 
 @dataclass(slots=True)
 class Batch:
-    """The rows of some successive polls, which are appended together.
+    """The rows of some successive polls. They are appended to the tables together.
 
     Attributes:
         keyframe: time of the last poll with all rows, in milliseconds since the epoch.
         last: time of the newest poll, in milliseconds since the epoch.
-        parts: table name → one pair ((day, keyframe, poll), rows without these columns) per poll.
+        parts: table name → one pair ((day, keyframe, poll), rows) per poll. The rows lack these three columns.
         done: names of the tables to which this batch was already appended.
     """
 
@@ -72,7 +72,8 @@ class Batch:
 class LakeWriter:
     """Writes into one lake. The caller must hold the lock of the lake.
 
-    `add`, `seal`, `discard` and `waiting` do not block. Call the other methods on a separate thread.
+    `add`, `seal`, `discard` and `waiting` return immediately. Call the other methods on a separate thread, because they
+    read and write files.
     """
 
     def __init__(self, folder: LakeFolder) -> None:
@@ -97,10 +98,11 @@ class LakeWriter:
         return max((file["max.poll"] for file in self._tables[POLLS.name].files()), default=None)
 
     def add(self, poll: int, keyframe: int, rows: RowsByTable, poll_row: RowValues) -> None:
-        """Add the rows of one poll to the current batch, without writing.
+        """Add the rows of one poll to the current batch. They are not written to the lake yet.
 
         Args:
-            poll, keyframe: times of this poll and of the last poll with all rows, in milliseconds since the epoch.
+            poll: time of this poll, in milliseconds since the epoch.
+            keyframe: time of the last poll with all rows, in milliseconds since the epoch.
             rows: rows of all tables except `polls`, without columns `day`, `keyframe` and `poll`.
             poll_row: row of table `polls`, beginning with column `taken_at`.
         """
@@ -113,19 +115,19 @@ class LakeWriter:
             batch.parts.setdefault(name, []).append((first_columns, rows_))
 
     def seal(self) -> None:
-        """Close the current batch, so that the next flush writes it."""
+        """End the current batch, so that `flush` writes it. The next poll begins a new batch."""
         if self._open is not None:
             self._sealed.append(self._open)
             self._open = None
 
     def flush(self) -> tuple[int, int]:
-        """Append all sealed batches to the tables. Return the numbers of appended polls and rows.
+        """Append all batches that `seal` has ended to the tables. Return the numbers of appended polls and rows.
 
-        If it raises one of `storage_errors`, the next call writes the remaining rows.
+        Raises one of `storage_errors`. The next call then writes the remaining rows.
         """
         polls = rows = 0
         with owner_only():
-            # Iterate over a copy, because batches are removed from the list here, and the event loop may add one to it.
+            # Iterate over a copy, because the list changes: the loop removes batches, and `seal` may add one meanwhile.
             for batch in list(self._sealed):
                 for table in TABLES:
                     if table.name not in batch.done and batch.has(table.name):
@@ -137,8 +139,8 @@ class LakeWriter:
         return polls, rows
 
     def discard(self) -> list[Batch]:
-        """Drop all batches that were not completely written, and return them."""
-        # Dropped rows may already be in the lake. Readers ignore them, because their poll is not in table `polls`.
+        """Drop all batches that are not completely written, and return them."""
+        # Some of their rows may already be in the lake. Readers ignore rows whose poll is not in table `polls`.
         self.seal()
         dropped, self._sealed = self._sealed, []
         for table in self._tables.values():
@@ -149,9 +151,9 @@ class LakeWriter:
         """Compact files, delete old days, and remove unused files. Raises one of `storage_errors`.
 
         Args:
-            keyframe: time of the last poll with all rows, in milliseconds since the epoch. Only older files are
-                compacted.
-            keep_days: full days after which rows are deleted; None keeps all rows.
+            keyframe: time of the last poll with all rows, in milliseconds since the epoch. Only files with earlier rows
+                are compacted.
+            keep_days: number of full days for which rows are kept; None to keep all rows.
             now: seconds since the epoch.
         """
         with owner_only():
@@ -186,10 +188,10 @@ class LakeWriter:
         return set(read["poll"].to_pylist())
 
     def _compact_polls(self, keyframe: int) -> None:
-        """Merge the files of table `polls` into one file per day, because all of them are read when a lake is opened.
+        """Merge the files of table `polls` into one file per day, because readers of a lake read all of them first.
 
         Args:
-            keyframe: time in milliseconds since the epoch. Files with polls from this time on are left out.
+            keyframe: time in milliseconds since the epoch. Files with polls at or after this time are not merged.
         """
         table = self._tables[POLLS.name]
         days: dict[date, list[dict[str, Any]]] = {}

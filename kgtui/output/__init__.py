@@ -29,7 +29,8 @@ if TYPE_CHECKING:
 def redirect_to_devnull(stream: TextIO) -> None:
     """Discard the buffer of a stream, and all later output to it.
 
-    Call this when the reader has exited, as in `kgtui ls | head -1`. Otherwise, Python prints an error at exit.
+    Call this when the program that reads the stream has exited, as in `kgtui ls | head -1`. Otherwise, Python prints an
+    error at exit.
     """
     with contextlib.suppress(OSError, ValueError):
         devnull = os.open(os.devnull, os.O_WRONLY)

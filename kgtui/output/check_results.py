@@ -27,9 +27,9 @@ if TYPE_CHECKING:
     from kgtui.output.formats import Format
 
 _STEADY = 0.05
-"""If a lag rises or falls by less than this number of records per second, its trend is shown as 0."""
+"""If a lag rises or falls more slowly than this, its trend is shown as 0. In records per second."""
 _LONG_TIME_LAG = 60.0
-"""Minimum age of a group's oldest unread record, in seconds, for which the estimated time to catch up is shown."""
+"""The estimated time to catch up is shown only if the oldest unread record is at least this old, in seconds."""
 _SOURCE = "computed from the reads of kgtui check"
 
 
@@ -40,7 +40,7 @@ class CheckResults:
     Attributes:
         ids: ids of the groups to print, in this order.
         counts: verdict → number of groups, including groups that are not printed.
-        failed: whether a group has the verdict `fail_on` or a worse one, or loses records.
+        failed: whether a group has the verdict `fail_on` or a worse one, or a severe problem such as lost records.
         fail_on: the mildest verdict that counts as a failure (`--fail-on`).
         seconds: how long the groups were watched.
         interval: time between two reads, in seconds.
@@ -60,7 +60,7 @@ class CheckResults:
 
 
 def as_table(results: CheckResults) -> str:
-    """Format the verdicts as a table. `OK?` means that a worse verdict could not be ruled out."""
+    """Format the verdicts as a table. `OK?` means that the data is not sufficient to exclude a worse verdict."""
     columns = columns_of(TABLE_COLUMNS)
     return table([*columns, Column("WHY")], [_cells(results.snapshot, group) for group in results.ids])
 
@@ -74,7 +74,7 @@ def _cells(snapshot: Snapshot, group: str) -> list[str]:
 def as_json(results: CheckResults) -> bytes:
     """Encode the verdicts as JSON, with durations in seconds.
 
-    The keys are those of `kgtui ls`, plus `check`: a summary such as the number of groups per verdict.
+    The keys are those of `kgtui ls`, and `check` with a summary, such as the number of groups per verdict.
     """
     snapshot = results.snapshot
     groups = [as_object(JSON_FIELDS, snapshot, group) for group in results.ids]
@@ -107,7 +107,7 @@ def trend_text(trend: float | None) -> str:
 
 
 def notes(health: GroupHealth, group_type: str | None) -> list[str]:
-    """Return phrases for the column WHY: the reason for the verdict, then other problems, the most urgent first.
+    """Return phrases for the column WHY. The reason for the verdict comes first, then other problems by urgency.
 
     Args:
         group_type: None if unknown. Some phrases differ for share groups.
@@ -142,9 +142,9 @@ def notes(health: GroupHealth, group_type: str | None) -> list[str]:
 
 
 def severe_problem(health: GroupHealth) -> Problem | None:
-    """Return a severe problem that the verdict ignores, such as lost records; None if there is none.
+    """Return a severe problem, such as lost records, that is not part of the verdict; None if there is none.
 
-    Burrow's rules, which determine the verdict, do not judge losses.
+    Verdicts follow Burrow's rules, which do not consider lost records.
     """
     from kgtui.model.health.judged import judgment_of_health
     from kgtui.model.judgment import NOT_READ, GroupStatus
@@ -158,7 +158,7 @@ def severe_problem(health: GroupHealth) -> Problem | None:
 def verdict_text(health: GroupHealth) -> str:
     """Format a verdict: `OK`, `WARN`, `GONE`, an error such as `STOP`, or a severe problem such as `LOST`.
 
-    `OK?` means that a worse verdict could not be ruled out.
+    `OK?` means that the data is not sufficient to exclude a worse verdict.
     """
     problem = severe_problem(health)
     if problem is not None:
@@ -317,7 +317,7 @@ READS_FAILED = _health("reads_failed", "FAILED", "int", lambda health: health.fa
 READ_AT = _health("read_at", "READ AT", "timestamp", lambda health: health.read_at, format=rfc3339, encode=rfc3339)
 
 TABLE_COLUMNS = (GROUP, TYPE, STATE, VERDICT_TEXT, LAG_TEXT, TREND, TIME_LAG_SECONDS)
-"""Columns of the table of `kgtui check`, except the last column WHY, which is not a field."""
+"""Columns of the table of `kgtui check`, without the last column WHY."""
 
 CSV_FIELDS = (
     GROUP, TYPE, STATE, VERDICT, CAUSE, BASIS, LAG, LAG_UNKNOWN, TREND, TIME_LAG_SECONDS, TIME_LAG_AT_LEAST, DRAIN,

@@ -20,13 +20,13 @@ _MIN_WIDTHS = (20, 12, 24, 0)
 """Minimum width of each column, in terminal cells. It is so large that few events need a wider column."""
 
 _MAX_WIDTH = 36
-"""Maximum width of a column, in terminal cells. A wider value moves the rest of its line to the right."""
+"""Maximum width of a column, in terminal cells. After a longer text, the rest of the line is not aligned."""
 
 
 class EventTableWriter:
     """Formats events as lines of one table. Call `lines` whenever new events arrive.
 
-    A wide value widens its column for all later lines, up to `_MAX_WIDTH`.
+    A long text makes its column wider in all later lines, up to `_MAX_WIDTH`.
     """
 
     def __init__(self) -> None:

@@ -48,7 +48,7 @@ def write(folder: Path, found: dict[str, Any], form: ExportFormat) -> Path:
     """Write an incident export to a new file with mode 0600, and return its path.
 
     Args:
-        folder: is created if it does not exist.
+        folder: folder for the file, which is created if it does not exist.
         found: the result of `kgtui.output.incident.incident`.
 
     Raises:

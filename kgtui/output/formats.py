@@ -82,7 +82,7 @@ _UNSAFE = re.compile(
     "[\x7f-\x9f\xad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ud800-\udfff\ufeff\ufff9-\ufffb"
     "\U000e0000-\U000e0fff]"
 )
-"""Characters that JSON allows, but that are invisible or control a terminal.
+"""Characters that are valid in JSON, but are invisible or control a terminal.
 
 They are DEL, C1 and bidi controls, zero-width characters, line separators, and surrogates.
 """
@@ -111,9 +111,9 @@ def json_bytes(value: object, *, one_line: bool = False) -> bytes:
 
 
 def csv_bytes(header: Sequence[str], rows: Iterable[Sequence[object]]) -> bytes:
-    """Encode rows as CSV in UTF-8 (RFC 4180, but with LF). None becomes an empty cell.
+    """Encode rows as CSV in UTF-8 (RFC 4180, but lines end with LF). None becomes an empty cell.
 
-    The original bytes of an id that is not UTF-8 are written.
+    If an id is not valid UTF-8, its original bytes are written.
     """
     import csv
     import io

@@ -38,8 +38,9 @@ class GroupList:
         faults: what could not be read, and why.
         members: whether members were read.
         lag: whether offsets were read.
-        repeated: whether more lists follow (`--watch`). If so, each JSON document is one line.
-        earlier: group id → epoch seconds of an older read, for groups whose newest read failed.
+        repeated: whether the list is printed repeatedly (`--watch`). If so, each JSON document is one line.
+        earlier: group id → time of the last successful read, in seconds since the epoch. Only groups whose newest read
+            failed.
     """
 
     snapshot: Snapshot
@@ -52,7 +53,7 @@ class GroupList:
     earlier: Mapping[str, float] = field(default_factory=dict)
 
     def has(self, field: GroupField) -> bool:
-        """Return whether the data that a field needs, such as members or offsets, was read."""
+        """Return whether the data for a field, such as members or offsets, was read."""
         return not field.needs or (self.lag if field.needs == "lag" else self.members)
 
 

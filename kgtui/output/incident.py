@@ -43,8 +43,8 @@ def incident(snapshot: Snapshot, group: str, *, version: str, command_config: st
     """Return the incident export of a group as a dict that can be encoded as JSON.
 
     Args:
-        group: group id. A group that is no longer listed is exported from its last description.
-        command_config: file with client properties, for the exported command line of Kafka's tool.
+        group: group id. If the group is no longer listed, its last description is exported.
+        command_config: file with client properties. It becomes an option of the exported Kafka command line.
     """
     whole = _listed(snapshot, group)
     listing = whole.groups.get(group)
@@ -71,7 +71,7 @@ def incident(snapshot: Snapshot, group: str, *, version: str, command_config: st
 
 
 def _listed(snapshot: Snapshot, group: str) -> Snapshot:
-    """Return a snapshot that lists the group. If the group was deleted, its last description gives type and state."""
+    """Return a snapshot that lists the group. For a deleted group, use the type and state in its last description."""
     reading = snapshot.details.get(group)
     if group in snapshot.groups or reading is None:
         return snapshot
@@ -154,7 +154,7 @@ def _neighbors(snapshot: Snapshot, group: str) -> dict[str, Any] | None:
 
 
 def _map_texts(value: Any, change: Callable[[str], str]) -> Any:
-    """Return a copy of nested JSON values, with `change` applied to every text and every key."""
+    """Return a copy of nested JSON values. Every text and every key is replaced with the result of `change`."""
     if isinstance(value, str):
         return change(value)
     if isinstance(value, dict):
@@ -165,7 +165,7 @@ def _map_texts(value: Any, change: Callable[[str], str]) -> Any:
 
 
 def markdown(found: dict[str, Any]) -> str:
-    """Format an incident export as Markdown. Ids are escaped, so that no id can end its code span or its line."""
+    """Format an incident export as Markdown. Ids are escaped, so that no characters in them act as Markdown."""
     group = found["group"]
     parts = [
         f"# Group {code(group['group'])}",
@@ -196,7 +196,7 @@ def code(value: object) -> str:
 
 
 def fenced(text: str) -> str:
-    """Format a text as a Markdown code block, whose fences have more backticks than the text contains in a row."""
+    """Format a text as a Markdown code block. Its fences are longer than every run of backticks in the text."""
     fence = "`" * max(3, _longest_run(text) + 1)
     return f"{fence}\n{text}\n{fence}"
 

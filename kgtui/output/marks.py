@@ -36,7 +36,7 @@ def unread_partition(reason: str | None) -> str:
 
 
 def count(value: int | None, fault: Fault | None = None) -> str:
-    """Return `value` as text. If it is None, return the symbol for a value that is missing because of `fault`."""
+    """Return `value` as text. If it is None, return the symbol for a missing value; `fault` is why it is missing."""
     return unknown(fault) if value is None else str(value)
 
 
@@ -45,7 +45,7 @@ def lag(value: int | None, lower_bound: bool | int, fault: Fault | None = None) 
 
     Args:
         value: the total lag; None if unknown.
-        lower_bound: nonzero or True if the lag of some partitions is unknown.
+        lower_bound: whether the lag of some partitions is unknown (true or nonzero), so that the total may be higher.
         fault: why the group could not be read; None if it could be read.
     """
     if value is None:
@@ -72,7 +72,7 @@ def or_mark(text: str, missing: Missing, unread: str) -> str:
     """Return `text`; if it is empty or `?`, return the symbol for a missing value.
 
     Args:
-        missing: what it means if the field has no value.
+        missing: meaning of a missing value in this field, such as "there is none" or "not read".
         unread: the symbol for a value that could not be read.
     """
     if text and text != NO_ANSWER:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 GAP = "  "
 MAX_PADDED_WIDTH = 120
-"""Maximum width to which cells are padded, in terminal cells.
+"""Maximum width to which texts are padded, in terminal cells. Longer texts are not cut off.
 
 Without this limit, one id of 32,000 characters would make every line that long.
 """
@@ -43,7 +43,7 @@ def table(columns: Sequence[Column], rows: Iterable[Sequence[str]], *, indent: s
     lines += rows
     if not lines:
         return ""
-    # `_padded` pads equal texts in a column only once, because most columns repeat a few texts.
+    # Most columns repeat a few texts, so `_padded` pads each different text only once.
     padded = [_padded(column, cells) for column, cells in zip(columns, zip(*lines, strict=True), strict=True)]
     return "".join([(indent + line).rstrip(" ") + "\n" for line in map(GAP.join, zip(*padded, strict=True))])
 
@@ -76,7 +76,7 @@ def _padded(column: Column, cells: Sequence[str]) -> list[str]:
 
 
 def _is_plain(text: str) -> bool:
-    """Return whether a text needs no escapes, and each character fills one terminal cell."""
+    """Return whether each character of a text is one terminal cell wide and need not be escaped."""
     return text.isascii() and text.isprintable() and "\\" not in text
 
 

@@ -1,7 +1,7 @@
 """Schemas of the bronze table (raw records of `__consumer_offsets`) and of the silver tables (decoded records).
 
-Except in table `rebalances`, each row is one record. `record_partition` and `record_offset` are its key. All records of
-a group are in one partition.
+Except in table `rebalances`, each row is one record of `__consumer_offsets`, and the columns `record_partition` and
+`record_offset` identify it. All records of a group are in the same partition.
 """
 
 from __future__ import annotations

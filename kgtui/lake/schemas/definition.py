@@ -12,7 +12,7 @@ PARTITION = "day"
 """Name of the column by which tables are partitioned: the UTC day of a row."""
 
 SUPERSEDED_HOURS = 1
-"""Time in hours for which a file stays on disk after compaction has replaced it, because readers may still use it."""
+"""Time for which a replaced file stays on disk, in hours, because readers may still use it."""
 
 SETTINGS = {
     "delta.checkpointInterval": "100",
@@ -46,7 +46,7 @@ class Column:
     """A column of a table.
 
     Attributes:
-        about: meaning, unit, and when the value is null; empty if the name says this. New Delta tables store it as the
+        about: meaning, unit, and when the value is null. Empty if the name is clear. In new Delta tables, this is the
             column's comment.
     """
 
@@ -62,10 +62,10 @@ class Table:
 
     Attributes:
         about: what one row describes.
-        key: columns that identify what a row describes, such as `group` and `member`.
+        key: columns that identify the object that a row describes, such as `group` and `member_id`.
         partition: column by which the table is partitioned; None for small tables.
-        file_span: pair (time column, seconds). `("minute", 3600)` means that each file has rows of only one hour. None
-            means one day.
+        file_span: maximum time span of the rows in one file, as a pair (time column, seconds). For example,
+            `("minute", 3600)` means one hour. None means one day.
     """
 
     name: str
@@ -99,5 +99,5 @@ def table(
     partition: str | None = PARTITION,
     file_span: tuple[str, int] | None = None,
 ) -> Table:
-    """Return a table with the given columns, as a shorter form of the constructor."""
+    """Create a table. This is shorter than the constructor, because each column is an argument."""
     return Table(name, about, key, columns, layer, partition, file_span)

@@ -1,7 +1,8 @@
 """Schemas of the gold tables, which the pipeline computes.
 
 Column `source` names the layers from which a row was computed. The data cover the time from `covered_from` to
-`covered_to`. Values that cannot be computed are null. Rows without `topic` and `partition` describe the whole group.
+`covered_to`. Values that cannot be computed are null. If `topic` and `partition` are null, the row describes the whole
+group.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from kgtui.lake.schemas.gold_forecasts import BASELINE, FORECAST, FORECAST_STATE
 _HOUR = 3_600
 """Maximum time span of the rows in one file of a large table, in seconds.
 
-It is short, because replacing the newest rows of a file also copies its older rows.
+It is short, because an update of the newest rows rewrites the whole file.
 """
 
 LAG = table(
@@ -348,12 +349,12 @@ HEALTH_STATE = table(
 )
 
 GOLD = (LAG, HEALTH, CHURN, CLEANUP, FORECAST, BASELINE)
-"""All gold tables, in the order in which they are computed. Table `lag` is first, because others depend on it."""
+"""The gold tables for users, in the order in which they are computed. `lag` is first, because others depend on it."""
 
 GOLD_STATE = (HEALTH_STATE, FORECAST_STATE)
 """Tables of the layer `gold` that only the pipeline reads.
 
-They contain intermediate results, so that an update reads only few of the earlier rows.
+They contain intermediate results, so that an update need not read all earlier rows again.
 """
 
 __all__ = [

@@ -6,8 +6,8 @@ Each row contains the time of its poll:
 - `poll`: time of the poll in milliseconds since the epoch
 - `keyframe`: time of the last poll up to `poll` that wrote all rows
 
-The state at a poll consists of the newest row of each key with the same `keyframe`, up to this `poll`. Rows whose
-`gone` is true are left out.
+To get the state at a poll, select the rows with the same `keyframe` up to this poll. Of these, take the newest row of
+each key, and leave out rows whose `gone` is true.
 
 Ignore rows whose `poll` is not in table `polls`. They come from an interrupted write, because `polls` is written last.
 """
