@@ -211,7 +211,7 @@ class KgtuiApp(CrashReportingApp):
         if deleting and not self._quit_requested:
             self._quit_requested = True
             self.notify(
-                "a delete is still running; press the key again to quit anyway", severity="warning", markup=False
+                "a deletion is still running; press the key again to quit anyway", severity="warning", markup=False
             )
         else:
             self.exit()
