@@ -202,7 +202,7 @@ CLUSTERS = """
 def test_option_variable_configuration_and_localhost_determine_the_cluster(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The first source that is set determines the cluster. `Target.source` is the name of this source."""
+    """kgtui chooses the cluster from the first source that is set. `Target.source` is the name of this source."""
     assert config.resolve(config.load()) == config.Target("localhost:9092", ("localhost:9092",), source=ASSUMED)
     write(folder, CLUSTERS)
     (folder / "prod.properties").write_text("client.id=from-file\nsecurity.protocol=SSL\n", encoding="latin-1")

@@ -60,12 +60,15 @@ def value(folder: Path, text: str, **more: str) -> str:
 def test_references_to_declared_config_providers_are_replaced_with_values(
     folder: Path, text: str, expected: str
 ) -> None:
-    """As in Kafka, references to undeclared providers stay. kgtui's own `${NAME}` and `file:PATH` stay, too."""
+    """References to undeclared providers stay, as in Kafka. So do kgtui's own `${NAME}` and `file:PATH`.
+
+    kgtui replaces its own references in a different step.
+    """
     assert value(folder, text) == expected
 
 
 def test_references_stay_if_no_config_provider_is_declared(folder: Path) -> None:
-    """References to environment variables in kgtui's own format, `${NAME}`, are replaced nevertheless."""
+    """`${env:PASS}` stays. `${PASS}`, which is kgtui's own format for environment variables, is replaced."""
     assert filled_in({"a": "${env:PASS}", "b": "${PASS}"}, "x", folder) == {"a": "${env:PASS}", "b": "hunter2"}
 
 
@@ -84,7 +87,7 @@ def test_references_stay_if_no_config_provider_is_declared(folder: Path) -> None
         ("${dir:.:../word}", "'../word' is not the name of a file in ."),
     ],
 )
-def test_error_about_an_invalid_reference_has_property_and_problem(folder: Path, text: str, says: str) -> None:
+def test_error_about_an_invalid_reference_mentions_property_and_problem(folder: Path, text: str, says: str) -> None:
     with pytest.raises(ConfigError) as caught:
         value(folder, text)
     assert str(caught.value).startswith("client.properties: client.id: ")

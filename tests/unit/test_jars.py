@@ -85,7 +85,7 @@ def test_the_error_of_a_failed_download_mentions_the_missing_jar(output: str) ->
 
 
 def test_full_test_runs_need_the_jars_of_brokers_of_six_versions(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Kafka's command line tools are included, but not the tools of Kafka 4.4.0, which are not on Maven Central."""
+    """The jars include Kafka's command line tools, except those of Kafka 4.4.0, which are not on Maven Central."""
 
     archives: list[str] = []
 

@@ -112,8 +112,7 @@ def test_textual_is_loaded_only_by_the_packages_tui_and_commands(package: str) -
 
 @pytest.mark.parametrize("package", [package for package in PACKAGES if package not in ("client", "admin", "commands")])
 def test_aiokafka_is_loaded_only_by_three_packages(package: str) -> None:
-    """The packages `client`, `admin` and `commands` load aiokafka. All others use Kafka through the interface
-    `GroupAdmin`.
+    """The packages `client`, `admin` and `commands` load aiokafka. Other packages access Kafka through `GroupAdmin`.
 
     The simulator handles its sockets without aiokafka.
     """

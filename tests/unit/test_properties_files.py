@@ -66,7 +66,7 @@ def test_a_pem_line_in_a_properties_file_is_reported_with_its_number(tmp_path: P
 
 @pytest.mark.parametrize("name", ["bootstap.servers", "sals.mechanism", "securty.protocol", "schema.registry.urll"])
 def test_keys_that_look_like_misspelled_property_names_are_kept(tmp_path: Path, name: str) -> None:
-    """Misspelled names are unlikely to be secrets. Therefore, a warning shows the name instead of the line number."""
+    """kgtui shows such a key in warnings, because a misspelled property name is unlikely to be a secret."""
     file = tmp_path / "client.properties"
     file.write_text(f"{name}=1\n")
     assert set(config.read_properties(file)) == {name}

@@ -151,7 +151,7 @@ def test_listing_backups_reports_files_that_are_not_backups(folder: StateFolder)
 async def test_backup_and_intent_are_flushed_before_the_delete_request(
     admin: ScriptedAdmin, folder: StateFolder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """fsync writes the backup and the intent to disk before the delete request, and the outcome after the request."""
+    """kgtui calls fsync for the backup and the intent before the delete request, and for the outcome after it."""
     steps: list[str] = []
     fsync, record_call = os.fsync, admin._record_call
 

@@ -32,7 +32,7 @@ def member_joins(admin: ScriptedAdmin, group: str = "g") -> Callable[[], None]:
 async def test_empty_group_is_described_again_and_backed_up_before_it_is_deleted(
     admin: ScriptedAdmin, folder: StateFolder, type_: str
 ) -> None:
-    """kgtui describes the group for the plan, directly before the deletion, and after the deletion.
+    """kgtui describes the group three times: for the plan, directly before the deletion, and after the deletion.
 
     kgtui then logs the outcome of the deletion.
     """
@@ -60,7 +60,7 @@ async def test_empty_group_is_described_again_and_backed_up_before_it_is_deleted
 async def test_simple_connect_and_schema_registry_groups_can_be_deleted(
     admin: ScriptedAdmin, folder: StateFolder, kind: str
 ) -> None:
-    """These groups have the type classic and the protocol type `connect`, `sr` (schema registry) or an empty string."""
+    """These groups have the type classic. Their protocol type is empty, `connect`, or `sr` (schema registry)."""
     admin.add("g", "classic", kind, state="Empty")
     assert (await delete(admin, folder, "g")).exit_code == 0
 

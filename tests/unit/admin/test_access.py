@@ -259,7 +259,7 @@ async def test_offsets_are_incomplete_if_topics_were_forbidden(before: int, duri
 
 
 async def test_each_client_tests_permissions_with_a_random_topic_name() -> None:
-    """kgtui requests the metadata of a topic that does not exist. The error code shows whether the user may do this."""
+    """kgtui requests the metadata of a topic that does not exist. The error code shows whether DESCRIBE is allowed."""
     names = set()
     for _ in range(3):
         pool = FakePool(answers={"Metadata": metadata(NO_TOPIC, EVERY_OPERATION)})
@@ -268,7 +268,7 @@ async def test_each_client_tests_permissions_with_a_random_topic_name() -> None:
     assert len(names) == 3
 
 
-async def test_permissions_are_read_again_after_a_failed_read() -> None:
+async def test_permissions_are_requested_again_after_a_failed_request() -> None:
     pool = FakePool(answers={"Metadata": lambda _: UnreachableError("no broker answered")})
     admin = KafkaGroupAdmin(pool)
     with pytest.raises(UnreachableError):

@@ -155,7 +155,7 @@ CONFIGS = {
 
 
 def retention_rows(sent: Sent) -> dict[str, Any]:
-    """Return a response with configs from `CONFIGS`. Other topics have the error TOPIC_AUTHORIZATION_FAILED."""
+    """Return a response with the topic configs in `CONFIGS`. Other topics get TOPIC_AUTHORIZATION_FAILED."""
     results = []
     for asked in sent.fields["Resources"]:
         name = asked["ResourceName"]

@@ -41,7 +41,7 @@ def decode_row(group_type: str, row: dict[str, Any], version: int | None = None)
 
 
 def newer(**changes: Any) -> dict[str, Any]:
-    """Return the fields that consumer, share and streams groups have in describe responses.
+    """Return a row of a describe response, with the fields that consumer, share and streams groups have in common.
 
     `changes` contains fields to replace or to add.
     """

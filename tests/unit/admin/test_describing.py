@@ -124,7 +124,7 @@ async def test_a_group_is_described_correctly_if_its_cached_type_is_outdated(ver
 async def test_describing_a_deleted_group_sends_no_list_request() -> None:
     """The type of the deleted group is cached. All describe RPCs respond that the group does not exist.
 
-    Therefore, kgtui does not need the list of all groups.
+    kgtui therefore does not need the list of all groups.
     """
     cluster = Cluster(ALL)
     await cluster.admin.list_groups()
@@ -259,7 +259,7 @@ async def test_descriptions_are_kept_if_a_later_describe_request_fails() -> None
     assert [(fault.group, fault.name) for fault in answer.faults] == [("k", "NOT_CONNECTED")]
 
 
-async def test_states_are_read_with_describegroups_if_lists_lack_them() -> None:
+async def test_group_states_are_requested_with_describegroups_if_lists_lack_states() -> None:
     versions: dict[str, int | None] = dict.fromkeys(RPC) | {"DescribeGroups": 5, "ListGroups": 3}
     cluster = Cluster({"a": ("classic", "Stable"), "b": ("classic", "Empty")}, versions=versions)
     rows = (await cluster.admin.list_groups(states=["Empty"])).rows

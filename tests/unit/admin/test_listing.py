@@ -120,7 +120,7 @@ async def test_polled_group_list_ignores_the_order_of_groups() -> None:
 
 @pytest.mark.parametrize(("before", "after"), [(2, 5), (3, 4), (5, 0), (4, 5)])
 async def test_a_poll_returns_every_group_if_the_listgroups_version_changes(before: int, after: int) -> None:
-    """kgtui compares encoded groups. The encoding of a group depends on the ListGroups version."""
+    """kgtui compares encoded groups with the previous poll. Each ListGroups version encodes a group differently."""
     brokers = Brokers({1: {"a": STABLE, "gone": EMPTY}})
     brokers.set_version(before)
     feed, known = brokers.admin.listing_feed(1), dict[str, Listing]()
@@ -138,7 +138,7 @@ async def test_a_poll_returns_every_group_if_the_listgroups_version_changes(befo
 async def test_groups_with_the_consumer_protocol_have_no_type_in_listgroups_v4() -> None:
     """ListGroups version 4 returns no group types.
 
-    A group with the protocol type `consumer` can have the type classic or consumer. A Connect group is always classic.
+    If the protocol type is `consumer`, the type is unknown: classic or consumer. A Connect group is always classic.
     """
     brokers = Brokers({1: {"a": STABLE, "c": ("connect", "Stable", "classic")}})
     brokers.pool.versions = {"ListGroups": 4, "ConsumerGroupDescribe": 0}
@@ -256,7 +256,10 @@ async def test_polling_a_group_list_returns_the_right_changes_in_any_group_order
 
 
 async def test_a_group_id_that_contains_encoded_groups_hides_no_group() -> None:
-    """A poll skips bytes that were in the previous response. Here, one new group id contains such bytes."""
+    """A poll does not decode bytes that were in the previous response.
+
+    Here, the id of one new group contains such bytes.
+    """
     brokers = Brokers({1: {"a": STABLE, "b": EMPTY}})
     feed, known = brokers.admin.listing_feed(1), dict[str, Listing]()
     await poll_and_apply(feed, known)

@@ -185,7 +185,7 @@ async def test_log_bounds_are_read_from_the_new_leader_after_a_crash() -> None:
     assert [refresh for _, refresh in logs.pool.leaders_looked_up] == [False, True]
 
 
-async def test_leaders_are_refreshed_only_after_the_first_failure() -> None:
+async def test_partition_leaders_are_not_refreshed_again_after_a_second_failure() -> None:
     logs = Logs()
     logs.pool.leaders = {("a", 0): 2}
     logs.pool.answers["ListOffsets"] = lambda _: DisconnectedError("lost", broker=2)

@@ -83,9 +83,9 @@ async def test_offsets_of_up_to_200_small_groups_are_read_with_one_request() -> 
 async def test_offset_requests_are_limited_to_a_number_of_partitions(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """kgtui expects as many partitions per group as in earlier responses, and limits a request to 20,000 partitions.
+    """kgtui estimates the number of partitions per group from earlier responses.
 
-    The test reduces this limit to 200 partitions.
+    It limits a request to 20,000 partitions. The test reduces this limit to 200 partitions.
     """
     assert offsets.PARTITIONS_PER_RESPONSE == 20_000
     monkeypatch.setattr(offsets, "PARTITIONS_PER_RESPONSE", 200)
@@ -166,9 +166,9 @@ class OneByOne:
     """A broker before Kafka 3.0, which accepts only one group per OffsetFetch request.
 
     Attributes:
-        under_way: current number of requests without a response.
-        most: maximum of `under_way` so far.
-        broken: id of a group for which the broker closes the connection; empty for none.
+        under_way: number of requests that currently wait for a response.
+        most: highest value of `under_way` so far.
+        broken: id of a group whose requests make the broker close the connection; empty if there is none.
     """
 
     def __init__(self, broken: str = "") -> None:

@@ -178,7 +178,7 @@ async def test_offsets_are_also_read_for_groups_that_are_not_described() -> None
     assert lags_of(read) == {"live": [5], "empty": [7]}
 
 
-async def test_lag_is_the_same_with_and_without_log_starts() -> None:
+async def test_lag_is_the_same_with_and_without_log_start_offsets() -> None:
     admin = ScriptedAdmin()
     admin.add("c", "consumer", lag=7)
     full = (await read_in_full(admin, Deadline(5), listings(admin))).offsets_by_group()["c"]
@@ -188,7 +188,7 @@ async def test_lag_is_the_same_with_and_without_log_starts() -> None:
     assert {row.log_start for row in (ends.bounds or {}).values()} == {None}
 
 
-async def test_mode_committed_ends_skips_partitions_without_a_commit() -> None:
+async def test_end_offsets_are_not_requested_for_partitions_without_a_commit() -> None:
     admin = ScriptedAdmin()
     admin.add("c", members=(member(assignment=(("t-c", (0, 1)),)),), lag=5)
     admin.add("s", "share", lag=7)
@@ -200,8 +200,11 @@ async def test_mode_committed_ends_skips_partitions_without_a_commit() -> None:
 
 
 @pytest.mark.parametrize("separately", [False, True])
-async def test_read_groups_raises_or_returns_errors(separately: bool) -> None:
-    """If `separately` is true, errors are returned as faults, besides other results. Otherwise, they are raised."""
+async def test_read_groups_returns_errors_as_faults_or_raises_them(separately: bool) -> None:
+    """If `separately` is true, `read_groups` returns errors as faults, with its other results.
+
+    Otherwise, it raises them.
+    """
     admin = UnreachableOffsets()
     admin.add("c", lag=5)
     reading = read_groups(
@@ -285,7 +288,7 @@ async def test_permissions_are_not_checked_for_topics_with_committed_offsets() -
 
 
 async def test_partition_count_of_the_total_lag_includes_partitions_without_commit() -> None:
-    """`LagTotal.partitions` also counts partitions that members own but in which the group has no committed offset.
+    """`LagTotal.partitions` also counts partitions that members own, but that have no committed offset.
 
     Such a partition does not increase the lag.
     """
@@ -305,7 +308,7 @@ async def test_partition_count_of_the_total_lag_includes_partitions_without_comm
     assert read.total_of("unknown") is None
 
 
-async def test_equal_offsets_of_two_groups_are_searched_only_once() -> None:
+async def test_two_groups_with_equal_offsets_share_one_record_time_search() -> None:
     admin = ScriptedAdmin()
     admin.times = {("t", part): RecordTime(5, TimeRange(100.0, 100.0)) for part in range(2)}
     rows = {

@@ -1,4 +1,4 @@
-"""Tests of `RecordSearch`, which finds the timestamps of records in a partition. The logs are synthetic."""
+"""Tests of `RecordSearch`, which finds the timestamps of records in a partition. The partitions are simulated."""
 
 from __future__ import annotations
 

@@ -126,7 +126,7 @@ async def test_searching_record_times_sends_no_request_for_compacted_topics() ->
 @pytest.mark.parametrize("version", [8, 9])
 @pytest.mark.parametrize("readable", [True, False])
 async def test_tiered_topics_are_skipped_on_kafka_3_4_to_3_9(version: int, readable: bool) -> None:
-    """These releases support ListOffsets up to version 8 or 9.
+    """kgtui recognizes these releases by their newest ListOffsets version, which is 8 or 9.
 
     If `readable` is false, the user cannot read topic configs. kgtui then recognizes a tiered topic by its first local
     offset (300), which is greater than the log start offset (0).
@@ -146,10 +146,7 @@ async def test_tiered_topics_are_skipped_on_kafka_3_4_to_3_9(version: int, reada
 
 @pytest.mark.parametrize("version", [7, 10])
 async def test_tiered_topics_are_searched_on_kafka_3_3_and_4_0(version: int) -> None:
-    """Brokers before Kafka 3.4 support ListOffsets up to version 7.
-
-    Brokers since Kafka 4.0 support at least version 10.
-    """
+    """kgtui recognizes these releases by their newest ListOffsets version: at most 7, or at least 10."""
     logs = Logs()
     logs.pool.versions = {"ListOffsets": version}
     answer = await logs.read(("remote", 0), rules={"remote": TopicRules(tiered=True)})
@@ -183,5 +180,5 @@ async def test_a_failure_of_one_leader_does_not_affect_other_leaders() -> None:
     assert sorted(fault.broker for fault in answer.faults) == [2, 3]
 
 
-async def test_a_search_without_time_returns_the_reason_no_answer() -> None:
+async def test_a_record_search_with_a_timeout_of_zero_finds_nothing() -> None:
     assert (await Logs().read(("a", 0), timeout=0)).rows == {("a", 0): RecordTime(400, reason=NO_ANSWER)}

@@ -46,8 +46,8 @@ def no_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
 class Script:
     """A `send` function for `Router.run` that returns predefined results.
 
-    `scripts` maps each group to the results of its requests, in order: an error code, an exception, or None for no row.
-    The last result of a group is repeated.
+    `scripts` maps each group to the results of its requests, in order. A result is an error code, an exception, or None
+    if the response has no row for the group. The last result is repeated.
     """
 
     def __init__(self, scripts: dict[str, list[int | KgtuiError | None]]) -> None:

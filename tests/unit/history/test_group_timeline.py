@@ -81,7 +81,7 @@ def at(poll: int) -> float:
 
 
 def test_group_timeline_has_lag_rates_and_member_count_per_poll(tmp_path: Path) -> None:
-    """The two rates are the numbers of records that were written and read per second since the previous poll.
+    """The two rates are the numbers of records per second that were written, and that the group consumed.
 
     The first poll has no rates.
     """
@@ -149,7 +149,7 @@ MEMBER = Member("m-1", "client", "/10.0.0.1")
 def test_group_timeline_has_no_rates_after_unreadable_offsets(tmp_path: Path) -> None:
     """A rate needs the offsets of two consecutive polls.
 
-    An error of a broker that is not the group's coordinator changes nothing.
+    An error of a different broker than the group's coordinator does not make the rates unknown.
     """
     silent, other = (("broker", Fault("NO_ANSWER", "silent", broker=node)) for node in (1, 2))
     own = ("offsets", Fault("GROUP_AUTHORIZATION_FAILED", "no", broker=2, group="pay"))

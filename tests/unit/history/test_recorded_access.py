@@ -52,7 +52,7 @@ async def test_a_replay_returns_the_permissions_of_the_user_who_made_the_recordi
 async def test_recorder_reports_once_that_a_recording_may_be_incomplete(
     tmp_path: Path, access: Access, lacks: str | None
 ) -> None:
-    """The message says whether topics, or groups and topics, are hidden from the user.
+    """The message says what is hidden from the user: only topics, or groups and topics.
 
     A user with all permissions gets no message.
     """
@@ -91,9 +91,7 @@ async def test_recorder_reads_permissions_again_if_the_first_read_failed(tmp_pat
     assert load_access(folder) == ONLY_GROUPS
 
 
-def test_kgtui_commands_mention_offsets_that_a_recording_may_lack(
-    tmp_path: Path, capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_kgtui_commands_warn_if_a_recording_may_lack_offsets(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     asyncio.run(record(tmp_path / "lake", ONLY_GROUPS))
     lake = ("--lake", str(tmp_path / "lake"))
     for words in (("ls", "--lag", "quiet"), ("show", "quiet"), ("check", "quiet")):

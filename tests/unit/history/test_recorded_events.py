@@ -71,7 +71,7 @@ LIFE = [
     poll(None),
     poll(STABLE, owner("m-3", 0), commits={0: 5}),
 ]
-"""Nine polls. Between them, the group `pay` is created, changed, deleted, and created again."""
+"""Nine successive polls, in which the group `pay` is created, changed, deleted, and created again."""
 
 EXPECTED = [
     ["group appeared: consumer, Stable, broker 1", "m-1 at /127.0.0.1 joined",
@@ -101,7 +101,7 @@ def texts_by_poll(events: Sequence[Event]) -> list[list[str]]:
 
 @pytest.mark.parametrize("keyframes", [(), (4,), (2, 7), tuple(range(9))])
 def test_recorded_events_do_not_depend_on_keyframes(tmp_path: Path, keyframes: tuple[int, ...]) -> None:
-    """The recorder writes all rows of a poll at a keyframe, and only the changed rows at other polls."""
+    """A poll that is a keyframe is stored with all its rows. Other polls are stored as changes."""
     write(tmp_path, *LIFE, keyframes=keyframes)
     assert texts_by_poll(list(recorded_events(RecordingReader(tmp_path)))) == EXPECTED
 

@@ -45,8 +45,8 @@ async def test_offsets_in_a_replay_are_incomplete_if_topics_were_forbidden(tmp_p
     assert [offsets is not None and offsets.hidden for offsets in reads] == [False, True, True, False, False]
 
 
-async def test_offsets_in_a_replay_remain_incomplete_after_a_failed_read(tmp_path: Path) -> None:
-    """The second of three polls read no offsets. The replay then returns the incomplete offsets of the first poll."""
+async def test_incomplete_offsets_in_a_replay_remain_until_the_next_read(tmp_path: Path) -> None:
+    """The second of three polls has no offsets. Its replay returns the incomplete offsets of the first poll."""
     write(tmp_path, poll_of(hidden=HIDDEN), PollResult({"pay": STABLE}, hidden=VISIBLE), poll_of(hidden=VISIBLE))
     assert [await marked_groups(tmp_path, poll) for poll in range(3)] == [{"pay"}, {"pay"}, set()]
 
@@ -68,7 +68,7 @@ async def test_offsets_are_incomplete_if_a_topic_of_members_is_forbidden(tmp_pat
 async def test_a_replay_infers_topic_permissions_from_incomplete_offsets(
     tmp_path: Path, hidden: frozenset[str], hides: bool, any_topic: str
 ) -> None:
-    """The stored permissions (`any_topic`) are the newest ones. At the time of the poll, others could have applied."""
+    """The stored permissions (`any_topic`) are the newest ones. They may have been different at the poll."""
     write(tmp_path, poll_of(hidden=hidden))
     stored = f'{{"cluster_operations": ["DESCRIBE"], "any_topic": {any_topic}}}'
     (LakeFolder.of(tmp_path).local_path / "access.json").write_text(stored, encoding="utf-8")
@@ -88,7 +88,7 @@ def test_poll_comparison_and_group_timeline_report_incomplete_lags(tmp_path: Pat
 def test_kgtui_ls_says_that_a_recorded_group_has_no_visible_offsets(
     tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    """Neither group has recorded offsets. `pay` may have offsets in hidden topics, but `ship` has none."""
+    """The recording contains no offsets of `pay` and `ship`. Only `pay` may have offsets in hidden topics."""
     poll = poll_of(groups=("pay", "ship"), hidden=HIDDEN)
     write(tmp_path, replace(poll, committed={"pay": (), "ship": ()}))
     assert main(["ls", "--lag", "--lake", str(tmp_path)]) == 1

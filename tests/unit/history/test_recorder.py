@@ -100,7 +100,7 @@ async def wait_for_new_poll(recorder: Recorder) -> None:
 def check_polls(path: Path | str) -> set[int]:
     """Assert that each poll in the table `polls` has all its rows in the other tables.
 
-    Return the times of polls that are missing in `polls`, because their flush was interrupted.
+    Return the times of polls whose flush was interrupted: they have rows in other tables, but not in `polls`.
     """
     folder = LakeFolder.of(path)
     found: Counter[int] = Counter()
@@ -174,7 +174,7 @@ class Disk:
     """A disk that can be full for the writes to one table.
 
     Attributes:
-        full: name of the table; empty if no append fails.
+        full: name of the table to which no rows can be appended; empty if there is none.
         late: True if a failing append first writes its rows.
         refused: number of failed appends.
     """
@@ -201,7 +201,7 @@ class Disk:
 async def test_recorder_reports_a_full_disk_and_continues_later(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, table: str, late: bool
 ) -> None:
-    """No row is lost or duplicated, even if an append fails after it has written its rows."""
+    """No row is lost or duplicated, even if an append writes its rows and then fails."""
     disk, admin = Disk(monkeypatch), scripted()
     async with recording(tmp_path / "lake", admin) as (recorder, messages):
         await until(lambda: recorder.status.polls >= 1)
@@ -256,7 +256,7 @@ async def test_recorder_reports_that_the_previous_recorder_lost_rows(
     assert "recorder killed" in [poll.gap for poll in RecordingReader(tmp_path / "lake").polls()]
 
 
-async def test_recorder_keeps_the_lag_if_offsets_cannot_be_read(tmp_path: Path) -> None:
+async def test_recorded_lag_remains_if_committed_offsets_cannot_be_read(tmp_path: Path) -> None:
     """The recorder writes the error of the group `pay` to the table `faults`. The group `ship` is not affected."""
     admin = scripted()
     async with recording(tmp_path / "lake", admin) as (recorder, _):
@@ -290,9 +290,7 @@ async def test_recorder_error_mentions_the_lake_folder_that_cannot_be_created(tm
         await recorder.run()
 
 
-async def test_recorder_does_not_compare_polls_on_the_event_loop(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_recorder_compares_polls_outside_the_event_loop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Comparing each poll with the previous one on the event loop would block the terminal UI."""
     here = threading.get_ident()
     threads: dict[str, int] = {}

@@ -39,7 +39,7 @@ class ExpectedState:
         self.faults: set[tuple[str, str]] = set()
 
     def apply(self, result: PollResult) -> dict[str, dict[str, Any]]:
-        """Apply the changes in a poll. Return a dict that maps each group id to the expected values after this poll."""
+        """Apply the changes in a poll. Return a dict: group id → values that the group should have after this poll."""
         before, self.groups = self.groups, {}
         for group, listing in result.listings.items():
             now = {"committed": (), "share": (), "bounds": {}, "description": None} | before.get(group, {})
@@ -118,7 +118,7 @@ def poll_of(
         end: log end offset of the partition.
         owner: id of the member.
         groups: ids of the groups.
-        more: other attributes of `PollResult`. Also `listing`: the row of each group in the list (by default `STABLE`).
+        more: other attributes of `PollResult`, or `listing`, the row of each group in the list (by default `STABLE`).
     """
     reader = Member(owner, "client", "/10.0.0.1", topics=("t",), assignment=(("t", (0,)),))
     return PollResult(
@@ -156,7 +156,7 @@ def test_recorded_poll_has_rows_only_for_changes_since_the_previous_poll(tmp_pat
     assert recording.poll(PollResult({}), START + 50_000, keyframe=True) == 0
 
 
-def test_group_that_was_not_read_keeps_its_previous_values(tmp_path: Path) -> None:
+def test_group_keeps_its_previous_values_if_a_poll_lacks_them(tmp_path: Path) -> None:
     write(tmp_path, poll_of(), PollResult({"pay": STABLE}))
     state = RecordingReader(tmp_path).at(None)
     assert state.offsets("pay").committed[0].offset == 100
@@ -315,7 +315,7 @@ def test_open_recording_reader_works_after_a_compaction(tmp_path: Path) -> None:
 
 
 def test_recording_reader_returns_the_time_at_which_a_group_disappeared(tmp_path: Path) -> None:
-    """It is the time of the poll that records the removal, or of the first keyframe without the group."""
+    """The group disappeared at the poll that records its removal, or at the first keyframe without the group."""
     pay, both = PollResult({"pay": STABLE}), PollResult({"pay": STABLE, "old": STABLE})
     write(tmp_path / "poll", both, both, pay, pay)
     reader = RecordingReader(tmp_path / "poll")

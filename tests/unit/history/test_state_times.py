@@ -51,7 +51,7 @@ def test_replay_and_group_timeline_agree_when_states_began(
             assert found.since.get(group) == expected, group
 
 
-def test_search_for_state_starts_is_limited_to_the_newest_polls(
+def test_state_start_times_are_searched_only_in_the_newest_polls(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(state_times, "MOST_ROWS", 2)

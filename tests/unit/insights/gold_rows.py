@@ -1,6 +1,6 @@
 """Build the rows of gold tables for tests from a few values.
 
-A column without a given value is null, or has a fixed value if the column is not nullable.
+A column without a given value is null. If the column is not nullable, it gets a fixed value instead.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _TIMES = {LAG: "minute", HEALTH: "window_start", CHURN: "hour", FORECAST: "hour"
 def row(table: Table, **values: Any) -> dict[str, Any]:
     """Return a row of a gold table with the given values.
 
-    A column without a given value is null, or has a fixed value if the column is not nullable.
+    A column without a given value is null. If the column is not nullable, it gets a fixed value instead.
     """
     unknown = values.keys() - set(table.names)
     assert not unknown, unknown

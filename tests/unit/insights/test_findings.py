@@ -122,10 +122,10 @@ def test_expiry_finding_is_more_severe_if_expiry_is_near(hours: int, severity: S
     assert finding.severity is severity
 
 
-def test_forecast_without_a_trend_is_replaced_with_an_older_one(tmp_path: Path) -> None:
-    """If the newest forecast has no trend, the forecast of the previous hour is used, if there is one.
+def test_newest_forecast_without_trend_is_replaced_with_the_previous_forecast(tmp_path: Path) -> None:
+    """If the newest forecast of a group has no trend, kgtui uses the forecast of the hour before, if there is one.
 
-    A group without a forecast for the newest hour has no finding.
+    A group that has no forecast for the newest hour has no finding.
     """
     young = {"hour": NOW, "trend": None}
     old = {"hour": NOW - HOUR, "trend": 1.0, "lost": 0, "at_risk": True, "loss_seconds": 900.0}
@@ -185,14 +185,14 @@ def churn_hours(bursts: dict[float, float]) -> list[dict[str, Any]]:
     ]  # fmt: skip
 
 
-def test_rebalance_finding_begins_with_the_newest_burst() -> None:
+def test_rebalance_finding_begins_with_the_newest_burst_of_rebalances() -> None:
     (now,) = flapping(churn_hours({9: 8.1, 2.4: 0.1}), NOW.timestamp())
     assert (now.severity, now.since, now.until) == (Severity.WARN, (NOW - 2.4 * HOUR).timestamp(), None)
     assert now.what == "rebalanced up to 9 times per hour; 3 min were spent rebalancing"
     assert flapping([{**one, "flapping": False} for one in churn_hours({2: 0})], NOW.timestamp()) == []
 
 
-def test_table_churn_alone_is_sufficient_for_rebalance_findings(tmp_path: Path) -> None:
+def test_rows_of_the_table_churn_alone_cause_rebalance_findings(tmp_path: Path) -> None:
     rows = [{**one, "source": "silver", "covered_to": one["last_rebalance"]} for one in churn_hours({2.4: 0.1})]
     found = read_insights(write(tmp_path, {CHURN: rows}))
     assert found.as_of == (NOW - 0.1 * HOUR).timestamp()
@@ -241,7 +241,7 @@ def test_past_problem_has_a_start_an_end_and_a_reason(tmp_path: Path) -> None:
         ("STALL", 2, None, "it is not known what ended the problem"),
     ],
 )
-def test_each_kind_of_past_problem_says_why_it_ended(
+def test_findings_of_past_problems_say_why_the_problem_ended(
     tmp_path: Path, worst: str, members: int, after: dict[str, Any] | None, ended: str
 ) -> None:
     times = {"window_start": NOW - 2 * HOUR, "covered_to": NOW - 2 * HOUR}
@@ -303,7 +303,7 @@ def test_backlog_finding_says_when_the_backlog_began_and_ends() -> None:
     assert what(3_600.0, None) == f"{text} (at least 1 h)"
 
 
-def test_unusual_rate_finding_begins_at_the_first_unusual_time() -> None:
+def test_finding_about_an_unusual_rate_begins_at_the_first_one() -> None:
     def hour(back: int) -> dict[str, Any]:
         return row(BASELINE, group="g", hour=NOW - back * HOUR, basis="hour of week", rate_in=50.0, rate_in_normal=10.0,
                    rate_in_deviation=20.0)  # fmt: skip

@@ -77,8 +77,8 @@ def test_findings_are_computed_without_reading_files_of_earlier_days(tmp_path: P
     assert read_insights(lake).findings == found
 
 
-def test_newest_times_in_gold_tables_are_read_without_a_query(tmp_path: Path, rows_read: list[int]) -> None:
-    """The statistics are in the Delta log, so no query is needed."""
+def test_newest_times_in_gold_tables_come_from_the_delta_log(tmp_path: Path, rows_read: list[int]) -> None:
+    """The Delta log contains the newest time of each file, so the rows need not be queried."""
     lake = write(tmp_path, rows_with_problems())
     gold = Gold(lake)
     ages = gold.ages()
@@ -87,7 +87,7 @@ def test_newest_times_in_gold_tables_are_read_without_a_query(tmp_path: Path, ro
     assert rows_read == []
 
 
-def test_finding_the_newest_time_without_delta_statistics_reads_one_row(tmp_path: Path, rows_read: list[int]) -> None:
+def test_newest_time_is_queried_if_the_delta_log_lacks_statistics(tmp_path: Path, rows_read: list[int]) -> None:
     lake = write(tmp_path, rows_with_problems())
     for log in lake.glob("gold/health/_delta_log/*.json"):
         lines = log.read_text().split("\n")

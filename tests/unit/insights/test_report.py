@@ -273,7 +273,7 @@ def test_time_axis_of_any_plot_has_two_to_ten_labels(days: float) -> None:
 
 
 def test_plots_of_two_weeks_in_a_report_take_less_than_four_megabytes() -> None:
-    """A page may have at most five megabytes: four for its plots, and one for its texts."""
+    """A report may have at most 5 MB: 4 MB for its plots, and 1 MB for its texts."""
     minutes = tuple(float(minute) for minute in range(0, 14 * 86_400, 60))
     noise = tuple(number * 7_919 % 1_000 for number in range(len(minutes)))
     svg = plot_lag_history(LagHistory(minutes, noise, noise, noise, noise, noise), 0.0, minutes[-1], 1_000.0)
@@ -296,7 +296,7 @@ def many_findings(number: int, kinds: list[Kind]) -> list[Finding]:
 
 
 def test_report_of_100_000_findings_is_below_one_megabyte(report: Report) -> None:
-    """A page may have at most five megabytes: four for its plots, and one for its texts."""
+    """A report may have at most 5 MB: 1 MB for its texts, such as findings, and 4 MB for its plots."""
     past = tuple(
         replace(one, until=NOW.timestamp(), ended="the group committed again")
         for one in many_findings(20_000, [Kind.UNHEALTHY])

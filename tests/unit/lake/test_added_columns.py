@@ -104,7 +104,7 @@ def test_reading_a_table_without_the_added_columns_returns_null_for_them(tmp_pat
 
 
 def test_an_older_kgtui_version_preserves_unknown_columns(tmp_path: Path) -> None:
-    """The older version uses the current schema. The newer version uses a schema with two more columns."""
+    """In this test, the older version has the current schema. The newer version has two more columns."""
     wider = with_added_columns(GROUPS)
     append(tmp_path, wider, START, number=7, text="new")
     older = append(tmp_path, GROUPS, LATER)
@@ -153,7 +153,7 @@ def test_new_table_has_the_descriptions_of_its_columns_as_comments(tmp_path: Pat
 
 
 def test_existing_columns_of_an_older_table_get_no_comments(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Comments are only written for columns that are added later."""
+    """kgtui writes comments only for the columns that it adds to the table."""
     monkeypatch.setattr(delta_module, "commented_schema", arrow_schema)
     assert comments(append(tmp_path, GROUPS, START)) == {}
     monkeypatch.undo()

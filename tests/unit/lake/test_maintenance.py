@@ -122,7 +122,7 @@ def test_optimizing_a_lake_compacts_files_without_changing_polls(lake: Path) -> 
     assert again["recorded"].what == again["gold/lag"].what == "nothing to compact"
 
 
-def test_optimizing_a_lake_merges_files_of_gold_lag_per_hour(lake: Path) -> None:
+def test_optimizing_merges_the_lag_files_of_each_hour(lake: Path) -> None:
     """The table `gold/lag` has one row per group and minute. Optimizing puts the rows of each hour into one file."""
     path = lake / "gold/lag"
     shutil.rmtree(path)
@@ -272,7 +272,7 @@ def test_dry_run_of_pruning_deletes_no_rows(lake: Path) -> None:
 def test_keep_rule_of_a_table_overrides_the_layer_rule_and_the_default(lake: Path) -> None:
     """A keep rule is the number of days for which rows are kept; None means forever.
 
-    A rule applies to one table, to all tables of a layer such as `gold`, or to all other tables (the default).
+    There can be a rule for one table, a rule for a layer such as `gold`, and a default for all other tables.
     """
     keep = KeepRules(None, (("gold", 1), ("gold/lag", None)))
     assert list(maintenance.prune(lake, keep, now=NOW)) == []

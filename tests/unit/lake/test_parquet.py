@@ -52,7 +52,7 @@ def written(path: Path, groups: Mapping[str, int]) -> CompactedFile:
 
 
 def members(file: CompactedFile, blocks: Sequence[int]) -> dict[str, int]:
-    """Return group id → number of rows in these blocks of a file of the table `members`."""
+    """Return a dict: group id → number of rows in the given blocks. `file` is a file of the table `members`."""
     found: dict[str, int] = {}
     for row in file.read(blocks, COLUMNS).to_pylist():
         found[row["group"]] = found.get(row["group"], 0) + 1

@@ -133,7 +133,7 @@ def test_pending_days_begin_with_the_day_of_a_late_commit(folder: LakeFolder) ->
 
 
 def test_pending_days_begin_with_the_earliest_changed_row(folder: LakeFolder) -> None:
-    """The metadata of the Delta commit contains the time of this row. Earlier rows in the new file have not changed."""
+    """The Delta commit's metadata contains the time of this row. The new file also has earlier, unchanged rows."""
     run_pipeline(folder)
     write(folder, REBALANCES, FIRST, SECOND)
     run_pipeline(folder)
@@ -149,7 +149,7 @@ def test_pending_days_begin_with_the_earliest_changed_row(folder: LakeFolder) ->
 def test_all_days_are_pending_if_the_delta_log_is_incomplete(folder: LakeFolder) -> None:
     """The Delta log lacks a version, so it does not show which rows are new.
 
-    An older kgtui version wrote the state file, so this file does not contain the time of the last processed file.
+    The state file does not help, because an older kgtui version wrote it, without the time of the last processed file.
     """
     run_pipeline(folder)
     write(folder, COMMITS, SECOND)
@@ -175,7 +175,7 @@ def without_old_log(folder: LakeFolder, table: Table) -> None:
         file.unlink()
 
 
-def test_new_polls_are_pending_after_a_pause_of_more_than_a_day(folder: LakeFolder) -> None:
+def test_days_of_new_polls_are_pending_after_a_long_pause(folder: LakeFolder) -> None:
     """During the pause, Delta deletes old versions from its log."""
     run_pipeline(folder)
     made = RecordingBuilder(folder.local_path)

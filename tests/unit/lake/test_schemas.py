@@ -33,7 +33,7 @@ def test_recorded_tables_begin_with_the_columns_day_keyframe_and_poll(table: obj
     assert len(set(table.names)) == len(table.names)  # type: ignore[attr-defined]
 
 
-def test_the_table_polls_is_the_last_of_the_recorded_tables() -> None:
+def test_the_table_named_polls_is_the_last_recorded_table() -> None:
     """The recorder writes `polls` last. A row in `polls` means that the other tables have all rows of the poll."""
     assert TABLES[-1] is POLLS
 

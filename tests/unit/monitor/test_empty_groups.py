@@ -26,7 +26,7 @@ DAY = 86_400.0
 
 @pytest.fixture(autouse=True)
 def searching_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Reduce the pauses between searches in Empty groups to 0.02 s, so that the tests are fast."""
+    """Reduce the pauses between searches for record times to 0.02 s, so that the tests with Empty groups are fast."""
     monkeypatch.setattr("kgtui.monitor.empty_groups.EMPTY_SEARCH_PAUSE", 0.02)
     monkeypatch.setattr("kgtui.monitor.empty_groups.EMPTY_SEARCH_LOAD", 1.0)
 

@@ -36,7 +36,7 @@ EMPTY = Listing("consumer", "consumer", "Empty", 1)
 
 
 async def until(monitor: Monitor, holds: Callable[[], bool]) -> None:
-    """Refresh the monitor until the condition is true. The test fails after 60 s."""
+    """Refresh the monitor until `holds` returns True. The test fails after 60 s."""
     async with asyncio.timeout(60):
         while not holds():
             monitor.refresh()
@@ -125,7 +125,7 @@ def description(*names: str) -> GroupDescription:
 
 
 def test_a_list_older_than_the_description_causes_no_event() -> None:
-    """The list says that the group is Empty, but a newer description contains a member.
+    """The list shows the state Empty, but it is older than the description, which contains a member.
 
     Only an Empty group in a newer list shows that the member has left.
     """
@@ -245,7 +245,10 @@ async def test_problem_of_an_unreadable_group_began_after_its_last_successful_re
 
 @pytest.mark.parametrize("problem", [Problem.EMPTY, Problem.UNUSED, Problem.ABANDONED])
 async def test_group_that_was_empty_from_the_start_causes_no_event(problem: Problem) -> None:
-    """The problems EMPTY, UNUSED and ABANDONED of such a group cause no event. A later different problem does."""
+    """The problems EMPTY, UNUSED and ABANDONED of such a group cause no event.
+
+    A different problem that begins later does cause an event.
+    """
     tracker = EventTracker(EventLog(10), 0)
     store = Store(10, time.time, tracker)
     await store.take_list(1, ListingDelta({"g": EMPTY}, (), 1), first=True)

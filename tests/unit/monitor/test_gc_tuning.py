@@ -43,7 +43,7 @@ def collections() -> Iterator[list[int]]:
     gc.callbacks.remove(collected)
 
 
-def test_collection_stays_off_until_the_outer_of_two_pauses_ends(tuning: GcTuning) -> None:
+def test_garbage_collection_stays_off_until_nested_pauses_have_ended(tuning: GcTuning) -> None:
     with tuning.paused():
         with tuning.paused():
             assert not gc.isenabled()
@@ -134,8 +134,8 @@ def test_many_new_objects_are_frozen_after_30_postponed_collections(tuning: GcTu
     assert (collections, len(groups)) == ([], 60_000)
 
 
-def test_next_pause_disables_garbage_collection_again_after_gc_enable(tuning: GcTuning) -> None:
-    """kgtui calls `gc.enable` shortly after its start, possibly after `GcTuning` has disabled the collection."""
+def test_next_pause_disables_garbage_collection_again_if_it_was_enabled(tuning: GcTuning) -> None:
+    """kgtui calls `gc.enable` shortly after its start. `GcTuning` may already have disabled the collection."""
     gc.disable()
     tuning.freeze_once(10_000)
     gc.enable()

@@ -66,7 +66,7 @@ class HealthSetup:
         Args:
             seconds: duration of the simulation.
             rate: records written per second.
-            position: committed offset at every read; None if the group always reads all records.
+            position: committed offset at every read; None if the group has consumed all records at every read.
         """
         end = self.now + seconds
         while self.now < end:
@@ -149,7 +149,10 @@ async def test_verdicts_are_kept_only_for_the_most_recently_read_groups() -> Non
 async def test_a_group_with_many_partitions_does_not_block_other_tasks(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Other tasks run while the verdict is computed. Also, at most 34 reads of each partition are stored."""
+    """Other tasks run while the verdict is computed.
+
+    The test also checks that at most 34 reads of each partition are stored.
+    """
     monkeypatch.setattr(health, "_SLICE_SECONDS", 0.0)
     monkeypatch.setattr(health, "_READS_PER_GROUP", 40_000)
     setup = HealthSetup()
@@ -232,17 +235,17 @@ async def _empty_after_two_reads(setup: HealthSetup) -> tuple[float, bool]:
     return empty.seconds, empty.at_least
 
 
-async def test_time_in_state_empty_is_counted_from_the_observed_change() -> None:
+async def test_duration_of_the_state_empty_starts_at_the_observed_change() -> None:
     setup = HealthSetup()
     setup.store.groups["g"] = replace(LISTING, state="Empty")
     setup.store.state_since["g"] = T0 - 240
     assert await _empty_after_two_reads(setup) == (242.0, False)
 
 
-async def test_time_in_state_empty_can_be_a_lower_bound() -> None:
-    """The group was Empty at the coordinator's first response, 240 s before the first read.
+async def test_duration_of_the_state_empty_can_be_a_lower_bound() -> None:
+    """kgtui did not see the group become Empty: it was Empty at the first response, 240 s before the first read.
 
-    It could have been Empty for longer, because kgtui has not observed the change to Empty.
+    It may have been Empty for longer than 240 s.
     """
     setup = HealthSetup()
     setup.store.groups["g"] = replace(LISTING, state="Empty")
@@ -323,7 +326,7 @@ async def test_known_retention_times_are_kept_after_an_empty_response(setup_with
 async def test_retention_times_are_kept_if_the_response_contains_an_error(
     setup_with_retention: HealthSetup, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """If a response without errors lacks a topic, the stored time of this topic is dropped."""
+    """The stored time of a topic is dropped only if a response without errors lacks the topic."""
     answers = [
         Answer(Retention({"t": 3600.0, "u": 60.0}, 86_400.0)),
         Answer(Retention({"u": 120.0}), (Fault("REQUEST_TIMED_OUT", "no answer", broker=2),)),

@@ -15,9 +15,9 @@ T0 = 1_700_000_000
 
 
 async def checks(reads: list[tuple[int, int]], log_start: int = 0, log_end: int = 1_000) -> list[LogStartCheck | None]:
-    """At each read of a group, compare its committed offset with the log start offset. Return one result per read.
+    """Read a group several times. At each read, compare its committed offset with the log start offset.
 
-    A result is None if kgtui did not request the log start offset.
+    Return one result per read. A result is None if kgtui did not request the log start offset.
 
     Args:
         reads: `(seconds since the first read, committed offset)`.
@@ -47,7 +47,7 @@ async def test_an_offset_in_the_older_half_of_the_log_is_near_the_log_start(
 
 
 async def test_log_starts_of_groups_with_progress_are_read_every_two_minutes() -> None:
-    """The group is read 20 times, every 15 s. kgtui reads the log start offset at the reads 2, 9 and 17."""
+    """kgtui reads the group 20 times, every 15 s. It requests the log start offset at the reads 2, 9 and 17."""
     found = await checks([(15 * number, 10 + number) for number in range(20)])
     assert [number for number, row in enumerate(found) if row is not None] == [1, 8, 16]
 
@@ -59,7 +59,7 @@ async def test_lost_records_are_counted_at_each_read_without_progress() -> None:
 
 
 async def test_group_near_the_log_start_gets_a_health_verdict() -> None:
-    """kgtui reads such a group at every poll, because its unread records could soon be deleted."""
+    """Its unread records could soon be deleted. kgtui therefore reads the group at every poll."""
     admin = ScriptedAdmin()
     admin.add("g", "consumer")
     admin.commits["g"] = (CommittedOffset("t-g", 0, 10),)
@@ -70,7 +70,7 @@ async def test_group_near_the_log_start_gets_a_health_verdict() -> None:
 
 
 async def test_a_read_that_lacks_some_partitions_is_not_compared_with_log_starts() -> None:
-    """The broker could have left out a partition by mistake, so the first such read is ignored."""
+    """The broker may have left out a partition by mistake, so kgtui ignores the first read with fewer partitions."""
     admin, trail = ScriptedAdmin(), Trail()
     for partition in (0, 1):
         admin.bounds["t", partition] = PartitionBounds(0, 1_000)

@@ -145,7 +145,7 @@ async def test_a_group_that_moves_to_a_different_broker_never_disappears(
 async def test_an_unlisted_group_is_kept_until_its_coordinator_responds(
     admin: ScriptedAdmin, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """After a broker crash, no list contains its groups until a new coordinator has loaded them."""
+    """After a broker crash, its groups are missing in all lists until new coordinators have loaded them."""
     monkeypatch.setattr(missing_groups, "MISSING_CHECK_PAUSE", 0.01)
     admin.add("simple", "classic", "", "Empty", coordinator=2, lag=5)
     async with watching(admin) as monitor:
@@ -294,7 +294,7 @@ async def test_the_lag_of_a_group_is_unknown_if_its_offsets_were_never_read(admi
 
 
 def test_cluster_metadata_is_read_more_often_after_a_broker_failure() -> None:
-    """Only the metadata of the cluster show that a broker is back. kgtui then polls the broker again."""
+    """kgtui polls a failed broker again when the metadata of the cluster show that the broker is back."""
     options = MonitorOptions()
     assert metadata_pause(options, failures=0, left=0) == 30.0
     assert metadata_pause(options, failures=0, left=1) <= 5.0

@@ -53,7 +53,7 @@ def test_a_group_that_reappears_in_a_list_is_not_removed(store: Store) -> None:
 
 
 def test_a_silent_broker_delays_the_removal_only_for_a_grace_period(store: Store) -> None:
-    """If the broker that listed the group has left the cluster, the removal waits without a time limit."""
+    """There is no time limit if the broker that listed the group has left the cluster."""
     now = 0.0
     removals = PendingRemovals(store.drop, lambda: now)
     removals.add(1, ["a"], {1, 2})

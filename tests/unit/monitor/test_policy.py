@@ -11,8 +11,8 @@ POLLED = BrokerStatus(1, "one:9092", answered_at=1_000.0, answered_since=400.0, 
 
 
 @pytest.mark.parametrize(("now", "expected"), [(1_060.0, 400.0), (1_061.0, 1_061.0), (990.0, 990.0)])
-def test_a_gap_resets_the_time_since_which_a_broker_responds(now: float, expected: float) -> None:
-    """With a polling interval of 20 s, a gap is more than 60 s without a response, or a clock that was set back."""
+def test_a_broker_counts_as_responding_only_since_the_last_gap(now: float, expected: float) -> None:
+    """A gap is a period without a response (here, more than 60 s), or a clock that was set back."""
     assert answered_since(POLLED, now) == expected
 
 

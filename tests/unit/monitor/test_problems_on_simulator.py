@@ -29,14 +29,14 @@ STEP = 5.0
 """Time between two reads of all groups, in seconds of the simulated clock."""
 
 STEPS, MAX_STEPS = 25, 250
-"""Maximum number of steps until all problems are found (25), and until full reads have confirmed three of them (250).
+"""Maximum number of steps until kgtui has found all problems (25), and has confirmed three of them (250).
 
-Full reads run in real time, so a step on a busy machine contains fewer of them.
+kgtui confirms a problem with full reads, which run in real time. On a busy machine, a step contains fewer of them.
 """
 
 
 class Rewound:
-    """A commit pattern: the group keeps up for 60 s. Then its offsets are set back, and its lag stays constant."""
+    """A commit pattern: the group keeps up for 60 s. Then its offsets move back, and its lag stays constant."""
 
     def committed_offsets(self, topic: Topic, t: float) -> Sequence[int | None]:
         """Return the log end offsets at `t - 1` s. From `t` = 60 s on, subtract 5,000, but return at least 0."""
@@ -45,7 +45,7 @@ class Rewound:
 
 
 def misbehaving() -> dict[str, tuple[GroupSpec, Problem]]:
-    """Return 20 groups that misbehave in eight ways: group id → (the group, the problem that kgtui must find)."""
+    """Return 20 groups with eight kinds of problems: group id → (the group, the problem that kgtui must find)."""
 
     def spec(name: str, commits: object = STEADY, **members: object) -> GroupSpec:
         reads = (ReadSpec("t-0", commits),)  # type: ignore[arg-type]
@@ -89,7 +89,7 @@ def simulated(groups: int) -> tuple[Simulator, dict[str, Problem]]:
 
 
 def all_read(snapshot: Snapshot, now: float, groups: int) -> bool:
-    """Return whether all brokers have listed their groups, and all groups were read, at the time `now`."""
+    """Return whether, exactly at the time `now`, all brokers have listed their groups and all groups were read."""
     listed = all(broker.answered_at == now for broker in snapshot.brokers.values())
     return listed and sum(1 for row in snapshot.summaries.values() if row.lag_at == now) == groups
 

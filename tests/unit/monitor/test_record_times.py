@@ -66,7 +66,7 @@ class Setup:
         self.admin.times[PART] = RecordTime(position, TimeRange(written, written), TimeRange(written, written))
 
     async def read(self, position: int, group: str = "a") -> GroupOffsets:
-        """Pass a read with the committed offset `position` to `RecordTimeTier`, and wait until its search has ended.
+        """Pass a read with the committed offset `position` to `RecordTimeTier`. Wait until its search has ended.
 
         Return the stored offsets. They include the record times that the search found.
         """

@@ -46,7 +46,7 @@ class Sweep:
         self._first = True
 
     async def list(self, listing: Listing) -> None:
-        """Pass a list of groups to the screening. The list contains only `g`, with the data in `listing`."""
+        """Pass a list of groups to the screening: only the group `g`, with the row `listing`."""
         await self.store.take_list(1, ListingDelta({"g": listing}, [], 1, 1.0), first=self._first)
         self._first = False
         while self.screening.apply_changes(1):
@@ -57,7 +57,7 @@ class Sweep:
         """Pass the result of reading `g` to the screening. Return the new judgment.
 
         Args:
-            offsets: what was read; None if the offsets could not be read.
+            offsets: offsets of `g` in each partition; None if they could not be read.
             description: description of `g`, if it was read.
             lost: number of lost records; None if kgtui did not count them.
             after: seconds since the previous read.
@@ -148,7 +148,7 @@ async def test_lost_records_are_reported_until_a_read_finds_no_lost_records(swee
     assert sweep.read(rows((25, 90))).kind is None
 
 
-async def test_members_without_partitions_are_reported_after_the_second_description(sweep: Sweep) -> None:
+async def test_members_without_partitions_are_reported_only_after_two_descriptions(sweep: Sweep) -> None:
     found = [sweep.read([], description=described()).kind for _ in range(2)]
     assert found == [None, Problem.NO_PARTITIONS]
 
@@ -211,7 +211,7 @@ async def test_the_start_time_of_flapping_does_not_change_with_more_rebalances(s
 
 
 async def test_a_group_is_read_at_every_poll_after_a_rebalance(sweep: Sweep) -> None:
-    """For one minute, the group is read at every poll ("in full"). Background reads would miss most rebalances."""
+    """For one minute, kgtui reads the group at every poll. Background reads would miss most rebalances."""
     sweep.read(rows((100, 105)))
     assert sweep.screening.without_problem_to_observe() == set()
     await sweep.list(REBALANCING)
@@ -248,7 +248,10 @@ async def test_group_that_was_empty_when_kgtui_started_gets_a_warning() -> None:
 
 @pytest.mark.parametrize(("observed", "expected"), [(86_399, Problem.UNUSED), (86_400, Problem.ABANDONED)])
 async def test_unused_group_becomes_abandoned_after_one_day_of_observation(observed: int, expected: Problem) -> None:
-    """The unread records are a day old, but the members could have left just before kgtui started."""
+    """The unread records are a day old when kgtui starts, but the last member may have left just before.
+
+    The group is therefore abandoned only after kgtui has seen it without members for a day.
+    """
     sweep = Sweep()
     await sweep.list(EMPTY)
     sweep.store.set_broker(1, answered_since=T0)
@@ -259,7 +262,7 @@ async def test_unused_group_becomes_abandoned_after_one_day_of_observation(obser
 
 
 async def test_group_near_the_log_start_is_read_at_every_poll(sweep: Sweep) -> None:
-    """The set `near_log_start` contains these groups. Their unread records could soon be deleted."""
+    """The unread records of such a group could soon be deleted. `near_log_start` is the set of these groups."""
     sweep.read(rows((5, 9)))
     sweep.screening.judge("g", compared=LogStartCheck(0, near=True))
     assert sweep.screening.near_log_start == {"g"}
@@ -282,7 +285,7 @@ async def test_unused_group_with_lost_records_is_reported_as_unused() -> None:
     assert (found.kind, found.others) == (Problem.UNUSED, (Problem.DATA_LOST,))
 
 
-async def test_empty_group_with_growing_lag_has_only_the_problem_empty() -> None:
+async def test_empty_group_with_growing_lag_is_reported_only_as_empty() -> None:
     sweep = Sweep()
     await sweep.list(EMPTY)
     found = [sweep.read(rows((5, 9 + n))) for n in range(8)][-1]
@@ -297,7 +300,7 @@ async def test_a_group_that_commits_without_members_has_the_status_ok() -> None:
 
 
 async def test_refuted_stop_is_reported_again_after_five_reads_without_progress(sweep: Sweep) -> None:
-    """After six background reads, kgtui reports a stop. Burrow's rules then show that the group is healthy."""
+    """After six background reads, kgtui reports a stop. Full reads refute it: Burrow's rules find no problem."""
     for _ in range(6):
         sweep.read(rows((100, 105)))
     assert sweep.judgment().kind is Problem.STOP

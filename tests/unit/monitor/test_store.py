@@ -39,7 +39,7 @@ def _delta(node: int, before: dict[str, str], now: dict[str, str]) -> ListingDel
 def test_the_store_contains_the_groups_in_the_newest_lists(
     few: int, history: list[tuple[int, dict[str, str], bool]]
 ) -> None:
-    """The lists of two brokers change at random."""
+    """Two brokers list groups, and their lists change at random."""
 
     async def run() -> None:
         store = Store(keep=10, clock=lambda: 0.0)
@@ -74,7 +74,7 @@ def _check(store: Store) -> Snapshot:
 
 
 def _changed_ids(old: Snapshot, new: Snapshot) -> set[str]:
-    """Return the ids of groups for which the two snapshots contain different objects."""
+    """Return the ids of the groups for which the two snapshots do not contain the same objects."""
     changed: set[str] = set()
     for part in ("groups", "summaries", "details", "offsets", "configs", "group_faults"):
         before, after = getattr(old, part), getattr(new, part)
@@ -141,7 +141,7 @@ async def test_the_store_keeps_one_string_object_per_group_id() -> None:
     assert len(kept) == 3
 
 
-async def test_state_start_is_known_only_if_the_change_was_observed() -> None:
+async def test_start_time_of_a_state_is_known_only_if_observed() -> None:
     now = 100.0
     store = Store(keep=10, clock=lambda: now)
     await store.take_list(1, ListingDelta({"a": STABLE, "b": STABLE}), first=True)
@@ -193,7 +193,7 @@ async def test_the_store_drops_all_data_of_a_removed_group() -> None:
 
 
 async def test_a_snapshot_is_consistent_after_a_canceled_list_update() -> None:
-    """A list is stored in slices. Here, the task is canceled after the first slice."""
+    """The store applies a list in slices. Here, the task is canceled after the first slice."""
     store = Store(keep=10)
     names = [f"g{number:04}" for number in range(SLICE + 1)]
     await store.take_list(1, ListingDelta(dict.fromkeys(names, STABLE)), first=True)

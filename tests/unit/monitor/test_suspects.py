@@ -67,7 +67,7 @@ async def test_only_the_40_worst_of_50_000_suspected_groups_are_read_in_full() -
     assert store.snapshot().unobserved == 49_960
 
 
-async def test_only_a_group_with_a_worse_problem_replaces_another() -> None:
+async def test_a_chosen_group_is_replaced_only_by_a_worse_one() -> None:
     tier, store = await tier_with({"m": BEHIND, "n": BEHIND}, most=2)
     assert tier.choose() == ["m", "n"]
     await store.take_list(1, ListingDelta({"a": LISTING, "z": LISTING}, [], 4, 1.0), first=False)

@@ -161,9 +161,9 @@ def no_jars(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
 
 
 def publish(folder: Path, content: bytes = b"jar") -> Jar:
-    """Write the file of a jar to the Maven repository in `folder`. Return the description of this jar.
+    """Write a jar file with this content to the Maven repository in `folder`. Return the `Jar` that describes it.
 
-    The file has the expected checksum only if its content is `b"jar"`.
+    The `Jar` has the checksum of the content `b"jar"`, so the file has a wrong checksum if its content is different.
     """
     jar = Jar("org.example", "thing_2.13", "1.0", hashlib.sha256(b"jar").hexdigest())
     file = folder / "maven" / "org/example/thing_2.13/1.0/thing_2.13-1.0.jar"

@@ -113,7 +113,7 @@ def run_continuously(sources: Sources, make_gold: Callable[[Any], object] = igno
 def test_continuous_run_updates_the_gold_tables_after_every_interval(
     replace_queries: Callable[..., tuple[Any, Any]],
 ) -> None:
-    """The fake query is still running in the first four intervals, and fails in the fifth."""
+    """The fake Spark query runs during the first four intervals, and fails in the fifth."""
     rounds = iter((False, False, False, False))
 
     def has_ended() -> bool:

@@ -137,7 +137,7 @@ sys.stderr.write("later")
 """
 """Source code of a program that writes errors to stderr, and also lines that `filtered_jvm_stderr` removes.
 
-It writes one of the lines in three pieces, and the last text after the `with` block.
+It writes one of the lines in three pieces. It writes the last text after `filtered_jvm_stderr` has ended.
 """
 
 

@@ -1,4 +1,4 @@
-"""Tests of `sources`: the options of Spark's Kafka source, and the check whether the source has read all partitions."""
+"""Tests of `sources`: the options of Spark's Kafka source, and the check that Spark has read all partitions."""
 
 from __future__ import annotations
 

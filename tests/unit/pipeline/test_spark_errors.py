@@ -71,7 +71,7 @@ def test_known_errors_of_spark_are_converted_to_short_messages_for_the_user(text
         raise PySparkException(text)
 
 
-def test_lost_connection_means_that_the_jvm_has_exited() -> None:
+def test_lost_connection_to_spark_is_reported_as_an_exited_jvm() -> None:
     with pytest.raises(SourceError, match="JVM has exited, because it was killed"), translated_spark_errors():
         raise ConnectionRefusedError
     assert "JVM has exited" in str(to_source_error(EOFError()))

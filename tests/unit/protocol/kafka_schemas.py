@@ -57,11 +57,11 @@ def kgtui_layout(struct: Struct, version: int) -> list[object]:
 
 
 def kafka_layout(fields: list[dict[str, Any]], shared: dict[str, Any], version: int) -> list[object]:
-    """Return one row per field of a message version, from Kafka's schema. `kgtui_layout` documents the rows.
+    """Return the fields of a message version in Kafka's schema, in the format that `kgtui_layout` documents.
 
     Args:
         fields: the fields in the schema.
-        shared: name of a struct that several fields use → fields of the struct.
+        shared: name of a struct that several fields use → fields of that struct.
         version: version of the message.
     """
     rows: list[object] = []

@@ -91,5 +91,5 @@ def data_messages() -> list[tuple[Message, int]]:
 
 
 def name_of(case: object) -> str:
-    """Return the test id for a message or a version."""
+    """Return the test id of a parameter, which is a message or a version number."""
     return getattr(case, "name", str(case))

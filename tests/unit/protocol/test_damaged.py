@@ -73,7 +73,7 @@ def damage(random: Random, data: bytes) -> bytes:
 
 
 def outcome(decode: Callable[[int, bytes], object], version: int, data: bytes) -> object:
-    """Return the decoded value, or "rejected" if `decode` raises DecodeError; other exceptions are not caught."""
+    """Return the decoded value, or "rejected" if `decode` raises DecodeError. Other exceptions are not caught."""
     try:
         return decode(version, data)
     except DecodeError:

@@ -26,9 +26,9 @@ def test_error_names_and_messages_equal_those_of_kafka(kafka_errors: dict[int, t
 def test_kgtui_and_kafka_retry_requests_after_the_same_errors(
     kafka_errors: dict[int, tuple[str, bool, str]],
 ) -> None:
-    """`Reaction.FINAL` means that kgtui does not repeat the request.
+    """kgtui repeats a request unless the reaction to the error is `Reaction.FINAL`.
 
-    The codes 0 (no error) and 129 (REBOOTSTRAP_REQUIRED) are exceptions. They have other reactions.
+    The codes 0 (no error) and 129 (REBOOTSTRAP_REQUIRED) have special reactions. Kafka does not retry them.
     """
     retried = {code for code, error in CODES.items() if error.reaction is not Reaction.FINAL}
     retriable = {code for code, (_, again, _) in kafka_errors.items() if again}

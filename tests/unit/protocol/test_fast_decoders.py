@@ -198,10 +198,10 @@ def test_listoffsets_response_with_tagged_fields_in_some_partitions_is_decoded()
         assert [row[3] for row in decoded["Topics"][0]["Partitions"]] == [7 * n for n in range(10)]
 
 
-def test_offsetfetch_rows_are_decoded_if_they_only_seem_equally_long() -> None:
-    """The decoder is faster if all rows have the same size. To find this out, it checks one byte per row.
+def test_offsetfetch_rows_that_only_seem_equally_long_are_decoded_correctly() -> None:
+    """To find out quickly whether all rows have the same size, the decoder checks one byte per row.
 
-    Here, the checked bytes can be equal although the sizes are different.
+    Here, the checked bytes can be equal although the rows have different sizes.
     """
     samples = Samples(Random(5), ("\x01" * 20, "\x0a" * 29, "", "\0" * 126, "ninebytes"))
     for _ in range(300):

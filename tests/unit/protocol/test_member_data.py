@@ -118,7 +118,7 @@ def test_a_connect_subscription_without_an_allocation_is_decoded(
 ) -> None:
     """The allocation is the previous assignment of a Connect worker. A new worker has none.
 
-    Its allocation is null, as in Kafka's Java worker, or is missing at the end of the data.
+    In this case, the allocation is null, as in Kafka's Java worker, or is missing at the end of the data.
     """
     data = connect_data_of_java[f"fresh-{version}"]
     value = connect.Subscription(version, "http://worker:8083/", 42)
@@ -165,7 +165,7 @@ def test_a_schema_registry_assignment_is_unchanged_after_encoding_and_decoding()
 def test_missing_or_invalid_fields_of_a_schema_registry_are_decoded_as_none() -> None:
     """Registries other than Confluent's, such as Karapace, can send incomplete data.
 
-    Exception: a missing `scheme` is decoded as `http`. Unknown fields are ignored.
+    Only a missing `scheme` is decoded as `http`, not as None. Unknown fields are ignored.
     """
     data = b'{"host":"karapace","port":"8081","master_eligibility":"yes","leader":false,"new":[1]}'
     found = schema_registry.decode_identity(data)

@@ -45,7 +45,7 @@ def test_api_keys_and_message_names_equal_those_of_kafka(api: Api) -> None:
 
 
 def test_each_api_supports_the_expected_versions() -> None:
-    """The test lists the versions, so that it fails if a message table no longer supports one of them."""
+    """The test has its own list of versions. It fails if a message table no longer supports one of them."""
     supported = {api.name: (api.low, api.high) for api in APIS.values()}
     assert supported == {
         "ApiVersions": (0, 4),

@@ -58,7 +58,7 @@ class KnownCodes(Samples):
 def in_order(struct: Struct, version: int, value: dict[str, Any], without: str = "\0") -> list[object]:
     """Return the field values of one version of a struct, in the order of the fields.
 
-    Fields whose names end with the text `without` are left out. The default value leaves out no field.
+    Fields whose names end with the value of `without` are left out. By default, no field is left out.
     """
     found: list[object] = []
     for field in struct.fields:

@@ -27,7 +27,7 @@ def test_variable_length_integers_are_encoded_to_the_expected_bytes(value: int, 
 def test_variable_length_integer_of_more_than_five_bytes_is_rejected() -> None:
     """Kafka has the same limit.
 
-    If there were no limit, a frame of 0x80 bytes would be decoded as one integer of unlimited size.
+    Without it, a frame of 0x80 bytes would be decoded as one integer of unlimited size.
     """
     with pytest.raises(DecodeError, match="more than five bytes") as caught:
         uvarint(b"\x80\x80\x80\x80\x80\x00", 0)

@@ -218,7 +218,7 @@ async def test_offsetfetch_returns_minus_one_for_a_partition_without_a_commit(cl
 
 
 async def test_all_versions_of_offsetfetch_return_the_same_offsets(cluster: Simulator) -> None:
-    """The requests ask for all topics of the group. Version 1 is not tested, because it does not support this."""
+    """The requests ask for all topics of the group. Version 1 is not tested, because it cannot request all topics."""
     name = "notifications.push"
     node = cluster.state.coordinator(name)
     batch = await ask(cluster, node, OFFSET_FETCH, {"Groups": [{"GroupId": name, "Topics": None}]}, version=8)

@@ -94,7 +94,7 @@ def test_hostile_group_ids_have_control_characters_emoji_and_markup() -> None:
     assert len(set(names)) == len(names)
 
 
-async def test_the_scenario_wild_has_deleted_topics_and_malformed_member_data() -> None:
+async def test_the_scenario_named_wild_contains_deleted_topics_and_malformed_data() -> None:
     cluster = Simulator(scenario="wild", clock=ManualClock())
     deleted = [
         read.topic
@@ -108,7 +108,7 @@ async def test_the_scenario_wild_has_deleted_topics_and_malformed_member_data() 
     )
 
 
-async def test_the_scenario_files_plain_and_empty_define_no_groups() -> None:
+async def test_the_scenarios_named_plain_and_empty_define_no_groups() -> None:
     """All groups of `plain` are generated. The scenario `empty` has topics, but no groups at all."""
     plain = Simulator(scenario="plain", groups=40, clock=ManualClock()).state
     assert plain.groups == {}

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 DIGESTS = Path(__file__).with_name("demo_digests.json")
 API = {api.name: api for api in APIS.values()}
 GENERATED = 40
-"""Maximum number of generated groups per cluster that the requests ask for."""
+"""The requests ask for at most this number of generated groups per cluster."""
 
 CLUSTERS: dict[str, dict[str, Any]] = {
     "company": {},

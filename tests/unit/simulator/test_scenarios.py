@@ -35,7 +35,7 @@ def test_an_unknown_scenario_is_rejected() -> None:
         Simulator(scenario="none")
 
 
-def test_the_scenario_company_has_a_group_for_each_hostile_group_id() -> None:
+def test_the_scenario_named_company_contains_every_hostile_group_id() -> None:
     """Hostile group ids could harm a program that prints them unescaped.
 
     For example, they contain terminal escape sequences, markup or CSV formulas.

@@ -13,11 +13,11 @@ if TYPE_CHECKING:
     from tests.unit.protocol.records.kafka_coordinator import Record
 
 CASES = [(kind, version) for kind in RECORD_SCHEMAS.values() for version in range(kind.value.high + 1)]
-"""All pairs of a record schema and a version of its value."""
+"""Pairs `(record schema, version)` for all record schemas and all versions of their values."""
 
 
 def name_of(case: object) -> str:
-    """Return the test id for a record schema or a version."""
+    """Return the test id of a parameter, which is a record schema or a version number."""
     return str(getattr(case, "type", case)).rpartition(".")[2].lower()
 
 

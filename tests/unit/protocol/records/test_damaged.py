@@ -93,7 +93,7 @@ def test_decoding_random_bytes_as_a_record_never_raises_an_error(
 
 @pytest.mark.parametrize("length", FORGED_LENGTHS)
 def test_decoding_a_record_with_a_forged_length_needs_little_memory(length: bytes) -> None:
-    """At many positions, a false length, often a huge one, overwrites a part of the key or the value."""
+    """The test overwrites bytes at many positions of the key and the value with a false, often huge length."""
     records = every_record_type(1, 1)
     started = time.process_time()
     tracemalloc.start()

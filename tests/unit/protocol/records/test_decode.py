@@ -91,7 +91,7 @@ def test_decoding_a_record_keeps_unknown_tagged_fields_by_number() -> None:
 
 
 def test_the_new_tagged_field_of_kafka_4_4_is_kept() -> None:
-    """The field has the tag 2, which kgtui's table for Kafka 4.3.1 lacks. The record keeps the bytes under number 2."""
+    """The field has the tag 2, which kgtui's table for Kafka 4.3.1 lacks. The record keeps its bytes as field 2."""
     key, value = encode(RecordType.STREAMS_GROUP_METADATA, {"GroupId": "g"}, {"Epoch": 3, "ValidatedTopologyEpoch": 1})
     assert value is not None
     assert value.endswith(b"\1\0\4\0\0\0\1"), "one tagged field with number 0 and four bytes"
@@ -175,7 +175,7 @@ def test_decoding_a_malformed_record_returns_the_reason_why_it_is_undecodable(
     assert reason in found.reason
 
 
-def test_an_undecodable_record_has_its_readable_type_and_version() -> None:
+def test_an_undecodable_record_has_a_type_and_version_if_readable() -> None:
     found = [
         undecodable(b"", None),
         undecodable(b"\0\x18", b"\0\7"),
@@ -216,7 +216,7 @@ def test_encoding_a_record_uses_the_newest_version_by_default() -> None:
 
 
 def test_encoding_a_record_rejects_an_unknown_version_and_an_unknown_field() -> None:
-    """An ignorable field that the version lacks is left out, such as `leaderEpoch` in version 0."""
+    """A field that the record version lacks is left out if Kafka's schema calls it ignorable, such as `leaderEpoch`."""
     key = {"group": "g", "topic": "t", "partition": 0}
     assert decoded(*encode(RecordType.OFFSET_COMMIT, key, {"leaderEpoch": 3}, version=0)).value is not None
     with pytest.raises(EncodeError, match="in versions 0 to 4, not 5"):
@@ -268,7 +268,7 @@ def test_malformed_data_of_a_classic_member_is_kept_as_bytes() -> None:
 
 
 def test_a_record_without_members_has_no_classic_members() -> None:
-    """The three records are a tombstone of a group, a group without members, and a tombstone of an offset commit."""
+    """The test decodes a tombstone of a group, a group without members, and a tombstone of an offset commit."""
     assert classic_members(decoded(*encode(RecordType.GROUP_METADATA, {"group": "g"}, None))) == ()
     assert classic_members(decoded(*encode(RecordType.GROUP_METADATA, {"group": "g"}, {"members": []}))) == ()
     assert classic_members(decoded(COMMIT_KEY, None)) == ()

@@ -21,7 +21,7 @@ EACH = 40
 
 @pytest.fixture(scope="module")
 def answers() -> list[tuple[Record, KafkaResult]]:
-    """Return records of every type and version, each with the result of Kafka's coordinator.
+    """Return pairs of a record and the result of decoding it with Kafka's coordinator, for every type and version.
 
     The records have random values, default values, or no value (tombstones).
     """
@@ -49,7 +49,7 @@ def test_kgtui_and_kafka_encode_records_to_the_same_bytes(answers: list[tuple[Re
 
 
 def test_damaged_records_are_rejected_or_decoded_as_in_kafka() -> None:
-    """kgtui rejects some records that Kafka accepts, because of trailing bytes or strings that are not UTF-8.
+    """kgtui rejects records with trailing bytes, and records with strings that are not UTF-8. Kafka accepts them.
 
     Unknown tagged fields are not compared, because Kafka does not print them.
     """
