@@ -1,6 +1,6 @@
 """The terminal UI lets the user search, inspect and change groups.
 
-It shows snapshots of the cluster, which a monitor publishes: a task that polls the brokers. No other package imports
+A monitor polls the brokers and publishes snapshots of the cluster; this package shows them. No other package imports
 Textual.
 
 | module | contents |
@@ -24,7 +24,7 @@ Textual.
 | `event_rows` | rows of event lists; many events of one group share one row |
 | `problem_index` | the groups with a problem, updated with each new snapshot |
 | `themes` | reads theme files |
-| `ascii_filter` | replaces other characters than ASCII in drawn lines, for ASCII mode |
+| `ascii_filter` | in ASCII mode, replaces non-ASCII characters in drawn lines |
 | `sparkline` | bars of block characters |
 | `text` | formats numbers and times, and escapes control characters in names |
 | `textual_compat` | workarounds for problems of Textual |
@@ -32,6 +32,6 @@ Textual.
 
 import os
 
-# Draw up to 250 frames per second, so that the effect of a key is visible sooner. It can take two frames to appear:
-# 8 ms, instead of 33 ms at Textual's default of 60. Set the variable now, because importing Textual reads it.
+# Draw up to 250 frames per second, so that the effect of a key is visible sooner: after at most two frames (8 ms).
+# Textual's default is 60 (33 ms). Set the variable before Textual is imported, because the import reads it.
 os.environ.setdefault("TEXTUAL_FPS", "250")

@@ -51,14 +51,14 @@ For example, the process gets SIGHUP when its SSH connection is lost.
 TERMINAL_CHECK_INTERVAL = 1.0
 """Interval between checks for a closed terminal, in seconds.
 
-The signal SIGHUP is not enough, because kgtui gets it only from its controlling terminal.
+These checks are needed because kgtui gets no SIGHUP if the terminal is not its controlling terminal.
 """
 
 UNFINISHED_DELETES_DELAY = 1.0
 """Delay between opening a cluster and searching the audit log for deletions without a result, in seconds."""
 
 _ASCII_FILTER = AsciiFilter()
-"""A single object for all calls, because Textual's cache of filtered lines is separate for each filter object."""
+"""The only `AsciiFilter`. It is shared by all calls, because Textual caches filtered lines per filter object."""
 
 
 class KgtuiApp(CrashReportingApp):
@@ -161,7 +161,7 @@ class KgtuiApp(CrashReportingApp):
     def _catch_signals(self) -> None:
         loop = asyncio.get_running_loop()
         for number in EXIT_SIGNALS:
-            # Signal handlers can be added only in the main thread. Some tests run the app in another thread.
+            # Ignore errors: tests can run the app outside the main thread, where signal handlers cannot be added.
             with contextlib.suppress(NotImplementedError, RuntimeError, ValueError):
                 loop.add_signal_handler(number, self._exit_for_signal, number)
         if not self.is_headless:
@@ -201,8 +201,8 @@ class KgtuiApp(CrashReportingApp):
 
     def action_run_action(self, action_id: str) -> None:
         """Run an action whose key works on every screen (`Action.everywhere`)."""
-        # The screen can be of any class. The cast is still safe, because an action with `everywhere` calls only methods
-        # that every Textual screen has.
+        # The screen may not be a `ClusterScreen`. The cast is still safe, because actions with `everywhere` call only
+        # methods that every Textual screen has.
         table.BY_ID[action_id].run(cast("ClusterScreen", self.screen))
 
     def leave(self) -> None:
@@ -254,8 +254,8 @@ class KgtuiApp(CrashReportingApp):
 
     def _cluster_chosen(self, session: Session | None) -> None:
         if session is not None:
-            # Switch in a worker. Closing the old connections can take long, and Textual removes the dialog only after
-            # this method has returned.
+            # Switch in a worker. Closing the old connections can take long, and the dialog stays visible until this
+            # method returns.
             self.run_worker(self._switch_to(session), name="switch", group="switch")
 
     async def _switch_to(self, session: Session) -> None:

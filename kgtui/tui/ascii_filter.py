@@ -60,5 +60,5 @@ class AsciiFilter(LineFilter):
 
 
 def _ascii(text: str) -> str:
-    # Keep the width. An emoji with a variation selector can be wider than the ASCII text that replaces it.
+    # Pad the text to its old width. An emoji with a variation selector can be wider than its ASCII replacement.
     return set_cell_size(text.translate(_REPLACEMENTS), cell_len(text))

@@ -17,7 +17,10 @@ if TYPE_CHECKING:
     from kgtui.model.summary import Summary
 
 JUDGED_PER_SLICE = 200
-"""Number of groups whose status and problem are determined, in about 1 ms, before other tasks can run."""
+"""Number of groups whose status and problem are determined in one step, which takes about 1 ms.
+
+Other tasks can run between the steps.
+"""
 
 STORED_PER_SLICE = 4_000
 """Number of judgments that are stored in one step. It must be a multiple of `JUDGED_PER_SLICE`.
@@ -27,17 +30,17 @@ In a cluster with 100,000 groups, a step takes at most 10 ms.
 
 
 SORTED_AT_MOST = 2_000
-"""Maximum number of groups with the same problem that are sorted by time. A larger number stays sorted by name."""
+"""Groups with the same problem are sorted by time if there are at most this many, otherwise by name."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Problems:
-    """The groups with a problem. Except for `judgments`, an object does not change after it was created.
+    """The groups with a problem. Only `judgments` changes after the object was created.
 
     Attributes:
-        version: number that is different if the problem or status of any group is different.
+        version: changes whenever the problem or the status of a group changes.
         groups: problem → sorted ids of the groups with this problem, the most severe problem first.
-        judgments: group id → status and problem, always the newest. Groups whose problem has ended are removed.
+        judgments: group id → current status and problem. Groups whose problem has ended are removed.
         hidden: ids of groups whose problem the user has acknowledged.
         summaries: group id → newest lag and other values of the group.
     """
@@ -63,7 +66,8 @@ class Problems:
     def worst_first(self) -> Iterator[tuple[str, Judgment]]:
         """Yield (group id, judgment) of the groups that need attention, the most severe problem first.
 
-        Of groups with the same problem, the newest problem comes first. Hidden problems are left out.
+        Among groups with the same problem, the one with the newest problem comes first. Groups in `hidden` are left
+        out.
         """
         for kind in self.groups:
             groups = self.visible(kind) if kind not in ONLY_COUNTED else ()
@@ -76,12 +80,12 @@ class Problems:
         judgment, summary = self.judgments.get(group), self.summaries.get(group)
         since = None if judgment is None else judgment.since if judgment.since is not None else judgment.after
         lag = None if summary is None else summary.lag
-        # Sort by the order of magnitude of the lag, because by the exact lag, groups would change places at every poll.
+        # Use only the order of magnitude of the lag. With the exact lag, groups would change places at every poll.
         return -(since or 0.0), -(lag or 0).bit_length(), group
 
     @property
     def counts(self) -> dict[Problem, int]:
-        """Problem → number of groups, including hidden groups. Unused groups (`ONLY_COUNTED`) are left out."""
+        """Problem → number of groups, including groups in `hidden`. Unused and abandoned groups are left out."""
         return {kind: len(groups) for kind, groups in self.groups.items() if kind not in ONLY_COUNTED}
 
 
@@ -106,7 +110,7 @@ class ProblemIndex:
         return self._judgments
 
     def problems(self, hidden: Iterable[str] = ()) -> Problems:
-        """Return the groups with a problem. Later, `steps` updates only the attribute `judgments` of the result.
+        """Return the groups with a problem. In the result, later calls of `steps` update only `judgments`.
 
         Args:
             hidden: ids of the groups whose problem the user has acknowledged.
@@ -122,7 +126,7 @@ class ProblemIndex:
         """
         self._newest = snapshot
         faults = {node: broker.fault for node, broker in snapshot.brokers.items() if broker.fault is not None}
-        # Always judge the groups in `snapshot.health` again. Their judgment can change over time without new data.
+        # Judge the groups in `snapshot.health` every time, because their judgment depends on the current time.
         observed = frozenset(snapshot.health)
         changed = None if snapshot.changes is None else snapshot.changes.changed_since(self._mark)
         if changed is None:

@@ -22,14 +22,14 @@ if TYPE_CHECKING:
 _log = logging.getLogger(__name__)
 
 RECENT = 3_600.0
-"""Maximum age of the listed events at the displayed poll, in seconds."""
+"""Length of the time before the displayed poll from which events are listed, in seconds."""
 
 
 class RecentEvents:
     """Reads and stores the events of a recording in the hour before the displayed poll.
 
     Args:
-        position: the displayed time in the recording; None for a live cluster. Then no events are read.
+        position: the displayed time in the recording; None for a live cluster, for which no events are read.
     """
 
     def __init__(self, position: ReplayPosition | None) -> None:
@@ -40,7 +40,7 @@ class RecentEvents:
         self._reading = False
 
     def start_reading(self) -> bool:
-        """Return True if the displayed poll has changed. The caller must then call `read`.
+        """Return whether the caller must now call `read`, because the displayed poll has changed.
 
         Return False while `read` is running, and on a live cluster.
         """

@@ -131,7 +131,7 @@ class Recording:
             self._notify_finished()
 
     def _clear_session(self, task: asyncio.Task[None]) -> BaseException | None:
-        """Note in the session that the recording has ended. Return the error that ended the recording, or None."""
+        """Set `Session.recording` to None. Return the error that ended the recording; None if there was none."""
         self._session.recording = None
         self._on_change()
         error = None if task.cancelled() else task.exception()
@@ -210,7 +210,9 @@ def _path_of(named: str) -> LakePath:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FindingsRead:
-    """The findings in gold tables (written by `kgtui pipeline`), or the error that occurred when reading them.
+    """Findings from the gold tables of a recording, or the error that occurred when reading the tables.
+
+    `kgtui pipeline` writes gold tables.
 
     Attributes:
         gold: object that reads the gold tables; None if the folder contains no recording.

@@ -43,7 +43,7 @@ class GroupMonitor(Protocol):
 
     @property
     def series(self) -> SeriesStore:
-        """Past lags and numbers of members of each group that has been selected or visible in the tree."""
+        """Past lags and member counts of all groups that have been selected or visible in the tree."""
         ...
 
     def subscribe(self, listener: Callable[[Snapshot], None]) -> Callable[[], None]: ...
@@ -99,7 +99,7 @@ class ReplayPosition(Protocol):
         ...
 
     async def go_to(self, words: str) -> None:
-        """Move to a time that the user typed: `10:04`, or `15m` for 15 minutes before the end of the recording."""
+        """Move to the time `words` that the user typed, such as `10:04`, or `15m` for 15 minutes before the end."""
         ...
 
     async def seek(self, at: float) -> None:
@@ -169,7 +169,7 @@ class ClusterChoice:
     """A cluster in the dialog with which the user switches to another cluster.
 
     Attributes:
-        name: the configured name, and the argument of `Session.open_cluster`.
+        name: the configured name, which is passed to `Session.open_cluster`.
         bootstrap: addresses `host:port`, separated by commas.
         color: background color in Textual's notation; None for a color of the theme.
         environment: a label such as `PROD`; empty if there is none.
@@ -185,7 +185,7 @@ class ClusterChoice:
 
 @dataclass(slots=True)
 class Session:
-    """One open cluster or recording, with its settings. Attributes that do not apply to the session are None.
+    """One open cluster or recording, with its settings. An attribute that does not apply to the session is None.
 
     Attributes:
         target: name, addresses and color of the cluster.
@@ -249,7 +249,7 @@ class Playback:
         speed: playing speed, as a multiple of real time.
         worker: the Textual worker that plays the recording; None while the recording is not playing.
         remembered: time saved with key `m` for a comparison, in seconds since the epoch.
-        last_opened: the recording that the user opened last. The dialog for the next one proposes its folder and time.
+        last_opened: the recording that was opened last. The dialog that opens a recording proposes its folder and time.
     """
 
     session: Session

@@ -1,7 +1,7 @@
 """Format numbers, ages and times, and make text from a cluster safe for the terminal.
 
-Every string from a cluster passes through this module, which escapes control characters. It is then drawn as `Text`,
-because in a plain `str`, Textual would parse a group id such as `[/red]` as markup.
+This module escapes control characters in all strings from a cluster. The strings are then drawn as `Text`. In a plain
+`str`, Textual would parse a group id such as `[/red]` as markup.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def display_settings() -> DisplaySettings:
 
 
 def use_display_settings(settings: DisplaySettings) -> None:
-    """Use these settings in the current task, and in all tasks that it starts from now on."""
+    """Use these settings in the current asyncio task, and in all tasks that it starts later."""
     _display_settings.set(settings)
 
 
@@ -138,8 +138,7 @@ def _tail(shown: str, width: int) -> str:
         if used > width:
             break
         start -= 1
-    # If the first characters are combining marks, drop them. Their letter was cut off, so the terminal would draw
-    # them over the ellipsis.
+    # Drop combining marks at the start. Their letter was cut off, so the terminal would draw them over the ellipsis.
     while start < len(shown) and cell_len(shown[start]) == 0:
         start += 1
     return shown[start:]
@@ -181,12 +180,12 @@ def short(value: int | None) -> str:
 
 
 def lag(value: int | None, lower_bound: bool | int = False) -> str:
-    """Format a sum of lags, such as `18.2k`. If lags are missing from the sum, it is a lower bound, such as `≥ 4.1k`.
+    """Format a sum of lags, such as `18.2k`, or `≥ 4.1k` if the sum is a lower bound.
 
-    For None, return `?` if lags are missing, otherwise `–`.
+    For None, return `?` if some lags are unknown, otherwise `–`.
 
     Args:
-        lower_bound: whether lags are missing from the sum, or the number of missing lags.
+        lower_bound: whether some lags are unknown, or the number of unknown lags.
     """
     if value is None:
         return marks().unknown if lower_bound else marks().none
@@ -220,9 +219,9 @@ def age(seconds: float | None) -> str:
 
 
 def coarse_age(seconds: float | None) -> str:
-    """Format a duration like `age`, but round durations below a minute down: `<10 s`, `10 s`, `20 s` and so on.
+    """Format a duration like `age`, but in steps of 10 s below one minute: `<10 s`, `10 s`, `20 s` and so on.
 
-    The text changes less often than the exact duration, so that fewer rows must be drawn again.
+    The text changes less often than that of `age`, so that fewer rows must be redrawn.
     """
     if seconds is not None and seconds < 10:
         return "<10 s"

@@ -80,9 +80,9 @@ def read(path: Path) -> Theme:
 
 
 def theme_of(table: dict[str, Any], stem: str) -> Theme:
-    """Convert the TOML table of a theme file into a theme. Raises `ConfigError` if the table is invalid.
+    """Convert the parsed content of a theme file (`table`) into a theme. Raises `ConfigError` if it is invalid.
 
-    `stem` is the file name without extension. It becomes the theme's name if the table contains no name.
+    `stem` is the file name without extension. It becomes the theme's name if the file does not set `name`.
     """
     known = {"name", "dark", "ansi", "roles", "variables", *_COLOR_KEYS}
     unknown = sorted(set(table) - known)
@@ -162,7 +162,7 @@ _LIGHT = ("#1e6b24", "#7a4f00", "#a3182b", "#55606e", "#0b5f66", "#6b3fa0")
 
 
 def variable_defaults(theme: Theme) -> dict[str, str]:
-    """Return a dict: variable name → color, for themes that do not define kgtui's variables, such as Textual's own."""
+    """Return default colors for kgtui's theme variables: name → color. Textual's own themes do not define them."""
     defaults = dict(zip(ROLES, _DARK if theme.dark else _LIGHT, strict=True))
     defaults["kg-on-primary"] = Color.parse(theme.primary).get_contrast_text(1.0).hex
     return defaults

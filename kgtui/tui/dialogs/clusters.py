@@ -43,7 +43,7 @@ FRAME_WIDTH = 6
 class ClusterDialog(ModalScreen["Session | None"]):
     """Lists the configured clusters.
 
-    The dialog's result is a `Session` of the chosen cluster, or None if the user has chosen no other cluster.
+    The dialog's result is a `Session` of the chosen cluster, or None if the user stays on the open cluster.
     """
 
     DEFAULT_CSS = f"""

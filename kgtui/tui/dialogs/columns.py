@@ -27,7 +27,7 @@ class ColumnsDialog(ModalScreen[None]):
 
     Args:
         columns: ids of the shown columns. If not all of them fit, the last ones are left out.
-        choose: is called after each change with the ids of all columns to show.
+        choose: called after each change, with the ids of the columns to show.
     """
 
     DEFAULT_CSS = """
@@ -88,7 +88,7 @@ class ColumnsDialog(ModalScreen[None]):
         if column in self._columns:
             self._columns = tuple(one for one in self._columns if one != column)
         else:
-            # Find the shown columns that follow this column in the default order. Insert it before the first of them.
+            # Insert the column before the first shown column that follows it in the default order.
             later = TREE_COLUMNS[TREE_COLUMNS.index(column) :]
             at = next((index for index, one in enumerate(self._columns) if one in later), len(self._columns))
             self._columns = (*self._columns[:at], column, *self._columns[at:])

@@ -54,9 +54,9 @@ _LINES_WITHOUT_DETAILS = 13
 
 
 MOST_REPLANNED_GROUPS = 100
-"""Maximum number of groups for which the dialog makes a new deletion plan whenever one of the groups changes.
+"""For at most this many groups, the dialog makes a new deletion plan whenever one of the groups changes.
 
-With more groups, the dialog keeps its first plan, because planning needs many requests.
+For more groups, it keeps its first plan, because planning needs many requests.
 """
 
 
@@ -117,7 +117,7 @@ class DeleteDialog(ModalScreen[Results | None]):
             self.results = results
 
     class Failed(Message):
-        """Posted when an error ends the planning, or ends the deletion before the first delete request is sent."""
+        """Posted after an error during the planning, or during the deletion before the first delete request."""
 
         def __init__(self, reason: str) -> None:
             super().__init__()
@@ -157,7 +157,8 @@ class DeleteDialog(ModalScreen[Results | None]):
         self._show_status("Describing the groups and reading their offsets", MUTED)
         monitor = self._session.monitor
         if monitor is not None and len(self.groups) <= MOST_REPLANNED_GROUPS:
-            # `_post` must not draw, because it runs in the monitor's task, which lacks display settings such as UTC.
+            # `_post` runs in the monitor's task, which has no display settings, such as UTC. Therefore, it only posts a
+            # message, and draws nothing.
             self._unsubscribe = monitor.subscribe(self._post)
         self._make_plan()
 
@@ -260,8 +261,8 @@ class DeleteDialog(ModalScreen[Results | None]):
         if asked is None:
             self.query_one("#cancel").focus()
             return
-        # Do not escape the text that the user must type. It is always printable ASCII, and each backslash would be
-        # doubled.
+        # Do not escape the text that the user must type, because escaping would double each backslash. It is safe: the
+        # text is always printable ASCII.
         question = Content.assemble(f"To confirm, {asked.what}:\n", (asked.asked, "bold"))
         self.query_one("#question", Static).update(question)
         self.query_one("#second-word", Input).placeholder = f"type {asked.second_word} here as well"
@@ -285,7 +286,7 @@ class DeleteDialog(ModalScreen[Results | None]):
         self._show_status(f"No delete request was sent: {message.reason}", ERROR)
 
     def on_key(self, event: events.Key) -> None:
-        """If a button has the focus, insert the typed character into the text field, and focus this field."""
+        """If a character is typed while a button has the focus, insert it into the text field and focus this field."""
         character = event.character
         if not event.is_printable or character is None or character == " " or not isinstance(self.focused, Button):
             return
@@ -346,7 +347,7 @@ class DeleteDialog(ModalScreen[Results | None]):
             self.dismiss(message.results)
 
         def closed(_: None) -> None:
-            # Textual can dismiss only the topmost screen, so the result dialog is removed before the delete dialog.
+            # Textual can dismiss only the topmost screen. Dismiss the delete dialog after the result dialog is gone.
             self.call_next(close)
 
         self.app.push_screen(DeleteResultDialog(message.results, self._folder), closed)

@@ -1,4 +1,4 @@
-"""Rows and texts of the two delete dialogs, and one of the dialogs: `DeleteResultDialog` shows what was deleted."""
+"""Rows and texts of the delete dialog and of `DeleteResultDialog`, the dialog that shows what was deleted."""
 
 from __future__ import annotations
 
@@ -158,9 +158,10 @@ class ObservedGroups:
 
     Attributes:
         now: current time.
-        empty_since: group id → when the state of the group last changed. Groups are missing if this was not observed.
-        consumed_until: group id → when the newest record that the group has read was written. Groups are missing if
-            this is unknown.
+        empty_since: group id → time at which the group's state last changed. Groups for which kgtui has not observed a
+            change are missing.
+        consumed_until: group id → time at which the newest record that the group has read was written. Groups for
+            which this is unknown are missing.
         appeared: ids of groups that were created while kgtui was running, and whose state has not changed since.
     """
 
@@ -299,9 +300,9 @@ def _command(command: CommandLine, width: int) -> Iterable[Content]:
 
 
 def kafka_commands(made: Plan, bootstrap: str, command_config: str | None) -> list[CommandLine]:
-    """Return commands of Kafka's own tools that would delete the groups that the plan allows to delete.
+    """Return commands of Kafka's own tools that delete the groups whose deletion the plan allows.
 
-    There is one command for each kind of group.
+    There is one command for each kind of group (such as consumer or share).
 
     Args:
         bootstrap: bootstrap servers of the cluster, separated by commas.

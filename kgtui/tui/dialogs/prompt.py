@@ -48,7 +48,7 @@ class TextPrompt(ModalScreen["ResultT | None"], Generic[ResultT]):
     Subclasses override `compose_fields` and `submit`. The dialog shows errors of `submit`.
 
     Attributes:
-        action_done: event that is set when no `submit` is running. Keys that are typed during `submit` wait for it.
+        action_done: event that is not set while `submit` is running. Keys that are typed meanwhile wait for the event.
     """
 
     PROMPT_TITLE: ClassVar[str]

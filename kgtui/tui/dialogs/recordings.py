@@ -139,7 +139,7 @@ class OpenRecordingDialog(TextPrompt["Session"]):
         return self.query_one("#time", Input)
 
     def on_mount(self) -> None:
-        """Move the focus to the time field or, if the default folder contains no recording yet, to the folder field."""
+        """Focus the time field. If the default folder contains no recording yet, focus the folder field instead."""
         self.time.focus()
         if not self._lake.chosen:
             self._ask_for_missing_lake()
@@ -168,7 +168,7 @@ class OpenRecordingDialog(TextPrompt["Session"]):
             span.update(Content(_span_text(first, last)))
 
     async def submit(self) -> Session | None:
-        """Open the recording; None if recordings cannot be opened from this session.
+        """Open the recording, and return its session. Return None if this session cannot open recordings.
 
         Raises:
             KgtuiError, OSError: the folder or the time is invalid.

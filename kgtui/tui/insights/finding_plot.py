@@ -100,7 +100,7 @@ class FindingPlot(TextLines):
 
     @property
     def request(self) -> FindingPlotRequest | None:
-        """The plot to draw for the current finding and the current size of the widget; None if there is none."""
+        """What to plot: the group, the time span and the size. None if there is no finding, no data or no space."""
         group, finding, as_of = self._finding
         if group is None or finding is None or as_of is None or not self.size.width:
             return None

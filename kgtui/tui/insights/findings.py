@@ -34,10 +34,7 @@ if TYPE_CHECKING:
     from kgtui.tui.screens.cluster import ClusterScreen
 
 NARROW = 76
-"""Minimum width of a description that shows when a problem began, in terminal cells.
-
-A narrower description shows only the duration of the problem.
-"""
+"""A description narrower than this, in terminal cells, shows the duration of the problem, but not its start."""
 
 SEVERITY_ROLES = {Severity.ERROR: ERROR, Severity.WARN: WARN, Severity.NOTE: MUTED}
 
@@ -47,7 +44,7 @@ class FindingRow(NamedTuple):
 
     Attributes:
         number: position in the list of findings, which identifies the row; 0 for the most urgent finding.
-        as_of: time of the newest data in the gold tables, in epoch seconds; None if they contain no data.
+        as_of: time of the newest data in the gold tables, in epoch seconds; None if the tables are empty.
         marked: whether all groups of the finding are marked in the tree; True only in findings about unused groups.
     """
 
@@ -75,7 +72,7 @@ def finding_rows(
 
 
 def is_marked(finding: Finding, group_ids: Collection[str], marked: Collection[str]) -> bool:
-    """Return whether a finding is about unused groups, and all of them that still exist are marked.
+    """Return whether a finding is about unused groups, and all groups of the finding that still exist are marked.
 
     Args:
         group_ids: ids of the groups that exist now.
@@ -219,7 +216,7 @@ OLD_SECONDS = 3_600.0
 BEHIND_SECONDS = 2 * 86_400.0
 """A gold table is outdated if it ends more than this many seconds before the newest data of all gold tables.
 
-The limit is two days, because some tables contain only whole days.
+The limit is longer than a day, because tables that contain only whole days can end a day before the other tables.
 """
 
 
@@ -253,7 +250,7 @@ def findings_summary(found: Insights, now: float) -> list[PaneLine]:
 
 
 def table_warnings(found: Insights, path: LakePath, now: float) -> list[PaneLine]:
-    """Return warnings about missing, unreadable and outdated gold tables, and the command that computes them.
+    """Return warnings about missing, unreadable and outdated gold tables, and the command that computes the tables.
 
     Args:
         path: folder with the recording and the gold tables.

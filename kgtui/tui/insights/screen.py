@@ -176,8 +176,8 @@ class InsightsScreen(ModalScreen["str | None"]):
     def group(self) -> str | None:
         """Id of the group that the plot shows and that Enter opens; None if there is no finding.
 
-        If the evidence has the focus, it is the group in the row under the cursor. Otherwise, it is the first group of
-        the finding that still exists.
+        If the evidence has the focus, this is the group in the evidence's row under the cursor. Otherwise, it is the
+        first group of the finding that still exists, or its first group if none exists.
         """
         row = self.findings.row
         if row is None:

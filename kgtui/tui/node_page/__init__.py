@@ -4,7 +4,7 @@
 |---|---|
 | `summary` | computes the values of the page |
 | `page` | the widget that shows the page |
-| `heading` | two lines above the tables: the title of the page, and the titles of the tables |
+| `heading` | the title of the page, and the line with the titles of its tables |
 | `tables` | rows and columns of the tables of the page |
 | `right_side` | shows the page, or the panes of a group |
 """

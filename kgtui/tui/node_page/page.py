@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 MOST_EVENTS = 300
 """Maximum number of events in the table of changes."""
 ROWS_PER_GROUP = 2
-"""Number of events of a group that have a row each in the table of changes. Two or more older events share one row."""
+"""In the table of changes, this many events of a group have a row each. Two or more older events share one row."""
 SPARKLINE_POINTS = 12
 """Maximum number of values in a sparkline. There is one value per snapshot, such as the total lag of the groups."""
 TALL_PAGE_LINES = 28
@@ -74,7 +74,7 @@ class PageSubject:
 SHORTEST_PAUSE = 1.0
 """Minimum pause between two computations of the page, in seconds.
 
-The pause ends early if the page must show different groups or problems.
+The pause ends early if the page is to show different groups or problems.
 """
 
 
@@ -95,10 +95,10 @@ class ProblemTable(LineTable[tables.ProblemRow]):
     """
 
     def action_choose(self, action: str) -> None:
-        """Post `GroupChosen` for the group under the cursor.
+        """Post `GroupChosen` for the group under the cursor. The receiver runs the action.
 
         Args:
-            action: `open` (go to the group), `explain` or `acknowledge` (its problem).
+            action: `open` to go to the group; `explain` or `acknowledge` for the group's problem.
         """
         if self.row is not None:
             self.post_message(NodePage.GroupChosen(self.row.group, action))
@@ -139,9 +139,9 @@ class _Sums:
     consumed: deque[float] = field(default_factory=lambda: deque(maxlen=SPARKLINE_POINTS))
 
     def add(self, at: float, summary: GroupSetSummary) -> None:
-        """Add the sums of a snapshot. Do nothing if they have already been added.
+        """Append the lag and rates in `summary`. Do nothing if `at` is the same as in the previous call.
 
-        If the user has gone back in a recording, so that `at` is earlier than before, first remove all values.
+        If `at` is earlier (the user has gone back in a recording), first remove all values.
 
         Args:
             at: time of the snapshot, in epoch seconds.
@@ -179,7 +179,7 @@ class NodePage(Vertical):
         """Posted when the user has chosen a group in a table of the page.
 
         Attributes:
-            action: `open` (go to the group), `explain` or `acknowledge` (its problem).
+            action: `open` to go to the group; `explain` or `acknowledge` for the group's problem.
         """
 
         def __init__(self, group: str, action: str) -> None:
@@ -228,7 +228,7 @@ class NodePage(Vertical):
 
     @property
     def is_current(self) -> bool:
-        """Whether the page shows the newest snapshot. Also True while the page is hidden."""
+        """Whether the page shows the newest snapshot. A hidden page counts as current."""
         return self._subject is None or (not self._due.is_set() and not self._computing)
 
     def show(self, snapshot: Snapshot, subject: PageSubject, problems: Problems, acknowledged: int) -> None:
@@ -311,7 +311,7 @@ class NodePage(Vertical):
                 await asyncio.wait_for(self._urgent.wait(), pause)
 
     def _earlier_summary(self, subject: PageSubject) -> GroupSetSummary | None:
-        """Return the previous summary if its lags and rates can be reused, because they are recent; otherwise None."""
+        """Return the previous summary if its lags and rates are recent enough to be reused; otherwise None."""
         if self._summary is None or self._summary[0] != subject.path or self._summary[1].groups <= GROUPS_PER_SECOND:
             return None
         summary = self._summary[1]
@@ -360,8 +360,8 @@ class NodePage(Vertical):
         ):  # fmt: skip
             if value is not None:
                 cells.append(Cell(SafeText(f"{name} {text.short(round(value))}/s{_sparkline(values)}")))
-        # Put the blanks between two cells into the second one. If the first one ended with a blank, the two cells would
-        # have to stay on one line.
+        # Put the blanks between two cells at the start of the second one. `wrap_cells` does not break a line after a
+        # cell that ends with a blank.
         return (cells[0], *(cell._replace(text=SafeText(f"  {cell.text}")) for cell in cells[1:]))
 
 

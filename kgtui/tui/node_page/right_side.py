@@ -45,7 +45,7 @@ class RightSide(Vertical):
     """
 
     class ProblemsChanged(Message):
-        """Posted when the problems in a snapshot are known, and when the user has acknowledged a problem."""
+        """Posted when a new snapshot has been searched for problems, and when the user has acknowledged a problem."""
 
     def __init__(self, detail: GroupDetail, index: ProblemIndex) -> None:
         super().__init__(id="right")
@@ -61,7 +61,7 @@ class RightSide(Vertical):
     def counts(self) -> Mapping[Problem, int]:
         """Problem → number of groups with this problem, including groups whose problem the user has acknowledged.
 
-        Unused groups (`ONLY_COUNTED`) are left out.
+        Unused and abandoned groups (`ONLY_COUNTED`) are left out.
         """
         return self._problems.counts
 
@@ -143,7 +143,7 @@ class RightSide(Vertical):
     def _switch(self, *, page: bool, panes: bool) -> None:
         """Show or hide the page and the panes.
 
-        A CSS class instead of `display` would be slow: Textual would compute the styles of all panes again.
+        This sets `display` directly. If it set a CSS class, Textual would compute the styles of all panes again.
         """
         self.page.display = page
         self._detail.display = panes

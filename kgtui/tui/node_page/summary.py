@@ -36,8 +36,8 @@ class GroupSetSummary:
 
     Attributes:
         read: number of groups whose offsets have been read.
-        oldest_read: the earliest of the times at which the groups were last read, in epoch seconds; None if no group
-            has been read.
+        oldest_read: each group has a time of its last read; this is the earliest of these times, in epoch seconds. None
+            if no group has been read.
         problems: (group id, problem with its reason), at most `MOST_PROBLEMS`, the most severe first.
         problem_counts: problem that needs attention → number of groups, the most severe problem first.
         counted: problem that needs no attention (such as `UNUSED`) → number of groups.
@@ -61,7 +61,7 @@ class GroupSetSummary:
     consumed: float | None = None
 
     def add(self, snapshot: Snapshot, ids: Sequence[str]) -> None:
-        """Count these groups, and add their states, lags and rates. Ignore deleted groups.
+        """Add these groups to the counts and sums of groups, states, lags and rates. Ignore deleted groups.
 
         The attributes about problems are not changed.
         """
@@ -74,7 +74,7 @@ class GroupSetSummary:
         last: Listing | None = None
         for group in ids:
             listing = snapshot.groups[group]
-            # Reuse the key if the group has the same `Listing` (type, state, coordinator) as the previous group.
+            # If a group has the same `Listing` (type, state, coordinator) as the previous one, it has the same key.
             if listing is not last or listing.type is None or listing.state is None:
                 last, key = listing, _state_key(snapshot, group, listing)
             self.states[key] += 1
@@ -89,7 +89,7 @@ class GroupSetSummary:
             self.read += 1
             if self.oldest_read is None or summary.lag_at < self.oldest_read:
                 self.oldest_read = summary.lag_at
-            # `facts.may_hide_topics` is slow, so call it only if it can return True: if one of these conditions is met.
+            # `facts.may_hide_topics` is slow. It can return True only if one of these conditions is met.
             ask = hides_topics or summary.hidden or group in offsets or group in faults
             if summary.lag_unknown or summary.fault is not None or (ask and facts.may_hide_topics(snapshot, group)):
                 self.lag_unknown += 1

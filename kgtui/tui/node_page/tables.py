@@ -33,8 +33,8 @@ class ProblemRow(NamedTuple):
         judgment: the problem, its reason and its start.
         lag: total lag in records; None if unknown.
         lags: total lag in each of the last few reads of the group, oldest first.
-        progress: when a committed offset last moved forward, in epoch seconds; None if this was not observed.
-        first_seen: when kgtui first read the group, in epoch seconds; None if kgtui has not read the group.
+        progress: time at which a committed offset last moved forward, in epoch seconds; None if not observed by kgtui.
+        first_seen: time at which kgtui first read the group, in epoch seconds; None if it has not read the group.
         lag_age: age of `lag` in seconds if the group cannot be read now; otherwise None.
     """
 

@@ -42,7 +42,8 @@ class PaneEntry(NamedTuple):
     Attributes:
         id: id of the pane, and name of its module.
         short: title on a narrow screen.
-        shortened: 1 if this is the first title to be replaced with `short` when the line is too narrow; 6 if the last.
+        shortened: order in which titles are replaced with `short` titles on a narrow line: 1 for the first one, 6 for
+            the last one.
         name: class name of the pane's widget.
         help: sentence in the help screen that says what the key shows.
         needs_configs: whether the pane shows the group's configs. They are read only while such a pane is visible.

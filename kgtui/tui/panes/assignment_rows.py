@@ -57,7 +57,7 @@ class LoadRow:
     """A row of the load views: how many partitions or tasks one member, host or rack owns.
 
     Attributes:
-        even: number of partitions or tasks that the row would have if all members owned equally many.
+        even: number of partitions or tasks that this row would have if each member owned the same number.
         heaviest: largest number of partitions or tasks in any row.
         gives_up: number of partitions or tasks that the member must revoke.
         behind: whether the member has not reached the epoch of the target assignment.
@@ -79,7 +79,7 @@ class LoadRow:
 def lag_by_item(description: GroupDescription, offsets: GroupOffsets | None) -> dict[Item, int]:
     """Return a dict: partition or active task → lag. Unknown lags are left out.
 
-    The lag of a task is the total lag of its partitions. If the offsets are not known (None), the result is empty.
+    The lag of a task is the total lag of its partitions. If `offsets` is None (not read), the result is empty.
     """
     known = {} if offsets is None else {(row.topic, row.partition): row.lag for row in lags(offsets)}
     found = {Item(topic, part): lag for (topic, part), lag in known.items() if lag is not None}

@@ -112,7 +112,7 @@ class Pane(Vertical):
     reading_name: ClassVar[str] = "the group"
     """Name of this pane's data in the placeholder, such as `the members` in `reading the members…`."""
     tool_view: ClassVar[View] = "state"
-    """Which output of Kafka's command-line tools shows the same data as this pane. The user can copy the command."""
+    """Selects the Kafka command that shows the same data as this pane. The user can copy this command."""
 
     shows_faults: ClassVar[bool] = False
     """Whether the pane itself lists the faults (errors) of the group.
@@ -131,7 +131,7 @@ class Pane(Vertical):
         self.command_config: str | None = None
         """Path for the option `--command-config` in the Kafka commands that the pane shows; None to omit the option."""
         self.series: SeriesStore | None = None
-        """Lag samples of all groups, from which trends are computed."""
+        """Past lags of groups, from which trends are computed; None if there are none."""
         self.replay_position: ReplayPosition | None = None
         """The displayed position in a recording; None for a live cluster."""
 
@@ -201,7 +201,7 @@ class Pane(Vertical):
 
     def _update(self, *, fresh: bool) -> None:
         if not self.children:
-            # Draw nothing. While the app exits, Textual sometimes mounts the pane without its child widgets.
+            # The pane has no child widgets to draw in. This can happen while the app exits.
             return
         if self.snapshot is None or self.group is None:
             self._drawn, self._fresh = None, True
@@ -224,7 +224,7 @@ class Pane(Vertical):
                 self.clear()
             self._prepare_aside(self.snapshot, self.group)
 
-    # Without a `description`, Textual would compute the `repr` of all arguments. The `repr` of a snapshot takes long.
+    # Set `description`, because its default is made from the `repr` of all arguments. The `repr` of a snapshot is slow.
     @work(exclusive=True, group="prepare", description="prepare")
     async def _prepare_aside(self, snapshot: Snapshot, group: str) -> None:
         prepared = await asyncio.to_thread(self.prepare, snapshot, group)
@@ -279,7 +279,7 @@ class SummaryLine(AutoHeightText):
         self._hint = ""
 
     def set_cells(self, cells: PaneLine, *, hint: str = "") -> None:
-        """Show these cells, and the hint if it fits on the last line. If there are no cells, hide the widget."""
+        """Show these cells, and the hint if there is space for it on the last line. Without cells, hide the widget."""
         if (cells, hint) != (self._cells, self._hint):
             self._cells, self._hint = cells, hint
             self.write()
@@ -305,7 +305,7 @@ def reading_notices(
 
     Args:
         readings: group id → the data that the pane shows.
-        faults_below: whether the pane explains the group's errors itself. If so, these lines do not explain them.
+        faults_below: whether the pane explains the group's errors further down. If so, these lines leave them out.
     """
     lines: list[PaneLine] = []
     reading = readings.get(group)
@@ -321,9 +321,9 @@ def reading_notices(
 
 
 def awaited_text(snapshot: Snapshot, group: str, readings: Mapping[str, Reading[Any]], reading_name: str) -> str:
-    """Return a text such as `reading the members…`, or an empty text if the group's data has been read.
+    """Return a text such as `reading the members…` while the group's data has not been read yet; otherwise empty.
 
-    If an error prevents the read, the text is empty too.
+    After an error, the text is empty too, because the error is shown instead.
 
     Args:
         readings: group id → the data that the pane shows.

@@ -97,7 +97,7 @@ def note(content: str, role: str = MUTED) -> Cell:
 
 
 def unknown_cell() -> Cell:
-    """Return the symbol `?` for a value that exists but is unknown."""
+    """Return the symbol `?`, for a value that exists but that kgtui does not know."""
     return Cell(text.marks().unknown, MUTED)
 
 

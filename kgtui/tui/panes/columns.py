@@ -37,7 +37,7 @@ class Column(Generic[RowT]):
         cut: where a long text is shortened: at its end or in its middle.
         if_spare: whether to show the column only if all columns fit without being narrowed.
         if_values: whether to show the column only if at least one row has a value in it.
-        not_over: ids of more important columns. If one of them would have to be narrowed, this column is left out.
+        not_over: ids of more important columns. This column is left out if one of them would have to be narrowed.
         full: returns the cell for the area below the table; None to show the same cell as in the table.
         field: the field of `kgtui.model.fields` that the column shows; None if there is none.
     """
@@ -83,8 +83,7 @@ def field_column(
     """Return a column with the name, title and format of a field of `kgtui.model.fields`.
 
     Args:
-        record_of: function that converts a row into the object from which the field reads its value. If it returns
-            None, the cell is blank.
+        record_of: converts a row into the object whose value the field shows. If it returns None, the cell is blank.
         value: returns the value of a row; None to use the value of the field.
         render: returns the cell of a row; None to use the format of the field.
 
@@ -164,15 +163,15 @@ def fit_columns(
 def _most_important(
     columns: Sequence[Column[RowT]], least: Callable[[Column[RowT]], int], room: int
 ) -> list[Column[RowT]]:
-    """Choose the columns that fit, beginning with the lowest rank. Columns of rank 0 are always chosen.
+    """Return the columns that fit. Columns with a low `Column.rank` are chosen first, and those with rank 0 always.
 
     Args:
-        least: returns the smallest allowed width of a column, in terminal cells.
+        least: returns the minimum width of a column, in terminal cells.
         room: width of all columns together, in terminal cells.
     """
     shown: list[Column[RowT]] = []
     for column in sorted(columns, key=lambda column: column.rank):
-        # Do not stop at a column that does not fit, because a narrower column of a higher rank can still fit.
+        # Do not stop at a column that does not fit, because a later, narrower column can still fit.
         if column.rank == 0 or not shown or sum(least(one) + GAP for one in (*shown, column)) - GAP <= room:
             shown.append(column)
     return sorted(shown, key=columns.index)

@@ -130,7 +130,7 @@ class HistoryPane(Pane):
         return (snapshot,)
 
     def prepare(self, snapshot: Snapshot, group: str) -> None:
-        """Do nothing. In this pane, the worker `_draw_requests` prepares the data."""
+        """Do nothing, because the background worker `_draw_requests` reads the data of this pane."""
 
     def draw(self, prepared: Any, *, fresh: bool) -> None:
         if fresh:
@@ -196,7 +196,7 @@ class HistoryPane(Pane):
 
     @work(group="history", exit_on_error=False, description="history")
     async def _draw_requests(self) -> None:
-        """Draw the requested plots. If the request changes while they are drawn, draw the newest request next."""
+        """Draw the plots for the current group, time and size. If these change meanwhile, draw the plots again."""
         try:
             while (request := self._request()) is not None and request != self._shown:
                 self._shown = request

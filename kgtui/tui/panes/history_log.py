@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from kgtui.model.timeline import Change, GroupTimeline
 
 MOST_MEMBERS_NAMED = 100
-"""Maximum number of joined members, and of left members, whose names the detail area of a change shows."""
+"""Maximum number of names of joined members, and of members that left, in the detail area of a change."""
 
 
 def _role(change: Change) -> str:
@@ -40,7 +40,7 @@ def _state(state: str | None) -> str:
 
 
 def _state_text(change: Change) -> SafeText:
-    """Return the text of the column CHANGE: the state, such as `Stable` or `Empty → Stable`. For an event, its kind."""
+    """Return the text of the column CHANGE, such as `Stable`, `Empty → Stable` or `deleted`; for an event, its kind."""
     before, now = change.before, change.now
     if change.event is not None:
         return SafeText(change.event.kind.value)
@@ -64,7 +64,7 @@ def _duration_text(change: Change) -> str | None:
 
 
 def _before_after(before: int | None, now: int | None) -> str | None:
-    """Format a number as `41→42` if it has changed, else as `42`. Return None if the new number is unknown."""
+    """Return `41→42` if the number has changed, otherwise `42`. If `now` is None, return None."""
     if now is None:
         return None
     return str(now) if before is None or before == now else f"{before}{text.marks().arrow}{now}"
@@ -87,10 +87,10 @@ def _pair_text(change: Change, name: str) -> str:
 def _members_text(change: Change, most: int = 3) -> SafeText:
     """Return the members that joined or left, and by how much offsets moved back: `+app-3 -app-1 rewound by 200`.
 
-    For a change that is an event, return the text of the event.
+    If the change contains an event, return the text of the event instead.
 
     Args:
-        most: maximum number of joined members, and also of left members, that are named.
+        most: maximum number of names of joined members; the same number applies to members that left.
     """
     if change.event is not None:
         return event_text(change.event, with_kind=False)

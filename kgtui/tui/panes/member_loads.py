@@ -1,4 +1,4 @@
-"""The row of a member, with bars for its number of partitions, for its lag, and for the records it reads per second."""
+"""The row of a member, with three bars: number of partitions, lag, and records read per second."""
 
 from __future__ import annotations
 
@@ -129,9 +129,9 @@ def member_loads(
 
 
 def _sum(partitions: list[TopicPartition], values: Mapping[TopicPartition, float | None], idle: bool) -> float | None:
-    """Return the sum of the known values of a member's partitions; None if none of them is known.
+    """Return the sum of the known values of a member's partitions; None if no value is known.
 
-    For an idle member, which owns no partitions, return 0, unless `values` is empty.
+    For an idle member (one without partitions), return 0, or None if `values` is empty because nothing was read.
     """
     known = [value for value in map(values.get, partitions) if value is not None]
     return sum(known) if known or (idle and values) else None

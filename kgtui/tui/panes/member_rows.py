@@ -50,7 +50,7 @@ def member_rows(
 ) -> list[MemberRow]:
     """Return one row per member. In a streams group, each process also has a row, above the rows of its members.
 
-    The members that delay the target assignment come first, in the order of `blockers`.
+    The members in `blockers` come first, in the same order.
 
     Args:
         blockers: the members that delay the target assignment.
@@ -283,9 +283,9 @@ def row_restore_lag(row: MemberRow) -> int | None:
 
 
 def member_restore_lag(streams: StreamsMember) -> int | None:
-    """Return how many records a member must still restore: task end offset − task offset, summed over tasks (KIP-1071).
+    """Return how many records a member must still restore: the sum of (task end offset − task offset) over its tasks.
 
-    Return 0 if the member has neither standby nor warm-up tasks, and None if no task has both offsets.
+    Return 0 if the member has neither standby nor warm-up tasks, and None if no task has both offsets (KIP-1071).
     """
     if not streams.assignment.standby and not streams.assignment.warmup:
         return 0

@@ -19,7 +19,7 @@ LAG_BAR, LEAD_BAR = 6, 8
 """Widths of the bars for lag and lead, in terminal cells."""
 
 _LOW_LEAD = 0.1
-"""The bar for the lead has a warning color if the lead is below this fraction of the records in the log."""
+"""If the lead is below this fraction of the number of records in the log, its bar has a warning color."""
 
 
 class OffsetRow(NamedTuple):
@@ -33,7 +33,7 @@ class OffsetRow(NamedTuple):
         topic_total: total lag of the topic; None in the row of a partition.
         lost: number of records that expired before the group read them.
         share: whether the group is a share group.
-        scale: lag for which the bar is full; equal in all rows.
+        scale: the lag that fills the whole bar; equal in all rows.
     """
 
     topic: str
@@ -71,7 +71,7 @@ def _full_lag_bar(row: OffsetRow) -> Cell:
 
 
 def lead_fraction(row: OffsetRow) -> float | None:
-    """Return the lead as a fraction of the log: 0 if the group reads at the log start, 1 at the log end.
+    """Return the lead as a fraction of the log: 0 if the committed offset is the log start, 1 if it is the log end.
 
     Return None if an offset is unknown, or if the log is empty.
     """

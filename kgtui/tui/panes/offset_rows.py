@@ -127,7 +127,7 @@ def _with_totals(kept: Sequence[OffsetRow], rows: Sequence[OffsetRow], descendin
 
 
 def _sort_key(column_id: str) -> Callable[[OffsetRow], Any]:
-    """Return a function that takes a row, and returns the value to sort by for this column; None if there is none."""
+    """Return a function: row → value by which this column is sorted, or None for a row without a value."""
     if column_id == "note":
         return lambda row: _note_text(row) or None
     values: dict[str, Callable[[OffsetRow], Any]] = {column.id: column.value for column in offset_columns(share=False)}
@@ -234,7 +234,7 @@ def _lead(row: OffsetRow) -> Cell:
 def _seconds_unread(row: OffsetRow) -> int | None:
     """Return the age of the first unread record of a partition, in seconds; None if unknown.
 
-    If only a range is known for the age, return the upper end of the range.
+    If the age is known only as a range, such as 10 to 20 s, return its upper end.
     """
     written = row.lag.times.unread if row.lag is not None and row.lag.lag and row.lag.times is not None else None
     return None if written is None else round(max(text.display_settings().now() - written.earliest, 0.0))
@@ -246,8 +246,8 @@ def _age(row: OffsetRow) -> Cell:
         return Cell("")
     if seconds is None:
         return unknown_cell() if row.lag.times is not None else Cell("")
-    # After the age was determined, the group may have read more records. The first unread record is then younger, so
-    # the age is shown as an upper bound.
+    # If the age is not exact, the group may have read more records after the age was determined. The first unread
+    # record is then younger, so the age is shown as an upper bound.
     return Cell(("" if row.lag.exact_times else text.marks().at_most) + duration(seconds))
 
 
@@ -308,10 +308,10 @@ def _note(row: OffsetRow) -> Cell:
 
 
 def offsets_summary(rows: Sequence[OffsetRow], *, hidden: bool) -> list[PaneLine]:
-    """Return the parts of the summary: total lag, lost records, number of partitions, and why lags are unknown.
+    """Return the parts of the summary: total lag, lost records, number of partitions, unknown lags per reason.
 
     Args:
-        rows: the rows of all partitions, without rows of topics.
+        rows: one row per partition, without the rows that show the total of a topic.
         hidden: whether partitions may be missing from `rows`, because the user lacks DESCRIBE on their topics.
     """
     summed = total(row.lag for row in rows if row.lag is not None)

@@ -60,7 +60,7 @@ def mark_and_role(status: str, *, problem: bool) -> tuple[str, str]:
 
     Args:
         status: name of a `GroupStatus`.
-        problem: whether the group has a problem. If not, the symbol is `?` for every status other than OK.
+        problem: whether the group has a problem. If it has none, every status other than OK gets the symbol `?`.
     """
     if not problem and status != GroupStatus.OK.name:
         return text.marks().unknown, MUTED
@@ -68,16 +68,16 @@ def mark_and_role(status: str, *, problem: bool) -> tuple[str, str]:
 
 
 def verdict_fields(snapshot: Snapshot, group: str) -> Iterator[Field]:
-    """Yield the fields about the health verdict. Fields without a value are left out.
+    """Yield the fields about the health verdict, except those without a value.
 
-    They are `verdict`, `also` (other problems), `who` (the member that causes the problem) and `next` (what to do).
+    The fields are `verdict`, `also` (other problems), `who` (member that causes the problem) and `next` (what to do).
     """
     diagnosis = diagnose(snapshot, group, time_text)
     judgment, health = diagnosis.judgment, snapshot.health.get(group)
     name = diagnosis.name
     mark, role = mark_and_role(judgment.status.name, problem=judgment.kind is not None)
     if health is not None and any(one.why == HIDDEN for one in health.undecided):
-        # The verdict ignores topics on which the user lacks DESCRIBE, so it is shown with a question mark.
+        # The user lacks DESCRIBE on some topics. The verdict ignores these topics, so it gets a question mark.
         name, role = f"{name}?", MUTED if judgment.status is GroupStatus.OK else role
     cells = [Cell(f"{mark} {name}", role)]
     if judgment.since is None and judgment.after is not None and judgment.kind in (Problem.UNUSED, Problem.EMPTY):
@@ -89,7 +89,7 @@ def verdict_fields(snapshot: Snapshot, group: str) -> Iterator[Field]:
         seconds = snapshot.taken_at - (health.read_at or 0.0)
         if seconds > _OLD_VERDICT_SECONDS:
             cells.append(note(f"as of {duration(seconds)} ago", WARN))
-    # Show the reason only if there is a problem. Without one, the field `undecided` says why the verdict is not final.
+    # Show the reason only if there is a problem. Otherwise, the field `undecided` says what is still unknown.
     why = diagnosis.why if judgment.kind is not None else ""
     yield Field("verdict", (tuple(cells), (Cell(single_line(why)),)) if why else (tuple(cells),))
     if diagnosis.also:

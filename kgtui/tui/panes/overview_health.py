@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from kgtui.model.snapshot import Snapshot
 
 TREND_WINDOW = 60.0
-"""Maximum age of the lag samples from which the trend is computed, compared with the newest sample, in seconds."""
+"""The trend is computed from the newest lag sample and the samples in this time before it, in seconds."""
 STEADY = 0.05
 """If the lag changes by less than this, in records per second, the trend is shown as `steady`."""
 _DATE_SHOWN_AFTER = 43_200.0  # A time that is at least this many seconds before or after now is shown with its date.
@@ -64,8 +64,8 @@ def health_fields(
     if health is not None:
         yield from _loss(health)
         yield from _rebalances(health)
-        # During a rebalance, the field `held up by` is left out, because the field `who` at the top of the pane already
-        # names the members that delay the rebalance.
+        # Leave out the field `held up by` during a rebalance. The field `who` at the top of the pane already names the
+        # members that delay the rebalance.
         if snapshot.judgment(group).kind is not Problem.REBALANCING:
             yield from _held_up(health)
         yield from _empty(snapshot, group, health)
@@ -173,8 +173,8 @@ def _rebalances(health: GroupHealth) -> Iterator[Field]:
     found = health.rebalances
     if found is None or not found.rebalances:
         return
-    # Each rebalance increases the group's epoch. If the broker reports no epoch, kgtui can miss a rebalance between two
-    # reads, so it shows "at least".
+    # Each rebalance increases the group's epoch, so kgtui counts rebalances by the epoch. If the broker reports no
+    # epoch, kgtui can miss a rebalance between two reads of the group, so the number is shown as "at least".
     least = text.marks().at_least if found.epoch_steps is None else ""
     cells = [
         Cell(f"{least}{text.exact(found.rebalances)} in {duration(found.seconds)}", WARN if found.flapping else "")

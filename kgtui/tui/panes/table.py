@@ -149,7 +149,7 @@ class LineTable(LineView, Generic[RowT], can_focus=True):
     def set_placeholder(self, content: str) -> None:
         """Set the text that is shown while the table has no rows.
 
-        The text is not escaped, so it must not come from the cluster.
+        The text is not escaped, so it must not contain strings from the cluster.
         """
         if content != self._placeholder:
             self._placeholder = content
@@ -172,10 +172,11 @@ class LineTable(LineView, Generic[RowT], can_focus=True):
     ) -> None:
         """Show these rows, and replace the columns if `columns` is not None.
 
+        The cursor stays on the row with the same key, unless `fresh` or `at_top` is true.
+
         Args:
             fresh: whether the rows are about a different group. If so, the cursor moves to the first row.
-            at_top: whether to move the cursor to the first row even if the group is the same. Otherwise, the cursor
-                stays on the row with the same key.
+            at_top: whether to move the cursor to the first row even if the group is the same.
         """
         old, at = self._rows, self.cursor
         if columns is not None:

@@ -84,7 +84,7 @@ class TextLines(LineView, can_focus=True, inherit_bindings=False):
         if self.scroll_offset.y != top:
             self.refresh()
             return
-        # Include all lines in the cache, because the height is 0 while the widget is hidden.
+        # While the widget is hidden, its height is 0. Compare all cached lines in this case.
         height = max(self.size.height, max(self._line_cache, default=-1) + 1)
         for y in range(top, top + height):
             if old[y : y + 1] != lines[y : y + 1]:

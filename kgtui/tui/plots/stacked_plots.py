@@ -43,8 +43,8 @@ class StackedPlot(NamedTuple):
     """One of the plots of a group, such as the plot of its lag.
 
     Attributes:
-        labels: labels to the left of the lines, from top to bottom. If there are fewer labels than lines, the last line
-            gets the label `0`.
+        labels: labels to the left of the lines, from top to bottom. If there are fewer labels than lines, `0` is added
+            beside the last line.
         rows: lines of the plot, from top to bottom.
     """
 
@@ -70,11 +70,11 @@ def plot_lines(
         with_curves: whether to draw curves (`curves.available`) instead of bars.
         at: time to mark, in seconds since the epoch. The labels show the values at this time. If None, the labels show
             the latest values.
-        since: another time to mark if `at` is None, such as the start of a problem; None to mark no time.
+        since: time to mark if `at` is None, such as the start of a problem. The labels do not depend on it.
         states: whether to include the plots of the group's states and changes.
     """
     plot_width = max(width - LABEL_WIDTH - 1, 10)
-    # The plots of members, states and changes and the time axis are one line high. Lag and rates share the other lines.
+    # One line each for members, states, changes and the time axis. Lag and rates share the remaining lines.
     free_lines = max(height, MIN_LINES) - (4 if states else 2)
     plots = (
         _curves(timeline, plot_width, free_lines, at) if with_curves else _sparks(timeline, plot_width, free_lines, at)
@@ -128,9 +128,9 @@ def _labels(timeline: GroupTimeline, at: float | None) -> tuple[list[PaneLine], 
 
 
 def _drawn_flows(timeline: GroupTimeline, cells: int) -> list[list[float]]:
-    """Return [write rates, read rates] for the plot: moving averages, one per terminal cell.
+    """Return [write rates, read rates] for the plot: moving averages, `cells` values each.
 
-    The rates are averaged because the read rate is 0 between two commits.
+    Moving averages are used because the read rate is 0 between two commits, so that its plot would be jagged.
     """
     averaged = math.ceil(_AVERAGED_SECONDS * cells / max(timeline.until - timeline.since, 1e-9))
     return [smooth(resample(timeline, values, cells, "mean"), averaged) for _, values, _ in _flows(timeline)]
@@ -189,8 +189,8 @@ def _members(timeline: GroupTimeline, plot_width: int, at: float | None) -> Stac
 def _states(timeline: GroupTimeline, plot_width: int) -> StackedPlot:
     """Plot the state of the group over time.
 
-    If the state changes within the time of one terminal cell, the cell shows a rebalancing state, if there is one, or
-    else a state other than Stable.
+    If one terminal cell covers several states, it shows a rebalancing state, or if there is none, a state other than
+    Stable.
     """
     change_points = _by_cell(timeline, plot_width)
     marks: list[tuple[str, str]] = []
@@ -277,7 +277,7 @@ def _clock(timeline: GroupTimeline, plot_width: int, column: int | None) -> Pane
         part = number / (label_count - 1)
         start = min(max(round(part * plot_width - size / 2), 0), plot_width - size)
         if column is not None and start - 1 <= column <= start + size:
-            continue  # Leave out this time. The vertical line at the marked time would hide one of its digits.
+            continue  # Leave out this label, because the vertical line at the marked time would hide one of its digits.
         line[start : start + size] = write(timeline.since + part * span)
     blank = Cell(SafeText(" " * (LABEL_WIDTH + 1)))
     if column is None:

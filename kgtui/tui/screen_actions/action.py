@@ -24,7 +24,7 @@ class ActionContext:
     Attributes:
         group: id of the selected group, or None.
         marked: number of groups that are marked in the tree.
-        now: current time in seconds since the epoch; None to use the time of the snapshot.
+        now: current time in seconds since the epoch. If None, the time of the snapshot is used.
     """
 
     session: Session

@@ -25,13 +25,13 @@ def _delete(screen: ClusterScreen) -> None:
 
 def _why_not_deletable(context: ActionContext) -> str | None:
     if context.marked:
-        # For marked groups, the action is always available, because the delete dialog shows which groups cannot be
-        # deleted.
+        # For marked groups, the action is always available. The delete dialog shows which of them cannot be deleted.
         return None
     if context.group is None:
         return needs_group(context)
     if not context.session.read_only and is_listed_as_empty(context.snapshot, context.group, now=context.now):
-        # Allow the deletion even if the group's description is old or missing. The delete dialog reads it again.
+        # Allow the deletion even if the group's description is old or missing, because the delete dialog describes the
+        # group again.
         return None
     return delete_availability(context.snapshot, context.group, context.session.read_only, now=context.now)
 

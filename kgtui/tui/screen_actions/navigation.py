@@ -18,9 +18,10 @@ if TYPE_CHECKING:
 
 
 def _move(screen: ClusterScreen, in_tree: Callable[[], object], *actions_elsewhere: str) -> None:
-    """Call `in_tree` if the tree has the focus, or if no widget has it.
+    """Call `in_tree` if the tree or no widget has the focus. Otherwise, run an action of the focused widget.
 
-    Otherwise, run the first of the actions `actions_elsewhere` that the focused widget supports.
+    Args:
+        actions_elsewhere: names of actions. The first one that the focused widget supports is run.
     """
     focused = screen.focused
     if focused is None or focused is screen.group_tree:

@@ -30,7 +30,7 @@ def _toggle_recording(screen: ClusterScreen) -> None:
 
 
 def _show_recording(screen: ClusterScreen) -> None:
-    # Draw nothing if the tree, the header and the footer are already gone, because Textual is removing the screen.
+    # While Textual removes the screen, the header and the footer no longer exist. Draw nothing in this case.
     if screen.query("GroupTree"):
         screen.draw_bars()
 

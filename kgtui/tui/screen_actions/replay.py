@@ -86,9 +86,9 @@ def _to_change(screen: ClusterScreen, *, back: bool) -> None:
 
 
 def go_to_time(screen: ClusterScreen, at: float) -> None:
-    """Show the cluster at the time `at`, in seconds since the epoch.
+    """Go to the time `at` in the displayed recording, in seconds since the epoch.
 
-    On a live cluster, open the dialog that opens a recording, and fill in this time.
+    On a live cluster, show the dialog that opens a recording, with this time filled in.
     """
 
     async def seek(position: ReplayPosition) -> bool:
@@ -161,7 +161,7 @@ async def _play(screen: ClusterScreen, position: ReplayPosition) -> None:
 
 
 def change_speed(screen: ClusterScreen, step: int) -> None:
-    """Switch to the playing speed that is `step` places later (faster) in `SPEEDS`, or earlier if negative."""
+    """Switch to a faster playing speed, `step` places later in `SPEEDS`. A negative `step` means slower."""
     playback, position = screen.playback, screen.session.replay_position
     index = SPEEDS.index(playback.speed) + step
     playback.speed = SPEEDS[max(0, min(index, len(SPEEDS) - 1))]

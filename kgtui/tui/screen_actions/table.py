@@ -69,9 +69,9 @@ def in_palette(session: Session) -> tuple[Action, ...]:
 
 
 def bindings(*, everywhere: bool = False) -> list[Binding]:
-    """Return the key bindings of the main screen.
+    """Return the key bindings that work only on the main screen.
 
-    If `everywhere` is true, return the key bindings of the app instead, which work on all screens.
+    If `everywhere` is true, return the key bindings that work on all screens instead.
     """
     from textual.binding import Binding
 

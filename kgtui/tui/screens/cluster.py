@@ -81,8 +81,8 @@ class ClusterScreen(Screen[None]):
         """Create a screen for one cluster or recording.
 
         Args:
-            like: the screen that was shown before. Its grouping and sort order are copied. The screen of a recording
-                also gets its cursor.
+            like: the screen that was shown before. Its grouping, order and columns are copied and, if the new screen
+                shows a recording, also its open nodes and cursor.
         """
         # If there are no groups, set the CSS class "-bare" now. If it were set after the screen is mounted, Textual
         # would have to compute all styles again.
@@ -127,7 +127,7 @@ class ClusterScreen(Screen[None]):
         return ActionFooter((), lambda _: None)
 
     def on_mount(self) -> None:
-        """Restore the saved sort order and columns, or copy those of the previous screen. Show the newest snapshot."""
+        """Show the newest snapshot, with the order and columns of the previous screen, or else with the saved ones."""
         if self._like is not None:
             self._arrange_like(self._like)
         else:
@@ -139,7 +139,7 @@ class ClusterScreen(Screen[None]):
     def _arrange_like(self, view: TreeModel) -> None:
         over_live = self.session.live_session is not None
         self.group_tree.copy_arrangement(view, cursor=over_live)
-        # Drop the reference to the tree of the previous screen, so that Python can free the memory of this tree.
+        # Drop the reference to the previous screen's tree, so that its memory can be freed.
         self._like = None
         if over_live:
             self.update_monitor()
@@ -174,7 +174,10 @@ class ClusterScreen(Screen[None]):
 
     @property
     def action_done(self) -> asyncio.Event:
-        """Event that is set when the tree shows the groups that match the filter. After Enter, keys wait for it."""
+        """Event that is set when the tree shows the groups that match the filter.
+
+        If the user has pressed Enter in the filter bar, the following keys wait for this event.
+        """
         return self.group_tree.match_selected
 
     @property
@@ -302,7 +305,7 @@ class ClusterScreen(Screen[None]):
         self.update_monitored_configs()
 
     def update_monitored_configs(self) -> None:
-        """Let the monitor read the configs of the selected group only while the pane in front shows configs."""
+        """Tell the monitor to read the selected group's configs, or no configs if the pane in front shows none."""
         visible = self.right_side.display and PANES_BY_ID[self.detail.active].needs_configs
         self.monitor.want_configs(self.group if visible else None)
 
@@ -345,7 +348,7 @@ class ClusterScreen(Screen[None]):
         self.group_tree.select_match(message.accepted)
 
     def bring(self, pane: str) -> None:
-        """Show a pane of the selected group, or if a node is selected, the table with the same number key."""
+        """Show a pane of the selected group. If a node is selected, show the page's table with the same number key."""
         if self.group is None and self._matching == 0:
             self.toast("no group matches; press esc to clear the filter")
             return

@@ -41,7 +41,7 @@ class Difference(NamedTuple):
         kind: `groups`, `members`, `partitions` or `lag`.
         verb: `joined`, `left`, `changed`, `moved`, `grew` or `shrank`.
         description: what has changed.
-        role: color role of the verb (a theme variable); empty for the default color.
+        role: color role for the verb, such as `kg-error`; empty for the default color.
         number: index in the list of all differences; identifies the row in the table.
     """
 

@@ -51,9 +51,9 @@ _KINDS: dict[str, frozenset[EventKind]] = {
         for shown in EVENT_KINDS.values()
     },
 }
-"""Name of a set of event kinds, such as `all events` → the kinds in it. The screen shows only events of these kinds.
+"""Name of a set of event kinds, such as `all events` → the event kinds in the set.
 
-Key `o` switches to the next set.
+The screen shows only events of the chosen set. Key `o` chooses the next set.
 """
 
 _SELECTIONS = tuple(_KINDS)
@@ -62,11 +62,10 @@ MAX_EVENTS = 2_000
 """Maximum number of events in the list. If there are more, only the newest are listed."""
 
 _WIDEST_TEXT = "-" * 200
-"""Text for the width of the column WHAT, used because measuring the texts of all events would take too long."""
+"""The width of this text is the width of the column WHAT. Measuring the texts of all events would take too long."""
 
 ROWS_PER_GROUP = 5
-"""Number of events of a group that have a row each. If two or more older events remain, they share one row.
-"""
+"""In the list, this many events of a group have a row each. Two or more older events share one row."""
 
 
 def _kind(row: EventRow) -> Cell:
@@ -139,8 +138,8 @@ class EventsScreen(ModalScreen["str | None"]):
     }
     """
 
-    # BLANK makes Textual fill the screen with a plain background, which is fast. The background is not visible, because
-    # the box covers it.
+    # With `BLANK`, Textual draws a plain background, which is faster. The background is not visible, because the box
+    # covers the whole screen.
     BLANK = True
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape,q,E", "dismiss(None)", "Close", show=False),

@@ -77,7 +77,7 @@ class MainScreen(ClusterScreen):
 
 
 class ReplayOverlay:
-    """Shows a recording on a second main screen above the live one. The live cluster is still polled meanwhile.
+    """Shows a recording on a second main screen, on top of the live one. The live cluster is still polled.
 
     Args:
         live: the screen of the live cluster.

@@ -1,6 +1,6 @@
 """Complete the text of an input field without a worker (a background task of Textual).
 
-Textual 8.2.8 uses a worker. If it is canceled before it has begun, Python prints a warning.
+Textual 8.2.8 uses a worker for completions. Python prints a warning if a worker is canceled before it has begun.
 """
 
 from __future__ import annotations

@@ -25,7 +25,9 @@ _log = logging.getLogger(__name__)
 
 
 class CrashedError(Exception):
-    """Replaces an unexpected exception, so that Textual prints only a short message. The exception is the `__cause__`.
+    """Replaces an unexpected exception, so that Textual prints only a short message.
+
+    The original exception is its `__cause__`.
 
     Attributes:
         report: path of the crash report; None if it could not be written.
@@ -55,11 +57,11 @@ class CrashReportingApp(App[int]):
     def _handle_exception(self, error: Exception) -> None:
         cause = error.error if isinstance(error, WorkerFailed) else error
         if self.exiting or not self.is_running:
-            # Exceptions are normal during the exit, because some workers are still running after their widgets have
-            # been removed.
+            # Only log exceptions during the exit. They are normal, because some workers run longer than their widgets.
             _log.info("error while exiting: %s", type(cause).__name__)
             return
-        # Textual removes a widget's children before it stops its workers. A worker that looks for a child then fails.
+        # Textual removes the children of a widget before it stops the widget's workers. A worker then fails if it looks
+        # for a child.
         if isinstance(cause, NoMatches) and _is_being_removed(_failed_node(error)):
             _log.info("error in a widget that is being removed: %s", cause)
             return
@@ -73,7 +75,7 @@ class CrashReportingApp(App[int]):
 
 
 def _failed_node(error: Exception) -> object:
-    """Return the widget, screen or app whose worker, timer or message handler has raised the exception."""
+    """Return the widget, screen or app whose worker, timer or message handler raised the exception."""
     return active_worker.get().node if isinstance(error, WorkerFailed) else active_message_pump.get(None)
 
 

@@ -32,11 +32,11 @@ METHODS_THAT_NEED_THE_LIST: dict[str, Callable[..., Any]] = {
         "_watch__show_busy",
     )
 }
-"""Name → original method of Textual's `CommandPalette`. These methods fail while the palette's list does not exist."""
+"""Name → original method of `CommandPalette`, for methods that fail while the palette's list widget does not exist."""
 
 
 def ignore_input_that_textual_cannot_handle() -> None:
-    """Patch the methods of Textual that fail, so that they ignore the input instead."""
+    """Patch methods of Textual, so that they ignore input for which they would otherwise fail."""
     setattr(Screen, "dismiss", _dismiss)  # noqa: B010 - mypy forbids a plain assignment to a method
     setattr(OptionList, "_move_page", _move_page)  # noqa: B010
     for name, method in METHODS_THAT_NEED_THE_LIST.items():
@@ -53,10 +53,9 @@ def _move_page(options: OptionList, direction: Any) -> None:
 
 
 def only_with_list(method: Callable[..., Any]) -> Callable[..., Any]:
-    """Wrap a method of `CommandPalette`, so that it does nothing while the palette's list does not exist."""
+    """Wrap a method of `CommandPalette`, so that it does nothing while the palette's list widget does not exist."""
 
-    # Keep the method's signature with `wraps`, because Textual passes a watcher only as many arguments as its signature
-    # has.
+    # Use `wraps` to keep the signature of the method. Textual reads from it how many arguments to pass.
     @wraps(method)
     def guarded(palette: CommandPalette, *arguments: Any) -> Any:
         return method(palette, *arguments) if palette.query(CommandList) else None

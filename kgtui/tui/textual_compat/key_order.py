@@ -23,9 +23,9 @@ if TYPE_CHECKING:
     from textual.widget import Widget
 
 ROUNDS = 3
-"""How many times the app waits after a key until the widgets have handled all their messages.
+"""How many times the app waits for the message queues of the widgets after a key.
 
-Once is not enough, because a handler can post new messages, such as `Input.Submitted`.
+Waiting once is not enough, because the handler of a message can post new messages, such as `Input.Submitted`.
 """
 
 HOLD_TIMEOUT = 3.0
@@ -43,7 +43,7 @@ CLOSING_KEYS = frozenset({"escape", "ctrl+c", "ctrl+q"})
 KEYS_WITHOUT_FOCUS_CHANGE = frozenset({
     "up", "down", "left", "right", "pageup", "pagedown", "home", "end", "backspace", "delete",
 })  # fmt: skip
-"""Keys that never move the focus to another widget. After such a key, the next key is not held back."""
+"""Keys that never move the focus to another widget. The next key need not wait until such a key has been handled."""
 
 
 class KeyOrder:
@@ -86,7 +86,7 @@ class KeyOrder:
             # The key has opened or closed a screen. Wait until the new top screen has handled its messages as well.
             await _wait_for_queues(_path(self._app))
         if self._held:
-            # Let the app call `_send`, so that the app handles exceptions in it.
+            # Let the app call `_send`, so that an exception in it reaches the app's exception handler.
             self._app.call_later(self._send, self._held.popleft())
         else:
             self._in_progress = None

@@ -16,13 +16,13 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 textual_wrap: Callable[..., Any] = Content._wrap_and_format
-"""Textual's original method for wrapping text. Its replacement, the function `wrap`, calls it."""
+"""Textual's original method for wrapping text. `wrap` replaces it, and calls it with a width of at least 1."""
 
 _textual_height: Callable[..., int] = RichVisual.get_height
 
 
 def wrap_text_to_at_least_one_cell() -> None:
-    """Patch Textual's methods for wrapping, so that they wrap to one cell if the width is less than 1."""
+    """Patch Textual's methods that wrap text, so that they treat a width of 0 like a width of 1."""
     setattr(Content, "_wrap_and_format", wrap)  # noqa: B010 - mypy forbids a plain assignment to a method
     setattr(RichVisual, "get_height", _height)  # noqa: B010
 

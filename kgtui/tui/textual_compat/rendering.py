@@ -65,7 +65,7 @@ class StyleCache(Widget):
 class NoRelayout(Widget):
     """Base class of widgets that do not scroll. A change of their size does not cause a second layout of the screen.
 
-    Name it last in a list of base classes, because Textual takes default styles from the first base class.
+    In a class statement, name it after all other base classes, because Textual takes default styles from the first one.
     """
 
     virtual_size = Reactive(Size(0, 0))
@@ -75,7 +75,7 @@ _textual_divide = Strip.divide
 
 
 def prevent_strip_cycles() -> None:
-    """Patch `Strip.divide`, which makes a strip (one rendered line) refer to itself if the strip is not really divided.
+    """Patch `Strip.divide`, because a strip (one rendered line) that is divided into a single part refers to itself.
 
     Without the patch, scrolling creates thousands of reference cycles per second, and garbage collection is slow.
     """

@@ -31,7 +31,7 @@ _log = logging.getLogger(__name__)
 
 def with_workarounds(driver: type[Driver]) -> type[Driver]:
     """Return a subclass of Textual's driver with all workarounds of this module."""
-    # The module of the driver has imported `getincrementaldecoder` from `codecs`. Replace this name in the module.
+    # Replace the function `codecs.getincrementaldecoder` in the module that defines the driver.
     setattr(sys.modules[driver.__module__], "getincrementaldecoder", input_decoder)  # noqa: B010
 
     class KgtuiDriver(driver):  # type: ignore[misc, valid-type]  # mypy does not allow a variable as base class
@@ -45,8 +45,8 @@ def with_workarounds(driver: type[Driver]) -> type[Driver]:
             super().write(shorten_sgr(data))
 
         def _sigcont_application(self, *arguments: Any) -> None:
-            # A SIGCONT can arrive although kgtui was not suspended, for example together with SIGHUP. Textual would
-            # then start a second input thread.
+            # Ignore SIGCONT if kgtui was not suspended. It can arrive together with SIGHUP, for example. Textual would
+            # start a second input thread.
             if self._must_signal_resume:
                 super()._sigcont_application(*arguments)
 
@@ -66,10 +66,10 @@ def with_workarounds(driver: type[Driver]) -> type[Driver]:
 def input_decoder(encoding: str) -> Callable[[], codecs.IncrementalDecoder]:
     """Return a function that creates decoders for terminal input. The decoders ignore invalid bytes.
 
-    They use the encoding of the locale, unless it is ASCII.
+    Their encoding is that of the locale.
 
     Args:
-        encoding: the encoding to use if the encoding of the locale is ASCII.
+        encoding: the encoding to use instead if the encoding of the locale is ASCII.
     """
     of_locale = codecs.lookup(locale.getencoding()).name
     return partial(codecs.getincrementaldecoder(encoding if of_locale == "ascii" else of_locale), errors="ignore")
@@ -82,7 +82,7 @@ class LossTolerantTerminal:
         self._file = file
 
     def write(self, data: str) -> int:
-        """Write the text or, after a write error, discard it. Return the length of the text in both cases."""
+        """Write the text. If this fails, discard the text. Return the length of the text in both cases."""
         try:
             return self._file.write(data)
         except OSError:
@@ -90,7 +90,7 @@ class LossTolerantTerminal:
             return len(data)
 
     def flush(self) -> None:
-        """Flush the buffered text or, after a write error, discard it."""
+        """Write the buffered text to the terminal. If this fails, discard the text."""
         try:
             self._file.flush()
         except OSError:
@@ -102,9 +102,11 @@ class LossTolerantTerminal:
 
 _RESET = "\x1b[0m"
 _RUN = re.compile(r"\x1b\[([0-9;]*[1-9][0-9;]*)m([^\x1b\r\n]*)\x1b\[0m((?:\r?\n|\x1b\[[0-9]+;[0-9]+H)*)")
-"""Matches a run of cells (style, text and reset), and the newlines and cursor moves that follow the run."""
+"""Matches a run of cells with one style (style, text, reset), and the newlines and cursor moves after it."""
 _MOVE = re.compile(r"\x1b\[[0-9]+;[0-9]+H\Z")
-"""Matches an absolute cursor move at the end of a text. Moves and newlines before it have no effect.
+"""Matches an absolute cursor move at the end of a text.
+
+Cursor moves and newlines directly before such a move can be dropped, because they have no effect.
 """
 
 _VISIBLE_ON_BLANKS = frozenset({"4", "7", "9", "21", "53"})
@@ -132,7 +134,7 @@ def shorten_sgr(frame: str) -> str:
     for run in _RUN.finditer(frame):
         codes, content, moves = run.groups()
         style = _parse(codes)
-        # If `_parse` does not know one of the codes, the run of cells is later copied unchanged.
+        # If `_parse` does not know one of the codes, it returns None. These cells are later copied unchanged.
         if style is None:
             continue
         if run.start() != end:
@@ -178,7 +180,8 @@ def _transition(current: _Style, target: _Style) -> str:
     if target == _PLAIN != current:
         return _RESET
     if current.attributes - target.attributes:
-        # Not every terminal can turn off a single attribute, such as bold, so code 0 turns off all of them first.
+        # Some terminals cannot turn off a single attribute, such as bold. Code 0 turns off all attributes. Then, the
+        # remaining ones are set again.
         codes, current = ["0"], _PLAIN
     else:
         codes = []

@@ -13,5 +13,6 @@
 | `left_side` | the tree with its heading; saves columns and order |
 | `widget` | the widget, which handles keys and the mouse |
 
-Loops over many groups are generators that yield after about every 1,000 groups, so that keys are handled in between.
+Functions that loop over many groups are generators. They yield after about every 1,000 groups, so that keys can be
+handled in between.
 """

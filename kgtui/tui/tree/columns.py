@@ -29,16 +29,16 @@ FRESH_SECONDS = 15.0
 
 LAG_WIDTH = 9
 _NAME_WIDTHS = (16, 22, 28, 28, 34)
-"""Minimum width of the names in terminal cells, if there are one, two, three, four, or at least five columns."""
+"""Minimum width of the names, in terminal cells, for one, two, three, four, and five or more columns."""
 _UNCHANGED = 0.05
 """A trend of the lag that is closer to 0 than this, in records per second, is shown as 0."""
 _WITH_FRACTION = 10.0
 """A trend of the lag that is closer to 0 than this, in records per second, is shown with one decimal place."""
 
 _SMALLEST_AGE_BOUND = 10.0
-"""Smallest lower bound of the age of the oldest unread record that is shown, in seconds.
+"""A lower bound of the age of the oldest unread record is shown only if it is at least this, in seconds.
 
-If the lower bound is below this, the age is shown as unknown.
+If the lower bound is smaller, the age is shown as unknown.
 """
 
 
@@ -140,7 +140,10 @@ class FittedColumns:
 
     @property
     def before_numbers(self) -> int:
-        """Space for the name of a node, in terminal cells: the names and the columns `problem` and `state` together."""
+        """Width available for a node's name, in terminal cells.
+
+        In the row of a node, the name also covers the columns `problem` and `state`.
+        """
         return self.name + self.width("problem") + self.width("state")
 
     @property
@@ -160,12 +163,12 @@ class FittedColumns:
 
 @lru_cache(maxsize=64)
 def fit_columns(width: int, chosen: Sequence[str], grouping: Grouping) -> FittedColumns:
-    """Choose the columns that fit into the tree. The names of nodes and groups get the remaining width.
+    """Return the columns that fit into the tree. The names of nodes and groups get the remaining width.
 
     Args:
         width: width of the tree in terminal cells.
         chosen: ids of the columns. If not all of them fit, the last ones are left out.
-        grouping: grouping of the tree. With a grouping whose nodes show states, the column `state` is left out.
+        grouping: grouping of the tree. The column `state` is left out if the nodes of this grouping show the states.
     """
     name, shown = width - 2, set[str]()
     for column in (COLUMNS[one] for one in chosen):
@@ -190,9 +193,9 @@ def severity_mark(level: int) -> Piece:
 
 
 def status_mark(row: TreeRow) -> Piece:
-    """Return (symbol, color role) of a group's problem or, if it has none, of its state.
+    """Return (symbol, color role) of a group's problem or, if the group has none, of its state.
 
-    The symbol of Stable is a check mark, which users read as OK. It is used only if the status of the group is OK.
+    Users read the symbol of Stable, a check mark, as OK. Therefore, it is used only if the group's status is OK.
     """
     level = row.judgment.severity
     if not level and row.judgment.status is not GroupStatus.OK and text.state_mark(row.state) == text.marks().stable:

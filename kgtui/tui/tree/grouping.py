@@ -45,7 +45,7 @@ class Node:
 
     Attributes:
         path: keys that identify the node; empty for the root.
-        parts: ids of the groups directly under the node, in one or more sorted lists. The root lists all groups.
+        parts: ids of the groups directly under the node, in one or more sorted lists. In the root: all groups.
         count: number of groups under the node, including the groups of its child nodes.
     """
 
@@ -61,18 +61,18 @@ class Node:
 
     @property
     def depth(self) -> int:
-        """Level of indentation: 0 for the root and the nodes directly below it."""
+        """Level of indentation. It is 0 for the root, and also for the nodes directly below the root."""
         return max(len(self.path) - 1, 0)
 
 
 @dataclass(slots=True, eq=False)
 class TreeNodes:
-    """The nodes of the tree. An ungrouped tree has only the root, and `top` and `by_path` then contain the root.
+    """The nodes of the tree.
 
     Attributes:
-        top: the nodes directly below the root, in display order.
+        top: the nodes directly below the root, in display order. In an ungrouped tree, it contains only the root.
         root: the node of the whole cluster; None if there are no groups.
-        by_path: path → node, for all nodes below the root at any depth.
+        by_path: path → node, for all nodes below the root at any depth. In an ungrouped tree, only for the root.
     """
 
     top: list[Node] = field(default_factory=list)
@@ -82,7 +82,7 @@ class TreeNodes:
 
     @property
     def count(self) -> int:
-        """Number of rows that show a group when all nodes are open.
+        """Number of rows with groups (not with nodes) when all nodes are open.
 
         If the tree is grouped by topic, a group has a row under each topic that it reads.
         """
@@ -90,7 +90,7 @@ class TreeNodes:
 
     @property
     def keys_from_cluster(self) -> bool:
-        """Whether node names are topics or prefixes of group ids, which can contain any characters."""
+        """Whether node names come from the cluster (topics or prefixes of group ids), so they must be escaped."""
         return self.grouping in _KEYS_OF_GROUP
 
 
@@ -143,8 +143,8 @@ def build_nodes(
     """Create the nodes of the tree, and put the groups of a snapshot under them. Yield after about every 1,000 groups.
 
     Args:
-        chosen: ids of the groups that match the filter, as `Listing` (type, protocol, state, coordinator) → sorted ids;
-            None if no filter is set.
+        chosen: the groups that match the filter, as a dict: `Listing` (type, protocol, state, coordinator) → sorted
+            group ids. None if no filter is set.
     """
     lists = snapshot.by_listing if chosen is None else chosen
     if grouping in _KEYS_OF_GROUP:
@@ -180,9 +180,9 @@ def _split_by_known_state(
     ids: Sequence[str],
     buckets: dict[Path, list[Sequence[str]]],
 ) -> Generator[None, None, None]:
-    """Put groups under nodes by the types and states in their descriptions.
+    """Put groups under nodes by the types and states in the groups' descriptions.
 
-    This is needed if a broker is too old to report types or states in its list of groups.
+    Used for a broker that is too old to report types or states in its list of groups.
 
     Args:
         buckets: path of a node → lists of group ids. The groups are added to these lists.
@@ -215,7 +215,7 @@ _KEYS_OF_GROUP: Mapping[Grouping, Callable[[Snapshot, str], Sequence[str]]] = {
 }
 """Grouping → function that returns the keys of the nodes that contain a group.
 
-The groupings by type, state and coordinator need no function, because brokers list these values for each group.
+The other groupings (by type, state and coordinator) use the `Listing` of each group.
 """
 
 
@@ -289,7 +289,7 @@ def _key_rank(key: str, grouping: Grouping) -> tuple[int, int, str]:
 
 
 def shared_state(node: Node, grouping: Grouping) -> str | None:
-    """Return the state that all groups under a node have, such as `Stable`; None if their states can differ."""
+    """Return the state of all groups under a node, such as `Stable`; None if the node can contain several states."""
     if grouping in ("type", "coordinator") and len(node.path) == 2:
         return node.path[1]
     if grouping == "state" and node.path:

@@ -28,7 +28,7 @@ class RowKey:
 
 
 class RowLayout:
-    """Finds rows of the tree by their number (from 0), and the row number of a node or group.
+    """Finds the node or group in a row of the tree, and the row of a node or group. Rows are numbered from 0.
 
     It stores no object per row, so that 100,000 groups are laid out quickly.
 
@@ -111,7 +111,7 @@ class RowLayout:
     def span(self, path: Path) -> tuple[int, Sequence[str]] | None:
         """Return (row number of a node's first group, ids of the node's groups in display order).
 
-        Return None if the groups are hidden, or if the node has no groups of its own.
+        Return None if the groups are hidden because a node is closed, or if the node contains only child nodes.
         """
         index = self._groups_at.get(path)
         if index is None:
@@ -128,7 +128,7 @@ class RowLayout:
 
 
 def position(ids: Sequence[str], group: str) -> int | None:
-    """Return the index of a group in a list of group ids; None if it is not in the list. A sorted list is faster."""
+    """Return the index of a group in a list of group ids; None if it is not in the list. Fast if the list is sorted."""
     at = index_of(ids, group)
     if at is not None:
         return at

@@ -35,8 +35,8 @@ class SavedView:
     """The saved columns and order of the tree.
 
     Attributes:
-        configured: ids of the columns in `config.toml` when this view was saved. If `config.toml` lists other columns
-            now, these are shown instead of `columns`.
+        configured: ids of the columns that `config.toml` listed when this view was saved. If it lists other columns
+            now, the saved `columns` are ignored.
         columns: ids of the columns. If not all of them fit, the last ones are left out.
         sort: a key of `SORT_KEYS`.
         descending: whether the largest value comes first.

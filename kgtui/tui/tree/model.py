@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from kgtui.tui.tree.totals import NodeTotal
 
 OPEN_ALL_UP_TO = 200
-"""Maximum number of groups that match the filter for which all nodes are initially open."""
+"""If a filter matches at most this many groups, all nodes are initially open."""
 SORTED_AT_ONCE = 3_000
 """Maximum number of groups in a node that are sorted immediately when the user opens the node.
 
@@ -50,9 +50,9 @@ class TreeModel:
         totals: path of a node → total lag and worst problem of the node's groups.
         columns: ids of the columns. If not all of them fit, the last ones are left out.
         sort: a key of `SORT_KEYS`.
-        cursor_key: the row to which the user has moved the cursor. While this row is hidden, the cursor is elsewhere.
+        cursor_key: the row to which the user has moved the cursor. While it is hidden, the cursor is in another row.
         cursor_row: number of the row where the cursor is now.
-        filter_cache: groups that matched recent filters. When the user extends a filter, only its matches are tested.
+        filter_cache: groups that matched recent filters. If the user extends a filter, only its old matches are tested.
     """
 
     def __init__(self, snapshot: Snapshot, title: str = "") -> None:
@@ -77,7 +77,7 @@ class TreeModel:
         self.layout = self._lay_out()
 
     def is_open(self, node: Node) -> bool:
-        """Return whether a node is open. If the user has not opened or closed it, `set_initial_openness` decides."""
+        """Return whether a node is open: as the user has set it, or else as `set_initial_openness` has set it."""
         by_hand = self._opened_by_user.get(node.path)
         if by_hand is not None:
             return by_hand
@@ -107,7 +107,7 @@ class TreeModel:
         """Decide which nodes are initially open.
 
         Open all nodes if all rows fit on the screen, or if only a few groups match the filter. Otherwise, open only
-        the nodes that have child nodes, if the rows of all nodes fit.
+        the nodes that have child nodes, or no nodes if even the rows of all nodes do not fit.
 
         Call this method only for a new filter, grouping or order, because it can close nodes.
 
@@ -125,7 +125,7 @@ class TreeModel:
         self._opened_by_user.clear()
 
     def copy_open_nodes_and_cursor(self, model: TreeModel) -> None:
-        """Open the nodes that are open in the tree of `model`, and put the cursor on the same node or group."""
+        """Copy from `model` which nodes the user has opened or closed, and the node or group under the cursor."""
         self._opened_by_user = dict(model._opened_by_user)
         self.cursor_key = model.cursor_key
 
@@ -151,7 +151,7 @@ class TreeModel:
     def groups_by_name(self, node: Node) -> Generator[None, None, Sequence[str]]:
         """Return the ids of a node's groups, sorted by name, and cache them. Yield between steps of the computation."""
         kept = self._merged.get(node.path)
-        # Compare the ids and not the identity of the lists, because each new filter creates new lists of ids.
+        # Compare with `==` and not with `is`, because each new filter creates new lists, often with the same ids.
         if kept is not None and kept[0] == node.parts:
             return kept[1]
         ids = untrack((yield from merge_sorted(node.parts)))
@@ -190,12 +190,12 @@ class TreeModel:
         return deleted and bool(self.snapshot.groups)
 
     def put_cursor(self, row: int) -> None:
-        """Move the cursor to a row. If the number is too large, move it to the last row."""
+        """Move the cursor to the row with this number, or to the last row if there are fewer rows."""
         self.cursor_row = max(0, min(row, self.layout.rows - 1))
         self.cursor_key = self.layout.row_key(self.cursor_row)
 
     def next_group(self) -> int | None:
-        """Return the row of the next group after the cursor, and open its node; None if there are no groups.
+        """Return the row number of the next group below the cursor, and open its node; None if there are no groups.
 
         After the last row, the search continues at the top.
         """
@@ -237,9 +237,9 @@ class TreeModel:
         return min(self.cursor_row, layout.rows - 1) if row is None else row
 
     def _row_after_move(self, group: str) -> int | None:
-        """Return the row of a group that has moved to a different node, and keep the cursor on the group.
+        """Return the row number of a group that is now under a different node, and keep the cursor on the group.
 
-        If its new node is closed, return the row of the node. If the node is not in the tree, return None.
+        If the new node is closed, return the row number of the node. If it is not in the tree, return None.
         """
         path = path_of(self.snapshot, group, self.grouping)
         if path is None:
@@ -251,7 +251,10 @@ class TreeModel:
         return self._nearest_node_row(path) if path in self.nodes.by_path else None
 
     def _row_of_deleted_group(self, anchor: RowKey) -> int | None:
-        """Return the row where a deleted group was; None if its node is closed, or if groups are not sorted by name."""
+        """Return the number of the row in which a deleted group was.
+
+        Return None if its node is closed, or if the groups are not sorted by name.
+        """
         span = self.layout.span(anchor.path)
         if span is None or anchor.group is None or self.sort != NAME:
             return None
@@ -282,7 +285,7 @@ class TreeModel:
         return facts.with_hidden(self.snapshot, group, kept[1])
 
     def groups_of_row(self, row_key: RowKey) -> Sequence[str]:
-        """Return the ids of the groups that an action on a row affects: one group, or all groups under a node."""
+        """Return the ids of the groups in a row: the group, or all groups under the node."""
         if row_key.group is not None:
             return (row_key.group,)
         node = self.nodes.by_path.get(row_key.path)
@@ -295,8 +298,7 @@ class TreeModel:
     def groups_under_cursor(self) -> tuple[Path, Sequence[Sequence[str]]]:
         """Return (path of the node under the cursor, ids of its groups in one or more sorted lists).
 
-        If the cursor is on a group, return the node that contains the group. On the row of the cluster, return
-        `((), ())`.
+        If the cursor is on a group, use the node that contains the group. On the row of the cluster, return `((), ())`.
         """
         row_key = self.layout.row_key(self.cursor_row)
         node = None if row_key is None else self.nodes.by_path.get(row_key.path)
@@ -319,10 +321,10 @@ class PreparedLayout:
     """The result of `prepare_layout`: nodes, and the order of their groups.
 
     Attributes:
-        order: path of an open node → ids of its groups in display order; empty if groups are sorted by name.
+        order: path of an open node → ids of its groups in display order; empty if the groups are sorted by name.
         shown: number of groups that match the filter.
-        searched: (number of groups that have been read and tested, number of groups to test); None if the filter needs
-            no data that must be read first.
+        searched: (number of groups that could be tested with the data read so far, number of groups to test); None if
+            the filter needs only the list of groups.
     """
 
     nodes: TreeNodes
@@ -338,7 +340,7 @@ async def prepare_layout(model: TreeModel, query: Query, slices: Slices) -> Prep
         slices: runs the computation in short steps.
 
     Raises:
-        SupersededError: the user changed filter, grouping or order during the computation.
+        SupersededError: the user changed the filter, grouping or order, so this layout is no longer needed.
     """
     snapshot = model.snapshot
     chosen = None

@@ -109,10 +109,10 @@ class TreeRenderer(LineView, can_focus=True, inherit_bindings=False):
         return self._columns
 
     def scroll_anchor(self) -> tuple[RowKey | None, int]:
-        """Return (key of the row that must stay at its place when rows change, line of this row in the widget).
+        """Return (key of the row that must not move on the screen when rows change, line of this row in the widget).
 
-        This row is the row of the cursor, for which the key is None. If the cursor is not visible, it is the first
-        visible row.
+        If the cursor is visible, it is the row of the cursor, and the key is None. Otherwise, it is the first visible
+        row.
         """
         top, cursor = self.scroll_offset.y, self.model.cursor_row
         if top <= cursor < top + self.size.height:
@@ -154,7 +154,7 @@ class TreeRenderer(LineView, can_focus=True, inherit_bindings=False):
         self._columns = self.scrollable_content_region.width
         self._drawn.clear()
         self._strip_cache.clear()
-        # Draw everything again. Textual may have drawn the new size already, but with the old columns.
+        # Draw all lines again, because Textual may have drawn them in the new size with the old columns.
         self.refresh()
         self._post_view_change()
 
@@ -174,7 +174,7 @@ class TreeRenderer(LineView, can_focus=True, inherit_bindings=False):
             event.stop()
 
     def render_line(self, y: int) -> Strip:
-        """Render line `y`, as wide as the space left of the scroll bar. Cutting wider lines would slow each redraw."""
+        """Render line `y`. Its width does not include the scroll bar, so that the line need not be cut."""
         line = self._tree_line(self.scroll_offset.y + y)
         self._drawn[y] = line
         strip = self._strip_cache.get(line)
@@ -190,12 +190,12 @@ class TreeRenderer(LineView, can_focus=True, inherit_bindings=False):
         self._strip_cache.clear()
 
     def shift_cached_lines(self, lines: int) -> None:
-        """Renumber the cached lines after the user has scrolled the tree by `lines` lines."""
+        """Renumber the cached lines after the tree was scrolled down by `lines` lines, or up if negative."""
         super().shift_cached_lines(lines)
         self._drawn = shift_lines(self._drawn, lines, self.FIXED_LINES, self.size.height)
 
     def finish_line(self, strip: Strip) -> Strip:
-        """Return the line unchanged. `render_line` has already set its width, and colors that the terminal supports."""
+        """Return the line unchanged. `render_line` has already given it the right width and supported colors."""
         return strip
 
     def _styled(self, line: rows.TreeLine | None) -> Strip:
@@ -278,7 +278,7 @@ class TreeHeading(LineWidget):
         return [(words, f"tree-heading--{role}") for words, role in line.pieces]
 
     def _columns(self, width: int) -> FittedColumns:
-        # Leave the last cell of the heading empty, because the scroll bar of the tree is below this cell.
+        # Leave the last cell of the heading empty, because the scroll bar of the tree begins under it.
         return fit_columns(max(width - 1, 1), self._model.columns, self._model.grouping)
 
     def on_click(self, event: events.Click) -> None:

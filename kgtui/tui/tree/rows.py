@@ -34,8 +34,8 @@ class TreeLine:
 def heading_line(columns: FittedColumns, grouping: str, sort: str, descending: bool) -> TreeLine:
     """Return the line above the tree: the grouping and the titles of the columns.
 
-    `▴` or `▾` marks the title of the sorted column. If no shown column has the sort key, the key follows the grouping,
-    as in `by state, age ▾`.
+    `▴` or `▾` follows the title of the column by which the groups are sorted. If this column is not shown, the sort key
+    follows the grouping, as in `by state, age ▾`.
 
     Args:
         grouping: name of the grouping, such as `by type, state`.
@@ -63,7 +63,7 @@ def node_line(
     cursor: bool,
     title: str = "",
 ) -> TreeLine:
-    """Return the row of a node: its name, how many groups have the worst problem, number of groups, and total lag.
+    """Return the row of a node: name, number of groups with the node's worst problem, number of groups, total lag.
 
     Args:
         total: total lag of the groups; None if it has not been computed.
@@ -102,10 +102,10 @@ def node_line(
 
 
 def _state_mark(state: str | None, total: NodeTotal) -> Piece:
-    """Return (symbol, color role) for the state of a node.
+    """Return (symbol, color role) for the state that all groups of a node have.
 
-    The symbol of Stable is a check mark, which users read as OK. It is used only if all lags are known and no group has
-    a problem.
+    Users read the symbol of Stable, a check mark, as OK. Therefore, it is used only if all lags are known and no group
+    has a problem.
     """
     mark, role = text.state_mark(state), text.state_role(state)
     if mark == text.marks().stable and (total.severity or total.unknown):
@@ -139,9 +139,9 @@ def _padded(cells: Iterable[tuple[TreeColumn, Piece]]) -> list[Piece]:
 
 
 def _join_pieces(pieces: Iterable[tuple[str, str]], *, cursor: bool) -> TreeLine:
-    """Join neighboring pieces that have the same color role. A blank piece always joins the piece before it.
+    """Join neighboring pieces that have the same color role, because fewer pieces mean fewer bytes of terminal output.
 
-    With fewer pieces, fewer bytes are sent to the terminal.
+    A piece that contains only blanks always joins the piece before it.
     """
     joined: list[tuple[str, str]] = []
     for piece, role in pieces:

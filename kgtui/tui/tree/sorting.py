@@ -51,8 +51,8 @@ def sort_groups(
     if sort == NAME:
         return ids[::-1] if descending else ids
     value = SORT_KEYS[sort].reader(snapshot)
-    # For a descending order, the sorted list of (value, index) is reversed at the end. With negative indexes, groups
-    # with equal values are then still sorted by name.
+    # For a descending order, the list of (value, index) is sorted and then reversed. Indexes are negated, so that after
+    # the reversal, groups with equal values are still sorted by name.
     sign = -1 if descending else 1
     runs: list[list[tuple[float | str, int]]] = []
     unknown: list[str] = []

@@ -59,7 +59,7 @@ def sum_nodes(
     """Return a dict for all nodes: path of the node → `NodeTotal`. Yield after about every 1,000 groups.
 
     Args:
-        problems: the problems of all groups. They are first updated with the snapshot.
+        problems: the problems of all groups. This function first updates them with the snapshot.
     """
     yield from problems.steps(snapshot)
     judgments = problems.judgments

@@ -32,7 +32,10 @@ if TYPE_CHECKING:
 SLICE_SECONDS = 0.004
 """Maximum time for which one step of the layout of a new snapshot blocks the event loop, in seconds."""
 AWAITED_SLICE_SECONDS = 0.012
-"""Maximum time for which one step of a layout blocks the event loop if the user is waiting for it, in seconds."""
+"""Maximum time for which one step of a layout blocks the event loop, in seconds, while the user waits for the layout.
+
+For example, the user waits after setting a new filter.
+"""
 GROUPS_LAID_OUT_PER_SECOND = 50_000
 """Maximum number of groups that are laid out per second, on average.
 
@@ -56,8 +59,8 @@ class GroupTree(TreeRenderer, inherit_bindings=False):
 
         Attributes:
             shown: number of groups that match the filter.
-            searched: (number of groups that have been read and tested, number of groups to test); None if the filter
-                needs no data that must be read first.
+            searched: (number of groups that could be tested with the data read so far, number of groups to test); None
+                if the filter needs only the list of groups.
         """
 
         def __init__(self, shown: int, searched: tuple[int, int] | None) -> None:
@@ -150,8 +153,8 @@ class GroupTree(TreeRenderer, inherit_bindings=False):
         while True:
             await self._layout_due.wait()
             self._layout_due.clear()
-            # Clear this event before the layout. If the user changes a setting during the layout, the pause after it
-            # is then skipped.
+            # Clear `_user_chose` before the layout. If the user changes a setting during the layout, the event is then
+            # set, and `_wait_for_more` does not wait.
             self._user_chose.clear()
             self._layout_done.clear()
             try:
@@ -163,7 +166,7 @@ class GroupTree(TreeRenderer, inherit_bindings=False):
             await self._wait_for_more()
 
     async def _wait_for_more(self) -> None:
-        """Pause after a layout, longer if there are more groups. A new filter, grouping or order ends the pause."""
+        """Pause after a layout: the more groups, the longer. A new filter, grouping or order ends the pause."""
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(
                 self._user_chose.wait(), len(self.model.snapshot.groups) / GROUPS_LAID_OUT_PER_SECOND
@@ -212,7 +215,7 @@ class GroupTree(TreeRenderer, inherit_bindings=False):
         self.move(pages * max(1, self.size.height - 1))
 
     def move_to(self, row: int) -> None:
-        """Move the cursor to a row. If the number is too large, move it to the last row."""
+        """Move the cursor to the row with this number, or to the last row if there are fewer rows."""
         if not self.model.layout.rows:
             return
         before, old = self.model.group, self.model.cursor_row
@@ -247,9 +250,9 @@ class GroupTree(TreeRenderer, inherit_bindings=False):
         self._choice_made()
 
     def select_match(self, expression: str) -> None:
-        """Put the cursor on the group with the id `expression`, or on the only match if exactly one group matches.
+        """Put the cursor on a match of the filter `expression`, as soon as the tree shows the matches.
 
-        The cursor moves as soon as the tree shows the groups that match the filter `expression`.
+        This is the group whose id equals `expression`, or else the only match. If there is neither, do nothing.
         """
         self._match_to_select = expression or None
         if not expression:

@@ -48,7 +48,7 @@ class EmptyState(Static):
     """
 
     class Explained(Message):
-        """Posted when kgtui has found out why no group matches the filter.
+        """Posted when it is known why no group matches the filter.
 
         Attributes:
             meant: the filter that the user probably meant; empty if there is no suggestion.
@@ -128,8 +128,8 @@ def empty_state(
         query: the filter, if no group matches it; otherwise None.
         interval: time between two polls, in seconds.
         why: the reason why no group matches the filter; None if not known yet.
-        gone_at: when the group with the id in the filter disappeared, in epoch seconds: the first recorded poll that
-            did not find it; None if unknown.
+        gone_at: time of the first recorded poll that did not find the group whose id is the filter, in epoch seconds;
+            None if unknown.
     """
     if snapshot.groups:
         return None if query is None else _filtered_out(snapshot, query, why, gone_at)

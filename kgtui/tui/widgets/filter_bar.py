@@ -134,7 +134,7 @@ class FilterBar(Vertical):
         Args:
             searched: (number of groups that have been tested, number of groups to test); None to omit this part.
             only_problems: whether only groups with a problem are shown (key `z`).
-            unobserved: number of groups with a possible problem that are not read in full at every poll.
+            unobserved: number of groups that may have a problem, but whose data is not read in full at every poll.
         """
         active = self.active_filter.strip()
         notes = [text.plain(name, 24) for name, saved in self._presets.items() if saved == active][:1]

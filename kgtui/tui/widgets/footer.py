@@ -70,7 +70,7 @@ class ActionFooter(LineWidget):
     def pieces(self, width: int) -> Sequence[Piece]:
         """Return the text of the footer: the keys that fit into the width, and the names of their actions.
 
-        If space is short, help and quit (the last two keys) stay longest.
+        If space is short, help and quit (the last two keys) are kept as long as possible.
         """
         pieces: list[Piece] = []
         self._ends = []
@@ -106,7 +106,7 @@ class ActionFooter(LineWidget):
 
 
 def _fitting(items: Sequence[FooterItem], width: int) -> list[FooterItem]:
-    """Return the items that fit into `width`. Help and quit (the last two items) are left out last."""
+    """Return the items that fit into `width`. Help and quit (the last two items) are kept as long as possible."""
     kept = list(items)
     while len(kept) > 1 and sum(item.width for item in kept) > width:
         kept.pop(-3 if len(kept) > 2 else 0)

@@ -27,9 +27,9 @@ if TYPE_CHECKING:
 
 
 _WIDEST = ("", "in 999 ms", "· lag read: 100%")
-"""The header reserves space for these texts: the longest ones of the three parts of the poll status.
+"""The longest texts of the three parts of the poll status. The header reserves space for them.
 
-The first part is a time. It needs no reserve, because all times have the same length.
+The first part is a time. It needs no reserved space, because all times have the same length.
 """
 
 
@@ -52,7 +52,7 @@ class PollStatus(LineWidget):
     def show(self, right: list[Piece]) -> int:
         """Show these pieces of text, and return the resulting width of this widget in terminal cells.
 
-        The widget never becomes narrower for the same number of pieces, because each change causes a new layout.
+        The width shrinks only if the number of pieces changes, because each change of the width causes a new layout.
         """
         self._shown = _with_blanks(right)
         needed = _reserved_width(right) + 1 if right else 0
@@ -68,7 +68,7 @@ class PollStatus(LineWidget):
             return []
         (first, role), *others = self._shown
         blank = width - sum(cell_len(piece) for piece, _ in self._shown) - 1
-        # Put the blanks into the first piece. A separate piece of blanks would mean more bytes of terminal output.
+        # Put the blanks into the first piece, because a separate piece would add bytes to the terminal output.
         return [(" " * blank + first, role), *others, (" ", "")]
 
 
@@ -229,8 +229,8 @@ class ClusterHeader(LineWidget):
         polled = f"polled {text.clock(newest, offset=True)}"
         right = [(polled, "header--plain")]
         if polled != self._polled or self._poll_ms is None:
-            # Change the displayed duration of the poll only when the displayed time changes (at most once per second),
-            # so that fewer bytes are sent to the terminal.
+            # Update the duration of the poll only together with the time of the poll (at most once per second), so that
+            # fewer bytes are sent to the terminal.
             durations = (status.took_ms for status in snapshot.brokers.values() if status.took_ms is not None)
             self._polled, self._poll_ms = polled, max(durations, default=None)
         if self._poll_ms is not None:
@@ -242,7 +242,7 @@ class ClusterHeader(LineWidget):
 
 
 def groups_in_rebalance(snapshot: Snapshot) -> int:
-    """Return the number of groups whose listed state is a rebalance. A short rebalance counts, but is not a problem."""
+    """Return the number of groups in a rebalancing state, including short rebalances, which are not a problem."""
     return sum(len(ids) for listing, ids in snapshot.by_listing.items() if listing.state in REBALANCING)
 
 

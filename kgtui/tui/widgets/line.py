@@ -58,7 +58,7 @@ class LineWidget(StyleCache):
         base = self.base_style
         width = self.size.width
         if width != self._width:
-            # Compute the pieces again. They are for a different width, such as 0 if the widget was hidden.
+            # Compute the pieces for the new width. The old width is 0, for example, if the widget was hidden.
             self._fitted_pieces()
         if y or not self._pieces:
             return Strip.blank(width, base)

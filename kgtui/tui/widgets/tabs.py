@@ -72,7 +72,7 @@ class LineTabs(LineWidget):
         """Return the titles for a line of this width in terminal cells."""
         pieces: list[Piece] = []
         self._ends, end = [], 0
-        # Reserve one cell for the blank before the first title. `titles` reserves one for the blank after each title.
+        # Subtract one cell for the blank before the first title. `titles` already includes a blank after each title.
         for tab, title in self.titles(width - 1).items():
             pieces += [(" ", ""), (title, "tabs--front" if tab == self.front else "tabs--behind")]
             end += 1 + len(title)
@@ -80,7 +80,7 @@ class LineTabs(LineWidget):
         return pieces
 
     def on_click(self, event: events.Click) -> None:
-        """Post `Chosen` for the clicked title or the blank before it."""
+        """Post `Chosen` for the clicked title. A click on the blank before a title counts as a click on the title."""
         tab = next((tab for end, tab in self._ends if event.x < end), None)
         if tab is not None:
             self.post_message(self.Chosen(tab))
