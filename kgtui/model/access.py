@@ -70,7 +70,7 @@ class Access:
     def hides_topics(self) -> bool:
         """Whether kgtui knows that the user lacks DESCRIBE on some topics. Brokers leave out offsets in these topics.
 
-        If `denied_topics` is None, this can be False although there are such topics.
+        If `denied_topics` is None (not known), this can be False although brokers hide topics.
         """
         return not self.any_topic or bool(self.denied_topics)
 
@@ -116,7 +116,7 @@ def lower_bound_reason(access: Access) -> str:
 
 
 def hidden_fault(group: str, access: Access | None) -> Fault:
-    """Return the fault of a group that has no visible offsets, but may have offsets that brokers hide from the user.
+    """Return a fault which says that brokers may hide offsets of a group. Call this if no offsets are visible.
 
     Args:
         access: the permissions of the user; None if they were not read.

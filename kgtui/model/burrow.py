@@ -1,7 +1,7 @@
 """Health verdicts on partitions and groups by the rules of LinkedIn's Burrow (`CachingEvaluator`).
 
-The verdict on a partition is computed from a `Window`: the last commits in it, and its last log end offsets. Times are
-epoch milliseconds. Lag is a number of records.
+The verdict on a partition is computed from a `Window`: its last commits and its last log end offsets. Times are epoch
+milliseconds. Lag is a number of records.
 """
 
 from __future__ import annotations
@@ -147,7 +147,7 @@ class GroupVerdict:
 
     @property
     def worst(self) -> Status:
-        """The worst status of a partition, such as `STOP`. It is more exact than `status`, which would be `ERR`."""
+        """The worst status of a partition, such as `STOP`. For such a partition, `status` is only `ERR`."""
         return max((row.status for row in self.partitions.values()), default=self.status)
 
 

@@ -246,9 +246,10 @@ class EventLog:
         return self._kept[1]
 
     def since(self, total: int) -> tuple[list[Event], int]:
-        """Return `(events, dropped)`: the events that were added after `EventLog.total` was `total`, oldest first.
+        """Return `(events, dropped)` for an earlier value `total` of `EventLog.total`.
 
-        `dropped` is the number of these events that the log no longer contains.
+        `events` were added since then, oldest first. `dropped` is the number of events since then that the log no
+        longer contains.
         """
         new = self.total - total
         found = list(islice(self._events, max(len(self._events) - new, 0), None))

@@ -69,8 +69,8 @@ class LastDescription:
     def update(self, description: GroupDescription, listing: Listing, at: float) -> list[Event]:
         """Store a newer description, and return the changes since the previous one as events.
 
-        A state change is included only if the broker does not list states. If it does, `listing_events` returns the
-        change.
+        State changes are included only for old brokers, whose lists of groups contain no states. For other brokers,
+        `listing_events` returns them.
         """
         if description.state == DEAD:
             return []

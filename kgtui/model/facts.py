@@ -1,7 +1,7 @@
 """Looks up members, lag, topics and other values of one group in a snapshot.
 
-A background task, the sweep, stores a summary of each group. Selected and visible groups are also read in full. Most
-functions return the value from the newer of these two reads; None means that the value was not read.
+A background task, the sweep, stores a summary of each group. Members and offsets of selected and visible groups are
+also read at every interval. Most functions return the newer of the two values; None means that the value was not read.
 """
 
 from __future__ import annotations
@@ -34,13 +34,13 @@ class Need(Enum):
 
 
 def current_description(snapshot: Snapshot, group: str) -> Reading[GroupDescription] | None:
-    """Return the description of a group; None if there is none, or if the summary of the group is newer than it."""
+    """Return the description of a group; None if there is none, or if the summary of the group was read later."""
     reading, summary = snapshot.details.get(group), snapshot.summaries.get(group)
     return None if summary is not None and _is_newer(summary.at, reading) else reading
 
 
 def current_offsets(snapshot: Snapshot, group: str) -> Reading[GroupOffsets] | None:
-    """Return the offsets of a group; None if there are none, or if the summary of the group is newer than they are."""
+    """Return the offsets of a group; None if there are none, or if the offsets in its summary were read later."""
     reading, summary = snapshot.offsets.get(group), snapshot.summaries.get(group)
     return None if summary is not None and _is_newer(summary.lag_at, reading) else reading
 
@@ -134,7 +134,7 @@ def hidden_offsets_fault(snapshot: Snapshot, group: str) -> Fault | None:
 
 
 def lag_read_at(snapshot: Snapshot, group: str) -> float | None:
-    """Return when the offsets behind `lag_total` were read, in seconds since the epoch; None if they never were."""
+    """Return when the offsets were read from which `lag_total` is computed, in epoch seconds; None if never."""
     reading, summary = current_offsets(snapshot, group), snapshot.summaries.get(group)
     return reading.at if reading is not None else summary.lag_at if summary is not None else None
 

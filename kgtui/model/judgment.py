@@ -188,8 +188,8 @@ class NoMembers(NamedTuple):
     """A group that has unread records and no members.
 
     Attributes:
-        since: beginning of the reason, such as `all members left` or `Empty since {before}`. Before it is shown,
-            `{before}` is replaced with a text such as `before kgtui started`.
+        since: beginning of the reason, such as `all members left` or `Empty since {before}`. `{before}` stands for a
+            text such as `before kgtui started`.
         unread: number of unread records.
         unused: whether the problem is `Problem.UNUSED`.
     """
@@ -202,7 +202,7 @@ class NoMembers(NamedTuple):
         """Return a text such as `all members left, 7 unread`.
 
         Args:
-            since: beginning of the text. Usually this is the attribute `since`, in which `{before}` was replaced.
+            since: beginning of the text: the attribute `since`, in which the caller has replaced `{before}`.
         """
         unused = f"records unread for more than {ABANDONED_TIME}" if self.unused else ""
         return ", ".join(filter(None, (since, unused, f"{self.unread:,} unread")))
@@ -281,8 +281,8 @@ class FoundProblem(NamedTuple):
 
     Attributes:
         at: time of the first judgment with the problem, in epoch seconds.
-        seen: True if kgtui had already read the group at every poll, so that the problem began at this time. If False,
-            the problem may be older.
+        seen: True if kgtui was reading the group at every poll already, so that the problem began at this time. If
+            False, the problem may be older.
     """
 
     kind: Problem

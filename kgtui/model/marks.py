@@ -115,7 +115,7 @@ _MEANINGS = {
     "forbidden": "your user lacks the permission to read the value",
     "at_least": "at least this number, because a part of the sum is not known",
 }
-"""Name of an attribute of `Marks` → meaning of the symbol, for the help. `STATE_LOOKS` has the symbols of states."""
+"""Name of an attribute of `Marks` → meaning of the symbol, for the help. Symbols of states are in `STATE_LOOKS`."""
 
 
 def legend(marks: Marks) -> list[tuple[str, str]]:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 def owners_by_partition(description: GroupDescription | None) -> dict[TopicPartition, tuple[Member, ...]]:
     """Return `(topic, partition)` → members that own the partition; empty if the group was not described.
 
-    In streams groups, these members have an active task that reads the partition.
+    In streams groups, the owners are the members with an active task for the partition.
     """
     owners: dict[TopicPartition, tuple[Member, ...]] = {}
     if description is None:

@@ -187,6 +187,6 @@ def partitions_read(members: tuple[Member, ...] | None, topology: Topology | Non
 def owners_of(members: tuple[Member, ...] | None) -> dict[tuple[str, int], Member]:
     """Return `(topic, partition)` → owner.
 
-    If a partition has several owners, as in share groups, the result contains the one that is last in `members`.
+    If a partition has several owners, as in share groups, only the last of them in `members` is returned.
     """
     return {tp: member for member in members or () for tp in partitions_of(member.assignment)}

@@ -74,10 +74,11 @@ class GroupOffsets:
         committed: committed offsets of a classic, consumer or streams group.
         share: share-partition start offsets of a share group.
         bounds: `(topic, partition)` → log offsets, also for owned partitions without a committed offset.
-        hidden_topics: topics that members read and the user may not describe, sorted. Their offsets are missing.
+        hidden_topics: sorted topics that members consume, but that the user may not describe. Their offsets are
+            missing.
         may_lack_topics: whether brokers may also hide offsets in topics whose names kgtui does not know.
-        record_times: `(topic, partition)` → when the records next to an earlier or current committed offset were
-            written. Only some partitions are searched.
+        record_times: `(topic, partition)` → when the records next to the committed offset, or next to an earlier one,
+            were written. Only some partitions are searched.
     """
 
     committed: tuple[CommittedOffset, ...] = ()
@@ -136,7 +137,7 @@ class PartitionLag:
 
 
 class Position(NamedTuple):
-    """The offsets of a group in one partition, as one background read has found them.
+    """The offsets of a group in one partition, as one background read found them.
 
     Creating a `Position` takes less time than creating a `PartitionLag`.
 

@@ -8,9 +8,9 @@ _EARLIEST, _LATEST = (datetime(year, 1, 2, tzinfo=UTC).timestamp() for year in (
 
 
 def utc_datetime(seconds: float) -> datetime:
-    """Convert epoch seconds to a time in UTC. Times before the year 1000 or after 9999 are replaced with a limit.
+    """Convert epoch seconds to a time in UTC. `datetime` does not support all record timestamps.
 
-    The limits are January 2, 1000 and January 2, 9999. `datetime` does not support all record timestamps.
+    A time before January 2, 1000 or after January 2, 9999 is replaced with the nearer of these two limits.
     """
     return datetime.fromtimestamp(min(max(seconds, _EARLIEST), _LATEST), UTC)
 

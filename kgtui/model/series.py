@@ -62,7 +62,7 @@ class Membership:
         self._owners: dict[TopicPartition, Member] = owners_of(members)
 
     def __len__(self) -> int:
-        """Return the number of members plus the number of owned partitions, which shows how much memory is in use."""
+        """Return the number of members plus the number of owned partitions, as a measure of memory use."""
         return len(self._members or ()) + len(self._owners)
 
     @property
@@ -170,9 +170,9 @@ class ChangePoint(NamedTuple):
 
     @property
     def compared(self) -> tuple[object, ...]:
-        """The values that are compared with the previous read, to decide whether this read shows a change.
+        """The values that are compared with those of the previous read, to find a change.
 
-        Changes of members and owners are found in `joined`, `left` and `moved` instead.
+        Members and owners are not included, because `joined`, `left` and `moved` already show their changes.
         """
         return self.listed, self.state, self.epoch, self.assignment_epoch, self.members
 
@@ -253,7 +253,7 @@ class Series:
             self._add_change_point(at, description, rewound, gap, before)
 
     def _gap(self, at: float) -> str:
-        """Return why nothing is known about the time since the last sample; empty if there is no gap."""
+        """Return the reason for a gap between the last sample and the time `at`; empty if there is no gap."""
         if not self.times:
             return ""
         usual = self.times[-1] - self.times[-2] if len(self.times) > 1 else 0.0
@@ -310,7 +310,7 @@ class Series:
     def lag_trend(self, window: float = 60.0) -> float | None:
         """Return the change of the lag in records per second, over the last `window` seconds.
 
-        None if there are not at least two samples with a known lag in these seconds.
+        None if fewer than two samples in these seconds have a known lag.
         """
         known = [(t, lag) for t, lag in zip(self.times, self.lag, strict=True) if not math.isnan(lag)]
         if not known:

@@ -18,7 +18,7 @@ SLICE = 1_000
 PAUSE = 0.002
 """Pause between two slices of a computation, in seconds.
 
-It is not zero, because the event loop needs several iterations to handle a key press. A pause of 0 lasts only one.
+It is not 0, because a pause of 0 lasts only one iteration of the event loop. A key press needs several.
 """
 
 
@@ -45,7 +45,7 @@ class Slices:
         seconds: float,
         still_needed: Callable[[], bool] = lambda: True,
     ) -> None:
-        """Begin the first slice. It begins with this call, not with the call of `run`.
+        """Begin the first slice now, and not when `run` is called.
 
         Args:
             sleep: the function `asyncio.sleep`, because `kgtui.model` must not import asyncio.

@@ -45,7 +45,7 @@ class ChangeLog:
         self._last: str | None = None
 
     def add(self, group: str) -> None:
-        """Add a change of a group. If the previous change since the last `mark` was in the same group, do nothing."""
+        """Add a change of a group, unless the newest change since the last `mark` is a change of the same group."""
         if group != self._last:
             self._last = group
             self.total += 1
@@ -53,7 +53,7 @@ class ChangeLog:
 
     @property
     def mark(self) -> ChangeMark:
-        """The current end of this log, to ask later which groups have changed since now.
+        """A mark at the current end of this log.
 
         `later_mark.changed_since(earlier_mark)` returns the groups that changed between two marks.
         """
@@ -110,7 +110,7 @@ class Reading(Generic[T]):
 
 @dataclass(frozen=True, slots=True)
 class BrokerStatus:
-    """How one broker responds when kgtui polls its list of groups. Values that no response has set are None.
+    """How one broker responds when kgtui polls its list of groups. A value that no response has set yet is None.
 
     Attributes:
         answered_at: last successful response, in epoch seconds.

@@ -28,9 +28,9 @@ NAMES: dict[str, Callable[[Sequence[Member]], Iterable[str]]] = {
         *(member.instance_id for member in members if member.instance_id),
     ],
 }
-"""Filter key, such as `client` → function that returns the texts of the members that the filter searches.
+"""Filter key, such as `client` → function that takes members, and returns the texts to search, such as client ids.
 
-The member index contains the texts of these keys, in the order of this dict.
+The member index contains these texts in the order of this dict.
 """
 
 _BETWEEN, _PART = "\x1f", "\x1e"
@@ -80,11 +80,12 @@ class Summary:
         members: number of members, or None.
         lag: sum of the known lags in records; None if no lag is known.
         lag_unknown: number of partitions with unknown lag.
-        partitions: number of partitions with an offset. A full read also counts partitions with only an owner.
+        partitions: number of partitions with an offset. For selected, visible and suspect groups, partitions that have
+            only an owner count, too.
         topics: sorted topics with a subscription or an offset; None if not read.
         member_index: result of `encode_member_index` for client ids, hosts and member ids.
-        state: described state, for brokers that do not list states; None if not described.
-        type: described type, for brokers that do not list types; None if not described.
+        state: state in the description, for brokers whose lists contain no states; None if not described.
+        type: type in the description, for brokers whose lists contain no types; None if not described.
         at: when the members were read, in epoch seconds.
         lag_at: when the offsets were read, in epoch seconds, or None.
         fault: why some of these values could not be read, or None.
@@ -191,7 +192,7 @@ def with_newer_offsets(
         row = tuple(sorted({*known, *topics}))
         known = shared.setdefault(row, row)
     # `dataclasses.replace` would take three times as long as this call. The larger number of partitions is kept,
-    # because only a full read counts partitions that have an owner but no offset.
+    # because this read did not count partitions that have an owner but no offset.
     return Summary(
         members=earlier.members,
         lag=sums.lag,

@@ -28,7 +28,7 @@ def visible(text: str) -> str:
     r"""Return the text with control and invisible characters escaped: `\n`, `\x1b`, `\u202e`, `\U000e0101`.
 
     All spaces except the ordinary one are escaped, too. If a character has more than `MOST_MARKS` accents, the others
-    are escaped. A backslash before certain characters is doubled, so that the text cannot be confused with an escape.
+    are escaped. A backslash that looks like the start of an escape is doubled.
     """
     if "\\" not in text and text.isascii() and text.isprintable():
         return text

@@ -24,7 +24,7 @@ _IN_CHANGE_POINTS = frozenset(
 )
 """Kinds of events that are left out of the list of changes if the timeline has change points.
 
-Change points (reads that differ from the previous one) show these changes, too. No change must be listed twice.
+Change points (reads that differ from the previous one) show the same changes, which would otherwise be listed twice.
 """
 
 
@@ -34,7 +34,8 @@ class Change(NamedTuple):
     Attributes:
         before: the earlier change point; None if there is none, or if there is a gap in between.
         now: the later change point. For an event, only its time is set.
-        lasted: seconds in the previous state; None if the state did not change, or if its start is unknown.
+        lasted: how long the group was in its previous state, in seconds; None if the state did not change, or if its
+            start is unknown.
         rebalanced: duration in seconds of the rebalance that ended, or None.
         event: an event that no change point shows, or None.
     """

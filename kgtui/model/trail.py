@@ -24,17 +24,20 @@ if TYPE_CHECKING:
     from kgtui.model.offsets import Position
 
 SAMPLES = 5
-"""Number of reads for which a trail keeps the sums of offsets and lag over all partitions: the newest ones."""
+"""A trail keeps the sums of offsets and lag for this number of reads, the newest ones."""
 
 WAITED_MAX = 0xFFFF
 """Longest time without a change of a position, in seconds (18 hours). A longer time is stored as this value."""
 
 REBALANCES_KEPT = 3
-"""Number of rebalances for which a trail keeps the time: the newest ones."""
+"""A trail keeps the times of this number of rebalances, the newest ones."""
 
 _UNKNOWN = -1
 _HEADER = Struct("<BIIIIIHHBBI")
-"""Format of the first bytes of an encoded trail. The first byte is the number of samples, or that plus `_WIDE`."""
+"""Format of the first bytes of an encoded trail.
+
+The first byte is the number of samples. `_WIDE` is added to it if the offsets have 8 bytes.
+"""
 _WIDE = 0x80
 """Added to the first byte of an encoded trail if its offsets and lags have 8 bytes instead of 4."""
 _REBALANCED_AT = Struct(f"<{REBALANCES_KEPT}I")
@@ -99,7 +102,7 @@ class Trail:
         rebalances: number of observed rebalances.
         rebalanced_at: times of the last `REBALANCES_KEPT` rebalances, oldest first; 0 stands for none.
         reads: number of reads of the same partitions, at most 255.
-        idle: number of successive descriptions, up to the newest, with members but no assigned partition; at most 255.
+        idle: how many descriptions in a row, up to the newest, had members but no assigned partition; at most 255.
         samples: sums of the last reads, oldest first.
         positions: newest position of each partition, sorted by partition; -1 stands for none.
         waited: for each partition, 0 if it has no unread records; otherwise 1 + seconds since its position changed.
@@ -177,7 +180,10 @@ class Trail:
 
     @property
     def rewound_at(self) -> int:
-        """Time of the read that found that an offset went back; 0 if none went back, or if this was forgotten."""
+        """Time of the read that found that an offset went back; 0 if there is none.
+
+        It is forgotten when the offset has reached its earlier value, or after a few reads with progress.
+        """
         return 0 if self._rewind is None else self._rewind[0]
 
     def add(self, at: int, rows: Sequence[Position], jump: int = 0) -> None:
@@ -202,8 +208,8 @@ class Trail:
             if len(rows) < len(self.positions) and layout != self._partial:
                 self._partial = layout
                 return
-            # Partitions were added or removed, so the new sums cannot be compared with the earlier ones, which are
-            # dropped. But the partitions that both reads contain may show progress.
+            # Partitions were added or removed. The sums of earlier reads are dropped, because they cannot be compared
+            # with the new ones. Partitions that are in both reads may still show progress.
             moved = self._moved_forward(rows)
             self._start_again(sums, rows, layout)
             if moved:
@@ -297,7 +303,7 @@ class Trail:
         self.rebalanced_at = (*self.rebalanced_at[1:], at)
 
     def time_lag(self) -> float | None:
-        """Return the minimum age of the oldest unread record, in seconds; None before the first read."""
+        """Return a lower bound for the age of the oldest unread record, in seconds; None before the first read."""
         if not self.samples:
             return None
         position = self.samples[-1].positions
@@ -308,10 +314,9 @@ class Trail:
         return float(max(age, max(self.waited, default=1) - 1, 0))
 
     def forgive(self) -> None:
-        """Forget the sums of earlier reads, and how long positions have been unchanged.
+        """Forget the data that led to a suspicion: sums of earlier reads, and how long positions have been unchanged.
 
-        Call this when a health verdict has refuted a suspected problem. Otherwise, the next read would cause the same
-        suspicion.
+        Call this when a health verdict has refuted the suspicion. Otherwise, the next read would cause it again.
         """
         self.samples = self.samples[-1:]
         self.reads = min(self.reads, 2)
@@ -385,7 +390,7 @@ def _sums(at: int, rows: Sequence[Position]) -> Sums:
 
 
 def _recreated(rows: Sequence[Position], positions: Sequence[int]) -> bool:
-    """Return whether a topic was recreated. Its new log ends below the committed offset of the previous read."""
+    """Return whether a log now ends below the previous committed offset, which means that the topic was recreated."""
     for (_, position, log_end, _), old in zip(rows, positions, strict=True):
         if log_end is not None and position is not None and log_end < old and position < old:
             return True

@@ -7,12 +7,12 @@
 | `poll_timer` | the timer that all polling loops share |
 | `list_tier` | tier 0: lists the groups of each broker |
 | `missing_groups` | checks whether groups that no broker lists still exist |
-| `detail_tiers` | tier 1: reads the selected and visible groups in full |
+| `detail_tiers` | tier 1: reads members and offsets of the selected and visible groups |
 | `sweep` | tier 2, "the sweep": reads all groups in the background |
 | `screening` | finds groups with a possible problem in the data of the sweep |
 | `trail_rules` | the rules of `screening` that need only the last reads of a group |
 | `lost_records` | counts unread records that retention has deleted |
-| `suspects` | chooses which groups with a possible problem are read in full |
+| `suspects` | chooses which groups with a possible problem are read more often |
 | `health` | health verdicts on the groups that tier 1 reads |
 | `store` | the data of all groups, from which snapshots are made |
 | `listing_index` | row of ListGroups without the id → ids of the groups with this row |

@@ -1,4 +1,4 @@
-"""Tier 1, the polling loop that reads the selected and visible groups in full.
+"""Tier 1, the polling loop that reads members and offsets of the selected and visible groups.
 
 `DetailTiers` runs all polling loops except tier 0 (lists of groups). Importing this module is slow, so the monitor
 imports it only after the list of groups is on the screen.
@@ -84,7 +84,7 @@ Two reads are needed to show whether the lag falls, and how long the group needs
 
 
 class ViewTier:
-    """Polling loop of tier 1, which reads the selected and visible groups in full once per interval.
+    """Polling loop of tier 1, which reads members and offsets of the selected and visible groups once per interval.
 
     The groups of each coordinator are read in a task of their own, so that a broker that hangs delays only its own
     groups. Descriptions are published first, because offsets take longer.
@@ -179,7 +179,7 @@ class ViewTier:
     async def _until_woken(self, work: Coroutine[object, object, None]) -> None:
         """Run `work`, which reads the selected group. Cancel it shortly after the user has selected another group.
 
-        Otherwise, the read of the newly selected group would wait for a coordinator that hangs.
+        Otherwise, a coordinator that hangs would delay the read of the newly selected group.
         """
         reading, woken = asyncio.ensure_future(work), asyncio.ensure_future(self._wake_selected.wait())
         try:
@@ -209,7 +209,7 @@ class ViewTier:
             await self._timer.pause_for(self._timer.interval, wake=self._wake_visible)
 
     def read_soon(self, groups: Iterable[str], tasks: asyncio.TaskGroup) -> None:
-        """Start to read groups in full, with one task per coordinator. Skip groups that are being read.
+        """Start to read members and offsets of groups, with one task per coordinator. Skip groups that are being read.
 
         Args:
             groups: ids of the groups.
@@ -300,8 +300,8 @@ class ViewTier:
         if description is not None or offsets is not None:
             summary = store.put_summary(group, now, description, offsets, fault)
             if summary is not None:
-                # If `summary.lag` comes from an earlier read, it is already in the time series. Then the lag of this
-                # sample is unknown (None).
+                # If `summary.lag` comes from an earlier read, the time series already contains it. The lag of this
+                # sample is then unknown (None).
                 lag = summary.lag if summary.lag_at == now else None
                 self._series.add(group, now, lag, summary.members, description=description, offsets=offsets)
         incomplete = description is None or (offsets is None and listing.has_offsets)
@@ -370,7 +370,7 @@ class DetailTiers:
                 tiers.create_task(tier.run())
 
     def set_view(self, selected: str | None, visible: Sequence[str]) -> None:
-        """Set the groups that are read in full: the selected group and the visible groups."""
+        """Set the selected and visible groups, whose members and offsets are read once per interval."""
         self._record_times.set_selected(selected)
         self._view.set_view(selected, visible)
         self._health.set_view(selected)

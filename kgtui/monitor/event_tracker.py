@@ -39,23 +39,23 @@ _FOUND = frozenset({
 """Problems whose start cannot be observed. For these, kgtui shows when it found the problem."""
 
 _OBSERVED_BEFORE = 30.0
-"""kgtui must have read a group in full for this many seconds before it knows that a new problem has just begun.
+"""A new problem counts as just begun only if kgtui has read the group at every interval for this many seconds.
 
-Otherwise, the problem may be older than the first full read.
+Otherwise, the problem may be older than the first of these reads.
 """
 
 _FROM_BEFORE = ONLY_COUNTED | {Problem.EMPTY}
-"""No event is added if a group without a problem gets one of these problems.
+"""Problems for which no event is added when a group without a problem gets them.
 
-Many groups already had them before kgtui started, so such events would hide all others.
+Many groups already had them before kgtui started, so their events would hide all others.
 """
 
 
 class EventTracker:
     """Adds an event to the log for each change that the store reports.
 
-    It remembers the members of groups, to notice who joins or leaves. If there are too many members, it forgets those
-    of groups that are not read in full.
+    It remembers the members of groups, to notice who joins or leaves. If there are too many, it forgets members of
+    groups that are read only in the background.
 
     Args:
         log: the log to which events are added.
@@ -107,8 +107,8 @@ class EventTracker:
         """Add the events for the changes since the last description of a group.
 
         Args:
-            in_full: whether the group is read in full. If too many members are remembered, the members of such groups
-                are forgotten last.
+            in_full: whether the group is selected, visible or a suspect, and not only read in the background. If there
+                are too many members to remember, the members of such groups are forgotten last.
         """
         group = description.group
         last = self._descriptions.get(group)
@@ -128,7 +128,7 @@ class EventTracker:
             self._forget(group)
 
     def listed_without_members(self, group: str, listing: Listing, listed_at: float | None, at: float) -> None:
-        """Add the events for the members of a group that have left. A broker now lists the group without members.
+        """Add the events for members that have left a group, because a broker now lists the group without members.
 
         Args:
             listed_at: time of the list, in seconds since the epoch. If the last description of the group is newer, no

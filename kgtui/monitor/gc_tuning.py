@@ -35,7 +35,7 @@ Most new objects belong to responses that are being stored, and will soon be fre
 """
 
 _POSTPONED_MOST = 30
-"""After this number of postponed collections in a row, all objects are frozen. Collections do not visit frozen ones."""
+"""After this number of postponed collections in a row, all objects are frozen. Collections skip frozen objects."""
 
 _OLD = 20_000
 """If more unfrozen objects than this have survived a garbage collection, all objects are frozen."""
@@ -67,7 +67,7 @@ class GcTuning:
         self._frozen = False
         self._switched_off = False
         self._full_collection_at = 0.0
-        self._blocks = 0  # smallest number of allocated memory blocks that was seen since the last garbage collection
+        self._blocks = 0  # smallest number of allocated memory blocks since the last garbage collection
         self._postponed = 0
         self._old = 0  # number of objects that have survived a collection and are not frozen
         self._trim: Callable[[int], object] | None = None

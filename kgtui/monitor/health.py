@@ -33,7 +33,7 @@ _READS_PER_COMMIT = ceil(DEFAULT_WATCHING.commit_interval / MonitorOptions().int
 MIN_READS_PER_PARTITION = DEFAULT_WATCHING.rules.intervals * _READS_PER_COMMIT
 """Minimum number of reads that are kept per partition.
 
-Burrow's rules need the last commits. At the default polling interval, all of them are in this number of reads.
+At the default polling interval, this many reads show all commits that Burrow's rules need.
 """
 
 READS_PER_PARTITION = 2 * MIN_READS_PER_PARTITION
@@ -96,7 +96,7 @@ class RetentionTier:
             self._wake.set()
 
     async def read_now(self, topics: Iterable[str]) -> None:
-        """Read the retention times of topics immediately. Topics that were read before are skipped."""
+        """Read the retention times of topics immediately. Skip topics for which kgtui has already done this."""
         unread = [topic for topic in topics if topic not in self._asked]
         if unread:
             await self._read(unread)
@@ -194,7 +194,7 @@ class HealthTier:
         self._wake.set()
 
     def take_record_times(self, group: str, times: Mapping[TopicPartition, RecordTime]) -> None:
-        """Queue the times of a group's unread records. With them, `run` computes a new verdict on the group."""
+        """Queue the times of a group's unread records, from which `run` computes a new verdict on the group."""
         self._times[group] = times
         self._wake.set()
 
@@ -255,12 +255,12 @@ class HealthTier:
             await asyncio.to_thread(history.add, read.at, read.description, read.offsets, fault=read.fault)
         since = self._store.state_since.get(group)
         if history.empty_since is not None and since is not None and self._store.groups[group].state == EMPTY:
-            # The group has been Empty since a list of groups first showed it as Empty. Its first full read may be much
+            # A list of groups showed when the group became Empty. Its members and offsets may have been read much
             # later.
             history.empty_since = since, False
         elif history.empty_since is not None and since is None and self._timer.recorded_at is None:
-            # All lists of the coordinator since `answered_since` have shown the group as Empty. It was Empty all this
-            # time, and may have been Empty before.
+            # Since `answered_since`, each list of the coordinator has shown the group as Empty. It may also have been
+            # Empty before.
             broker = self._store.brokers.get(self._store.groups[group].coordinator)
             if broker is not None and broker.answered_since is not None:
                 history.empty_since = min(history.empty_since[0], broker.answered_since), True
@@ -317,5 +317,5 @@ class HealthTier:
 
 
 def _capacity(history: ReadHistory) -> int:
-    """Return how many reads a history can hold: its number of partitions times the maximum reads per partition."""
+    """Return how many samples a history can hold: its number of partitions times the samples per partition."""
     return len(history.samples) * history.length

@@ -43,14 +43,14 @@ class PendingRemoval:
 
 
 class PendingRemovals:
-    """Removes missing groups only after all brokers that may have taken them over have sent a list.
+    """Removes groups that a broker no longer lists, after all brokers that may coordinate them now have sent a list.
 
     When groups move, the old coordinator drops them before the new one has loaded them. Without the wait, groups would
     disappear from the screen while a broker restarts.
 
     Args:
         remove: called with a broker and its groups that can be removed.
-        now: current time, in seconds since the epoch.
+        now: returns the current time, in seconds since the epoch.
     """
 
     def __init__(self, remove: Callable[[int, Collection[str]], None], now: Callable[[], float]) -> None:
@@ -100,9 +100,10 @@ class PendingRemovals:
         self._settle()
 
     def broker_silent(self, node: int) -> None:
-        """Note that a broker did not respond. A removal waits for its list for at most `REMOVAL_GRACE` seconds.
+        """Note that a broker did not respond. Pending removals wait for its list for at most `REMOVAL_GRACE` seconds.
 
-        Only the groups of a broker that has left the cluster wait longer, until all other brokers have sent a list.
+        If the old broker of the groups has left the cluster, they wait longer, until all other brokers have sent a
+        list.
         """
         self._silent.add(node)
         self._settle()
@@ -279,8 +280,8 @@ class ListTier:
         await self._store.take_list(node, delta, first=first)
         self._missing.listed(delta.updated)
         self._listed.add(node)
-        # The first list of a broker cannot be compared with an earlier one. If the broker has come back, the store may
-        # still contain its groups. Those of them that are not in the list are missing.
+        # A first list cannot be compared with an earlier one. If the broker has come back, the store may still contain
+        # its old groups. Old groups that are not in this list are missing.
         missing = self._store.listing_index.coordinated_by(node) - delta.updated.keys() if first else delta.removed
         self._removals.add(node, missing, self._polls)
         if missing:

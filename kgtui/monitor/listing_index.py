@@ -63,7 +63,7 @@ class ListingIndex:
         Changed lists are replaced, not modified, because snapshots use the old lists.
 
         Args:
-            moves: groups whose `Listing` has changed. A group whose newest `Listing` is a different one is not added.
+            moves: groups whose `Listing` has changed. A new `Listing` is ignored if `groups` contains a different one.
             groups: group id → newest `Listing`.
         """
         for listing in moves.joined.keys() | moves.left.keys():

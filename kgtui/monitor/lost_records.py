@@ -23,7 +23,7 @@ _PAUSE = 120
 """Seconds after which all positions of a group with unread records are compared with the log start offsets again."""
 
 _OLDER_PART = 0.5
-"""A position counts as near the log start if it is in the older part of the log: this fraction of its offsets."""
+"""A position counts as near the log start if it is in the oldest part of the log: this fraction of its offsets."""
 
 
 class LogStartCheck(NamedTuple):
@@ -84,9 +84,9 @@ async def compare_with_log_starts(
 
 
 def _due(trail: Trail) -> bool:
-    """Return whether all positions of a group with unread records are compared after its newest read.
+    """Return whether all positions of a group with unread records must be compared with the log start offsets now.
 
-    This happens after the second read, and then once per `_PAUSE` seconds.
+    This is due after the second read, and then once per `_PAUSE` seconds.
     """
     if len(trail.samples) < 2:
         return False

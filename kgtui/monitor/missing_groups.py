@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 
 
 async def confirmed_gone(admin: GroupAdmin, groups: Iterable[str], *, timeout: float) -> set[str]:
-    """Ask the coordinators of groups that no broker lists, and return the groups that do not exist.
+    """Ask the coordinators of groups that no broker lists, and return the groups that no longer exist.
 
-    A group that the user may not describe counts as gone too, because nothing about it can be read.
+    Groups that the user may not describe are returned, too, because nothing about them can be read.
 
     Args:
         timeout: time limit, in seconds.

@@ -54,8 +54,8 @@ class Monitor:
     Args:
         admin: access to the cluster. The monitor does not close it.
         options: polling intervals and limits.
-        now: current time, in seconds since the epoch.
-        recorded_at: time of the replayed data, in seconds since the epoch; None for a live cluster.
+        now: returns the current time, in seconds since the epoch.
+        recorded_at: returns the time of the replayed data, in seconds since the epoch; None for a live cluster.
 
     Attributes:
         snapshot: the newest snapshot; empty before the first poll.
@@ -103,8 +103,8 @@ class Monitor:
 
     async def run(self) -> None:
         """Poll until this task is canceled. Snapshots contain a `Fault` for each failed request."""
-        # Pretend that a snapshot was published just now. The first real one then waits for more lists, for at least
-        # `publish_interval` seconds unless all brokers have sent their lists.
+        # Pretend that a snapshot was published just now. The first real one then waits at least `publish_interval`
+        # seconds, unless all brokers have sent their lists before.
         self._published_at = asyncio.get_running_loop().time()
         try:
             async with asyncio.TaskGroup() as tiers:
@@ -123,7 +123,7 @@ class Monitor:
             async with asyncio.timeout(_FIRST_DRAW):
                 await self._view_set.wait()
                 await asyncio.sleep(_FIRST_DRAW_WITH_VIEW)
-        # These imports take long, so they run in a thread. `GcTuning.freeze_once` will need `ctypes`.
+        # These imports take long, so they run in a thread. `ctypes` is needed later, in `GcTuning.freeze_once`.
         await asyncio.to_thread(import_module, "ctypes")
         module = await asyncio.to_thread(import_module, "kgtui.monitor.detail_tiers")
         publish_later = partial(self._publish_soon, _BACKGROUND_FACTOR)
@@ -135,7 +135,7 @@ class Monitor:
         await details.run()
 
     def set_view(self, selected: str | None, visible: Sequence[str] = ()) -> None:
-        """Set the selected group and the visible groups, which are read in full once per interval."""
+        """Set the selected and visible groups, whose members and offsets are read once per interval."""
         self._view_set_at = self._timer.now()
         self._selected, self._visible = selected, visible
         self._view_set.set()
@@ -186,7 +186,7 @@ class Monitor:
             self._complete_at = asyncio.get_running_loop().time()
             self._publish_soon(0.0)
         else:
-            # One snapshot per list would be expensive. So wait a moment for the lists of other brokers.
+            # One snapshot per list of groups would be expensive, so wait a moment for the lists of the other brokers.
             self._publish_soon(at_least=_LIST_DELAY if self._lists.polling else 0.0)
 
     def _publish_soon(self, factor: float = 1.0, *, at_least: float = 0.0) -> None:

@@ -19,15 +19,15 @@ if TYPE_CHECKING:
     from kgtui.model.snapshot import BrokerStatus
 
 SHORTEST_INTERVAL = 0.5
-"""Shortest polling interval that a user can set, in seconds. It is the time between two lists of groups."""
+"""Shortest polling interval that a user can set: seconds between two requests for a broker's list of groups."""
 
 LONGEST_INTERVAL = 300.0
-"""Longest polling interval that a user can set, in seconds. It is the time between two lists of groups."""
+"""Longest polling interval that a user can set: seconds between two requests for a broker's list of groups."""
 
 SCREEN_GAPS = GapRule(at_least=30.0, intervals=3.0)
-"""How long the time between two full reads of a group must be to count as a gap, in the terminal UI.
+"""How long the time between two reads of a group must be to count as a gap, in the terminal UI.
 
-For example, there is a gap after a group was out of view, because such groups are usually not read in full.
+For example, there is a gap after a group was off the screen, because kgtui then reads it only in the background.
 """
 
 ABANDON_AFTER = 0.25
@@ -73,9 +73,9 @@ See `large_first_factor` and `large_later_factor` of `MonitorOptions`.
 """
 
 PUBLISHED_PER_SECOND = 200_000
-"""Maximum of the number of groups multiplied by the number of snapshots per second.
+"""Maximum of (number of groups) × (snapshots per second), because each snapshot copies parts of the data.
 
-For example, 100,000 groups get at most two snapshots per second, because each snapshot copies parts of the data.
+For example, 100,000 groups get at most two snapshots per second.
 """
 
 NO_SWEEP = 0.001
@@ -87,17 +87,20 @@ NO_SWEEP = 0.001
 EVENT_MEMBERS = 20_000
 """Maximum number of members and owned partitions that are remembered, to notice who joins or leaves.
 
-If there are more, the members of groups that are not read in full are forgotten first.
+If there are more, members of groups that are read only in the background are forgotten first.
 """
 
 RETENTION_MAX_AGE = 600.0
 """Seconds between two reads of the retention time of a topic. The reads are rare, because configs rarely change."""
 
 SUSPECT_INTERVAL = 5.0
-"""Minimum seconds between two full reads of a group that is not in view, but may have a problem."""
+"""Minimum seconds between two reads of a group that is not on the screen, but may have a problem."""
 
 SUSPECT_PARTITIONS = 4_000
-"""Maximum number of partitions, in all groups together, that are read in full because of a possible problem."""
+"""Maximum number of partitions in all suspects together. Suspects are groups with a possible problem.
+
+Their offsets are read more often than those of other groups.
+"""
 
 RECORD_TIME_PAUSE = 30.0
 """Minimum time, in seconds, between two searches for the times of unread records in the same group."""
@@ -112,7 +115,7 @@ EMPTY_SEARCH_PAUSE = 2.0
 """Minimum pause, in seconds, between two searches for the times of unread records in Empty groups."""
 
 EMPTY_SEARCH_LOAD = 0.1
-"""A longer search in Empty groups is followed by a longer pause: the duration of the search divided by this number."""
+"""The pause after a search in Empty groups is the duration of the search, divided by this number."""
 
 SHOW_RECORD_TIME_PARTITIONS = 20_000
 """Maximum number of partitions in which `kgtui show` and `kgtui check` search for the times of unread records."""
@@ -140,7 +143,7 @@ class MonitorOptions:
         timeout: time limit for one list request or one read.
         failure_pause_max: longest pause after failures.
         list_load: maximum fraction of the time that a broker spends on list requests of kgtui.
-        visible_groups: maximum number of visible groups that are read in full.
+        visible_groups: maximum number of visible groups whose members and offsets are read at every interval.
         sweep_rate: maximum number of groups per second that the sweep reads.
         first_sweep_factor: multiplies `sweep_rate` in the first sweep.
         large_first_factor: multiplies the rate of the first sweep if there are more than `LARGE_CLUSTER` groups.
@@ -151,7 +154,7 @@ class MonitorOptions:
         empty_pause: minimum time between two reads of an Empty group by the sweep.
         describe_pause: minimum time between two descriptions of an unchanged group by the sweep.
         sweep_load: maximum fraction of the time that a broker spends on sweeps after the first one.
-        suspects: maximum number of groups with a possible problem that are read in full.
+        suspects: maximum number of groups with a possible problem that are read more often than others.
         publish_interval: minimum time between two snapshots, in clusters with up to 40,000 groups.
         settle_time: how long the visible groups must stay the same before new ones are read.
         metadata_interval: time between two reads of the cluster's metadata.
@@ -298,8 +301,8 @@ def groups_to_describe(
         if last is None or last[0] != listing or listing.state not in _SETTLED:
             due.add(group)
             continue
-        # Each group has its own time between two descriptions, 50 to 100 % of `interval`. Otherwise, the groups that
-        # were first described in the same poll would always be described in the same poll.
+        # Each group has its own time between two descriptions, 50 to 100 % of `interval`. Otherwise, groups that were
+        # first described in the same poll would always be described together.
         spread = hash(group) % 64 / 64
         if now - last[1] >= interval * (0.5 + 0.5 * spread):
             due.add(group)
@@ -322,7 +325,7 @@ CHECK_MIN_TIMEOUT = 10.0
 """Minimum timeout of one read by `kgtui check`, in seconds, unless `--timeout` is shorter."""
 
 WATCH_FIRST_TIMEOUT = 10.0
-"""Maximum timeout of a read by `kgtui ls --watch`, in seconds, before the first read that all brokers answer."""
+"""Maximum timeout of a read by `kgtui ls --watch`, in seconds, until all brokers have answered one read."""
 
 
 def check_timeout(interval: float, timeout: float) -> float:

@@ -17,8 +17,8 @@ class PollTimer:
 
     Args:
         interval: time between two polls, in seconds.
-        now: current time, in seconds since the epoch.
-        recorded_at: time of the replayed data, in seconds since the epoch; None for live data.
+        now: returns the current time, in seconds since the epoch.
+        recorded_at: returns the time of the replayed data, in seconds since the epoch; None for live data.
     """
 
     def __init__(

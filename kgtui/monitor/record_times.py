@@ -1,4 +1,4 @@
-"""Search for the times of unread records in the selected group and in groups with a possible problem.
+"""Find out when unread records were written, in the selected group and in groups with a possible problem.
 
 With these times, kgtui shows the exact age of the oldest unread record.
 """
@@ -82,7 +82,7 @@ class RecordTimeTier:
         self._suspects = frozenset(groups)
 
     def add(self, group: str, offsets: GroupOffsets) -> GroupOffsets:
-        """Return the offsets of a group with the record times that are already known.
+        """Return the offsets of a group, with the known times of its unread records added.
 
         If the group is selected or may have a problem, also request a search for the missing times.
 

@@ -1,7 +1,7 @@
 """Find groups with a possible problem by simple rules. The rules miss no problem, but can suspect a healthy group.
 
-The background read of all groups passes each read to `Screening`. Groups with a possible problem are then read in full
-for an exact verdict (`kgtui.monitor.suspects`).
+The background read of all groups passes each read to `Screening`. Groups with a possible problem are then read more
+often, for an exact verdict (`kgtui.monitor.suspects`).
 
 | problem | rule |
 |---|---|
@@ -59,7 +59,7 @@ The limit is longer than for classic groups, because such a rebalance interrupts
 """
 
 OBSERVED_AFTER_REBALANCE = 60.0
-"""Seconds for which a group is read in full after a rebalance, to notice further short rebalances.
+"""Seconds after a rebalance for which a group is read more often, to notice further short rebalances.
 
 The background read of all groups is not frequent enough for this.
 """
@@ -77,7 +77,10 @@ _CLOCK_TOLERANCE = 2.0
 
 
 def unsettled_limit(listing: Listing) -> float | None:
-    """Return after how many seconds in its current state a group has a problem; None for no limit."""
+    """Return the longest time in seconds that a group may stay in its current state; None for no limit.
+
+    After a longer time, the group has a problem.
+    """
     if listing.state not in _UNSETTLED:
         return None
     return UNSETTLED_CLASSIC if listing.type in (CLASSIC, None) else UNSETTLED_OTHER
@@ -90,7 +93,7 @@ class Screening:
         store: the groups, their last reads and the judgments.
 
     Attributes:
-        changed: ids of groups whose state has changed, but that were not read since then. Oldest change first.
+        changed: ids of groups that were not read since their state changed, oldest change first.
         near_log_start: groups that have members, and unread records in the older half of a log.
     """
 
@@ -109,7 +112,7 @@ class Screening:
     def note_unsettled(self) -> None:
         """Remember which groups are in a rebalance now. Call this after each broker has sent its first list.
 
-        Later rebalances are reported by the store.
+        The store reports rebalances that begin later.
         """
         now = self._store.now()
         for listing, ids in self._store.by_listing.items():
@@ -176,9 +179,10 @@ class Screening:
             self._rebalanced_at[group] = at
 
     def without_problem_to_observe(self) -> set[str]:
-        """Return the groups that should be read in full although they have no known problem.
+        """Return the groups that should be read more often although they have no known problem.
 
-        They have unread records near the log start, or had a rebalance in the last `OBSERVED_AFTER_REBALANCE` seconds.
+        They have unread records in the older half of a log, or had a rebalance in the last `OBSERVED_AFTER_REBALANCE`
+        seconds.
         """
         since = self._store.now() - OBSERVED_AFTER_REBALANCE
         self._rebalanced_at = {group: at for group, at in self._rebalanced_at.items() if at > since}

@@ -9,9 +9,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
 _SORT_BELOW = 8
-"""Ids are added and removed by bisection if the list is at least this many times as long as the changes.
+"""Minimum length of a list, as a multiple of the number of changes, for inserting and removing ids by bisection.
 
-With more changes, sorting the whole list is faster.
+A shorter list is sorted as a whole, which is then faster.
 """
 
 

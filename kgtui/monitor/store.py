@@ -47,13 +47,13 @@ class Store:
 
     Args:
         keep: maximum number of groups whose details are kept.
-        clock: current time, in seconds since the epoch.
+        clock: returns the current time, in seconds since the epoch.
         events: finds the events in all changes, or None.
 
     Attributes:
         changes: log of the groups whose data has changed.
-        unread_since: Empty group → time in seconds since the epoch. In each partition with unread records, the first
-            one was written at or before this time.
+        unread_since: id of an Empty group → epoch seconds. The first unread record of each partition was written at or
+            before this time.
         on_state_change: called with the group id, its earlier `Listing` (None if new) and its new `Listing`.
     """
 
@@ -251,7 +251,7 @@ class Store:
         return summary
 
     def put_screened(self, group: str, judgment: Judgment | None) -> None:
-        """Store the judgment by screening on a group. None removes it, because screening has found no problem."""
+        """Store the judgment of screening on a group. None means that screening has found no problem."""
         if self.screened.get(group) is not judgment:
             self._stale.add("screened")
             self.changes.add(group)
@@ -273,7 +273,7 @@ class Store:
             self._events.listed_without_members(group, listing, broker.answered_at, at)
 
     def set_unobserved(self, count: int) -> None:
-        """Store how many groups with a possible problem are not read in full."""
+        """Store how many groups with a possible problem are not read more often, because there are too many."""
         if count != self.unobserved:
             self.unobserved = count
             self._stale.add("screened")
@@ -312,7 +312,7 @@ class Store:
             self._events.judged(group)
 
     def drop_health(self, group: str) -> None:
-        """Remove the health verdict on a group, because the group is no longer read in full."""
+        """Remove the health verdict on a group whose reads are no longer stored."""
         if self.health.pop(group, None) is not None:
             self.changes.add(group)
             self._stale.add("health")
@@ -331,8 +331,8 @@ class Store:
         """Store why a group could not be read.
 
         Args:
-            parts: the data that could not be read, as names of attributes, such as `details`. The store keeps the old
-                data of the group, and adds the fault to it.
+            parts: attributes of the store whose data could not be read, such as `details`. The old data stays stored,
+                together with the fault.
         """
         if group not in self.groups:
             return

@@ -1,4 +1,4 @@
-"""Chooses which groups with a possible problem ("suspects") are read in full."""
+"""Chooses groups with a possible problem ("suspects"), which are then read more often than other groups."""
 
 from __future__ import annotations
 
@@ -17,30 +17,30 @@ if TYPE_CHECKING:
     from kgtui.monitor.store import Store
 
 _NOT_OBSERVED = ONLY_COUNTED | {Problem.EMPTY, Problem.UNREADABLE}
-"""A group with one of these problems is not read in full, because a full read would find nothing new."""
+"""Groups with one of these problems are read only in the background, because more reads would find nothing new."""
 
 
 class FullReader(Protocol):
-    """Interface for reading groups in full. It is implemented by `kgtui.monitor.detail_tiers.ViewTier`."""
+    """Interface for reading members and offsets of groups. `kgtui.monitor.detail_tiers.ViewTier` implements it."""
 
     @property
     def in_view(self) -> frozenset[str]:
-        """Ids of the groups that are read in full because they are selected or visible."""
+        """Ids of the selected group and the visible groups."""
 
     def read_soon(self, groups: Iterable[str], tasks: asyncio.TaskGroup) -> None:
-        """Start to read groups in full, in new tasks of the task group `tasks`."""
+        """Start to read members and offsets of groups, in new tasks of the task group `tasks`."""
 
 
 class SuspectTier:
-    """Reads groups with a possible problem ("suspects") in full, so that they get an exact verdict.
+    """Reads groups with a possible problem ("suspects") more often than others, to get an exact verdict on them.
 
     Groups with the most severe problem come first. Among groups with the same problem, those that were already chosen
     come first, because a verdict needs several reads.
 
     Args:
-        view: reads the chosen suspects, except selected and visible groups, which it always reads.
+        view: the polling loop that reads the chosen suspects. It reads selected and visible groups anyway.
         on_chosen: called with the chosen suspects before they are read.
-        others: returns groups without a known problem that are chosen if there are not too many suspects.
+        others: returns groups without a known problem that should be read, too. They are chosen after all suspects.
     """
 
     def __init__(
@@ -70,7 +70,7 @@ class SuspectTier:
                 await self._timer.pause_for(max(self._timer.interval, SUSPECT_INTERVAL))
 
     def choose(self) -> list[str]:
-        """Choose the suspects to read in full, and return their ids. Store the number of suspects that are left out."""
+        """Choose the suspects to read, and return their ids. Store how many suspects are left out."""
         suspects = self._suspects()
         chosen: list[str] = []
         partitions = 0
@@ -87,7 +87,7 @@ class SuspectTier:
     def _suspects(self) -> list[Collection[str]]:
         """Return the ids of all suspects, one collection per problem, the most severe problem first.
 
-        The last collection contains groups that have no known problem, but should be read in full.
+        The last collection contains groups that have no known problem, but should be read more often, too.
         """
         store, by_kind = self._store, self._store.screening.by_kind
         others = {group for group in self._others() if group in store.groups and not _has_problem(store, group)}
@@ -96,7 +96,8 @@ class SuspectTier:
     def _worst_first(self, suspects: Iterable[Collection[str]]) -> Iterator[str]:
         """Yield the ids of at most `MonitorOptions.suspects` suspects, the most severe problem first.
 
-        Among groups with the same problem, those that were chosen last time come first. Both parts are sorted by id.
+        For each problem, the groups that were chosen last time come first, then the others. Both parts are sorted by
+        id.
         """
         left = self._most
         for groups in suspects:

@@ -153,7 +153,8 @@ class SweepTier:
     def _next_batch(self, groups: Sequence[str], start: int) -> Sequence[str]:
         """Return the next batch of groups, which begins at index `start` of `groups`.
 
-        It has about `sweep_partitions` partitions at most. The number is estimated for groups that were not read yet.
+        A batch has at most about `sweep_partitions` partitions. For groups that were not read yet, their number is
+        estimated.
         """
         summaries, limit, partitions = self._store.summaries, self._options.sweep_partitions, 0.0
         for end in range(start, min(start + self._options.sweep_batch, len(groups))):
@@ -164,7 +165,7 @@ class SweepTier:
         return groups[start : start + self._options.sweep_batch]
 
     def _rate(self, *, first: bool) -> float:
-        """Return the maximum number of groups per second that all sweep tasks are allowed to read in total."""
+        """Return the maximum number of groups per second that all sweep tasks together may read."""
         return sweep_rate(self._options, len(self._store.groups), first=first)
 
     def _changed_groups(self, node: int, most: int) -> list[str]:
@@ -211,8 +212,8 @@ class SweepTier:
             self._changed()
             return False
         faults = read.group_faults()
-        # All summaries of a batch contain the same float object. One object per group would take 2.4 MB for 100,000
-        # groups.
+        # All summaries of a batch share one float object for the time of the read. 100,000 separate objects
+        # would take 2.4 MB.
         now = self._timer.now()
         trails: dict[str, Trail] = {}
         for start in range(0, len(groups), _GROUPS_PER_SLICE):

@@ -100,6 +100,6 @@ def judgment_of_screening(
     Args:
         kind: the problem.
         since: when the problem began, in seconds since the epoch, or None.
-        seen: whether kgtui observed this start. If not, the problem may have begun earlier.
+        seen: whether kgtui observed the start of the problem. If not, the problem may have begun before `since`.
     """
     return Judgment(status, kind, Basis.SCREENED, 0.0, since, seen and since is not None, reason)

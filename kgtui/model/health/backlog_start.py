@@ -17,9 +17,9 @@ _TOLERANCE = 0.25
 """A fall of the time lag by less than this fraction of the newest time lag is ignored as noise."""
 
 _LOW, _HIGHER = 0.1, 0.2
-"""Two points of a rise of the time lag: when it has reached 10 % and 20 % of the rise.
+"""Two fractions of a rise of the time lag: 10 % and 20 %.
 
-From the times of these points, the start of the rise is computed.
+The start of the rise is computed from the times at which the time lag reached them.
 """
 
 
@@ -58,5 +58,5 @@ def behind_since(ages: Ages) -> int:
 
 
 def _last_below(ages: Ages, height: float) -> int:
-    """Return the last time at which the time lag was at most `height`; the first time if it was always higher."""
+    """Return the time of the last pair whose time lag is at most `height`; the first time if all are higher."""
     return max((at for at, age in ages if age <= height), default=ages[0][0])

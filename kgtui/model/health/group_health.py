@@ -119,10 +119,10 @@ def health_steps(history: ReadHistory, retention: Retention = NOT_KNOWN) -> Gene
 def _retention_to_check(
     retention: Retention, row: PartitionLag, health: PartitionHealth, age: TimeLag | None
 ) -> float | None:
-    """Return the retention time of a topic in seconds if the loss of records must be predicted from it; otherwise None.
+    """Return the retention time of a topic in seconds if a loss of records must be predicted from it; otherwise None.
 
-    A loss is predicted if the partition is not OK, or if its first unread record is older than half of the retention
-    time. In the second case, the age must come from the record's timestamp.
+    This is necessary if the partition is not OK, or if the timestamp of the first unread record is older than half of
+    the retention time.
     """
     kept = retention.topics.get(row.topic)
     if health.status > Status.OK:
@@ -151,7 +151,7 @@ def _stopped_after(history: ReadHistory, partitions: Mapping[TopicPartition, Par
 
 
 def _gone(history: ReadHistory) -> GroupHealth:
-    """Return the health of a group that no longer exists. Only the values about kgtui's reads are set."""
+    """Return the health of a group that no longer exists: `NOT_FOUND`, with the times and numbers of kgtui's reads."""
     nothing = health_of(type(history)(history.watching))
     return replace(
         nothing,

@@ -31,10 +31,10 @@ _PROBLEMS = {
 _BEGIN_UNKNOWN = frozenset({Problem.STOP, Problem.STALL, Problem.EMPTY, Problem.UNUSED})
 """Problems that may have begun before kgtui started.
 
-kgtui only knows that they began later than the time at which the group's last consumed record was written.
+For these, kgtui only knows that they began after the group's last consumed record was written.
 """
 
-_FIRST_READ = 5.0  # maximum seconds between the first read of a group and the first read of its offsets
+_FIRST_READ = 5.0  # maximum seconds from the first read of a group to the first read of its offsets
 
 
 def judgment_of_verdict(health: GroupHealth) -> Judgment:
@@ -46,7 +46,7 @@ def judgment_of_verdict(health: GroupHealth) -> Judgment:
 def is_final(health: GroupHealth) -> bool:
     """Return whether the health verdict on a group is final.
 
-    It is not final if the true verdict may be worse, and more time or more commits will show this.
+    It is not final if longer watching or more commits may lead to a worse verdict.
     """
     return _pending(health) is None
 
@@ -116,9 +116,9 @@ def _exact(health: GroupHealth, group_type: str | None) -> Judgment:
 
 
 def _with_earlier_begin(exact: Judgment, screened: Judgment) -> Judgment:
-    """Return `exact`, but with the start time of the problem in `screened`, and the other problems of both judgments.
+    """Return `exact`, with the start time of the problem in `screened`, and the other problems of both judgments.
 
-    If kgtui observed an earlier start of the problem, the start time in `exact` is kept.
+    If `screened` has no start time, or if kgtui observed an earlier one, the start time in `exact` is kept.
     """
     others = _by_harm(chain(exact.others, screened.others), exact.kind)
     if screened.since is None or (exact.since is not None and exact.since_seen and exact.since <= screened.since):
@@ -150,7 +150,7 @@ def _problems_of(health: GroupHealth, group_type: str | None) -> Iterator[Judgme
     if worst is not None and health.kind in _PROBLEMS and not steady:
         since = None if health.read_at is None or health.kind is Status.WARN else health.read_at - worst.still
         # If the committed offset has moved since kgtui first read it, kgtui observed the start of the problem. The
-        # offset may have been first read up to `_FIRST_READ` seconds after the group.
+        # first read of the offset may be up to `_FIRST_READ` seconds later than the first read of the group.
         seen = worst.still + _FIRST_READ < health.seconds
         if worst.rewind is not None:
             since, seen = worst.rewind.at, True

@@ -59,7 +59,7 @@ if TYPE_CHECKING:
 _EARLY = 0.9
 """Minimum age of the log end offset from which the lag of a commit is computed.
 
-The age is a fraction of `Options.offset_refresh`. It is below 1, because kgtui's reads are not exactly periodic.
+It is a fraction of `Options.offset_refresh`, and below 1 because the times between kgtui's reads vary a little.
 """
 
 _USUAL = 12
@@ -87,10 +87,10 @@ class Observed:
     pace: float | None
 
     def full_window(self, watching: Watching) -> float:
-        """Return how many seconds pass from the first to the last of `Options.intervals` commits.
+        """Return how many seconds pass from the first to the last commit of a full window.
 
-        If there are fewer commits, the time is estimated from `pace`, or from `Watching.commit_interval` if `pace` is
-        None.
+        A full window has `Options.intervals` commits. If there are fewer commits, the time is estimated from `pace`, or
+        from `Watching.commit_interval` if `pace` is None.
         """
         commits = self.window.commits
         if len(commits) >= watching.rules.intervals:
@@ -107,8 +107,8 @@ def observe(samples: Iterable[Sample], options: Options) -> Observed:
     moves = _moves(rows)
     ring = CommitRing(options)
     every = round(options.offset_refresh * 1000 * _EARLY)
-    # Only the last `intervals` changes fit into the window. With `min_distance`, several changes can become one commit,
-    # so all changes are needed to fill the window.
+    # Only the last `intervals` commits fit into the window. With `min_distance`, several changes can become one commit,
+    # so more changes may be needed.
     for at, position in moves if options.min_distance else moves[-options.intervals :]:
         old = bisect_right(times, at - every)
         if old:
@@ -280,9 +280,9 @@ def _of_lagging_share(
 
 
 def _share_moves(known: Sequence[Sample]) -> list[Commit]:
-    """Return a commit for each new share-partition start offset, as share groups have no real commits.
+    """Return a commit for each new share-partition start offset, because share groups have no real commits.
 
-    Its time is when kgtui first read the offset.
+    The time of such a commit is when kgtui first read the offset.
     """
     moves: list[Commit] = []
     for sample in known:

@@ -142,7 +142,7 @@ def time_lag(position: int, samples: Sequence[Sample], known: tuple[int, int] | 
 def growth(points: Sequence[tuple[int, int | None]]) -> float | None:
     """Return how much an offset grows per second, from points `(milliseconds, offset)`, oldest first.
 
-    Only the points after the last unknown offset are used. None if there are fewer than two such points.
+    Points up to the last unknown offset are ignored. The result is None if fewer than two points remain.
     """
     known: list[tuple[int, int]] = []
     for at, value in reversed(points):

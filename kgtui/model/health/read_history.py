@@ -51,8 +51,8 @@ class Sample(NamedTuple):
 class Samples:
     """The samples of one partition, oldest first, in an array with 40 bytes per sample.
 
-    A full array drops every second sample of its older half, but keeps those that show the last changes of `position`.
-    Without them, a group that has stopped would become OK again.
+    A full array drops every second sample of its older half, but keeps the samples that show the last changes of
+    `position`. Without them, a group that has stopped would become OK again.
     """
 
     __slots__ = ("_rows",)
@@ -66,7 +66,7 @@ class Samples:
     def __iter__(self) -> Iterator[Sample]:
         values = self._rows.tolist()
         numbers = iter(values)
-        # Fast path for samples without -1: no value has to be converted to None.
+        # Fast path for samples without unknown values (-1): nothing has to be converted to None.
         if values and min(values) >= 0:
             yield from map(Sample._make, zip(numbers, numbers, numbers, numbers, numbers, strict=True))
             return
@@ -105,7 +105,7 @@ class Samples:
         half = len(self) // 2
         changed = self._last_changes(changes)
         droppable = [number for number in range(1, half) if number not in changed]
-        # If all samples of the older half should be kept, every second one is dropped nevertheless.
+        # If each sample of the older half shows one of the last changes, every second one is dropped nevertheless.
         dropped = set(droppable[::2] or range(1, half, 2))
         kept: array[int] = array("q")
         for number in range(half):
@@ -115,7 +115,7 @@ class Samples:
         self._rows = kept
 
     def _last_changes(self, most: int) -> set[int]:
-        """Return the indexes of the last samples in which `Sample.position` has changed, at most `most` indexes."""
+        """Return the indexes of the newest samples in which `Sample.position` has changed, at most `most` of them."""
         positions = self._rows[1::_SAMPLE_FIELDS]
         known = [number for number, position in enumerate(positions) if position != _UNKNOWN]
         changed = [after for before, after in pairwise(known) if positions[before] != positions[after]]
@@ -192,7 +192,7 @@ class RebalanceLog:
     def rate(self, now: float) -> RebalanceRate | None:
         """Return how often state and epoch changed in the hour before `now` (epoch seconds).
 
-        None if there are no two successive reads in this hour, or only reads with a gap in between.
+        None if this hour contains no two successive reads without a gap in between.
         """
         rows = [self._rows[i : i + _PERIOD_FIELDS] for i in range(0, len(self._rows), _PERIOD_FIELDS)]
         recent = [row for row in rows if row[0] > now - HOUR]
@@ -269,7 +269,7 @@ class ReadHistory:
             at: epoch seconds.
             description: None if it was not read.
             offsets: None if they were not read, or if the group has none.
-            fault: whether some data could not be read. If there are no offsets either, this read counts as a gap.
+            fault: whether some data could not be read. A read with a fault and without offsets counts as a gap.
         """
         if self.read_at is not None and at <= self.read_at:
             return
@@ -324,8 +324,8 @@ class ReadHistory:
         if state != EMPTY:
             self.empty_since = None
         elif self.empty_since is None or watched is None:
-            # The second value is whether the group may have been Empty before this read. It is False if the last known
-            # state was a different one.
+            # The second value is whether the group may have been Empty before this read. It is False if its last known
+            # state was not Empty.
             self.empty_since = (at, self.state in (None, EMPTY))
         self.description, self.state, self._described_at = description, state, at
 

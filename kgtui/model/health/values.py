@@ -54,9 +54,9 @@ class Lack(Enum):
     """The kind of data that is missing to confirm or exclude a verdict on a group."""
 
     TIME = "time"
-    """The group must be watched for longer. `Undecided.needs` and `has` are durations in seconds."""
+    """The group must be watched for longer. `Undecided.needs` and `Undecided.has` are durations in seconds."""
     COMMITS = "commits"
-    """More commits are needed. `Undecided.needs` and `has` are numbers of observed commits."""
+    """More commits are needed. `Undecided.needs` and `Undecided.has` are numbers of observed commits."""
     LAG = "lag"
     """The lag of a partition is needed, but not known. `Undecided.why` is the reason."""
     PERMISSION = "permission"
@@ -263,7 +263,7 @@ class GroupHealth:
 
     Attributes:
         verdict: by the rules of `kgtui.model.health.judging`.
-        basis: always `observed`, which means polled offsets.
+        basis: always `observed`, because the verdict is computed from polled offsets.
         worst: the partition with the worst status; None if all are OK. Of several, the one with the largest lag.
         affected: number of partitions with the status of `worst`.
         undecided: worse verdicts that cannot be excluded.

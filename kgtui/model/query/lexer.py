@@ -243,8 +243,8 @@ def spelled(text: str, wild: frozenset[int] | None = None, *, first: bool = Fals
     """Return a value as it is written in a filter, with as few escapes as possible.
 
     Args:
-        wild: positions of wildcards in `text`. All other `*`, `?` and `%` are escaped. None for a kind of value that
-            cannot contain wildcards, so that these characters need no escape.
+        wild: positions of wildcards in `text`. All other `*`, `?` and `%` are escaped. If None, the value cannot
+            contain wildcards, and these characters are not escaped.
         first: whether the value is at the beginning of a term. There, `!` and `:` must be escaped.
     """
     if not text:

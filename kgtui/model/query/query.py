@@ -36,8 +36,8 @@ if TYPE_CHECKING:
 class FilterCache:
     """Caches the group ids that matched the id terms (such as `pay`) of the last filter.
 
-    If the next filter has the same terms, or longer words such as `payments`, only the cached ids are tested. The cache
-    recognizes new ids in a snapshot by a new sequence object. A sequence must therefore not be modified.
+    If the next filter has the same terms, or longer words such as `payments`, only the cached ids are tested. Cached
+    ids are valid while the snapshot contains the same sequence object. A sequence must therefore not be modified.
     """
 
     def __init__(self) -> None:
@@ -54,28 +54,28 @@ class FilterCache:
         self._kept = {listing: kept for listing, kept in self._kept.items() if terms and lists.get(listing) is kept[0]}
 
     def left(self, listing: Listing, ids: Sequence[str], terms: _Terms) -> tuple[Sequence[str], _Terms]:
-        """Return `(group ids to test, terms to test)`: either `ids` and `terms`, or fewer of both.
+        """Return `(group ids to test, terms to test)`: `ids` and `terms`, or fewer of both if the cache can be used.
 
-        If the cache can be used, these are only the cached ids, and only the terms that the last filter did not have.
+        The cache leaves the ids that matched the last filter, and the terms that the last filter did not have.
 
         Args:
             ids: ids of all groups with this type, protocol, state and coordinator.
             terms: id terms of the new filter.
         """
         kept = self._kept.get(listing)
-        # The cache can be used if the new filter contains each term of the last filter, or a narrower one instead, such
+        # The cache can be used if the new filter contains each term of the last filter, or a stricter one instead, such
         # as a longer word.
         if kept is None or kept[0] is not ids or not all(any(new.within(old) for new in terms) for old in kept[1]):
             return ids, terms
         return kept[2], tuple(term for term in terms if term not in kept[1])
 
     def keep(self, listing: Listing, ids: Sequence[str], terms: _Terms, passed: Sequence[str]) -> None:
-        """Store the group ids with one `Listing` that matched all id terms.
+        """Store which groups with one `Listing` matched all id terms.
 
         Args:
             ids: ids of all groups with this type, protocol, state and coordinator.
             terms: id terms of the filter.
-            passed: the ids that matched all of them.
+            passed: ids of the groups that matched.
         """
         self._kept[listing] = (ids, terms, passed)
 
@@ -145,9 +145,9 @@ class Query:
         return frozenset(need for part in parts for need in part.needs)
 
     def limited(self, known: Collection[Need]) -> Query:
-        """Return a copy of this filter without the sort order, and without terms whose data was not read.
+        """Return a copy of this filter without the sort order, and without terms that need data which was not read.
 
-        A group that does not match the copy cannot match this filter either, so no more of its data has to be read.
+        A group that does not match the copy cannot match this filter, so the rest of its data need not be read.
 
         Args:
             known: kinds of data that were read. The list of groups was always read.
@@ -257,9 +257,10 @@ class Query:
         return known, every
 
     def _candidates(self, snapshot: Snapshot) -> list[tuple[Listing, Sequence[str], list[ListingTerm]]]:
-        """Return `(Listing, group ids, undecided terms)` for each `Listing`, except those that do not match.
+        """Return `(Listing, group ids, undecided terms)` for each `Listing` whose groups may match.
 
-        A term is undecided if it is about a type or state that the broker did not list. It is tested for each group.
+        A term is undecided if the broker did not list the type or state that it needs. It is then tested for each
+        group.
         """
         found: list[tuple[Listing, Sequence[str], list[ListingTerm]]] = []
         for listing, ids in snapshot.by_listing.items():

@@ -41,7 +41,7 @@ class Range:
     Attributes:
         low: smallest number; None for no lower bound.
         high: largest number; None for no upper bound.
-        unknown: True for the word `unknown` instead of a range, as in `lag:unknown`.
+        unknown: True if the user wrote `unknown` instead of a range, as in `lag:unknown`.
     """
 
     low: float | None = None
@@ -108,8 +108,7 @@ def read_range(text: str, units: Mapping[str, int]) -> Range:
 
 
 def _ordered(sign: str, value: float, units: Mapping[str, int]) -> Range:
-    # A count is an integer, so `>5` means `6+`. A time is not, so `>5m` means the same as `5m+`, and `<5m` the same as
-    # `..5m`.
+    # Counts are integers, so `>5` means `6+`. Times are not, so `>5m` means `5m+`, and `<5m` means `..5m`.
     step = 1 if units is COUNT_UNITS and len(sign) == 1 else 0
     if sign[0] == ">":
         return Range(low=value + step)

@@ -43,7 +43,7 @@ def similar_names(texts: Iterable[str], names: Iterable[str]) -> list[str]:
 
 
 def similar_steps(texts: Iterable[str], names: Iterable[str]) -> Generator[None, None, list[str]]:
-    """Return the result of `similar_names`, as a generator that yields None after each slice of names."""
+    """Compute the result of `similar_names` in a generator, which yields after each slice of names."""
     every, found = list(names), list[str]()
     for text in texts:
         likely: list[tuple[int, int, str]] = []
@@ -72,7 +72,10 @@ def _grams(text: str) -> frozenset[str]:
 
 
 def _parts(text: str) -> list[str]:
-    """Return the text in lower case, followed by its parts of four or more characters, which punctuation separates."""
+    """Return a text and its longer words in lower case: `payments.settle`, `payments` and `settle`.
+
+    A longer word has at least four characters. Words are separated by punctuation.
+    """
     lower = text.lower()
     return [lower, *(part for part in re.split(r"[\W_]+", lower) if len(part) > 3 and part != lower)]
 

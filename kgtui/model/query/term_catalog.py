@@ -75,7 +75,7 @@ class ListingKey(TermKey):
             did not list them.
         of_group: called if `of_listing` returns None: takes a snapshot and a group id, and returns the text or None. If
             this attribute is None, the value is unknown.
-        quoted: whether the user may write other values than those in `values`, in quotes.
+        quoted: whether the user may write a value that is not in `values`, if it is in quotes.
     """
 
     of_listing: Callable[[Snapshot, Listing], tuple[str, ...] | None] = field(kw_only=True)

@@ -102,7 +102,7 @@ class IdTerm:
     def within(self, other: IdTerm) -> bool:
         """Return True if every id that matches this term also matches the other term.
 
-        This is so for equal terms, and for a longer word: each id with `payments` also contains `pay`. False if unsure.
+        For example, each id that contains `payments` also contains `pay`. The result is False if this is not certain.
         """
         if self == other:
             return True

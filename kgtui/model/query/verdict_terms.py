@@ -90,14 +90,14 @@ class VerdictTerm:
         return lambda group: self.of_group(group, snapshot)
 
     def known(self, group: str, snapshot: Snapshot) -> bool:
-        """Return whether the verdict or the state of a group shows that the term is true, or that it is false."""
+        """Return whether the verdict or the state of a group is enough to decide the term."""
         if self._is_excluded_by_state(group, snapshot):
             return True
         judgment = snapshot.judgment(group)
         return judgment.kind is not None or judgment.status is not GroupStatus.UNKNOWN
 
     def _is_excluded_by_state(self, group: str, snapshot: Snapshot) -> bool:
-        """Return whether the term cannot match: all of its values are problems of Empty groups, but this one is not."""
+        """Return whether the term cannot match: its values are all problems of Empty groups, but this group is not."""
         state = snapshot.state_of(group)
         asked = {PROBLEMS.get(one.name) for one in self.any_of}
         return state is not None and state != EMPTY and asked <= _MEMBERLESS
