@@ -65,7 +65,7 @@ class UserAccess:
     async def with_hidden(
         self, reading: Awaitable[Answer[dict[str, tuple[T, ...]]]], asked: str, timeout: float
     ) -> Answer[dict[str, tuple[T, ...]]]:
-        """Wait for an answer with offsets. Set its `hidden` to the groups that may have more offsets.
+        """Wait for an answer with offsets, and set its `hidden`: the groups whose offsets may be incomplete.
 
         If the user may not describe some topics, any group may have offsets in them. `hidden` then contains all groups.
 
@@ -82,7 +82,7 @@ class UserAccess:
         return replace(answer, hidden=left_out) if left_out else answer
 
     async def _left_out(self, rows: Mapping[str, tuple[T, ...]], timeout: float) -> dict[str, tuple[str, ...]]:
-        """Return a dict: group id → topics that were in an earlier answer, but that ACLs now hide from the user.
+        """Return a dict: group id → topics that an earlier answer contained, but that ACLs now hide from the user.
 
         The tuple of topics is empty if the permissions cannot be read.
 
@@ -111,14 +111,14 @@ class UserAccess:
             return dict.fromkeys(missing, ())
         denied = access.denied_topics or frozenset()
         for group, topics in missing.items():
-            # The other missing topics have a different reason, such as expired offsets. Remove them from the group's
-            # known topics. Otherwise, every later answer would cause a permission check.
+            # ACLs do not hide the other missing topics. Their offsets are gone, for example because they have expired.
+            # Forget these topics. Otherwise, every later answer would cause a permission check.
             now = frozenset(row.topic for row in rows[group]) | (topics & denied)
             self._topics[group] = self._shared.setdefault(now, now)
         return {group: tuple(sorted(topics & denied)) for group, topics in missing.items() if topics & denied}
 
     def forget(self, groups: Iterable[str]) -> None:
-        """Remove groups that no longer exist from the cache, which stores the topics of each group's offsets."""
+        """Remove groups that no longer exist from the cache (group id → topics in which the group has offsets)."""
         for group in groups:
             self._topics.pop(group, None)
 
@@ -140,7 +140,7 @@ class Refusals:
         self._suspects: set[str] = set()
 
     def note_groups(self, asked: str, answer: Answer[Mapping[str, object]]) -> None:
-        """Add the groups for which brokers refused a request, and remove groups with a successful response.
+        """Remember the groups for which brokers refused this request. Forget groups that now have a result.
 
         Args:
             asked: kind of the request, such as `describe`. Each kind needs a different permission.
@@ -151,13 +151,13 @@ class Refusals:
         self._note(self._groups, refused, answered)
 
     def note_partitions(self, bounds: Mapping[TopicPartition, PartitionBounds]) -> None:
-        """Add partitions whose log bounds brokers refused to return, and remove partitions that are now readable."""
+        """Remember partitions whose log bounds brokers refused to return. Forget partitions that now have a result."""
         refused = {tp for tp, row in bounds.items() if row.error in FORBIDDEN}
         answered = [tp for tp in self._partitions if (row := bounds.get(tp)) is not None and not row.error]
         self._note(self._partitions, refused, answered)
 
     def suspect(self, topics: Collection[str]) -> None:
-        """Add topics that are missing from an answer, possibly because the user lacks a permission."""
+        """Add topics that an earlier answer contained, but the new one lacks. The user may have lost a permission."""
         self._note(self._suspects, topics, ())
 
     @property
@@ -166,7 +166,7 @@ class Refusals:
         return frozenset(self._suspects.union(topic for topic, _ in self._partitions))
 
     def allowed(self, topics: Collection[str]) -> None:
-        """Remove topics from the refusals, because the user is now known to have DESCRIBE on them."""
+        """Forget that these topics were refused, because the user now has DESCRIBE on them."""
         self._suspects.difference_update(topics)
         self._partitions = {tp for tp in self._partitions if tp[0] not in topics}
 
@@ -196,7 +196,7 @@ It explains the request to administrators who find the name in the broker's auth
 _MAX_TOPICS = 500
 """Maximum number of topics in one permission check; further topics are not checked.
 
-The limit keeps the Metadata response small, which lists every partition of these topics.
+The Metadata response lists every partition of these topics. The limit keeps it small.
 """
 
 _TOPIC = 2
@@ -212,17 +212,17 @@ _DENY, _ALLOW = 2, 3
 """Codes of permission types in Kafka's enum `AclPermissionType`."""
 
 _DENIES = frozenset({_ALL, _DESCRIBE})
-"""Codes of ACL operations. Users to whom an ACL denies one of them on a topic may not describe the topic."""
+"""Codes of ACL operations. If an ACL denies a user one of these operations on a topic, the user may not describe it."""
 
 _ALLOWS = _DENIES | {_READ, _WRITE, _DELETE, _ALTER}
-"""Codes of ACL operations. Users to whom an ACL allows one of them on a topic may also describe the topic."""
+"""Codes of ACL operations. If an ACL allows a user one of these operations on a topic, the user may describe it."""
 
 
 class AccessReader:
     """Reads the user's permissions, and caches them.
 
     Args:
-        refusals: if `refusals.changes` increases, the cached permissions are discarded.
+        refusals: refused requests. When they change (`Refusals.changes`), the permissions are read again.
     """
 
     def __init__(self, pool: Pool, refusals: Refusals) -> None:
@@ -289,8 +289,8 @@ async def _read_denied(pool: Pool, node: int, deadline: Deadline, lane: Lane) ->
     patterns = await _denied_patterns(pool, node, deadline, lane)
     if not patterns or len(patterns) > _MAX_TOPICS:
         return None if patterns is None or patterns else frozenset()
-    # These are the ACLs of all users. To find out which of them apply to this user, request the metadata of one topic
-    # per name or prefix. The broker refuses the topics that this user may not describe.
+    # `patterns` comes from the ACLs of all users. To find out which ACLs apply to this user, request the metadata of
+    # one topic per name or prefix. The broker refuses the topics that this user may not describe.
     topics = {f"{name}{uuid4().hex}{_SUFFIX}" if prefixed else name: (name, prefixed) for name, prefixed in patterns}
     _, rows = await read_operations(pool, node, deadline, topics=topics, lane=lane)
     refused = (topics.get(row["Name"]) for row in rows if row["ErrorCode"] == TOPIC_AUTHORIZATION_FAILED)
@@ -327,8 +327,8 @@ async def _denied_patterns(pool: Pool, node: int, deadline: Deadline, lane: Lane
     Raises `ClientError`.
 
     Returns:
-        `("payments", False)` for a topic and `("pay", True)` for a prefix. None if the ACLs cannot be read, or if
-        users can lack DESCRIBE without such an ACL.
+        `("payments", False)` for a topic and `("pay", True)` for a prefix. None if the ACLs cannot be read, or do
+        not show all forbidden topics.
     """
     try:
         denied, allowed = await asyncio.gather(
@@ -337,8 +337,8 @@ async def _denied_patterns(pool: Pool, node: int, deadline: Deadline, lane: Lane
         )
     except UnsupportedError:
         return None
-    # If no ACL allows DESCRIBE on `*`, users may have access only through `allow.everyone.if.no.acl.found`. This broker
-    # setting does not apply to a topic with any ACL, so the DENY ACLs alone do not show which topics are forbidden.
+    # If no ACL allows DESCRIBE on `*`, users may have access only through `allow.everyone.if.no.acl.found`. A topic
+    # with any ACL is then forbidden to all users whom its ACLs do not allow. The DENY ACLs do not show these topics.
     if denied is None or allowed is None or not any(_has(row, _ALLOWS) for row in allowed):
         return None
     return frozenset((row["ResourceName"], row["PatternType"] == _PREFIXED) for row in denied if _has(row, _DENIES))

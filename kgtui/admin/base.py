@@ -40,8 +40,8 @@ class ListingDelta:
         took_ms: duration of the poll in milliseconds, including the time to decode the response.
         states_listed: whether the response contains states (since ListGroups v4, Kafka 2.6).
         throttle_ms: how long the broker throttles kgtui because of a quota, in milliseconds.
-        state_since: in a recording, group id → when its current state began, in seconds since the epoch, or None. Empty
-            for a live broker.
+        state_since: group id → when its current state began, in seconds since the epoch; None if unknown. Empty for a
+            live broker, because only recordings contain these times.
         state_search: the part of the recording that was searched for `state_since`; None for a live broker.
     """
 
@@ -70,7 +70,7 @@ class ListingFeed(Protocol):
 class GroupAdmin(Protocol):
     """Administration of the groups of one cluster.
 
-    `Answer[X]` has rows of type `X`: the rows of `Answer[Mapping[str, Listing]]` map group ids to `Listing`s.
+    An `Answer[X]` has rows of the type `X`. For example, the rows of `list_groups` map group ids to `Listing`s.
 
     Implementations: `KafkaGroupAdmin` for a live cluster, and `ReplayAdmin` for a recording.
     """
@@ -158,8 +158,8 @@ class GroupAdmin(Protocol):
             positions: partition → committed offset and log bounds, for partitions with unread records.
             rules: topic → retention rules, from `retention`. Compacted topics are not searched. On brokers before
                 Kafka 4.0, topics with tiered storage are not searched either.
-            precision: accepted uncertainty as a fraction of the record's age: with 0.1, the time of a record that is 1
-                h old is accurate to 6 min. An uncertainty of 1 s is always accepted.
+            precision: accepted uncertainty, as a fraction of the record's age. For example, with 0.1, the time of a
+                record that is 60 min old is accurate to 6 min. An uncertainty of 1 s is always accepted.
         """
         ...
 
@@ -173,7 +173,7 @@ class GroupAdmin(Protocol):
         ...
 
     async def retention(self, topics: Iterable[str], *, timeout: float = DEFAULT_TIMEOUT) -> Answer[Retention]:
-        """Return the retention times of topics, and that of the committed offsets of groups without members.
+        """Return the retention times of topics, and the retention time of committed offsets in groups without members.
 
         If the configs of a topic cannot be read, its retention time is missing, and a fault says why.
         """
@@ -186,7 +186,7 @@ class GroupAdmin(Protocol):
         answer is complete.
 
         Args:
-            max_age: maximum age of a cached result, in seconds. After a new refusal by a broker, the cache is not used.
+            max_age: maximum age of cached permissions, in seconds. If a broker refuses a request, they are read again.
 
         Raises:
             UnreachableError: no broker answered.

@@ -89,7 +89,7 @@ async def group_configs(
 async def retention(pool: Pool, nodes: Sequence[int], topics: Sequence[str], deadline: Deadline) -> Answer[Retention]:
     """Return the retention time of each topic, and the retention time of committed offsets.
 
-    After a failed request, no further topics are requested. The answer has a fault, and these topics are missing.
+    If a request fails, its topics and all remaining topics are missing in the answer, and a fault says why.
     """
     seconds_by_topic: dict[str, float] = {}
     rules: dict[str, TopicRules] = {}

@@ -10,7 +10,7 @@ class Deadline:
 
     Args:
         timeout: seconds from now.
-        steps: number of steps of the call. Each step calls `step` once.
+        steps: number of steps of the call. Call `step` once at the start of each step.
     """
 
     def __init__(self, timeout: float, *, steps: int = 1) -> None:
@@ -20,7 +20,7 @@ class Deadline:
     def left(self) -> float:
         """Return the number of seconds until the deadline.
 
-        The result is at least 0.001, so that a step that begins after the deadline fails with a normal timeout.
+        The result is at least 0.001. A step that begins after the deadline then fails with an ordinary timeout.
         """
         return max(self.at - time.monotonic(), 0.001)
 

@@ -67,7 +67,7 @@ class _Search:
 
     @property
     def proven_missing(self) -> bool:
-        """Whether the group certainly does not exist. Valid only if no describe RPC has found the group."""
+        """Whether the group certainly does not exist, provided that no describe RPC has found it."""
         return not self.disabled and not self.inconclusive
 
 
@@ -109,7 +109,7 @@ class Describer:
 
     @staticmethod
     def _next_round(searches: Mapping[str, _Search]) -> dict[str, list[str]]:
-        """Take the next type of each group from `types_left`. Return a dict: type → groups to describe as this type."""
+        """Remove each group's next type from `types_left`. Return a dict: type → groups to describe as this type."""
         asked: dict[str, list[str]] = {}
         for group, search in searches.items():
             if search.types_left:
@@ -216,7 +216,7 @@ def _cannot_describe(group: str, group_type: str | None, node: int) -> Fault:
 
 
 def _as_listed(description: GroupDescription, group_type: str) -> GroupDescription:
-    """Mark a description as not authoritative, because it contains only data from ListGroups."""
+    """Return the description without members, and mark it as not authoritative: its data come from ListGroups."""
     return replace(
         description,
         type=group_type,

@@ -21,9 +21,9 @@ K = TypeVar("K")
 V = TypeVar("V")
 
 DESCRIBE, OFFSETS, CONFIGS, LOGS = "describe", "offsets", "configs", "logs"
-"""The four steps in which groups are read.
+"""The four steps of reading the data of groups.
 
-For each error, recordings store the name of the step in which it occurred.
+Recordings store each error with the name of the step in which it occurred.
 """
 
 
@@ -40,8 +40,8 @@ class GroupsRead:
         share: group id → share-partition start offsets.
         configs: group id → configs.
         bounds: partition → log start and log end offset.
-        hidden: group id → topics whose offsets are missing, because the user may not describe the topics; an empty
-            tuple if the names of these topics are unknown.
+        hidden: group id → topics whose offsets are missing, because the user may not describe the topics. The tuple is
+            empty if the names of the topics are unknown.
         faults: pairs `(step, fault)`. `fault.group` is None if a whole broker or the cluster could not be read.
     """
 
@@ -112,8 +112,8 @@ class GroupsRead:
     def total_of(self, group: str) -> LagTotal | None:
         """Return the total lag of a group; None if its offsets were not read.
 
-        Unlike `lag_of`, the total includes partitions that members own without an offset. The lag of such a partition
-        is unknown if the user may not describe its topic.
+        Unlike `lag_of`, this includes partitions that members own, but in which the group has no offset. The lag of
+        such a partition is unknown if the user may not describe its topic.
         """
         committed = self.committed.get(group)
         if group in self.share:
@@ -133,7 +133,7 @@ class GroupsRead:
         return LagTotal(sums.lag, sums.unknown + forbidden, sums.partitions + forbidden + readable, sums.hidden)
 
     def hidden_topics(self, group: str) -> tuple[str, ...]:
-        """Return the topics whose offsets brokers hide from the user, sorted. Some of these topics can be missing."""
+        """Return the known topics whose offsets brokers hide from the user, sorted. There can be more such topics."""
         known, topics = self.hidden.get(group, ()), self._without_offsets(group)
         if not topics:
             return known
@@ -142,9 +142,9 @@ class GroupsRead:
         return tuple(sorted(refused.union(known)))
 
     def topics_of(self, group: str) -> Iterable[str] | None:
-        """Return the topic of each offset of a group, or None if the offsets were not read.
+        """Return the topics in which a group has offsets; None if the offsets were not read.
 
-        A topic is repeated for each of its partitions with an offset.
+        A topic occurs once per partition with an offset.
         """
         rows = self.share.get(group, self.committed.get(group))
         return None if rows is None else (row.topic for row in rows)
@@ -162,14 +162,14 @@ class GroupsRead:
         """Return partition 0 of each topic that members read, but in which the group has no offset.
 
         If a broker refuses to return the log bounds of this partition, the user may not describe the topic. The group
-        may then have hidden offsets in the topic.
+        may then have offsets in the topic that brokers hide from the user.
         """
         return {(topic, 0) for group in self.committed for topic in self._without_offsets(group)}
 
     def note_members(self, group: str) -> None:
         """Find out which partitions and topics the members of a group read, and cache them.
 
-        Otherwise, `partitions` would do this for all groups at once, and block the event loop.
+        `partitions` then uses the cache. Without it, `partitions` would block the event loop for too long.
         """
         if group in self.committed:
             self._owned(group)

@@ -39,7 +39,7 @@ _CHUNKS_PER_SLICE = 500
 """Number of chunks of rows that are compared or split before the event loop can run other tasks."""
 
 _MISSES_TO_STOP = 16
-"""Number of successive chunks that are not found in a new list before the comparison stops.
+"""If a new list lacks this number of successive chunks of the last list, the comparison stops.
 
 The broker has then probably changed the order of its groups. The rest of the new list is decoded in full.
 """
@@ -106,7 +106,7 @@ class Lister:
         """
 
     async def interner(self, node: int, deadline: Deadline, lane: Lane) -> Interner:
-        """Return an `Interner` for a broker.
+        """Return a function object that converts rows of ListGroups responses from this broker into `Listing`s.
 
         If the broker does not support ConsumerGroupDescribe (KIP-848), groups without a type count as classic.
         """
@@ -169,8 +169,8 @@ class Lister:
         encoded_ids = {group: group.encode("utf-8", "surrogateescape") for group in groups}
 
         def decode(version: int, body: bytes) -> tuple[int, int, list[GroupRow]]:
-            # Usually, none of these groups exists any more. Decode the rows only if the response contains one of the
-            # ids.
+            # Usually, none of these groups exists any more. If the response contains none of the ids, do not decode its
+            # rows.
             if not any(encoded in body for encoded in encoded_ids.values()):
                 return 0, ListGroupsRows(version, body).error_code, []
             throttle, code, rows = decode_list_groups(version, body)
@@ -249,7 +249,7 @@ class KafkaListingFeed:
         updated: dict[str, Listing] = {}
         while True:
             for raw in new_rows:
-                if comparable and raw in gone:  # The same row was at another place in the last list.
+                if comparable and raw in gone:  # The row is unchanged, and has only moved.
                     gone.remove(raw)
                 else:
                     row = decode(raw)
@@ -266,10 +266,10 @@ class KafkaListingFeed:
 async def _skip_known(
     known: Sequence[_Chunk], rows: ListGroupsRows
 ) -> tuple[list[_Chunk], list[bytes], Sequence[_Chunk]]:
-    """Find the chunks of the last list in a new list, in the same order, and skip their rows.
+    """Skip the rows of a new list that are unchanged since the last list.
 
     Args:
-        known: the chunks of the last list.
+        known: the chunks of the last list. They are searched in the same order in the new list.
         rows: the new list. It is read up to the last chunk that is found.
 
     Returns:

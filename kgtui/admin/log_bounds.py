@@ -29,7 +29,7 @@ ATTEMPTS = 4
 """Maximum number of attempts to read the log bounds of a partition. If all fail, the last error is reported."""
 
 _REPEATED = frozenset({Reaction.REFRESH_LEADER, Reaction.RETRY})
-"""Reactions to error codes. After an error with one of these reactions, a partition is requested again."""
+"""A partition is requested again after an error code with one of these reactions."""
 
 _Offsets = dict[TopicPartition, FoundOffset]
 _MISSING = FoundOffset(UNKNOWN_SERVER_ERROR, -1, -1)

@@ -95,8 +95,8 @@ class OffsetReader:
     ) -> None:
         """Read the offsets of several groups with one request, and add them to `batch`.
 
-        After a timeout, each half of the groups is requested separately. To leave time for this, a request gets half of
-        the remaining time. Only the last request gets all of it, if it is for a single group.
+        If the request times out, each half of the groups is requested separately. To leave time for this, a request
+        may use only half of the remaining time. The last request may use all of it, if it is for a single group.
 
         Args:
             version: version of OffsetFetch.

@@ -49,7 +49,7 @@ class Logs(Enum):
 
     NONE = "none"
     COMMITTED_ENDS = "committed ends"
-    """Log end offsets of all partitions with a committed offset, and of partitions for permission checks.
+    """Log end offsets of all partitions with a committed offset, and of `GroupsRead.permission_checks`.
 
     This is enough for the total lag of every group. Share groups need no log offsets, because brokers report their lag.
     """
@@ -88,7 +88,7 @@ async def read_groups(
     """Read descriptions, offsets and configs at the same time, and then the log bounds of their partitions.
 
     Args:
-        deadline: time limit. It has two steps: log bounds are the second step, and everything else is the first.
+        deadline: time limit with two steps: everything except log bounds, and then the log bounds.
         describe: ids of the groups to describe.
         offsets: group id → newest `Listing`, for the groups whose offsets are read.
         configs: ids of the groups whose configs are read.
@@ -96,7 +96,7 @@ async def read_groups(
         every_offset: whether to read offsets even if `Listing.has_offsets` is False.
         separately: if a call fails, add one fault per group instead of raising the error.
         log_timeout: time limit for log bounds, in seconds; None for one step of `deadline`.
-        described: group id → earlier description. The log bounds of its members' partitions are read too.
+        described: group id → known description. The log bounds of its members' partitions are read too.
         on_described: called with the new descriptions as soon as they arrive.
 
     Raises:
@@ -127,7 +127,7 @@ async def read_groups(
 
 
 def _by_kind_of_offsets(listings: Mapping[str, Listing], *, every_offset: bool) -> tuple[list[str], list[str]]:
-    """Return `(committed, share)`: ids of groups with committed offsets, and with share-partition start offsets."""
+    """Return `(committed, share)`: ids of the groups with committed offsets, and ids of the share groups."""
     share = [group for group, row in listings.items() if row.type in SHARE_OFFSET_TYPES]
     committed = [
         group
@@ -237,10 +237,10 @@ async def read_record_times(
 def _without_repetition(
     groups: Iterable[Mapping[TopicPartition, LogPosition]],
 ) -> list[dict[TopicPartition, LogPosition]]:
-    """Distribute the positions of all groups over as few calls of `GroupAdmin.record_times` as possible.
+    """Return the arguments for as few calls of `GroupAdmin.record_times` as possible.
 
-    Each returned dict is for one call, and contains at most one position per partition. A position that several groups
-    share is searched only once.
+    Each dict is the argument of one call: partition → committed offset and log bounds. If several groups have the same
+    position in a partition, it is searched only once.
     """
     searches: list[dict[TopicPartition, LogPosition]] = []
     by_partition: dict[TopicPartition, set[LogPosition]] = {}
@@ -299,8 +299,8 @@ async def read_by_coordinator(
             tasks.create_task(_read_coordinator(admin, deadline, read, node, batches, listings, describe))
     # Sort the partitions in a thread, so that the event loop is not blocked.
     chunks = await asyncio.to_thread(_partitions_by_topic, read, owned, log_batch)
-    # Request all chunks of partitions at the same time. A leader that does not answer then delays only the chunks that
-    # contain its partitions.
+    # Request all chunks (lists of partitions) at the same time. If a leader does not answer, only the chunks with its
+    # partitions are delayed.
     async with asyncio.TaskGroup() as tasks:
         for chunk in chunks:
             tasks.create_task(_read_logs(admin, read, chunk, timeout=max(deadline.left(), 1.0)))
@@ -347,7 +347,7 @@ async def _read_logs(
 
     Args:
         starts: whether log start offsets are read too.
-        harmless: class of the errors that are added to `read.faults`. Other errors are raised.
+        harmless: errors of this class are added to `read.faults`. All other errors are raised.
     """
     try:
         answer = await admin.partition_bounds(partitions, starts=starts, timeout=timeout)

@@ -22,13 +22,13 @@ ROUNDS = 20
 """Maximum number of requests for one search. After the last request, the result is the narrowest time range found."""
 
 _AHEAD_MS = 3_600_000
-"""Longest time by which the timestamp of a record may be in the future, in milliseconds. Otherwise, the search fails.
+"""If a record's timestamp is more than this in the future, in milliseconds, the search fails.
 
-Since Kafka 4.0, brokers refuse such records (`message.timestamp.after.max.ms`).
+Since Kafka 4.0, brokers refuse such records by default (`message.timestamp.after.max.ms`).
 """
 
 WIDTH_MS = 1000
-"""A time range that is narrower than this, in milliseconds, is always precise enough to end the search."""
+"""If the time range is narrower than this, in milliseconds, the search ends, whatever precision was requested."""
 
 _GUARD_ROUNDS, _GUARD_FACTOR = 4, 8
 """If 4 answers narrow the time range by less than a factor of 8, the next request is for the middle of the range."""
@@ -47,7 +47,7 @@ class _Bracket(NamedTuple):
         low: offset and timestamp of a record with a lower offset.
         high: offset and timestamp of a record with a higher offset, or log end offset and latest possible time.
         below: upper limit of the time. The searched record was written before it.
-        proven: whether `below` comes from an answer. If False, `below` comes from the current time.
+        proven: whether an answer of a broker proves `below`. If False, `below` comes from the current time.
     """
 
     low: tuple[int, int]
@@ -61,13 +61,13 @@ class _Bracket(NamedTuple):
 
 
 class _Target:
-    """One record that a `RecordSearch` searches for, with the narrowest limits of its time until now.
+    """One record that a `RecordSearch` searches for, and the narrowest time limits found so far.
 
     Each answer updates the limits, so that a search in thousands of partitions takes little CPU time.
 
     Args:
         offset: offset of the record.
-        oldest: whether the oldest existing record replaces this one if retention has just deleted it.
+        oldest: whether to search for the oldest existing record instead, if retention has deleted this one.
     """
 
     __slots__ = ("_high", "_low", "_oldest", "exact", "offset")
@@ -76,8 +76,8 @@ class _Target:
         self.offset = offset
         self._oldest = oldest
         self.exact: int | None = None  # timestamp of the record; None while it is unknown
-        self._low: tuple[int, int] | None = None  # nearest record with a lower offset: its offset and timestamp
-        # Requested time, offset and timestamp of the answer that gives the earliest upper limit.
+        self._low: tuple[int, int] | None = None  # offset and time of the nearest record before it
+        # The answer with the earliest upper limit of the time: requested timestamp, found offset, found timestamp.
         self._high: tuple[int, int, int] | None = None
 
     def add(self, asked: int, offset: int, timestamp: int) -> None:
@@ -131,8 +131,8 @@ class RecordSearch:
         self._targets = [target for target in (self._unread, self._consumed) if target is not None]
         self._target: _Target | None = None
         self._widths: list[int] = []
-        # Number of successive answers that changed the same limit of the time range: positive for the lower limit,
-        # negative for the upper limit.
+        # How many answers in a row have changed the same limit of the time range: a positive number for the lower
+        # limit, a negative number for the upper limit.
         self._repeats = 0
         self._failed = ""
         self.rounds = 0
@@ -152,7 +152,7 @@ class RecordSearch:
         if self._failed or self.rounds >= ROUNDS:
             return None
         if not self.rounds:
-            # Timestamp 0 finds the oldest record. The answer also shows whether records have timestamps at all.
+            # Timestamp 0 finds the oldest record. If the answer contains no timestamp, the search fails.
             return 0
         for target in self._targets:
             bracket = self._bracket(target)
@@ -198,7 +198,7 @@ class RecordSearch:
         self._failed = reason
 
     def result(self) -> RecordTime:
-        """Return the times of the first unread and the last consumed record, as far as they are known until now.
+        """Return the times of the first unread and the last consumed record, as far as they are known.
 
         A time is a range if the exact timestamp is not known.
         """
@@ -227,8 +227,8 @@ class RecordSearch:
                 to_high *= weight
             else:
                 from_low *= weight
-            # Aim between the record at `target` and the record before it. Any timestamp between the times of these two
-            # records lets ListOffsets find the record at `target`.
+            # Choose a time between the record at offset `target` and the record before it. For any such timestamp,
+            # ListOffsets returns the record at `target`.
             guess = low_time + (max(high_time, bracket.below) - low_time) * from_low / (from_low + to_high)
         return min(max(ceil(guess), low_time + 1), bracket.below - 1)
 
@@ -238,7 +238,7 @@ class RecordSearch:
         bracket = self._bracket(target)
         if bracket is None:
             return None
-        # If no answer has given an upper limit, use the current time. But the lower limit can be even later than the
-        # current time, because the producer's clock can be ahead of this machine's clock.
+        # If no answer has given an upper limit, use the current time, or the lower limit if it is later. It can be
+        # later, because the producer's clock can be ahead of this machine's clock.
         latest = bracket.below - 1 if bracket.proven else max(self._now, bracket.low[1])
         return TimeRange(bracket.low[1] / 1000, latest / 1000)

@@ -92,14 +92,14 @@ async def list_offsets(
 
 
 _TIERED_FROM, _FAST_TIERED_FROM = 8, 10
-"""Versions of ListOffsets: the first one that supports tiered storage (Kafka 3.4), and the first one of Kafka 4.0.
+"""ListOffsets supports tiered storage since version 8 (Kafka 3.4). Version 10 exists since Kafka 4.0.
 
 Before Kafka 4.0, a search in a tiered topic blocks a request handler thread of the broker, which delays all clients.
 Therefore, kgtui does not search tiered topics on such brokers.
 """
 
 _SLICE_SECONDS = 0.003
-"""Maximum computing time of the searches before the event loop can run other tasks, in seconds."""
+"""Maximum time for which the searches compute before the event loop can run other tasks, in seconds."""
 
 _LEADER_LOOKUPS = 4
 """Maximum number of leader lookups in one call of `RecordTimeReader.read`.
@@ -255,7 +255,7 @@ class _Call:
         return await list_offsets(self._pool, node, rows, timeout=self._deadline.left(), lane=self._lane)
 
     def _failed(self, tp: TopicPartition, code: int) -> None:
-        """Depending on the error code, end the search, or have the leader of the partition looked up again."""
+        """After an error code, have the leader of the partition looked up again, or end the search."""
         reaction = lookup(code).reaction
         if reaction in (Reaction.REFRESH_LEADER, Reaction.RETRY) and self._lookups < _LEADER_LOOKUPS:
             self._leaders.pop(tp, None)

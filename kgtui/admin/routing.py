@@ -1,4 +1,4 @@
-"""Send requests about groups to their coordinators in batches, and again if a coordinator has changed.
+"""Send requests about groups to their coordinators in batches. If a coordinator has changed, ask the new one.
 
 `Router` works for every RPC that coordinators answer.
 """
@@ -75,7 +75,7 @@ def _advice(code: int | None, operation: str) -> str:
 
 
 def not_supported(message: str, *, broker: int | None = None, group: str | None = None, advice: str = "") -> Fault:
-    """Return a `Fault` for a request that a broker does not support. The requested values count as unknown."""
+    """Return the fault `NOT_SUPPORTED`, for a request that a broker does not support."""
     return Fault("NOT_SUPPORTED", message, None, broker, group, advice)
 
 

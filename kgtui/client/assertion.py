@@ -45,7 +45,8 @@ class Assertion:
         key_file: PEM file with the private key.
         passphrase: passphrase of the private key; empty if it is not encrypted.
         algorithm: `RS256` or `ES256`.
-        template_file: JSON file with the objects `header` and `payload`, whose fields are added; or empty.
+        template_file: JSON file with the objects `header` and `payload`, whose fields are added to the assertion; or
+            empty.
         claims: `aud`, `iss` and `sub` from the properties. The template file overrides them.
         lifetime: lifetime of an assertion, in seconds.
         leeway: how far the clock of the token endpoint may be behind, in seconds.

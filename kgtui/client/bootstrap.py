@@ -91,7 +91,7 @@ async def bootstrap(transport: Transport, seeds: Sequence[Address], *, timeout: 
 
     Args:
         timeout: time limit for connecting to a server, and for its Metadata response, in seconds.
-        log: dict that is filled: address → error, as soon as the attempt has failed.
+        log: dict that this function fills: address of a server → error, or `PENDING` as long as there is no error.
 
     Raises:
         UnreachableError: no bootstrap server responded. The error lists each attempt and its error.

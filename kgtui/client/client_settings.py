@@ -108,7 +108,7 @@ PROPERTIES: dict[str, tuple[str, Callable[[str, str], str | float]]] = {
 }
 """Property → `(attribute of ClientSettings or PoolOptions, function that parses the value)`.
 
-Properties for login and TLS are not listed here. They depend on each other, so they cannot be parsed one by one.
+Properties for login and TLS are not listed here, because they depend on each other, and are parsed together.
 """
 
 

@@ -28,7 +28,7 @@ _NOT_YET_VALID = 9
 _EXPIRED = 10
 
 _WRONG_NAME = frozenset({62, 63, 64})
-"""Codes of OpenSSL's errors for a certificate that was issued for a different host name, e-mail or IP address."""
+"""Codes of OpenSSL's errors for a certificate for a different host name, e-mail address or IP address."""
 
 _CLIENT_CERTIFICATE_ALERTS = (
     "CERTIFICATE_REQUIRED",
@@ -242,12 +242,12 @@ def _alert(error: ssl.SSLError) -> str:
 
 
 PROBE_TIMEOUT = 3.0
-"""Time limit of `probe`, in seconds. Each of its three steps may take at least a third of it."""
+"""Time limit of `probe` for all three steps (connect, response, TLS handshake), in seconds."""
 
 _CORRELATION_ID = 0x6B677475
 _READ_SIZE = 32
 _ENOUGH_BYTES = 8
-"""Number of response bytes by which kgtui recognizes Kafka. They are the length field and the correlation id."""
+"""Number of bytes by which kgtui recognizes a response of Kafka: the length field and the correlation id."""
 
 
 class Peer(Enum):
@@ -265,14 +265,14 @@ class Peer(Enum):
 async def explain_with_probe(error: ConnectError, address: Address, settings: ClientSettings) -> ConnectError:
     """Find out what kind of server listens at an address, and return a ConnectError that names it.
 
-    Return `error` itself if its cause is clear, or if the probe does not explain it.
+    If the cause of `error` is already clear, or if it stays unclear, return `error` itself.
     """
     if not _ambiguous(error.__cause__):
         return error
     peer, protocol = await probe(address, timeout=PROBE_TIMEOUT)
     if isinstance(error.__cause__, ResponseTooLargeError) and peer not in {Peer.FOREIGN, Peer.TLS}:
-        # The announced size was too large. If the server uses TLS or another foreign protocol, kgtui has read the
-        # first bytes of this protocol as a size. Otherwise, the probe does not explain the error.
+        # Only TLS or another foreign protocol explains a size above the limit: kgtui has read the first bytes of this
+        # protocol as a size.
         return error
     message = _explain_peer(peer, protocol, address, settings)
     if peer is Peer.TLS and not message and isinstance(error.__cause__, (EOFError, ConnectionError)):
@@ -310,8 +310,8 @@ async def probe(address: Address, *, timeout: float) -> tuple[Peer, str]:
                 if await _answers_in_tls(address):
                     peer = Peer.TLS
         except TimeoutError:
-            # A server that closes plain connections may use TLS. The TLS handshake may have timed out only because
-            # the server is busy.
+            # The server closes plain connections, so it may use TLS. Perhaps it was only too busy to complete the TLS
+            # handshake in time.
             if peer is Peer.HANGS_UP:
                 peer = Peer.UNKNOWN
     return peer, protocol

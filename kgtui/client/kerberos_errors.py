@@ -92,7 +92,7 @@ def explain_failure(failure: Failure, kerberos: Kerberos, server: str) -> str:
 
 
 def explain_silence(kerberos: Kerberos, server: str, seconds: float) -> str:
-    """Return an error message for a ticket that no KDC sent within the time limit."""
+    """Return the error message if no KDC sent a ticket within the time limit."""
     realm = kerberos.principal.rpartition("@")[2] if "@" in kerberos.principal else "the realm"
     return (
         f"there is no Kerberos ticket for {server} after {seconds:g} s, because no KDC of {realm} answers: check the "

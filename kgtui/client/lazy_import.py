@@ -18,13 +18,13 @@ if TYPE_CHECKING:
 class _LazyPackage(ModuleType):
     """A package whose `__init__.py` runs only when code reads an attribute that the package does not have yet.
 
-    With `importlib.util.LazyLoader`, importing a module of the package would already run `__init__.py`.
+    `importlib.util.LazyLoader` does not help: with it, importing a module of the package already runs `__init__.py`.
     """
 
     def __getattr__(self, name: str) -> Any:
         spec = self.__spec__
-        # Change the class before `__init__.py` runs. Otherwise, a missing attribute in `__init__.py` would call this
-        # method again.
+        # Change the class first. Otherwise, Python would call this method again if `__init__.py` reads a missing
+        # attribute.
         self.__class__ = ModuleType  # type: ignore[assignment]
         if spec is not None and spec.loader is not None:
             self.__path__ = spec.submodule_search_locations or []
@@ -49,8 +49,8 @@ def lazy_package(package: str) -> Iterator[None]:
         yield
     finally:
         if type(module) is _LazyPackage:
-            # From now on, importing the package must run `__init__.py`. An import first reads `__path__`. If `__path__`
-            # is missing, Python calls `_LazyPackage.__getattr__`, which runs `__init__.py`.
+            # Later imports must run `__init__.py`. They read `__path__`. Because it is missing, Python then calls
+            # `_LazyPackage.__getattr__`, which runs `__init__.py`.
             del module.__path__
 
 

@@ -41,7 +41,7 @@ If no response arrives, the broker might still have executed the request.
 class _Progress:
     """The progress of a request.
 
-    If the request exceeds its time limit, the error message begins with `step`, a text that describes the current step.
+    The text `step` describes the current step. If the request times out, the error message begins with this text.
     """
 
     __slots__ = ("sent_at", "session", "step")
@@ -206,7 +206,7 @@ class Link:
             except DisconnectedError as error:
                 self._drop(session)
                 # Brokers close connections that are idle or whose login has expired (KIP-368). Therefore, repeat the
-                # request, unless the connection is new or the request changes the cluster.
+                # request on a new connection, unless this connection was new too, or the request changes the cluster.
                 if not used_before or api.key in WRITES:
                     raise DisconnectedError(str(error), broker=self.node, address=str(self.address)) from error
 
@@ -313,7 +313,7 @@ class Links:
         return link
 
     def adopt(self, entry: FirstServer, transport: Transport) -> None:
-        """Use the connection to a bootstrap server for the bulk lane of the broker with the same address.
+        """Use the connection to a bootstrap server (`entry`) as the bulk lane of the broker with the same address.
 
         If no broker has this address, close the connection.
         """
@@ -347,9 +347,12 @@ class Links:
         return sorted(shuffled, key=self._rank)
 
     def features(self, otherwise: Mapping[str, int] | None) -> Mapping[str, int] | None:
-        """Return a dict: finalized feature → level; None for brokers before 2.7.
+        """Return the newest features that a connected broker has reported.
 
-        The dict is the newest one that a connected broker reported. If no broker is connected, it is `otherwise`.
+        The result is a dict: finalized feature → level; None for brokers before 2.7.
+
+        Args:
+            otherwise: the result if no broker is connected.
         """
         reported = [link.negotiated for link in self._links.values() if link.negotiated is not None]
         return max(reported, key=lambda negotiated: negotiated.epoch).features if reported else otherwise

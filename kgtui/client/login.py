@@ -32,7 +32,7 @@ RENEWAL_TIMEOUT = 10.0
 """Time limit for repeating a login on an open connection, in seconds."""
 
 RETRY_PAUSE = 5.0
-"""Pause after a failed attempt to get the token or ticket for a repeated login, in seconds."""
+"""If there is no new token or ticket for repeating the login, kgtui tries again after this time, in seconds."""
 
 _UNSUPPORTED_SASL_MECHANISM = 33
 _ILLEGAL_SASL_STATE = 34
@@ -107,7 +107,7 @@ class Login:
 
 
 class LoginSession:
-    """The login on one connection. It is repeated at the first request near the end of the SASL session.
+    """The login on one connection. Shortly before the SASL session ends, the next request starts a new login.
 
     Attributes:
         failure: why repeating the login failed; empty if it has not failed. A failure closes the connection.
@@ -152,15 +152,15 @@ class LoginSession:
             raise DisconnectedError(self.failure, address=str(self._address))
 
     def close(self) -> None:
-        """Cancel a running repetition of the login. The connection stays open; the caller must close it."""
+        """Cancel the repeated login, if one is running. The connection stays open; the caller must close it."""
         if self._task is not None:
             self._task.cancel()
 
     async def _log_in(self) -> None:
         started = time.monotonic()
         lifetime = await self._login.run(self._raw, self._address)
-        # For the broker, the lifetime of the session begins at the end of the login. For kgtui, it begins at the start
-        # of the login, so that the broker never ends the session before `_ends_at`.
+        # The broker counts the lifetime of the session from the end of the login. kgtui counts it from the start, so
+        # that the broker never ends the session before `_ends_at`.
         self._ends_at = started + lifetime
         self._renew_at = started + lifetime * random.uniform(*RENEW_AFTER)  # noqa: S311 - spreads the load
 

@@ -75,8 +75,8 @@ async def _steps(transport: Transport, address: Address, deadline: float) -> Asy
     settings = transport.settings
     hosts = await _try("name", ip_addresses(address), transport, address, deadline)
     yield "name", ", ".join(hosts)
-    # Try the IP addresses of the host, one after the other. The step TLS uses the first address that accepts a TCP
-    # connection.
+    # Try the IP addresses of the host, one after the other, until one accepts a TCP connection. The TLS step uses only
+    # this address.
     errors = []
     for host in hosts:
         try:

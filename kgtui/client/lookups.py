@@ -38,16 +38,16 @@ _NOT_MENTIONED = (-1, -1)
 """`(node id, error code)` of a group that a FindCoordinator response does not contain."""
 
 FIRST_LOOKUP_PAUSE = 0.25
-"""Shortest pause before `LeaderCache.failed` clears the cache again for the same broker, in seconds.
+"""After `LeaderCache.failed` has cleared the cache for a broker, it does not clear it again for this time, in seconds.
 
-The pause doubles each time, until the broker responds.
+The time doubles whenever the cache is cleared, until the broker responds.
 """
 
 LONGEST_LOOKUP_PAUSE = 2.0
-"""Longest pause before `LeaderCache.failed` clears the cache again for the same broker, in seconds."""
+"""Longest time for which `LeaderCache.failed` does not clear the cache again for the same broker, in seconds."""
 
 _REPEATED = frozenset({Reaction.RETRY, Reaction.FIND_COORDINATOR, Reaction.REBOOTSTRAP})
-"""Reactions to error codes. After an error with one of these reactions, FindCoordinator is requested again."""
+"""FindCoordinator is sent again after an error code with one of these reactions."""
 
 
 class Requests(Protocol):
@@ -117,7 +117,7 @@ class CoordinatorCache:
         self._requests = requests
         # Group id → its newest row in a ListGroups response, which contains the coordinator.
         self._listings: dict[str, Listing] = {}
-        # Group id → result of a lookup; None if the coordinator in `_listings` is outdated.
+        # Group id → node id that a lookup returned; None if the coordinator in `_listings` is outdated.
         self._nodes: dict[str, int | None] = {}
 
     def learn(self, listings: Mapping[str, Listing]) -> None:
@@ -280,7 +280,7 @@ class LeaderCache:
         """Clear the cache for all topics in which this broker leads a partition, because the broker did not respond.
 
         Returns:
-            False if nothing was cleared, because the last call for this broker was too recent (see
+            False if nothing was cleared, because the cache was cleared for this broker a moment ago (see
             `FIRST_LOOKUP_PAUSE`).
         """
         backoff = self._silent.setdefault(node, Backoff(FIRST_LOOKUP_PAUSE, LONGEST_LOOKUP_PAUSE))

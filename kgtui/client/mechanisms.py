@@ -114,7 +114,7 @@ def _damaged(problem: str, address: Address) -> ConnectError:
 
 
 _ABORT = b"\x01"
-"""The client's last message in an OAUTHBEARER login if the broker has rejected the token (RFC 7628, section 3.2.3)."""
+"""With this message, the client ends an OAUTHBEARER login if the broker rejects the token (RFC 7628, section 3.2.3)."""
 
 
 class Mechanism(ABC):
@@ -209,8 +209,8 @@ class OAuthBearer(Mechanism):
         extensions = "".join(f"\x01{name}={value}" for name, value in self._oauth.extensions)
         challenge = yield f"n,,\x01auth=Bearer {token.text.reveal()}{extensions}\x01\x01".encode()
         if challenge:
-            # A broker that rejects a token first sends the reason. It sends the error code only after the client has
-            # sent `_ABORT`.
+            # The broker has rejected the token, and `challenge` contains the reason. The broker sends the error code
+            # only after the client has sent `_ABORT`.
             yield _ABORT
             raise ConnectError("the broker rejected the token, but did not end the login with an error")
 

@@ -45,7 +45,7 @@ _SHOWN_ERRORS = _NETWORK_ERRORS | frozenset(
         "PartialCredentialsError",
     }
 )
-"""Names of botocore's errors whose text contains no secret. Of any other error, kgtui shows only the name."""
+"""Names of botocore's errors whose text kgtui may show, because it contains no secret."""
 
 _SSO_ERRORS = frozenset({"SSOError", "SSOTokenLoadError", "TokenRetrievalError", "UnauthorizedSSOTokenError"})
 """Names of botocore's errors after which the user must run `aws sso login`."""

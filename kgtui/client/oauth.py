@@ -175,8 +175,8 @@ def _unsecured(options: Mapping[str, str]) -> OAuth:
         options: all options in `sasl.jaas.config`.
 
     Raises:
-        ConfigError: an option is invalid, or the claim with the principal is missing. In the second case, the user
-            probably wanted to configure a token endpoint.
+        ConfigError: an option is invalid, or the claim with the principal is missing. If it is missing, the user
+            probably forgot to set the URL of a token endpoint.
     """
     claims: dict[str, str | float] = {}
     for name, value in options.items():

@@ -25,10 +25,10 @@ class PoolOptions:
 
     Attributes:
         connect_timeout: time limit for one attempt to connect, including the TLS handshake and the login.
-        second_wait: how long a call waits for the next attempt to connect after an attempt has failed.
+        second_wait: how long a call waits for an attempt to connect if the previous attempt failed.
         backoff, backoff_max: first and longest pause between attempts to connect.
-        bulk_in_flight, ui_in_flight: maximum number of concurrent requests on each lane.
-        stall: if a request times out and nothing has arrived for this long, the connection is replaced.
+        bulk_in_flight, ui_in_flight: maximum number of concurrent requests on the bulk lane, and on the UI lane.
+        stall: if a request times out, and the broker has sent nothing for this long, its connection is replaced.
         head_start: how long to wait for a broker's response before the next broker is asked too.
         retry_pause, retry_pause_max: first and longest pause between coordinator lookups.
         thread_bytes: size in bytes; larger responses are decoded in a thread.

@@ -54,7 +54,7 @@ class Pool:
 
     Args:
         seeds: addresses of bootstrap servers, such as `broker-1:9092`.
-        settings: login, TLS settings, timeouts and limits. Values set here override `client_id` and `options`.
+        settings: login, TLS settings, timeouts and limits. Its values override `client_id` and `options`.
         client_id: client id in requests.
         options: timeouts and limits.
 
@@ -193,7 +193,8 @@ class Pool:
     ) -> Reply[Any]:
         """Send one request to one broker, and decode the response.
 
-        If a connection that has been used before breaks, the request is sent again, unless it changes the cluster.
+        If the connection breaks, the request is sent again, unless the connection was new or the request changes the
+        cluster.
 
         Args:
             value: fields of the request, or a function that returns them for an API version.
@@ -259,7 +260,7 @@ class Pool:
         """Clear the cache for all topics in which this broker leads a partition, because the broker did not respond.
 
         Returns:
-            False if nothing was cleared, because the last call for this broker was too recent.
+            False if nothing was cleared, because the cache was cleared for this broker a moment ago.
         """
         return self._leaders.failed(node)
 

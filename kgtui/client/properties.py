@@ -41,7 +41,7 @@ _LOGIN_AND_TLS = frozenset(
         "ssl.truststore.type",
     }
 )
-"""Login and TLS properties that kgtui supports, and `bootstrap.servers`. See also `_LOGIN_NAMES`."""
+"""Login and TLS properties that kgtui supports, and `bootstrap.servers`. `_LOGIN_NAMES` contains further ones."""
 
 _DEFAULTS = {
     "ssl.keymanager.algorithm": ("SUNX509", "PKIX"),
@@ -58,7 +58,7 @@ _DEFAULTS = {
         "SOFTWARE.AMAZON.MSK.AUTH.IAM.IAMOAUTHBEARERLOGINCALLBACKHANDLER",
     ),
 }
-"""Property → values in capital letters. If the property has one of these values, kgtui can ignore it."""
+"""Property → values, in capital letters. kgtui ignores the property if it has one of these values."""
 
 _REFUSED = {
     "bootstrap.controllers": "kgtui does not connect to controllers: set --bootstrap-server to a broker",

@@ -85,7 +85,7 @@ class TicketRenewal:
             await asyncio.sleep(pause)
             renew_below = left - pause / 2
             left = await self._lifetime()
-            # If the ticket has more time left than expected, it is a new ticket. Do not renew it yet.
+            # If the lifetime is longer than expected, the cache contains a new ticket. Do not renew it yet.
             if left < renew_below:
                 await self._renew()
                 left = await self._lifetime()
@@ -102,7 +102,7 @@ class TicketRenewal:
         except BaseException as error:
             with suppress(ProcessLookupError):
                 process.kill()
-            await process.communicate()  # This closes the pipe of stderr while the event loop still runs.
+            await process.communicate()  # Close the pipe of stderr before the event loop ends.
             if isinstance(error, TimeoutError):
                 _log.info("the Kerberos ticket cannot be renewed: kinit did not end within %g s", KINIT_TIMEOUT)
                 return
@@ -161,7 +161,7 @@ class Tickets:
             context = self._context(host, self._credentials)
             response: bytes | None = None
             while not context.complete:
-                # Run each step in a thread, because the first step can read the ticket cache from the disk.
+                # Run each step in a thread, because the first step may read the ticket cache, which blocks.
                 message = await asyncio.to_thread(context.step, response)
                 response = yield message or b""
             layers = context.unwrap(response).message

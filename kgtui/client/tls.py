@@ -163,13 +163,13 @@ class Tls:
     Attributes:
         trust_file, trust_pem: trusted certificates as file or text. If both are empty, kgtui trusts the certificates of
             the operating system.
-        trust_type, key_type: `PEM`, `PKCS12` or `JKS`. For `JKS`, the file must be a PKCS#12 store too.
+        trust_type, key_type: `PEM`, `PKCS12` or `JKS`. Even with `JKS`, the file must be a PKCS#12 store.
         trust_password: password of the store with trusted certificates.
         store_password: password of the store with the private key.
         key_file: file with private key and certificate chain.
         key_pem, chain_pem: private key and certificate chain as text.
         key_password: password of a private key in PEM, or empty.
-        verify_hostname: whether the certificate must contain the broker's host name.
+        verify_hostname: whether the broker's certificate must contain its host name.
         lowest, highest: oldest and newest TLS version.
     """
 

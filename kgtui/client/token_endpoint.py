@@ -39,7 +39,7 @@ class HttpDeadline:
     """Shuts down the connections of an HTTP request at its time limit, so that a blocked read ends.
 
     Attributes:
-        is_over: whether the time limit has passed. If True, the shutdown causes all later errors and incomplete data.
+        is_over: whether the time limit has passed. If True, the shutdown causes later errors and incomplete data.
     """
 
     def __init__(self) -> None:
@@ -97,7 +97,7 @@ class HttpDeadline:
         for found in [*self._sockets, *(connection.sock for connection in self._connections)]:
             if found is not None:
                 with suppress(OSError):
-                    # `SSLSocket.shutdown` would change the socket object while another thread uses it.
+                    # Not `SSLSocket.shutdown`: it would change the socket object while another thread uses it.
                     socket.socket.shutdown(found, socket.SHUT_RDWR)
 
 
@@ -107,7 +107,7 @@ LIMIT = 1_000_000
 _LONGEST_LIFETIME = 1e10
 """Longest lifetime of a token that kgtui uses, in seconds.
 
-A longer lifetime in a response is ignored, because it might be too large for a float.
+A longer lifetime in a response is ignored, because a huge integer cannot be converted to a float.
 """
 
 _CLIENT_CREDENTIALS = "client_credentials"

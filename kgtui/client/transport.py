@@ -67,7 +67,7 @@ _quiet_loggers()
 
 
 _max_response = ContextVar("_max_response", default=sys.maxsize)
-"""Maximum response size of the connection that the current task is opening, in bytes."""
+"""Maximum size of a response, in bytes, on the connection that the current task is opening."""
 
 
 class LimitedProtocol(AIOKafkaProtocol):  # type: ignore[misc]  # aiokafka has no types

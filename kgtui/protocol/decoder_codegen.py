@@ -94,7 +94,7 @@ class _Decoder:
             out.line("try:")
             with out.block():
                 result = self.struct(struct)
-                # Slicing beyond the end of the data raises no error, so the decoder checks its final position.
+                # Slicing beyond the end of the data raises no error, so the generated code checks `p` at the end.
                 out.line("if p > end: raise truncated(MESSAGE, p)")
                 if self.strict:
                     out.line("if p < end: raise trailing_bytes(MESSAGE, end - p, p)")

@@ -104,7 +104,7 @@ class _Encoder:
             self.out.line(f"if {is_set}: raise not_in_version(MESSAGE, {field.name!r})")
 
     def get(self, field: Field, value: str) -> str:
-        """Generate the line that assigns the value of a field, or its default, to a new variable. Return this name."""
+        """Generate the line that assigns a field's value, or its default, to a new variable. Return the new name."""
         name = self.out.name("x")
         default = self.out.constant("D", default_value(field))
         self.out.line(f"{name} = {value}.get({field.name!r}, {default})")
@@ -219,8 +219,8 @@ class _Encoder:
     def differs(self, field: Field, expression: str, default: str) -> str:
         """Return a Python condition that checks whether the value of a tagged field differs from its default."""
         if field.struct is not None and not field.array:
-            # An empty array is a tuple in `default`, but a list in a decoded struct. Therefore, compare with both
-            # forms.
+            # Empty arrays are tuples in `default`, but lists in a decoded struct. Therefore, compare with both forms of
+            # the default.
             listed = self.out.constant("D", default_value(field, []))
             return f"{expression} not in ({default}, {listed})"
         if not field.array:

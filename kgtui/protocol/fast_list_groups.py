@@ -183,8 +183,8 @@ def decode_list_groups(version: int, body: bytes | memoryview) -> tuple[int, int
     return frame.throttle_ms, frame.error_code, list(map(row_decoder(version), frame.rows))
 
 
-# Version → encoded bytes after the group id → decoded values (protocol type, state and group type). Equal values are
-# stored once, in `_SHARED_TAILS`. Both dicts have a maximum size, because a broker could send many different states.
+# Version → dict: encoded bytes after the group id → decoded values (protocol type, state and group type). Equal values
+# are stored once, in `_SHARED_TAILS`. The size of both dicts is limited, because a broker could send many states.
 _TAILS: dict[int, dict[bytes, _Tail]] = {}
 _SHARED_TAILS: dict[_Tail, _Tail] = {}
 

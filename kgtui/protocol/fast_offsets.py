@@ -139,8 +139,8 @@ def _commit_partitions(message: str, data: bytes, pos: int, number: int) -> tupl
         return [], pos
     length = data[pos + _LENGTH_AT]
     if length < 128:
-        # If all rows have the size of the first row and no tagged fields, one call decodes them all. To check this, two
-        # slices read the same byte of every row: the number of tagged fields, and the length of the metadata.
+        # If all rows have the size of the first row and no tagged fields, one call decodes them all. To check this, one
+        # slice reads every row's number of tagged fields, and another slice reads the length of its metadata.
         width = max(length - 1, 0)
         size = _LEAST + width
         stop = pos + number * size

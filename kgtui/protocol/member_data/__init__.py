@@ -35,8 +35,8 @@ def version_bytes(version: int) -> bytes:
 def decode_versioned(message: Message, version: int, data: bytes) -> dict[str, Any] | None:
     """Decode `data` into a dict. Return None if `data` matches no version of `message`.
 
-    Some clients omit the last fields of their version. Such data is decoded as an older version. To recognize damaged
-    data, the result is encoded again and must give the same bytes.
+    Some clients omit the last fields of their version. Such data is decoded as an older version. The result is then
+    encoded again. If this does not give the same bytes, the data is damaged.
 
     Args:
         version: version at the start of `data`. Versions above `message.high` are decoded as `message.high`.

@@ -32,8 +32,8 @@ _CONNECTOR_TASKS: Rows = (
     ("Tasks", "[]int32", "0+"),
 )
 
-# Connect workers can omit some of the last three fields. Therefore, this table has versions of its own: version 0 has
-# none of these fields, and version 3 has all of them.
+# The versions in this table are not Kafka's, because Connect workers can omit some of the last three fields. Version 0
+# has none of these fields, and version 3 has all of them.
 _ASSIGNMENT: Rows = (
     ("Error", "int16", "0+"),
     ("Leader", "string", "0+"),
@@ -76,7 +76,7 @@ class Subscription:
     """URL of the worker's REST interface."""
     config_offset: int
     allocation: Assignment | None = None
-    """The assignment that the worker has when it joins the group; None in version 0."""
+    """The worker's current assignment when it joins the group; None in version 0, or if the worker has none."""
 
 
 def decode_subscription(data: bytes) -> Subscription | None:

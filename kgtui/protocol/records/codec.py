@@ -63,7 +63,7 @@ class DecodeFailure(StrEnum):
     DAMAGED_KEY = "damaged key"
     """The key is missing or malformed."""
     DAMAGED_VALUE = "damaged value"
-    """The value is malformed."""
+    """The value does not match the schema of its version."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +114,7 @@ def decode(key: bytes | None, value: bytes | None) -> CoordinatorRecord | Undeco
 def value_message(record_type: RecordType, version: int) -> Message:
     """Return the `Message` that encodes and decodes the value of a record of this type and version.
 
-    Before Kafka 4, records of type 0 could have values of version 1 or higher. Such values have the format of type 1.
+    Before Kafka 4, records of type 0 could have values of version 1 or higher, encoded like the values of type 1.
     """
     if record_type is RecordType.LEGACY_OFFSET_COMMIT and version != 0:
         record_type = RecordType.OFFSET_COMMIT

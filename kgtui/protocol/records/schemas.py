@@ -218,8 +218,8 @@ _CONSUMER_REGULAR_EXPRESSION: Rows = (
     ("Timestamp", "int64", "0+"),
 )
 
-# Records of share groups (KIP-932), since Kafka 4.1. Share-partition start offsets are in the topic
-# `__share_group_state` instead.
+# Records of share groups (KIP-932), since Kafka 4.1. Share-partition start offsets are in a different topic,
+# `__share_group_state`.
 
 _SHARE_MEMBER_METADATA: Rows = (
     ("RackId", "string", "0+", "nullable 0+"),
