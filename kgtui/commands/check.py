@@ -201,7 +201,7 @@ async def check_recorded(args: argparse.Namespace, admin: ReplayAdmin, query: Qu
 
 
 async def _with_access(admin: GroupAdmin, selection: Selection, watch: Watch, timeout: float) -> Selection:
-    """Read the user's permissions, add them to `selection`, and pass them to `watch.mark_hidden`."""
+    """Read the user's permissions, and pass them to `watch.mark_hidden`. Return a copy of `selection` with them."""
     access = await access_of(admin, timeout=timeout)
     watch.mark_hidden(access)
     return replace(selection, snapshot=replace(selection.snapshot, access=access))
@@ -287,7 +287,7 @@ def _judge(
 
 
 def _updated(first: Snapshot, health: Mapping[str, GroupHealth], watch: Watch) -> Snapshot:
-    """Return a copy of the snapshot `first`. It also contains the health and the newest lag of each watched group."""
+    """Return a copy of the snapshot `first` with the health and the newest lag of each watched group."""
     from kgtui.model.summary import Summary
 
     summaries = dict(first.summaries)
@@ -322,7 +322,7 @@ class _VerdictSnapshot(Snapshot):
 def _select_by_health(query: Query, snapshot: Snapshot) -> list[str]:
     """Return the ids of the watched groups that match the whole filter.
 
-    If a group could never be read, its health is unknown in the filter.
+    The filter treats the health of a group as unknown if the group could never be read.
     """
     read = {group: one for group, one in snapshot.health.items() if one.reads or _gone(one)}
     values = {field.name: getattr(snapshot, field.name) for field in fields(snapshot)} | {"health": read}

@@ -63,7 +63,7 @@ def as_json(settings: Settings) -> bytes:
             "command_config": cluster.command_config or None,
             "read_only": cluster.read_only,
             "color": cluster.color or None,
-            "colour": cluster.color or None,  # Old key for the color. Other programs may still read it.
+            "colour": cluster.color or None,  # Old name of the key `color`. Other programs may still use it.
             "environment": cluster.environment or None,
             "properties": sorted(cluster.properties),
         }

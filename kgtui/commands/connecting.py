@@ -33,7 +33,7 @@ def timeout_of(args: argparse.Namespace) -> float:
 async def connected(args: argparse.Namespace) -> AsyncIterator[KafkaGroupAdmin]:
     """Connect to the cluster in the options or the configuration, and close the connections at the end.
 
-    If `--timeout` is not given, `args.timeout` is set to the client property `default.api.timeout.ms`, if there is one.
+    If `--timeout` is not given, use the client property `default.api.timeout.ms`, if it is set, as `args.timeout`.
 
     Raises:
         ConfigError: the options or the configuration are wrong.

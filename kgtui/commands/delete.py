@@ -183,8 +183,8 @@ async def _plan(
     selection = await _matching(admin, query, args.group, timeout)
     groups = selection.ids
     if args.group and not selection.coverage.complete:
-        # Some groups could not be read, for example because a broker did not answer. Plan all groups of `--group`, even
-        # if they are not listed. The plan refuses groups that cannot be described.
+        # Some groups could not be read, for example because a broker did not answer. Pass all groups of `--group` to
+        # `plan`, even if they are not listed. It refuses groups that cannot be described.
         groups = list(dict.fromkeys(args.group))
     else:
         missing = notify_missing(args, query, selection)

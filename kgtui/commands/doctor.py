@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from kgtui.protocol.api import Api
 
 SAMPLE = 200
-"""Maximum number of groups that are described. The descriptions say what the user may do with each group."""
+"""Maximum number of groups that are described to find out which operations the user may perform on them."""
 
 STEPS_TIMEOUT = 10.0
 """Maximum time for connecting to one bootstrap server (name lookup, TCP, TLS and so on), in seconds."""
@@ -47,13 +47,13 @@ LIMITED_BELOW = {
     "FindCoordinator": ((4, "coordinators are looked up one at a time"),),
     "DescribeShareGroupOffsets": ((1, "the lag of share groups is unknown"),),
 }
-"""Maps an API to pairs (version, limitation). The limitation applies to brokers that support only lower versions."""
+"""Maps an API name to pairs (API version, limitation of brokers that support only lower versions)."""
 
 LIMITED_WITHOUT = {
     **{entry.describe_rpc: entry.absence for entry in GROUP_TYPES.values() if entry.feature},
     "DescribeShareGroupOffsets": "start offsets of share groups are unknown",
 }
-"""Maps an API to a limitation, which applies to brokers that lack this API."""
+"""Maps an API name to the limitation of brokers that do not support this API."""
 
 
 class NamedGroup(NamedTuple):

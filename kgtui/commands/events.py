@@ -144,7 +144,7 @@ class _Printer:
     def print(self, events: Iterable[Event], snapshot: Snapshot) -> None:
         """Print the events that match the filter and the options.
 
-        If the filter needs data that an event does not contain, it uses the group's data in `snapshot`.
+        Data that the filter needs, but the event does not contain, is taken from `snapshot`.
         """
         found = [event for event in events if self._matches(event, snapshot)]
         self.printed = self.printed or bool(found)
@@ -230,7 +230,7 @@ async def _print_new(
 
 def _notify_if_missing(args: argparse.Namespace, query: Query, snapshot: Snapshot, groups: Sequence[str]) -> None:
     """If no group matches yet, print similar ids, and a message that the command waits for groups."""
-    # Print nothing if the filter needs more data than the list of groups. This data has not been read yet.
+    # Print nothing if the filter needs more data than the list of groups, because that data has not been read yet.
     if not query.needs and notify_missing(args, query, _as_selection(snapshot, groups)):
         notify("waiting for groups that match; press Ctrl-C to end")
 

@@ -73,7 +73,7 @@ class _Watch:
         histories: group id → results of all reads.
         group_faults: group id → error of the last read. Groups without an error are left out.
         without_offsets: groups without offsets in the last read.
-        hidden: groups of which some offsets may be hidden, because the user lacks permissions. Filled by `mark_hidden`.
+        hidden: groups that may have more offsets than the user is allowed to read. Filled by `mark_hidden`.
     """
 
     def __init__(self, groups: Iterable[str], watching: Watching) -> None:
@@ -81,14 +81,14 @@ class _Watch:
         self.group_faults: dict[str, Fault] = {}
         self.without_offsets: set[str] = set()
         self.hidden: set[str] = set()
-        self._offsets_read: set[str] = set()  # Groups whose last read of offsets succeeded, even without a result.
+        self._offsets_read: set[str] = set()  # Groups whose last read of offsets had no error, even if it found none.
         self._incomplete: set[str] = set()  # Groups whose last read may lack offsets, because permissions are missing.
         self._hidden_topics: dict[str, tuple[str, ...]] = {}
 
     def mark_hidden(self, access: Access) -> None:
-        """Fill `hidden`. Also add a fault for each of these groups that has hidden topics, or no visible offsets.
+        """Find the groups whose offsets may be hidden from the user, and store them in `hidden`.
 
-        Call this after the last read.
+        If such a group has hidden topics or no visible offsets, also add a fault. Call this after the last read.
 
         Args:
             access: the user's permissions, read after the groups.
@@ -283,12 +283,12 @@ class RecordedWatch(_Watch):
 def polls_before(admin: ReplayAdmin, seconds: float) -> Sequence[RecordedPoll]:
     """Return the polls of the last `seconds` seconds up to the selected poll `admin.poll`, oldest first.
 
-    The result begins with the last poll before these seconds, so that the polls cover the whole time.
+    The result also contains the poll before this time, so that the polls cover the whole time.
     """
     end = admin.poll
     polls = admin.recording.polls(end.at - seconds, end.at)
     before = admin.recording.step(polls[0], -1)
-    # If a gap follows the poll `before`, leave it out, because the polls then cannot cover the whole time.
+    # If a gap follows the poll `before`, leave out this poll, because nothing was recorded in the gap.
     if before is not None and not polls[0].gap and polls[0].at > end.at - seconds:
         polls.insert(0, before)
     return polls

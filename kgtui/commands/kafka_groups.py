@@ -194,8 +194,8 @@ async def _poll(admin: GroupAdmin, node: int) -> ListingDelta:
 def keeps(row: Listing, options: Options) -> bool:
     """Return whether the options select a group, as in Kafka's GroupsCommand.
 
-    `--group-type` can be combined with `--protocol`. Without `--group-type`, only one option is used: `--protocol`, or
-    else `--consumer`, `--share` or `--streams`, in this order.
+    `--group-type` can be combined with `--protocol`. Without `--group-type`, only the first of these options that is
+    given counts: `--protocol`, `--consumer`, `--share`, `--streams`.
     """
     group_type, protocol = options.value("group-type"), options.value("protocol")
     if group_type is not None:

@@ -187,7 +187,7 @@ class RepeatedScreening:
 
     async def _forget_missing(self, snapshot: Snapshot) -> None:
         """Delete the stored data of an unlisted group if its coordinator reports that the group does not exist."""
-        # Ask the coordinator, because no broker lists a group while it moves to a different coordinator.
+        # A group that no broker lists may still exist, for example while its coordinator changes. Ask the coordinator.
         store, now = self._store, snapshot.taken_at
         self.missing.listed(snapshot.groups)
         for group in store.groups.keys() - snapshot.groups.keys():

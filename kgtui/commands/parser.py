@@ -71,7 +71,7 @@ class CommandParser(argparse.ArgumentParser):
     def add_subparsers(self, **options: Any) -> Any:
         """Add subcommands.
 
-        Words after the name of a subcommand may be empty here, because the subcommand's own parser checks them.
+        Empty words after the name of a subcommand are accepted here, because the subcommand's own parser checks them.
         """
         action = super().add_subparsers(**options)
         action.type = str
@@ -95,8 +95,8 @@ class CommandParser(argparse.ArgumentParser):
         """Return argparse's help text. It ends with the text that the command's function `epilog` returns."""
         if self._epilog is not None:
             self.epilog = self._epilog()
-        # Set the formatter as late as possible. argparse would use it for every added option, and thus always import
-        # `rich_argparse`, which is slow.
+        # Set the formatter only for help texts, because it imports `rich_argparse`, which is slow. If it were set
+        # earlier, argparse would use it for every added option.
         self.formatter_class = _formatter
         return super().format_help()
 
@@ -109,7 +109,7 @@ class CommandParser(argparse.ArgumentParser):
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
         """Add the options of the command, then parse as argparse does.
 
-        The command's parser reports unknown options, so that messages refer to `kgtui COMMAND --help`.
+        Unknown options raise an error here, so that the message refers to `kgtui COMMAND --help`.
         """
         self.load()
         found, rest = super().parse_known_args(args, namespace)

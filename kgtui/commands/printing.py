@@ -181,7 +181,7 @@ class Progress:
         self._shown = False
 
     def update(self, sentence: str) -> None:
-        """Show a new sentence, unless the last one was shown less than `_REDRAW` (or `_REPEAT`) seconds ago."""
+        """Show a new sentence, unless the last one was shown too recently (see `_REDRAW` and `_REPEAT`)."""
         now = time.monotonic()
         if now - self._last < self._every:
             return

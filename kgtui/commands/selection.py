@@ -94,7 +94,7 @@ def query_of(args: argparse.Namespace) -> Query:
 
 
 def notify_operators(query: Query) -> None:
-    """Print a hint if the filter contains AND, OR or NOT. A filter searches group ids for these words."""
+    """Print a hint if the filter contains AND, OR or NOT, because they are not operators but parts of group ids."""
     from kgtui.model.query.spelling import operator_hint
 
     if hint := operator_hint(query):
@@ -222,7 +222,8 @@ async def select_groups(
     if show_lag:
         summaries, unread = snapshot.summaries, snapshot.group_faults.keys()
         snapshot = with_hidden_faults(snapshot, [group for group in ids if group in summaries and group not in unread])
-    # If the filter needs data, also report read errors of groups that do not match. With this data, they might match.
+    # If the filter needs more data than the list of groups, also report read errors of groups that do not match. With
+    # the missing data, they might match.
     concerned = set(snapshot.group_faults) if query.needs else set(ids)
     faults += others + tuple(f for group, f in sorted(snapshot.group_faults.items()) if group in concerned)
     return Selection(
@@ -267,7 +268,7 @@ async def _list_with_access(
 async def _enrich(
     admin: GroupAdmin, snapshot: Snapshot, query: Query, *, members: bool, lag: bool, deadline: Deadline
 ) -> tuple[Snapshot, tuple[Fault, ...], GroupsRead]:
-    """Read the members and the lag, if they are needed, of groups that can still match the filter.
+    """Read the members and the lag, if needed, of the groups that can still match the filter.
 
     Returns the snapshot with this data, the errors of whole brokers or of the cluster, and all data that was read.
 
@@ -306,7 +307,7 @@ def _enriched(snapshot: Snapshot, read: GroupsRead, ids: Sequence[str], *, lag: 
             faults.setdefault(group, hidden_topics_fault(group, topics_hidden))
         with_offset = read.topics_of(group)
         if with_offset is None and not (lag and snapshot.groups[group].has_offsets):
-            # No offsets were read. The only known topics of the group are those to which its members subscribe.
+            # The group's offsets were not read. Its only known topics are those to which its members subscribe.
             with_offset = ()
         summaries[group] = summary_of(
             read.descriptions.get(group),
@@ -320,10 +321,11 @@ def _enriched(snapshot: Snapshot, read: GroupsRead, ids: Sequence[str], *, lag: 
 
 
 def undecided_text(searched: int, every: int) -> str:
-    """Return a phrase: to how many groups the filter could not be applied, because data is missing.
+    """Return a message that says to how many groups the filter could not be applied.
 
     Args:
-        searched, every: the two numbers of `Selection.searched`.
+        searched: number of groups whose data could be read.
+        every: number of groups whose data the filter needs.
     """
     missing = f"{every - searched:,} of {counted(every, 'group')}"
     return f"the filter could not be applied to {missing}, because their data is unknown"
@@ -351,7 +353,7 @@ async def list_groups(admin: GroupAdmin, *, timeout: float) -> tuple[Snapshot, t
 
 
 def by_listing(rows: Mapping[str, Listing]) -> dict[Listing, list[str]]:
-    """Return the value of `Snapshot.by_listing`: `Listing` (type, state and so on) → ids of all groups that have it."""
+    """Return a dict for `Snapshot.by_listing`: `Listing` (type, state and so on) → ids of groups with this value."""
     by_listing: dict[Listing, list[str]] = {}
     for group, listing in rows.items():
         by_listing.setdefault(listing, []).append(group)

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 CONNECT_TIMEOUT = 3.0
 """Maximum time to wait for an answer of a broker when connecting to a cluster, in seconds."""
 _MAX_CALLS_PER_POLL = 8
-"""Maximum number of `LakeReplayPosition.advance` calls in a row that show the same poll during playback.
+"""Maximum number of successive calls of `LakeReplayPosition.advance` that show the same poll during playback.
 
 If the next poll is further away, the first call already shows that poll, so that playback does not seem to hang.
 """
@@ -76,8 +76,8 @@ class SessionOpener:
         Raises `ConfigError` if the address is not valid, and `UnreachableError` if no broker answers.
         """
         seeds = parse_bootstrap(address, "address")
-        # As with --bootstrap-server, use the credentials and the read-only flag of a configured cluster that has this
-        # address.
+        # If a configured cluster has this address, use its credentials and its read-only flag, as the option
+        # --bootstrap-server does.
         changed = {"bootstrap_server": address, "cluster": None}
         target = resolve(self._settings, type(self._args)(**(vars(self._args) | changed)))
         attempts = await _failed_attempts(target)
@@ -90,8 +90,8 @@ class SessionOpener:
 
         Raises `ConfigError` if the configuration of the cluster is not valid.
         """
-        # If the cluster was opened before, use the same settings again. `--command-config` applies only to the cluster
-        # that was opened first.
+        # If the cluster was opened before, use the same settings again. Otherwise, ignore `--command-config`, which
+        # applies only to the first cluster.
         if name in self._opened:
             target, command_config = self._opened[name]
         else:
@@ -121,8 +121,8 @@ class SessionOpener:
         from kgtui.tui.session import ClusterLabel
 
         admin = connect(target.seeds, target.properties)
-        # The session closes `connections` when the user opens a different cluster. Otherwise, `self._stack` closes it
-        # when kgtui ends.
+        # The session closes `connections` when the user opens a different cluster. If that does not happen,
+        # `self._stack` closes them when kgtui ends.
         connections = await self._stack.enter_async_context(AsyncExitStack())
         connections.push_async_callback(admin.close)
         self._opened[target.name] = target, command_config
@@ -289,7 +289,7 @@ class LakeReplayPosition:
     async def advance(self, seconds: float) -> bool:
         """Move forward by `seconds` of recorded time. Return False if the last poll is already shown.
 
-        If the next poll is later than that, the next call continues from the reached time. Gaps are skipped.
+        If there is no poll in this time, the next call continues from the end of this time. Gaps are skipped.
         """
         shown = self._admin.poll
         self._ahead = self._ahead + seconds if self._ahead_of == shown else seconds

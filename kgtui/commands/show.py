@@ -68,7 +68,7 @@ async def _run(args: argparse.Namespace) -> int:
 
 
 async def _with_recorded_times(snapshot: Snapshot, admin: GroupAdmin) -> Snapshot:
-    """If `admin` reads a recording, add times from earlier polls, such as the last progress of a group."""
+    """If `admin` reads a recording, add times from earlier polls, such as when a group last made progress."""
     recording: RecordingReader | None = getattr(admin, "recording", None)
     if recording is None:
         return snapshot
@@ -106,7 +106,7 @@ async def read_details(
         timeout=deadline.step(),
     )
     offsets |= {group: replace(offsets[group], record_times=found) for group, found in times.items()}
-    # Old brokers have no group configs. Ignore the error NOT_SUPPORTED that they return for them.
+    # Ignore the error NOT_SUPPORTED in reads of group configs, because old brokers have no group configs.
     faults = [
         fault for step, fault in (*read.faults, *positions.faults) if step != CONFIGS or fault.name != "NOT_SUPPORTED"
     ]

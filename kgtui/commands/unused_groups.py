@@ -39,7 +39,7 @@ async def with_unused_groups(admin: GroupAdmin, timeout: float, snapshot: Snapsh
     )
     deadline, times = Deadline(timeout, steps=2), dict[str, float]()
     with suppress(KgtuiError):
-        # Read the log start offsets, which are needed to find unread records. Computing the lag did not need them.
+        # Read the log start offsets. They were not needed for the lag, but are needed to find unread records.
         bounds = await admin.partition_bounds(offsets.partitions(), timeout=deadline.step())
         offsets.bounds.update(bounds.rows)
         times = await unread_times(admin, offsets, limit=SHOW_RECORD_TIME_PARTITIONS, timeout=deadline.step())

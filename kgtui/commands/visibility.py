@@ -40,7 +40,7 @@ def notify_lower_bounds(snapshot: Snapshot, groups: Iterable[str], query: Query 
         return
     from kgtui.model.query import Need
 
-    # Do not count groups without visible offsets, because their errors are printed anyway.
+    # Do not count groups without visible offsets, because kgtui prints an error for each of them.
     count = sum(
         1 for group in groups if facts.may_hide_topics(snapshot, group) and not facts.has_no_offsets(snapshot, group)
     )

@@ -74,7 +74,7 @@ class ChangeTracker:
         self._faults: dict[FaultKey, RowValues] = {}
 
     def release(self) -> None:
-        """Free the memory of the state, one group at a time, so that other threads are not blocked."""
+        """Free the memory of all stored groups in small steps, so that other threads are not blocked for long."""
         _release(self._partitions, self._members, self._owners, self._groups, self._described)
 
     @property
@@ -237,7 +237,7 @@ def _release(*parts: Mapping[Any, Any]) -> None:
 def _owners(description: GroupDescription, members: Iterable[Member]) -> dict[TopicPartition, str]:
     """Return a dict: partition → id of the member that owns it.
 
-    In a streams group, the owner is a member with a task that reads the partition.
+    In a streams group, the owner is a member with a task whose input is the partition.
     """
     found = {tp: member.member_id for tp, member in owners_of(tuple(members)).items()}
     if description.topology is not None:

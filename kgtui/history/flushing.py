@@ -44,7 +44,7 @@ class Flusher:
         elapsed: returns the time of a monotonic clock, in seconds.
 
     Attributes:
-        lost: whether rows were dropped. If so, the recorder stores all rows at its next poll.
+        lost: whether waiting rows were dropped. If so, the next poll of the recorder is stored with all rows.
     """
 
     def __init__(
@@ -140,7 +140,7 @@ class Flusher:
         self._oldest = self._oldest or self._elapsed()
 
     def write_if_due(self) -> None:
-        """Start writing the waiting rows if the oldest would wait too long until the next poll.
+        """Start writing the waiting rows to the lake if they cannot wait until the next poll.
 
         Call this after each poll, so that no row waits longer than `RecorderOptions.flush` seconds.
 
@@ -163,7 +163,7 @@ class Flusher:
             if self._writer.waiting and self._refused is None:
                 await self._flush(last=True)
         finally:
-            # If rows could not be written, keep the lock file. The next recorder then reports that rows were lost.
+            # If some rows could not be written, keep the lock file, so that the next recorder reports the loss.
             await self._off_loop(self._lock.release, not self._writer.waiting)
             self._thread.shutdown(wait=False)
 
@@ -208,9 +208,9 @@ class Flusher:
         await self._off_loop(release_rows, dropped)
 
     def report_error(self, message: str) -> None:
-        """Store `message` in `status`: the reason why nothing can be recorded.
+        """Store in `status` why nothing can be recorded.
 
-        The user is notified only if `status` had no error before.
+        The user is notified too, unless `status` already contained an error.
         """
         if not self.status.error:
             self._notify(message)

@@ -117,7 +117,7 @@ def _columns(
         if now is not None and now.listed:
             seconds = None if before is None or poll.gap else (poll.ms - before.ms) / 1000
             if before is not None and not unread.isdisjoint((before.ms, poll.ms)):
-                seconds = None  # a rate needs the offsets at both polls
+                seconds = None  # a rate needs the offsets at this poll and the poll before
             row[0] = sums.lag % INT64_RANGE if sums.known_lags else math.nan
             row[1] = math.nan if now.members is None else now.members
             row[2] = change.written / seconds if seconds and sums.known_ends else math.nan
@@ -224,7 +224,7 @@ If a sum overflows in Arrow, the real sum is the result plus a multiple of this 
 """
 
 SUMS = ("lag", "known_lags", "known_ends", "known_positions")
-"""Attributes of `PollChange` that contain changes of a total, such as the lag.
+"""Attributes of `PollChange` that say how much a total, such as the lag, has changed since the previous poll.
 
 At a keyframe (a poll with all rows), they contain the total itself. To compute the total at a later poll, add the
 changes since the keyframe to it.
@@ -288,8 +288,8 @@ def poll_changes(rows: pa.Table, recorded_polls: Sequence[RecordedPoll]) -> dict
 def _sum_changes(columns: Mapping[str, pa.Array]) -> dict[str, pa.Array]:
     """Return a dict: name in `SUMS` → one value per row, the change since the previous row of the same partition.
 
-    At a keyframe (a poll with all rows), the value is the total instead. Rows must be sorted by topic, partition and
-    poll.
+    The first row of a partition since a keyframe (a poll with all rows) has the value itself. Rows must be sorted by
+    topic, partition and poll.
     """
     import pyarrow as pa
     import pyarrow.compute as pc
@@ -386,7 +386,7 @@ def differs(columns: Mapping[str, pa.Array], *names: str) -> pa.Array:
 
 
 def previous(values: pa.Array) -> pa.Array:
-    """Return a column with the value of the previous row in each row. The first row is null."""
+    """Move each value of a column to the next row. The first row of the result is null."""
     import pyarrow as pa
 
     return pa.concat_arrays([pa.nulls(1, values.type), values[:-1]])

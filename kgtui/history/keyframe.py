@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     from kgtui.lake.schemas.definition import RowValues
 
 _MAX_GROUPS, _MAX_FRACTION = 16, 0.02
-"""Limits for converting the rows of single groups from Arrow to Python.
+"""Limits above which all loaded rows are converted from Arrow to Python at once, instead of group by group.
 
-After requests for more than 16 groups and more than 2 % of the loaded groups, all loaded rows are converted at once.
+Both limits must be exceeded: 16 requested groups, and 2 % of the loaded groups.
 """
 
 
@@ -31,8 +31,8 @@ class Keyframe:
 
     Args:
         load: takes the name of a table, and returns its rows. It is called once per table.
-        polls: times of these polls, in milliseconds since the epoch. Rows with another time come from an interrupted
-            write, and are ignored.
+        polls: times of the keyframe and of these polls, in milliseconds since the epoch. Rows of other polls come from
+            an interrupted write, and are ignored.
         reading: returns a context manager that converts read errors to `LakeError`.
     """
 
@@ -82,7 +82,7 @@ class KeyframeTable:
         return len(self._rows)
 
     def block_of(self, group: str) -> int | None:
-        """Return the index of the only block that can contain rows of a group; None if there is no such block.
+        """Return the index of the block in which to look for the rows of a group; None if the group has no rows.
 
         Args:
             group: group id, with lone surrogates escaped.
@@ -92,14 +92,14 @@ class KeyframeTable:
     def load(self, indices: Iterable[int]) -> None:
         """Read blocks from disk, except those that are already in memory.
 
-        This calls `RowBlocks.read` only once, because each call is slow.
+        All missing blocks are read in one call of `RowBlocks.read`, because each call is slow.
         """
         missing = sorted({index for index in indices if index not in self._blocks})
         if missing:
             self._blocks.update(dict.fromkeys(missing, self._read(missing, self._columns)))
 
     def block(self, index: int) -> _KeyframeRows:
-        """Return the rows of a block. Rows of other blocks that were read together with it are included."""
+        """Return the rows of a block. The result also contains other blocks that were read in the same call."""
         self.load([index])
         return self._blocks[index]
 
@@ -127,7 +127,7 @@ class _KeyframeRows:
         self._last = _last_of_each(self._rows, key)
 
     def after(self, poll: int) -> pa.Table:
-        """Return for each key the newest row at or before a poll. Rows of objects that are gone are left out."""
+        """Return the rows that describe the state at a poll: the newest row per key, without objects that are gone."""
         import pyarrow as pa
         import pyarrow.compute as pc
 
@@ -190,7 +190,7 @@ class TableState:
 
 
 class BlockState:
-    """Rows of one recorded table that describe some groups at one poll.
+    """The state of some groups at one poll, as rows of one recorded table.
 
     Args:
         rows: one row for each object (such as a member) that existed at the poll, sorted by group.

@@ -151,8 +151,8 @@ class PointInTime:
                 log = rows.bounds_of_row(tuple(row))
                 if log is not None:
                     other = result.get((topic, partition))
-                    # Several groups can have rows for the same partition. If a group's offsets cannot be read, its rows
-                    # are outdated. The row with the highest log end offset is the newest.
+                    # Several groups can have rows for the same partition. Some rows are outdated if a group's offsets
+                    # could not be read. Take the row with the highest log end offset, because it is the newest.
                     if other is None or (log.log_end or -1) > (other.log_end or -1):
                         result[topic, partition] = log
         return result

@@ -49,7 +49,7 @@ class GroupRead(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class PollRead:
-    """The data that one poll read about the requested groups.
+    """The recorded data of some groups at one poll.
 
     Attributes:
         groups: group id → description and offsets. Groups that did not exist are left out.
@@ -82,7 +82,7 @@ def read_polls(
 class _GroupStates:
     """The recorded state of some groups at one poll.
 
-    Call `go_to` for a keyframe (a poll with all rows) first, and then for each later poll, in order.
+    To select a poll, call `go_to` for a keyframe (a poll with all rows), and then for every later poll in order.
     """
 
     def __init__(self, recording: RecordingReader, groups: Collection[str], keyframe: int, until: int) -> None:
@@ -100,7 +100,7 @@ class _GroupStates:
         self._reads: dict[str, GroupRead] = {}
 
     def go_to(self, poll: RecordedPoll) -> None:
-        """Apply the changes of a poll. Call this for consecutive polls, without leaving one out."""
+        """Update the state to a poll. Call this for a keyframe (a poll with all rows), then for every later poll."""
         changed, moved = self._apply_group_changes(poll.ms), set[str]()
         for group, topic, partition, gone, *row in self._tables["partitions"].at(poll.ms):
             moved.add(group)
@@ -148,7 +148,7 @@ class _GroupStates:
         return rows.offsets_of_rows(positions, hidden=rows.hidden_of_row(self._listed[group]))
 
     def read_at(self, poll: RecordedPoll) -> PollRead:
-        """Return the description and offsets of each group.
+        """Return the descriptions and offsets of the groups at a poll.
 
         A value that could not be read at this poll is None. Otherwise, it is the last recorded value.
 

@@ -39,7 +39,7 @@ Positions = dict["TopicPartition", int]
 PositionChanges = dict[int, dict[str, tuple[Positions, Positions]]]
 """Dict: time of a poll, in ms since the epoch → group id → pair (positions before the poll, positions at the poll).
 
-A position is a committed offset or a share-partition start offset. Only changes that can be events are included:
+A position is a committed offset or a share-partition start offset. Only changes that may be events are included:
 decreases, and increases in groups that were Empty at some time.
 """
 
@@ -104,8 +104,8 @@ class _RecordedState:
             yield poll, events if self._begun else []
             self._begun = True
             if whole:
-                # Forget the descriptions, because a search that begins at this keyframe does not know them. Both
-                # searches must find the same events.
+                # Forget the earlier descriptions. A search that begins at this keyframe does not know them, but must
+                # find the same events.
                 self._descriptions.clear()
 
     def _read(self, table: Table, keyframe: int, until: int) -> pa.Table:
@@ -159,7 +159,10 @@ class _RecordedState:
     def _advance(
         self, poll: RecordedPoll, tables: Mapping[str, RowsByPoll], *, whole: bool
     ) -> tuple[dict[str, RowValues | None], dict[str, dict[str, RowValues]]]:
-        """Update the rows of groups and members from a poll. Return the rows that changed groups had before it.
+        """Update the state of groups and members to a poll. Return the previous rows of the groups that changed.
+
+        Args:
+            whole: whether the poll is a keyframe (a poll with all rows).
 
         Returns:
             Pair of dicts:
@@ -246,7 +249,7 @@ class _RecordedState:
         return pc.unique(groups["group"].cast("string").filter(empty))
 
     def _read_positions(self, keyframe: int, until: int, memberless: pa.Array) -> PositionChanges:
-        """Return the changes of committed offsets and share-partition start offsets that can be events.
+        """Return the changes of committed offsets and share-partition start offsets that may be events.
 
         Args:
             keyframe, until: times of the first and the last poll, in milliseconds since the epoch.
@@ -272,9 +275,9 @@ class _RecordedState:
 
 
 def _changed_positions(table: pa.Table, keyframe: int, memberless: pa.Array) -> pa.Table:
-    """Return the changes of committed offsets and share-partition start offsets that can be events.
+    """Return the changes of committed offsets and share-partition start offsets that may be events.
 
-    Every decrease can be an event. In `memberless` groups, an increase in a partition without an owner can be one too.
+    These are all decreases. In `memberless` groups, they are also increases in partitions without an owner.
 
     The result has the columns `poll`, `group`, `topic`, `partition`, `before` and `after`.
 

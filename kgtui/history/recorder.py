@@ -172,7 +172,8 @@ class Recorder:
             return
         at = max(int(self._now() * 1000), self._last + 1)
         try:
-            # Disable the garbage collector. It is not needed, because `_record` frees all objects of the poll.
+            # Disable Python's garbage collector during the poll. It would free almost nothing, because `_record` itself
+            # frees the objects of the poll.
             with self._gc.paused() if self._gc is not None else nullcontext():
                 await self._record(snapshot, at)
         except Exception as error:  # noqa: BLE001 - the poll loop: the error is reported, and the next poll is a keyframe
@@ -203,8 +204,8 @@ class Recorder:
             snapshot, self._changes.owned(), access=access, now=self._elapsed(), timeout=timeout
         )
         rows, keyframe = await self._compare(result, at)
-        # If rows that waited in memory were dropped meanwhile, drop the rows of this poll too. They contain only the
-        # changes since the previous poll, which was dropped.
+        # This poll's rows contain only the changes since the previous poll. If the previous poll was dropped before it
+        # was written, drop this poll too.
         if not self._lake.lost:
             report = self._poll_row(snapshot, result, rows, at, int((time.monotonic() - began) * 1000))
             self._lake.add(at, keyframe, rows, report)
@@ -221,7 +222,7 @@ class Recorder:
         keyframe every `RecorderOptions.keyframe` seconds, and at the first poll of a day.
         """
         rows, changes = new_rows(), self._changes
-        # Compare in a thread, because comparing 100,000 partitions takes half a second.
+        # Compare in a thread, because comparing 100,000 partitions would block the event loop for half a second.
         await asyncio.to_thread(_compare, changes, result, at, rows)
         old = self._keyframe
         if old is None or at - old >= self._options.keyframe * 1000 or day_of(at) != day_of(old):
@@ -293,10 +294,12 @@ class RetentionRefresher:
         self._asked: float | None = None
 
     def due(self, now: float) -> bool:
-        """Return whether the last read by `refresh` was at least `RETENTION_MAX_AGE` seconds ago. Initially true.
+        """Return whether to call `refresh`, because its last read is at least `RETENTION_MAX_AGE` seconds ago.
+
+        Before the first call of `refresh`, the result is true.
 
         Args:
-            now: time in seconds, from the same clock as for `refresh`.
+            now: time in seconds, from the same clock as the argument `now` of `refresh`.
         """
         return self._asked is None or now - self._asked >= RETENTION_MAX_AGE
 
@@ -307,8 +310,8 @@ class RetentionRefresher:
         self._asked = now
         try:
             answer = await self._admin.retention(sorted(topics), timeout=timeout)
-            # A topic without a result no longer exists, so delete its stored retention. After an error, delete nothing,
-            # because the error may be the reason why the topic has no result.
+            # If there was no error, a topic without a result no longer exists, so delete its stored retention. If there
+            # was an error, delete nothing, because the error may be the reason why a topic has no result.
             await asyncio.to_thread(update_retention, self._folder, answer.rows, () if answer.faults else set(topics))
         except (KgtuiError, OSError):
             _log.exception("cannot read or store the retention of topics")

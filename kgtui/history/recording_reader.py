@@ -136,7 +136,7 @@ class RecordingReader:
         return PointInTime(poll, keyframe, cluster_of_text(cluster_id, text), answered, interval / 1000)
 
     def rows_of(self, table: Table, columns: Sequence[str], keyframe: int, until: int) -> pa.Table:
-        """Return a table's rows for a keyframe (a poll with all rows) and the polls after it, up to `until`.
+        """Return a table's rows of all polls from a keyframe (a poll with all rows) to the poll at `until`.
 
         Args:
             keyframe: time of the keyframe, in milliseconds since the epoch.
@@ -155,9 +155,9 @@ class RecordingReader:
         return self._polls.keyframes(until.ms)
 
     def rows_since(self, table: Table, columns: Sequence[str], keyframe: int, poll: RecordedPoll) -> pa.Table:
-        """Return a table's rows for all polls from a keyframe (a poll with all rows) to `poll` or later.
+        """Return a table's rows of all polls from a keyframe (a poll with all rows) to `poll`, and of some later polls.
 
-        The last poll is the one before the first keyframe after `poll`.
+        The last of these polls is the one before the next keyframe after `poll`.
 
         Args:
             columns: names of the columns, including `poll`.
@@ -222,13 +222,13 @@ class RecordingReader:
         days = self._polls.days()
         days = [day for day in days if (day <= day_of(start.ms) if back else day >= day_of(start.ms))]
         # The group can also change between the last poll of one day and the first poll of the next day. To notice this,
-        # compare the states at these two polls. `adjacent` is the state on the day of the previous iteration.
+        # compare its states at these two polls. `adjacent` is one of these states, from the previous iteration.
         adjacent: GroupState | None = None
-        first_poll = 0  # used if `back` is true: time of the first poll on the day of the previous iteration
+        first_poll = 0  # if `back` is true: time of the first poll on the day that was searched before
         for day in reversed(days) if back else days:
             polls = self._polls.of_day(day)
             changes = self._changes_of_day(group, day, polls)
-            # `midnight_poll` is the first poll after the midnight between `day` and the day of the previous iteration.
+            # The previous iteration searched an adjacent day. `midnight_poll` is the first poll of the later day.
             midnight_poll = first_poll if back else polls[0][0]
             changed_at_midnight = adjacent is not None and adjacent != (changes.last if back else changes.first)
             if changed_at_midnight and midnight_poll != start.ms:
@@ -251,8 +251,8 @@ class RecordingReader:
         poll, gone = found[-1]
         if gone:
             return float(poll) / 1000
-        # A keyframe (a poll with all rows) lists all groups. The group has no row after `poll`, so it was missing from
-        # the next keyframe, and had disappeared.
+        # `poll` is the last poll with a row of the group. If there is a later keyframe (a poll with all rows), the
+        # group had disappeared by then.
         later = self._polls.between(poll / 1000, None)
         return next((one.at for one in later if one.ms == one.keyframe and one.ms > poll), None)
 

@@ -213,9 +213,9 @@ class ReplayAdmin:
         return Answer(Retention(found, stored.offsets))
 
     async def access(self, *, max_age: float = 0.0, timeout: float = DEFAULT_TIMEOUT) -> Access:
-        """Return the newest stored permissions of the recorder's user.
+        """Return the permissions of the recorder's user that were stored last. They can be newer than the shown poll.
 
-        The shown poll may be older. If it shows whether the user had DESCRIBE on all topics, the result says the same.
+        If the shown poll contains whether the user had DESCRIBE on all topics, this information is taken from the poll.
         """
         return await asyncio.to_thread(self._access)
 
@@ -223,7 +223,7 @@ class ReplayAdmin:
         state, stored = self._point_in_time, load_access(LakeFolder.of(self.recording.path))
         if not state.hidden:  # the poll was recorded by an older kgtui, which did not store `hidden`
             return stored
-        # If every group is marked as possibly incomplete, the user lacked DESCRIBE on some topics at this poll.
+        # If offsets may be hidden in every group, the user lacked DESCRIBE on some topics at this poll.
         hides = all(state.hidden.values())
         if hides is stored.hides_topics:
             return stored
@@ -234,10 +234,10 @@ class ReplayAdmin:
     ) -> Answer[Mapping[str, T]]:
         """Call `read` for each group. Return the results, and a fault for each group without a result.
 
-        If the recorder could not read this data of a group, the recorded fault is returned, without calling `read`.
+        For a group whose data the recorder could not read, the recorded fault is returned, and `read` is not called.
 
         Args:
-            scope: kind of the data, such as `offsets`.
+            scope: kind of the data that `read` returns, such as `offsets`.
         """
         state, names = self._point_in_time, list(dict.fromkeys(groups))
 
@@ -277,10 +277,10 @@ class ReplayFeed:
         self._poll: RecordedPoll | None = None
 
     async def poll(self, *, timeout: float = DEFAULT_TIMEOUT) -> ListingDelta:
-        """Compare the broker's groups at the shown poll with its groups in the previous call.
+        """Compare the broker's groups at the shown poll with its groups at the previous call.
 
         Returns:
-            The groups that were added, removed or changed since then
+            The groups that were added, removed or changed since the previous call
 
         Raises:
             ClientError: nothing changed, and the recorder could not read the broker's groups at the shown poll.

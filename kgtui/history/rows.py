@@ -1,7 +1,6 @@
 """Convert objects of the model to rows of the recorded tables, and back.
 
-A row is a tuple of column values. It lacks the key columns and the columns `day`, `keyframe`, `poll` and `gone`. Nested
-values are stored as JSON.
+A row is a tuple of column values, without the key columns and the columns `day`, `keyframe`, `poll` and `gone`.
 """
 
 from __future__ import annotations

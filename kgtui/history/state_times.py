@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 MOST_ROWS = 1_000_000
 """Approximate maximum number of rows of table `groups` that one search reads.
 
-Each keyframe (a poll with all rows) has one row per group. With 100,000 groups, the search covers ten keyframes.
+Each keyframe (a poll with all rows) has one row per group. With 100,000 groups, a search covers the last ten keyframes.
 """
 
 COLUMNS = ("poll", "keyframe", "group", "gone", "state")
@@ -45,8 +45,8 @@ class StateChanges:
     The constructor reads the rows from disk.
 
     Args:
-        poll: rows are read up to the first keyframe (a poll with all rows) after this poll, so that `at` also works
-            for neighboring polls.
+        poll: poll for which `at` will be called. `at` also works for polls with the same keyframe (last poll with all
+            rows).
         groups: number of groups at this poll. With more groups, fewer keyframes are read (see `MOST_ROWS`).
 
     Raises:
@@ -63,8 +63,8 @@ class StateChanges:
     def covers(self, poll: RecordedPoll) -> bool:
         """Return whether the method `at` can be called for a poll.
 
-        This poll and the constructor's `poll` must have the same keyframe (last poll with all rows). Polls that were
-        recorded after this object was created are not covered.
+        It can if the poll has the same keyframe (last poll with all rows) as the constructor's `poll`, and was recorded
+        before this object was created.
         """
         return poll.keyframe == self._keyframes[-1] and poll.ms <= self._recorded.ms
 
@@ -79,7 +79,7 @@ class StateChanges:
         columns = {name: rows[name].chunk(0) for name in COLUMNS}
         number = pc.index_in(columns["keyframe"], pa.array(self._keyframes, pa.int64()))
         before = previous(number)
-        # Every keyframe (a poll with all rows) has a row for each group. A group without this row had disappeared.
+        # A keyframe (a poll with all rows) has a row for every existing group. A group without a row did not exist.
         absent = pc.or_(
             pc.greater(number, pc.add(before, 1)),
             pc.and_(pc.greater(number, before), pc.not_equal(columns["poll"], columns["keyframe"])),

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from kgtui.lake.schemas.definition import RowValues
 
 COMMENT = "comment"
-"""Key of a column's comment in the column's metadata. Delta tables use this key."""
+"""Key in the metadata of a column. Delta tables store the column's comment under this key."""
 
 
 def arrow_schema(table: Table) -> pa.Schema:
@@ -180,7 +180,7 @@ def to_one_chunk(rows: pa.Table) -> pa.Table:
 
 
 def _ranked(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Replace each text with its position in the sorted dictionary, because numbers are sorted faster than texts."""
+    """Replace each text with its rank among the sorted texts, because numbers are sorted faster than texts."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -199,8 +199,8 @@ _ESCAPED = re.compile(f"{_MARK}([0-9a-f]{{4}})")
 def escape_surrogates(text: str) -> str:
     """Replace lone surrogates, which Arrow and Delta tables cannot store.
 
-    Ids that are not valid UTF-8 contain lone surrogates (PEP 383). Example: U+DCFF → U+FDD0 and `dcff`. U+FDD0 itself
-    is replaced too, so that different texts stay different.
+    Ids that are not valid UTF-8 contain lone surrogates (PEP 383). For example, U+DCFF becomes U+FDD0 and then `dcff`.
+    U+FDD0 itself is replaced too, so that `unescape_surrogates` can restore every text.
     """
     return text if text.isascii() else _STRANGE.sub(lambda match: f"{_MARK}{ord(match[0]):04x}", text)
 

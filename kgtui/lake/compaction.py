@@ -36,10 +36,10 @@ _FILE_SIZE = 128 * 1024 * 1024
 
 
 def compact_table(delta: DeltaTable, path: LakePath, layer: str, name: str) -> tuple[int, int]:
-    """Merge the small files of each day. Rows of gold tables are sorted by group, so that reading one group is fast.
+    """Merge the small files of each day. Sort the rows of gold tables by group, so that one group is read quickly.
 
-    A Spark stream that reads the table does not read the merged rows again, because the commits have `dataChange`
-    false. Only in tables with a `file_span` it would, but no stream reads these tables.
+    The commits have `dataChange` false, so that Spark streams on the table do not read the merged rows again. Tables
+    with a `file_span` are an exception, because no Spark stream reads them.
 
     Args:
         path: folder of the table.
@@ -73,7 +73,7 @@ def compact_table(delta: DeltaTable, path: LakePath, layer: str, name: str) -> t
 
 
 def _fragmented_spans(delta: DeltaTable, column: str, seconds: int) -> list[tuple[datetime, datetime, int]]:
-    """Return the time spans (see `Table.file_span`) that have several files which fit into one file.
+    """Return the time spans (see `Table.file_span`) with several files that together fit into one file.
 
     Args:
         column: column with the times of the rows.
@@ -150,7 +150,7 @@ def _days_with_int96(delta: DeltaTable, path: LakePath) -> list[list[tuple[str, 
 def _days_with_small_files(delta: DeltaTable) -> list[list[tuple[str, str, str]] | None]:
     """Return a Delta partition filter for each day that has at least two files smaller than half of `_FILE_SIZE`.
 
-    After compaction, a day has at most one such file. It is compacted again only after new files were added.
+    Compaction leaves at most one such file per day, so that a day without new files is not compacted again.
     """
     small = Counter(file.get(DAY) for file in data_files(delta) if file["size_bytes"] < _FILE_SIZE / 2)
     return [[(PARTITION, "=", str(day))] for day, count in small.items() if day is not None and count > 1]

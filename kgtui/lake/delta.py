@@ -243,7 +243,7 @@ class RecordedTable:
 
         files = [file for file in self.files(day) if file["min.keyframe"] <= keyframe <= file["max.keyframe"]]
         if len(files) == 1 and is_compacted(files[0]) and files[0]["min.keyframe"] == files[0]["max.keyframe"]:
-            return CompactedFile(self.path / files[0]["path"], self.table)  # it reads rows only when they are needed
+            return CompactedFile(self.path / files[0]["path"], self.table)  # reads its rows on demand
         names = [name for name in self.table.names if name not in (PARTITION, "keyframe")]
         return RowsInMemory(
             sort_by_key(to_one_chunk(self._read(files, names, ds.field("keyframe") == keyframe)), self.table)
@@ -306,7 +306,7 @@ class RecordedTable:
     def compact(self, files: Sequence[Mapping[str, Any]], polls: Collection[int]) -> None:
         """Merge files of one day into one file, sorted by key and poll.
 
-        Spark streams on the table do not read the merged rows again.
+        The commit has `dataChange` false, so that Spark streams on the table do not read the merged rows again.
 
         Args:
             files: the files to merge, as returned by the method `files`.

@@ -254,8 +254,8 @@ def _last_in_statistics(delta: DeltaTable, column: str) -> tuple[bool, datetime 
     """Return the largest value of a column according to the statistics of the files.
 
     Returns:
-        Pair (whether all files have statistics, largest value in the statistics; None if there is no value). If a file
-        lacks statistics, the column can have a larger value.
+        Pair (whether all files have statistics, largest value or None). If a file lacks statistics, the column can have
+        a larger value.
     """
     actions = to_table(delta.get_add_actions(flatten=True))
     last_name = DAY if column == PARTITION else f"max.{column}"
@@ -281,9 +281,9 @@ def _literal(value: str | datetime | date) -> str:
 
 
 def _first_day(moment: datetime | date) -> date:
-    """Return the first value of column `day` for rows from the given time on.
+    """Return the earliest day (column `day`) of rows whose time is `moment` or later.
 
-    A row is stored under the day on which its period starts. This can be the day before the time in the row.
+    The column contains the day on which the row's period starts. This can be the day before the row's time.
     """
     return (moment - timedelta(days=1)).date() if isinstance(moment, datetime) else moment
 

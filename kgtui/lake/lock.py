@@ -1,7 +1,7 @@
-"""The lock of a lake, so that only one process records into the lake. The lock file is on a local disk.
+"""The lock of a lake on a local disk, so that only one process records into the lake.
 
-If the lock file exists, but its holder is not alive, the last recorder has crashed. If the holder ran on this machine,
-the kernel's file lock shows whether it is alive. If it ran on a different machine, the age of the lock file shows it.
+The lock file names the process that holds the lock. If this process is no longer running, it has crashed. On this
+machine, the kernel's file lock shows whether it is running. On a different machine, the age of the lock file shows it.
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ class RecorderLock(LakeLock):
             self.release()
 
     def _refuse_living(self, file: int, before: Holder | None) -> None:
-        """Raise `RefusedError` if `before` is on another machine, and the lock was renewed less than `STALE` s ago."""
+        """Raise `RefusedError` if `before` is on another machine and renewed the lock in the last `STALE` seconds."""
         # The kernel's file lock may not work between machines, so also check the age of the lock file.
         foreign = before is not None and not before.is_local
         if foreign and time.time() - os.fstat(file).st_mtime < STALE:

@@ -1,4 +1,4 @@
-"""The interface `LakeLock` of a lake's locks, and the process (recorder or pipeline run) that holds a lock."""
+"""Classes for the locks of a lake: `LakeLock` is their interface, and `Holder` is the process that holds a lock."""
 
 from __future__ import annotations
 

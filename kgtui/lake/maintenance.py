@@ -145,7 +145,7 @@ def prune(
     stored = list(tables(folder))
     _check_names(folder, keep, stored)
     today = utc_datetime(time.time() if now is None else now).date()
-    # Prune table `polls` first. Readers ignore rows of polls that it lacks, so pruning can be interrupted.
+    # Prune table `polls` first. If pruning is interrupted, readers ignore rows whose poll is not in this table.
     for table in sorted(stored, key=lambda table: (table.layer, table.name) != (LAYER, POLLS.name)):
         days = keep.days(table)
         if days is not None:

@@ -1,7 +1,7 @@
 """Read and write the Parquet files of recorded tables.
 
-Compacted files are sorted by key. All rows of a Kafka group are in the same Parquet row group, so that one Kafka group
-is read quickly. Other files are read as a whole. Columns that are missing in old files are null.
+Compacted files are sorted by key. They contain all rows of a Kafka group in one Parquet row group, so that these rows
+can be read without the rest of the file.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class RowBlocks(Protocol):
         ...
 
     def block_of(self, group: str) -> int | None:
-        """Return the index of the only block that can contain rows of a group; None if there is no such block.
+        """Return the index of the block in which to look for the rows of a group; None if the group has no rows.
 
         Args:
             group: group id, with lone surrogates escaped.
@@ -68,7 +68,7 @@ class RowBlocks(Protocol):
 
 
 class RowsInMemory:
-    """Rows that are already in memory, as a single block."""
+    """Implements `RowBlocks` for rows that are already in memory. They form a single block."""
 
     def __init__(self, rows: pa.Table) -> None:
         self._rows = rows
@@ -132,9 +132,9 @@ class _Block(NamedTuple):
 
 
 def _blocks(metadata: pq.FileMetaData) -> list[_Block] | None:
-    """Return the blocks of a file; None if the file lacks statistics of column `group`.
+    """Divide a file into blocks; return None if the file lacks statistics of column `group`.
 
-    Adjacent Parquet row groups form one block if their ranges of group ids overlap.
+    Each Parquet row group is a block. Adjacent ones whose ranges of Kafka group ids overlap form one block.
     """
     blocks: list[_Block] = []
     column = metadata.schema.names.index(_GROUP)
@@ -219,8 +219,8 @@ def write_rows(path: LakePath, rows: pa.Table, *, compact: bool) -> dict[str, An
             store_schema=False,
         ) as file:
             for start, stop in _cuts(rows) if compact else [(0, rows.num_rows)]:
-                # Remove the dictionary encoding with `_plain`. Otherwise, each Parquet row group would contain the
-                # texts of all `rows`.
+                # `_plain` removes the dictionary encoding. Otherwise, each Parquet row group would contain a dictionary
+                # with the texts of all rows.
                 file.write_table(_plain(rows.slice(start, stop - start)), row_group_size=_MAX_ROW_GROUP)
     except BaseException:
         # Delete the incomplete file. Failed writes are repeated, so such files could fill the disk.

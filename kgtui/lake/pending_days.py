@@ -1,7 +1,7 @@
 """Find the days whose gold tables must be recomputed, because recorded or silver tables have new rows.
 
-Each run of the pipeline stores the versions of the recorded and silver tables. The next run finds the rows of newer
-versions in the Delta logs.
+Each run of the pipeline stores the version of each recorded and silver table. The next run reads from the Delta logs
+which rows were added since then.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ _TIMES = {
     GROUP_EVENTS.title: "record_time",
     REBALANCES.title: "start",
 }
-"""Recorded or silver table → name of its time column.
+"""Recorded or silver table in which new rows are searched for → name of its time column.
 
-Of the recorded tables, only `polls` is needed, because it has a row for each poll.
+The other recorded tables are left out, because table `polls` has a row for each poll.
 """
 
 _DAY_MS = 86_400_000
@@ -45,10 +45,10 @@ class PendingDays:
 
     Attributes:
         days: days to recompute, in order.
-        since: start of the time to recompute on the first of these days, in milliseconds since the epoch.
+        since: earliest time to recompute, which is on the first of these days, in milliseconds since the epoch.
         sources: name of a recorded or silver table → dict with `version`, `newest` (newest time in a row) and
             `modified` (when the newest file was written). Times are in milliseconds since the epoch, or None.
-        last: tomorrow (UTC). Later rows are ignored, because they come from a broker with a wrong clock.
+        last: tomorrow (UTC). Rows of later days are ignored, because a broker's clock was wrong when they were written.
         future: days after `last` that have rows.
     """
 
@@ -60,8 +60,8 @@ class PendingDays:
     future: tuple[date, ...]
 
     def mark_done(self) -> None:
-        """Mark `days` as recomputed, by storing the versions of the recorded and silver tables in the lake."""
-        # Also store the ids of the gold tables. A different id in the next run means that a table was created again.
+        """Store the versions of the recorded and silver tables in the lake, so that the next run skips `days`."""
+        # Also store the ids of the gold tables. If a table is deleted and created again, the next run finds a new id.
         path, state = _state_file(self.folder), {"sources": self.sources, "tables": _table_ids(self.folder)}
         if state != _load_state(self.folder):
             path.parent.mkdir(mode=0o700, exist_ok=True)
@@ -71,8 +71,8 @@ class PendingDays:
 def pending_days(folder: LakeFolder) -> PendingDays:
     """Return the days whose gold tables must be recomputed; none if there are no new rows.
 
-    If no run was complete yet, all days are returned. The same applies if a gold table was created again, or a table or
-    column is missing.
+    All days are returned if no run was complete yet, if a gold table was deleted and created again, or if a gold table
+    or one of its columns is missing.
 
     Raises:
         LakeError: a table cannot be read.
@@ -107,10 +107,10 @@ def _start(day: date) -> int:
 
 
 def _changed_since(table: StoredTable, before: dict[str, int | None] | None) -> int | None:
-    """Return the earliest time whose gold rows must be recomputed, in ms since the epoch; None if no rows are new.
+    """Return the time from which gold rows must be recomputed, in ms since the epoch; None if no rows are new.
 
     Args:
-        before: data that the previous run stored about the table (see `PendingDays.sources`); None if there is none.
+        before: the table's entry in `PendingDays.sources` of the previous run; None if there is none.
     """
     before = before or {}
     version, newest = before.get("version"), before.get("newest")
@@ -119,19 +119,18 @@ def _changed_since(table: StoredTable, before: dict[str, int | None] | None) -> 
         changed = _changed_without_log(table, newest, before.get("modified"))
     if changed is None or newest is None or table.title not in (POLLS.title, COMMITS.title):
         return changed
-    # Recompute the last minute and the last hour of the previous run too, because their data was incomplete.
+    # Recompute the minute and the hour of `newest` too, because the previous run did not have all of their rows.
     return min(changed, newest)
 
 
 def _changed_without_log(table: StoredTable, newest: int | None, modified: int | None) -> int | None:
-    """Do the same as `_changed_since`, without the Delta log. Entries of the log are deleted after a day.
+    """Do the same as `_changed_since` if the Delta log lacks the needed entries. They are deleted after a day.
 
     Args:
-        newest: `newest` in `PendingDays.sources` of the previous run; None if unknown.
-        modified: `modified` in `PendingDays.sources` of the previous run; None if unknown.
+        newest, modified: the values with these names in `PendingDays.sources` of the previous run; None if unknown.
     """
     if table.title == POLLS.title and newest is not None:
-        # The recorder never changes earlier polls, so all new rows are later than `newest`.
+        # The recorder only appends rows of new polls, so all new rows are later than `newest`.
         return newest
     return UNKNOWN if modified is None else table.earliest(_TIMES[table.title], modified)
 
@@ -139,7 +138,7 @@ def _changed_without_log(table: StoredTable, newest: int | None, modified: int |
 def _table_ids(folder: LakeFolder) -> dict[str, str]:
     """Return a dict: name of a gold table → id of its Delta table, which changes when the table is created again.
 
-    A table that lacks columns is left out. The caller then treats the table as missing, and recomputes all days.
+    A table that lacks columns is left out. All days are then recomputed.
     """
     columns = {table.name: table.names for table in (*GOLD, *GOLD_STATE)}
     found = {table.name: table.identity(columns[table.name]) for table in _existing_tables(folder, *GOLD, *GOLD_STATE)}
@@ -154,7 +153,8 @@ def _existing_tables(folder: LakeFolder, *tables: Table) -> list[StoredTable]:
 def _load_state(folder: LakeFolder) -> dict[str, Any]:
     """Return the dict that `PendingDays.mark_done` stored after the last complete run of the pipeline.
 
-    The dict contains `sources` (see `PendingDays`) and `tables` (see `_table_ids`). It is empty if no run was complete.
+    The dict contains `sources` (see `PendingDays`) and `tables` (see `_table_ids`). It is empty before the first
+    complete run.
     """
     try:
         state = json.loads(_state_file(folder).read_text(encoding="utf-8"))

@@ -34,14 +34,14 @@ With these options, kgtui waits about 40 s for a store that does not respond. Wi
 """
 
 configured_options: Callable[[], Mapping[str, Mapping[str, str]]] = dict
-"""Function that returns the configured options, as a dict: beginning of a URI → storage options.
+"""Function that returns the configured storage options as a dict: prefix of a URI → options for URIs with this prefix.
 
 When kgtui starts, it replaces this function with one that reads `[storage]` in `config.toml`.
 """
 
 _SCHEME = re.compile(r"([a-zA-Z][a-zA-Z0-9+.-]+):(/?)")
 _OTHER_SCHEMES = ("adl", "dbfs", "gcs", "http", "https", "oss", "s3n", "viewfs", "wasb", "wasbs", "webhdfs")
-"""Schemes of stores that kgtui cannot use. They are refused, so that `s3n:b` is not taken for a local folder."""
+"""URI schemes that kgtui does not support, but recognizes. Otherwise, `s3n:b` would be taken for a local folder."""
 _WRITE_BUFFER = 8 << 20
 
 
@@ -142,7 +142,7 @@ class StorePath:
         """Do nothing, because a store creates folders when files are written into them."""
 
     def file_system(self) -> Any:
-        """Return the pyarrow file system of the store. The path of this file in it is `key`."""
+        """Return the store as a pyarrow file system, in which this file has the path `key`."""
         return _file_system(self.root, tuple(sorted(options_for(self).items())))
 
     def _info(self) -> Any:
@@ -211,7 +211,7 @@ def _local_path(uri: str, parts: SplitResult) -> Path:
 def options_for(path: LakePath) -> dict[str, str]:
     """Return the storage options for deltalake; empty for a local path.
 
-    Environment variables take precedence over `config.toml`, and deltalake reads them itself.
+    Options in `config.toml` are left out if environment variables set them, because deltalake reads these itself.
     """
     if not isinstance(path, StorePath):
         return {}

@@ -138,9 +138,9 @@ class LockFile(NamedTuple):
     """The content of a lock file.
 
     Attributes:
-        renewed: when the file was last written, in seconds since the epoch. This is the time of the store's clock.
+        renewed: when the file was last written according to the store's clock, in seconds since the epoch.
         tag: the ETag, which changes with every write.
-        is_own: whether the same `ConditionalFile` object wrote the file and then read it.
+        is_own: whether the `ConditionalFile` object that read the file had also written it.
     """
 
     holder: Holder
@@ -201,13 +201,13 @@ class ConditionalFile:
         from obstore.exceptions import AlreadyExistsError, NotFoundError, PreconditionError
 
         for _ in range(_ATTEMPTS):
-            # S3 computes the ETag from the content. A random number in the content gives each write a new ETag.
+            # S3 computes the ETag from the content. The random number ensures that every write changes the ETag.
             content = asdict(holder) | {"token": self._token, "number": uuid.uuid4().hex}
             mode: Any = "create" if tag is None else {"e_tag": tag}
             try:
                 return str(obstore.put(self._store, self._path.key, json.dumps(content).encode(), mode=mode)["e_tag"])
             except (AlreadyExistsError, PreconditionError, NotFoundError, FileNotFoundError):
-                # Perhaps this object wrote the file before, but did not get the response with the new ETag.
+                # An earlier attempt may have written the file, but its response with the new ETag was lost.
                 found = self.read()
                 if found is None or not found.is_own:
                     return None
@@ -215,7 +215,10 @@ class ConditionalFile:
         return None
 
     def test(self) -> float | None:
-        """Return the store's time in seconds since the epoch; None if the store does not enforce conditional writes."""
+        """Return the time of the store's clock if the store enforces conditional writes, otherwise None.
+
+        The time is in seconds since the epoch.
+        """
         import obstore
         from obstore.exceptions import AlreadyExistsError, GenericError, NotSupportedError, PreconditionError
 

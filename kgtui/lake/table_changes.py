@@ -18,15 +18,15 @@ if TYPE_CHECKING:
     from kgtui.lake.store import LakePath
 
 UNKNOWN = 0
-"""Result of `earliest_change` if the changed rows are not known.
+"""Result of `earliest_change` if it is not known which rows changed.
 
-It is the earliest time (0 ms since the epoch), because any row may have changed.
+The value is the earliest possible time (0 ms since the epoch), because any row may have changed.
 """
 
 CHANGED_FROM = "kgtui.changedFrom"
-"""Key in the metadata of a Delta commit. Its value is the earliest time of a changed row, in ms since the epoch.
+"""Key in the metadata of a Delta commit. Its value is the time of the earliest changed row, in ms since the epoch.
 
-It is needed for commits that rewrite files, because the statistics of these files include unchanged rows.
+The statistics of a rewritten file do not show this time, because they include unchanged rows.
 """
 
 

@@ -123,9 +123,9 @@ class StoredTable:
         return max(times, default=None)
 
     def earliest(self, column: str, after: int) -> int | None:
-        """Return the earliest time of a row in the files that were written after `after`.
+        """Return the earliest time of a row in the files that were written after the time `after`.
 
-        The files can contain old rows that compaction copied. The result is then the time of such a row.
+        The result can be the time of an old row, because compaction copies old rows into new files.
 
         Args:
             column: name of the time column, which contains timestamps or milliseconds since the epoch.
@@ -197,7 +197,9 @@ def tables(folder: LakeFolder) -> Iterator[StoredTable]:
 
 
 def create_tables(folder: LakeFolder, schemas: Iterable[Table]) -> None:
-    """Create missing tables, and add missing columns to existing tables. With Spark, this would take several seconds.
+    """Create missing tables, and add missing columns to existing tables.
+
+    This function does not use Spark, which would need several seconds.
 
     Raises:
         LakeError: the lake cannot be written.

@@ -37,7 +37,8 @@ class Batch:
     Attributes:
         keyframe: time of the last poll with all rows, in milliseconds since the epoch.
         last: time of the newest poll, in milliseconds since the epoch.
-        parts: table name → one pair ((day, keyframe, poll), rows) per poll. The rows lack these three columns.
+        parts: table name → for each poll, a pair: values of the columns `day`, `keyframe` and `poll`, and rows without
+            these columns.
         done: names of the tables to which this batch was already appended.
     """
 
@@ -104,7 +105,7 @@ class LakeWriter:
             poll: time of this poll, in milliseconds since the epoch.
             keyframe: time of the last poll with all rows, in milliseconds since the epoch.
             rows: rows of all tables except `polls`, without columns `day`, `keyframe` and `poll`.
-            poll_row: row of table `polls`, beginning with column `taken_at`.
+            poll_row: the poll's row in table `polls`, without the columns before `taken_at`.
         """
         if self._open is None or self._open.keyframe != keyframe:
             self.seal()
@@ -121,13 +122,13 @@ class LakeWriter:
             self._open = None
 
     def flush(self) -> tuple[int, int]:
-        """Append all batches that `seal` has ended to the tables. Return the numbers of appended polls and rows.
+        """Append all batches that were ended by `seal` to the tables. Return the numbers of appended polls and rows.
 
-        Raises one of `storage_errors`. The next call then writes the remaining rows.
+        If a write fails, one of `storage_errors` is raised. The next call then writes the remaining rows.
         """
         polls = rows = 0
         with owner_only():
-            # Iterate over a copy, because the list changes: the loop removes batches, and `seal` may add one meanwhile.
+            # Iterate over a copy, because this loop removes batches from the list, and `seal` may add one meanwhile.
             for batch in list(self._sealed):
                 for table in TABLES:
                     if table.name not in batch.done and batch.has(table.name):
@@ -140,7 +141,7 @@ class LakeWriter:
 
     def discard(self) -> list[Batch]:
         """Drop all batches that are not completely written, and return them."""
-        # Some of their rows may already be in the lake. Readers ignore rows whose poll is not in table `polls`.
+        # The lake may already contain some of the dropped rows. Readers ignore rows whose poll is not in table `polls`.
         self.seal()
         dropped, self._sealed = self._sealed, []
         for table in self._tables.values():

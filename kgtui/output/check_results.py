@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from kgtui.output.formats import Format
 
 _STEADY = 0.05
-"""If a lag rises or falls more slowly than this, its trend is shown as 0. In records per second."""
+"""The trend of a lag is shown as 0 if the lag rises or falls by less than this number of records per second."""
 _LONG_TIME_LAG = 60.0
 """The estimated time to catch up is shown only if the oldest unread record is at least this old, in seconds."""
 _SOURCE = "computed from the reads of kgtui check"
@@ -74,7 +74,8 @@ def _cells(snapshot: Snapshot, group: str) -> list[str]:
 def as_json(results: CheckResults) -> bytes:
     """Encode the verdicts as JSON, with durations in seconds.
 
-    The keys are those of `kgtui ls`, and `check` with a summary, such as the number of groups per verdict.
+    The top-level keys are those of `kgtui ls`, and `check`, which contains a summary (such as the number of groups per
+    verdict).
     """
     snapshot = results.snapshot
     groups = [as_object(JSON_FIELDS, snapshot, group) for group in results.ids]

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 _TITLES = ("TIME", "EVENT", "GROUP", "WHAT")
 
 _MIN_WIDTHS = (20, 12, 24, 0)
-"""Minimum width of each column, in terminal cells. It is so large that few events need a wider column."""
+"""Minimum width of each column, in terminal cells. Most texts fit, so that columns rarely become wider."""
 
 _MAX_WIDTH = 36
 """Maximum width of a column, in terminal cells. After a longer text, the rest of the line is not aligned."""

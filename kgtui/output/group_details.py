@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 def as_json(snapshot: Snapshot, groups: Sequence[str], coverage: Coverage, faults: Sequence[Fault]) -> bytes:
-    """Encode all known data of groups as JSON. The top-level keys are the same as in `kgtui ls`."""
+    """Encode all known data of groups as JSON, with the same top-level keys as the JSON of `kgtui ls`."""
     objects = [group_object(snapshot, group) for group in groups]
     return formats.json_bytes(formats.document(snapshot.cluster, snapshot.taken_at, coverage, objects, faults))
 

@@ -71,7 +71,7 @@ def incident(snapshot: Snapshot, group: str, *, version: str, command_config: st
 
 
 def _listed(snapshot: Snapshot, group: str) -> Snapshot:
-    """Return a snapshot that lists the group. For a deleted group, use the type and state in its last description."""
+    """Return a snapshot that lists the group. If the group was deleted, its last known type and state are listed."""
     reading = snapshot.details.get(group)
     if group in snapshot.groups or reading is None:
         return snapshot

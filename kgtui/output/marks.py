@@ -63,16 +63,16 @@ def cell(field: Field[Row], unread: str, *row: Row.args, **named: Row.kwargs) ->
 
     Args:
         unread: the symbol for a value that could not be read.
-        row, named: arguments of `field.text`, such as a snapshot and a group id.
+        row, named: positional and keyword arguments for `field.text`, such as a snapshot and a group id.
     """
     return or_mark(field.text(*row, **named), field.missing, unread)
 
 
 def or_mark(text: str, missing: Missing, unread: str) -> str:
-    """Return `text`; if it is empty or `?`, return the symbol for a missing value.
+    """Return `text`, or the symbol for a missing value if `text` is empty or `?`.
 
     Args:
-        missing: meaning of a missing value in this field, such as "there is none" or "not read".
+        missing: what a missing value means in this field, such as "there is none" or "not read".
         unread: the symbol for a value that could not be read.
     """
     if text and text != NO_ANSWER:

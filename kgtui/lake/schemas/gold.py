@@ -1,8 +1,6 @@
 """Schemas of the gold tables, which the pipeline computes.
 
-Column `source` names the layers from which a row was computed. The data cover the time from `covered_from` to
-`covered_to`. Values that cannot be computed are null. If `topic` and `partition` are null, the row describes the whole
-group.
+If `topic` and `partition` are null, the row describes the whole group. Any value that cannot be computed is null.
 """
 
 from __future__ import annotations

@@ -29,7 +29,7 @@ def covered(covered_time: str, *, nullable: bool = False) -> tuple[Column, ...]:
     """Return columns `source`, `covered_from` and `covered_to`.
 
     Args:
-        covered_time: text that follows `start of the` and `end of the` in the descriptions of these columns.
+        covered_time: completes the descriptions `start of the …` and `end of the …` of these columns.
     """
     layers = "layers from which the row was computed: `recorded`, `silver` or `recorded, silver`"
     return (
