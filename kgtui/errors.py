@@ -97,10 +97,7 @@ class UnreachableError(KgtuiError):
         self.attempts = attempts
 
     def other_reasons(self) -> tuple[str, ...]:
-        """Return the reasons in `attempts` that the message does not contain. Each reason is returned once.
-
-        Each returned reason contains the address that was tried.
-        """
+        """Return each reason in `attempts` once, with its address. Reasons that the message contains are left out."""
         reasons = (
             reason if address in reason else f"{address}: {reason}"
             for address, reason in self.attempts

@@ -39,8 +39,8 @@ if TYPE_CHECKING:
 BATCH = 20
 """Maximum number of groups per DeleteGroups request.
 
-Each group is checked before its batch is deleted. Batches are small, so that a group has little time to become active
-between the check and the deletion.
+The groups of a request are checked just before it is sent. Requests are small, so that a group has little time to
+become active between the check and the deletion.
 """
 
 CONCURRENCY = 8

@@ -241,7 +241,7 @@ def undo_text(loss: DeletionLoss) -> str:
 
 
 RECENT = 300.0
-"""A group may still be in use if it appeared, committed, or lost its last member in the last `RECENT` seconds."""
+"""A group may still be in use if it appeared, committed, or lost its last member less than this many seconds ago."""
 
 
 class SafeToDelete(StrEnum):

@@ -47,7 +47,7 @@ def has_drafts(folder: Path) -> bool:
 def remove_drafts(folder: Path) -> None:
     """Remove incomplete files of processes that were killed while they wrote the files. Raises OSError.
 
-    This also removes files that are being written now. Therefore, no other process may delete groups during this call.
+    No other process may delete groups during this call, because its unfinished files would also be removed.
     """
     for draft in _drafts(folder):
         draft.unlink(missing_ok=True)

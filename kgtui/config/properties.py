@@ -87,7 +87,7 @@ _PROPERTY_NAME = re.compile(
 )
 """Matches a whole key that can be the name of a property, but not a line of base64.
 
-A match is not proof, because a secret can contain a dot. Therefore, also compare the group `first` with `_FIRST_WORDS`.
+A match is not proof, because a secret can contain a dot. Therefore, `_looks_like_name` also checks the first word.
 """
 
 _FIRST_WORDS = frozenset({
@@ -134,7 +134,7 @@ _PROVIDER_NAMES = ("env", "file", "directory")
 def read_properties(path: str | Path) -> Properties:
     r"""Read a file of Java properties as Kafka's tools do: as Latin-1. If a key occurs twice, its last value is used.
 
-    A key that does not look like a property could be a part of a secret. It is replaced by `line N of FILE`.
+    A key that does not look like a property could be a part of a secret. The result contains `line N of FILE` instead.
 
     Raises:
         ConfigError: the file cannot be read, has an invalid `\u` escape, or contains PEM. The message contains no
@@ -227,13 +227,14 @@ def _plain(place: str, found: re.Match[str]) -> str:
 
 
 def _option(place: str, folder: Path, found: re.Match[str]) -> str:
-    """Return the replacement for one match of `_IN_JAAS`, with quotes, backslashes and line breaks escaped.
+    """Return the text that replaces a reference in `sasl.jaas.config`; quotes, backslashes and line breaks are escaped.
 
     `="file:PATH"` → `="CONTENT"`; `=${NAME}` → `="VALUE"`; `${NAME}` → `VALUE`.
 
     Args:
-        place: file and property of the match, for error messages.
+        place: file and property with the reference, for error messages.
         folder: folder to which relative paths refer.
+        found: match of `_IN_JAAS`.
 
     Raises:
         ConfigError: the variable is not set, or the file cannot be read.

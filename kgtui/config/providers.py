@@ -143,11 +143,12 @@ def read_value(file: Path, place: str) -> str:
 
 
 def _permitted(allowed: list[Path], folder: Path, place: str, path: str) -> Path:
-    """Return `folder / path`, where `path` comes from a reference to a config provider. Check that it is allowed.
+    """Return `folder / path`, after a check that the config provider may read this path.
 
     Args:
         allowed: folders in `allowed.paths`. The path must be inside one of them. Empty if all paths are allowed.
         place: file and property with the reference, for error messages.
+        path: path in the reference.
 
     Raises:
         ConfigError: `path` is empty or not allowed.

@@ -85,7 +85,7 @@ class Settings:
         default: name of the cluster to use if the user names none; may be empty.
         keys: action in the terminal UI → key on the keyboard.
         presets: name of a saved filter → filter.
-        storage: prefix of URIs of recordings folders → storage options for these folders. References such as `${NAME}`
+        storage: URI prefix of recordings folders → storage options for these folders. References such as `${NAME}`
             are not replaced yet.
     """
 
@@ -278,7 +278,7 @@ def _check_columns(columns: tuple[str, ...], where: str) -> None:
 
 
 def storage_options() -> dict[str, dict[str, str]]:
-    """Return the table `[storage]` as a dict: prefix of URIs of recordings folders → storage options for these folders.
+    """Return the table `[storage]` as a dict: URI prefix of recordings folders → storage options for these folders.
 
     References such as `${NAME}` are replaced.
 

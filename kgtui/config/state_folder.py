@@ -1,7 +1,6 @@
 """The state folder, in which kgtui stores backups, the audit log, recordings, exports and logs.
 
-Only its owner can read it, and kgtui follows no symbolic links in it. So other users can neither read the files nor
-redirect them.
+Only its owner can read it. kgtui follows no symbolic links in it, so that other users cannot redirect what it writes.
 """
 
 from __future__ import annotations

@@ -184,7 +184,7 @@ def _warn_of_other_brokers(properties: Properties, seeds: tuple[str, ...], sourc
 
     Args:
         seeds: the addresses that kgtui uses.
-        source: flag, variable or key with `seeds`, for the warning.
+        source: flag, variable or key that contains `seeds`, for the warning.
     """
     given = properties.get("bootstrap.servers", "")
     if given.strip() and {part.strip() for part in given.split(",") if part.strip()} != set(seeds):

@@ -84,8 +84,8 @@ def _past_problems(context: Context, since: float) -> tuple[Finding, ...]:
     if context.is_readable(HEALTH):
         found += past_unhealthy(read_episodes(context.gold, since, context.now), context.unused, context.behind)
     if context.is_readable(CHURN):
-        # A row of `churn` covers one hour, so the row for the hour that contains `since` begins up to an hour before
-        # `since`.
+        # Read `churn` from an hour before `since`, because the row for the hour that contains `since` begins up to an
+        # hour earlier.
         found += past_flapping(read_churn(context.gold, since - 3_600), context.now)
     ended = [finding for finding in found if finding.until is not None and finding.until >= since]
     return tuple(sorted(ended, key=lambda finding: (-(finding.until or 0.0), finding.subject)))
@@ -242,7 +242,7 @@ RULES = (
     Rule(Kind.AT_RISK, _forecasts, lambda rows, _: rules.at_risk(rows)),
     Rule(Kind.DRAIN, _forecasts, lambda rows, context: rules.drain(rows, context.lag, context.reported)),
     Rule(Kind.UNUSUAL, _outliers, lambda rows, context: rules.unusual(rows, context.reported, context.histories(rows))),
-    # Do not skip the groups in table `cleanup`, because a group that is rebalancing now is in use again.
+    # Do not skip unused groups, because a group that is rebalancing now is in use again.
     Rule(Kind.FLAPPING, _churn, lambda rows, context: flapping(rows, context.now), skips_unused=False),
 )
 """All rules, in the order in which they are applied.

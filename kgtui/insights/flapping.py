@@ -27,7 +27,7 @@ def read_churn(gold: Gold, since: float) -> list[GoldRow]:
     The table has one row per group and hour, with the number of rebalances.
 
     Args:
-        since: start of the first hour, in epoch seconds.
+        since: start of the first hour to read, in epoch seconds.
     """
     start = utc_datetime(since)
     hours = gold.rows(CHURN, ("group",), since=start, time="hour", where="flapping")

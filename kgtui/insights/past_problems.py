@@ -167,7 +167,7 @@ def past_unhealthy(episodes: Iterable[Episode], unused: Collection[str], behind:
     Args:
         unused: ids of unused groups, whose episodes are left out.
         behind: group id → start of the group's current backlog (unread records), in epoch seconds. A `WARN` episode
-            that ended later is left out, because there is already a finding about the current backlog.
+            that ended after this start is left out, because there is already a finding about the current backlog.
     """
     found = []
     for one in episodes:

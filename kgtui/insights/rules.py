@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 MIN_BACKLOG_AGE = 60.0
 """Minimum age of the oldest unread record for a finding about unread records, in seconds.
 
-If a group will catch up in less than this time, it is not reported either.
+A group that will catch up in less than this time is not reported either.
 """
 
 _SHOWN_RANGE = 0.1
@@ -44,7 +44,7 @@ FAR_FROM_NORMAL = 3.5
 """A value is an outlier if the absolute value of its robust z-score is at least this (Iglewicz and Hoaglin 1993)."""
 
 _USUAL_MINUTES = 3
-"""The start of an outlier is searched backward, minute by minute, until this many consecutive minutes are normal."""
+"""To find when an outlier began, go back minute by minute, until this many consecutive minutes are normal."""
 
 _MIN_RELATIVE_DISTANCE = 0.5
 """An outlier must also differ from the normal value by more than this fraction of the normal value.
@@ -219,7 +219,7 @@ def _drain_time(row: GoldRow) -> str:
 
 
 def _may_have_begun_earlier(since: datetime | None, covered_from: datetime | None) -> bool:
-    """Return whether a problem may have begun before the recorded data, because it was present from their start.
+    """Return whether a problem may have begun earlier than recorded, because the recorded data begin with it.
 
     Args:
         since: recorded start of the problem.
@@ -314,7 +314,7 @@ def _unusual_since(history: LagHistory, name: str, value: float, normal: float) 
     Args:
         name: `lag`, `rate_in` or `rate_out`.
         value: the unusual value in the newest hour.
-        normal: the normal value in this hour.
+        normal: the normal value in the newest hour.
     """
     since, usual = history.minutes[-1], 0
     for at, number in zip(reversed(history.minutes), reversed(getattr(history, name)), strict=True):
@@ -328,7 +328,7 @@ def _unusual_since(history: LagHistory, name: str, value: float, normal: float) 
 
 
 def _first_of_run(hours: Sequence[GoldRow]) -> GoldRow:
-    """Return the first row of the last run of consecutive hours. `hours` has one row per hour, sorted by hour."""
+    """Return the row that begins the last series of consecutive hours. `hours` has one row per hour, sorted by hour."""
     first = hours[-1]
     for row in reversed(hours[:-1]):
         if (first["hour"] - row["hour"]).total_seconds() > 3_600:

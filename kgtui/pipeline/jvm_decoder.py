@@ -41,9 +41,9 @@ if TYPE_CHECKING:
 
 
 def decoder_tables() -> str:
-    """Return the text file that tells the Java decoder the fields of all records of `__consumer_offsets`.
+    """Return the text of a file that describes all records of `__consumer_offsets` to the Java decoder.
 
-    Each line has cells separated by tabs. The first cell says what the line describes. Truth values are 0 or 1.
+    Each line has cells separated by tabs. The first cell says what the line describes. Booleans are 0 or 1.
 
     - `result`: schema of the SQL function's result, as JSON
     - `type`: a record type
@@ -70,7 +70,7 @@ def _record_type(schema: RecordSchema) -> Iterator[tuple[object, ...]]:
 
 def _message(part: str, message: Message, version: int) -> Iterator[tuple[object, ...]]:
     flexible = message.is_flexible(version)
-    # The last cell is 1 for a strict message: invalid UTF-8 in it, or bytes after its end, are then errors.
+    # The last cell is 1 for a strict message, in which invalid UTF-8 or bytes after its end are errors.
     yield "message", part, message.label(version), version, int(flexible), int(message.strict)
     yield from _fields(message.struct, version, 0, flexible=flexible)
 
@@ -98,7 +98,7 @@ def _fields(struct: Struct, version: int, depth: int, *, flexible: bool) -> Iter
 
 
 def _default(field: Field) -> str:
-    """Return the default of an integer or a string as text; empty for all other types."""
+    """Return the default value of a field as text; empty unless it is an integer or a string."""
     return str(field.default) if isinstance(field.default, (int, str)) else ""
 
 
@@ -201,7 +201,7 @@ def has_decoder(spark: SparkSession) -> bool:
 class KeptRecords:
     """Decodes the offset commits of one batch, and keeps all other records of the batch in the driver's memory.
 
-    Therefore, Spark need not read the batch a second time to decode the other records. If they are larger than 32 MB in
+    The other records can then be decoded without reading the batch a second time. If they are larger than 32 MB in
     total, none of them is kept.
     """
 
@@ -212,7 +212,7 @@ class KeptRecords:
 
     @classmethod
     def of(cls, spark: SparkSession) -> KeptRecords | None:
-        """Return a new instance; None with Spark Connect, or if the decoder in the JVM is not available."""
+        """Return a new `KeptRecords`; None with Spark Connect, or if the decoder in the JVM is not available."""
         # A session of Spark Connect has no attribute `_jvm`.
         return cls(spark) if getattr(spark, "_jvm", None) is not None and has_decoder(spark) else None
 
@@ -229,7 +229,7 @@ class KeptRecords:
         """Return the kept records as bronze rows, and remove them from memory.
 
         Args:
-            expected: number of records that must be in memory; None if it is unknown.
+            expected: number of records that should have been kept; None if it is unknown.
 
         Returns:
             None if `expected` is None, or if it is not the number of kept records, for example because the records were

@@ -118,7 +118,7 @@ def _first_output_line(output: str) -> str:
 
 
 def check_spark_home() -> None:
-    """Check the version of the Spark in `SPARK_HOME`, which PySpark starts instead of its own. Raises `SparkError`."""
+    """If `SPARK_HOME` is set, check its Spark version, because PySpark would start this Spark. Raises `SparkError`."""
     home = os.environ.get("SPARK_HOME")
     if not home:
         return

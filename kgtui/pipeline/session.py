@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 SECRETS = r"(?i)secret|password|passwd|token|credential|access[.]?key|jaas|private|kafka[.](sasl|ssl)[.]"
 """Regular expression for options whose values Spark hides in query plans, in its web UI and in logs.
 
-Spark searches it in the name and in the value of each option. All SASL and TLS options of Kafka match.
+Spark hides the value of an option if its name or its value matches. All SASL and TLS options of Kafka match.
 """
 
 _LOG4J_CONFIGURATION = Path(__file__).with_name("log4j2.properties")
@@ -347,7 +347,7 @@ def _is_not_from_py4j(record: logging.LogRecord) -> bool:
 
 @contextmanager
 def filtered_jvm_stderr() -> Iterator[None]:
-    """Inside the `with` block, hide lines of standard error that match `_NOISE`, also those of new child processes."""
+    """Inside the `with` block, hide lines of standard error that match `_NOISE`, also from new child processes."""
     sys.stderr.flush()
     original = os.dup(2)
     read_end, write_end = os.pipe()

@@ -154,7 +154,7 @@ def security_options(properties: Mapping[str, str]) -> dict[str, str]:
 
 
 def check_read_complete(topic: OffsetsTopic, read_up_to: Mapping[int, int], rows: int | None) -> None:
-    """Check that a finished read of the topic has read all partitions that are not empty.
+    """Check that Spark has read records from all partitions of the topic that are not empty.
 
     Args:
         read_up_to: partition → offset after the last offset that was read.

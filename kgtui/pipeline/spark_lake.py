@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from kgtui.lake.store import LakePath
 
 MAY_REPEAT = "-anew"
-"""Suffix of the names of streaming queries that must merge rows by key, because they may produce existing rows again.
+"""Suffix of the names of streaming queries that merge rows by key, because the table may already have some rows.
 
 A query gets this suffix if rows were written to the table before the query was created.
 """
@@ -153,7 +153,7 @@ class SparkLake:
             days: days of all `rows` (ISO dates). Only files of these days are read. None if not known.
             since_day: ISO date. Old rows with the same keys cannot be on earlier days, so these days are not read.
             changed_from: earliest time of `rows`, in milliseconds since the epoch, or None. It is stored in the Delta
-                commit for the gold job. Rewritten files do not show it, because they also contain older rows.
+                commit for the gold job, which cannot see it in the rewritten files: they also contain older rows.
         """
         # Run the SQL in the session of `rows`, because only this session has the temporary view. In `foreachBatch`,
         # this is not the session `self.spark`.

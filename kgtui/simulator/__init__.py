@@ -21,7 +21,7 @@ Start a cluster in a child process, which exits when its parent process ends::
 Node ids begin at 1. Members and offsets are computed from the seed and the time. The scenarios are:
 
 - `company`: groups of every type, healthy and unhealthy.
-- `wild`: also groups on which Kafka's own tools fail, for example with malformed member data.
+- `wild`: the groups of `company`, and groups on which Kafka's own tools fail, for example with malformed data.
 - `plain`: only the generated groups of the option `groups`.
 - `empty`: the topics of `company`, but no groups.
 

@@ -189,8 +189,8 @@ def _damaged(kind: str, response: bytes, key: int, version: int) -> bytes:
         return pack(">i", unpack_from(">i", response)[0] ^ 0x5A5A) + response[4:]
     if kind == "garbage":
         return response[:head] + Random(len(response)).randbytes(len(response) - head)  # noqa: S311 - not a secret
-    # For the kind `length`, overwrite the length of the first array with a huge number. The fields before this length
-    # are the throttle time (4 bytes) and, in ListGroups, the error code (2 bytes).
+    # The kind is `length`: overwrite the length of the first array with a huge number. The fields before it are the
+    # throttle time (4 bytes) and, in ListGroups, the error code (2 bytes).
     at = head + (6 if key == LIST_GROUPS.key else 4)
     flexible = version >= APIS[key].flexible
     huge = b"\xff\xff\xff\xff\x0f" if flexible else b"\x7f\xff\xff\xff"

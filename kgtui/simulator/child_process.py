@@ -68,9 +68,9 @@ class SimulatorProcess:
         return self._process.poll() is None
 
     def control(self, do: str, timeout: float = 10.0, **parameters: Any) -> dict[str, Any]:
-        """Execute a command such as `control("black_hole", node=2)` and return the response, a JSON object.
+        """Execute the command `do` with its `parameters`, and return the response, a JSON object.
 
-        `parameters` are the arguments of the command. The commands are:
+        Example: `control("black_hole", node=2)`. The commands are:
         - the methods of `Faults` whose names are in `FAULT_COMMANDS`
         - the method `advance` of `Simulator`
         - the methods `remove_group` and `delete_topic` of `ClusterState`

@@ -220,7 +220,7 @@ class ClusterState:
         return self.nodes[node_id - 1]
 
     def set_alive(self, node_id: int, alive: bool) -> None:
-        """Kill or restart a broker. While a broker is killed, other brokers are the leaders of its partitions."""
+        """Kill or restart a broker. Until it is restarted, other brokers are the leaders of its partitions."""
         node = self.node(node_id)
         if node.alive != alive:
             node.alive = alive

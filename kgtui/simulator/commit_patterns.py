@@ -36,7 +36,7 @@ def last_commit(t: float) -> float:
 
 
 class Steady(Struct, frozen=True, forbid_unknown_fields=True, tag_field="pattern", tag="steady"):
-    """The group keeps up. Each committed offset was the log end offset `delay` seconds before the commit."""
+    """The group keeps up. In each commit, it commits the log end offset of `delay` seconds earlier."""
 
     delay: float = 1.0
 
@@ -104,7 +104,7 @@ class Stuck(Struct, frozen=True, forbid_unknown_fields=True, tag_field="pattern"
 
 
 class BelowLogStart(Struct, frozen=True, forbid_unknown_fields=True, tag_field="pattern", tag="below-log-start"):
-    """The group has committed only once. Retention has deleted `gap` records that it had not read.
+    """The group committed only once, before the start of the cluster. Since then, retention has deleted unread records.
 
     Each committed offset is `gap` below the log start offset at the start of the cluster.
     """

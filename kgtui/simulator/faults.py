@@ -193,9 +193,9 @@ class Faults:
     def forbid_topics(self, patterns: Iterable[str]) -> None:
         """Forbid clients to describe topics: error 29 (TOPIC_AUTHORIZATION_FAILED).
 
-        The error is also returned for topics that do not exist, as if each allowed topic had its own ACL. Responses to
-        requests for all topics do not contain forbidden topics. Patterns have the wildcards `*` and `?`, and replace
-        the patterns of earlier calls.
+        The error is also returned for topics that do not exist, because no ACL allows the client to describe them.
+        Responses to requests for all topics do not contain forbidden topics. Patterns have the wildcards `*` and `?`,
+        and replace the patterns of earlier calls.
         """
         self._forbidden_topics = tuple(patterns)
 

@@ -49,7 +49,7 @@ VERBS = (
 TEAMS = 200
 
 EMPTY, JOINING, SYNCING, STABLE, DELETED = 0, 1, 2, 3, 255
-"""States of generated groups, as numbers. Kafka's names of these states, except `DELETED`, are in `GENERATED_KINDS`."""
+"""States of generated groups, as numbers. `GENERATED_KINDS` contains Kafka's names for all of them except `DELETED`."""
 
 SIMPLE, CLASSIC, CONNECT, CONSUMER, SHARE, STREAMS = range(6)
 GENERATED_KINDS: tuple[tuple[str, str, tuple[str, str, str, str]], ...] = (

@@ -13,11 +13,11 @@ FOREVER = math.inf
 
 
 class Slot(NamedTuple):
-    """A numbered place for a member in a group. Two members that use the same place differ only in `joined`."""
+    """Identifies one member of a group. If a later member has the same number, only `joined` differs."""
 
     number: int
     joined: int
-    """How many membership changes there had been when the member joined, including this one; 0 for initial members."""
+    """Number of membership changes up to the one in which the member joined; 0 for initial members."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -57,7 +57,7 @@ class Options:
 
     @property
     def loopback(self) -> bool:
-        """Whether only programs on this machine can connect to the host in `listen`. A host name is looked up."""
+        """Whether only this machine can connect to the host in `listen`. For a host name, all addresses are checked."""
         try:
             found = socket.getaddrinfo(self.host, None, type=socket.SOCK_STREAM)
         except (OSError, UnicodeError):

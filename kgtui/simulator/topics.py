@@ -84,7 +84,7 @@ class Topic:
         return t + self.swell * turn * (math.sin(t / turn + shift) - math.sin(shift))
 
     def ends_at_flow(self, flow: float) -> list[int]:
-        """Return the log end offsets of all partitions at the time for which the method `flow` returns `flow`."""
+        """Return the log end offsets of all partitions after this amount of traffic (see the method `flow`)."""
         return [max(0, base + int(rate * flow)) for base, rate in self._shape]
 
     def log_ends(self, t: float) -> list[int]:

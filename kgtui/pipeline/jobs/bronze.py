@@ -25,7 +25,7 @@ _LAYER = "bronze"
 _FIRST, _LAST = datetime(1970, 1, 1, tzinfo=UTC), datetime(9999, 12, 30, tzinfo=UTC)
 """Earliest and latest timestamp in the bronze table.
 
-Many readers of Delta tables reject years after 9999. The latest timestamp is in the year 9999 in every time zone.
+Many readers of Delta tables reject years after 9999. The latest timestamp is still in 9999 in every time zone.
 """
 _TOPIC, _FILES = "kafka-", "files-"
 """Prefixes of the names of streaming queries: `_TOPIC` if a query reads the topic, `_FILES` if it reads files."""
@@ -34,8 +34,8 @@ _TOPIC, _FILES = "kafka-", "files-"
 def coordinator_records(records: DataFrame) -> DataFrame:
     """Convert Kafka records to rows of the bronze table. The column `day` is the UTC day of the record's timestamp.
 
-    Timestamps before 1970, such as Kafka's -1 for none, become 1 January 1970. Timestamps after the year 9999 become 30
-    December 9999, because many readers of Delta tables reject later ones.
+    Timestamps before 1970, such as -1 for no timestamp, become 1 January 1970. Timestamps after 30 December 9999 become
+    this day, because many readers of Delta tables reject years after 9999.
     """
     in_range = F.least(F.greatest("timestamp", F.lit(_FIRST)), F.lit(_LAST))
     rows = records.select(*COLUMNS).withColumn("timestamp", in_range)
@@ -52,8 +52,8 @@ def ingest_topic(lake: SparkLake, records: DataFrame, *, interval: float | None)
     rows = records.transform(coordinator_records)
     if name.endswith(MAY_REPEAT) or len(lake.checkpoint_names(_LAYER)) > 1:
         return _start_deduplicating(lake, rows, name, interval)
-    # If Spark repeats a batch after a failure, Delta Lake does not write it again: the table's log contains the number
-    # of the last batch.
+    # If Spark repeats a batch after a failure, Delta Lake does not write it again, because the Delta log of the table
+    # contains the number of the last batch.
     writer = rows.writeStream.format("delta").outputMode("append").option("path", lake.uri(COORDINATOR_RECORDS))
     if interval is not None:
         # The batches of continuous queries are small. Write one file per batch, and not one file per Spark partition.

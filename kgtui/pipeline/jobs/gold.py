@@ -70,7 +70,7 @@ def _lag(inputs: GoldInputs) -> DataFrame:
 
 def _health(inputs: GoldInputs) -> DataFrame:
     since, (keyframe, at_before, _) = inputs.since_slot(HEALTH), inputs.health_start
-    # Stored rows show which problems began before `since`.
+    # The stored rows of `health` show which problems began before `since`.
     before = inputs.rows(HEALTH, DAY_BEFORE).filter(~is_since("window_start", since))
     return health(
         inputs.timeline,
@@ -110,7 +110,7 @@ def _cleanup(inputs: GoldInputs) -> DataFrame:
     first, look_back = inputs.first, timedelta(days=inputs.options.look_back)
     timeline = poll_timeline(inputs.rows(POLLS, look_back)).localCheckpoint()
     groups, partitions = inputs.rows(GROUPS, look_back), inputs.rows(PARTITIONS, look_back)
-    # A group with members is in use. Therefore, only the partitions of groups without members are read.
+    # Only groups without members can be unused, so the partitions of all other groups are left out.
     asked = groups_without_members(timeline, groups, since=first).localCheckpoint()
     partitions = partitions.join(F.broadcast(asked), "group", "left_semi")
     # Checkpoint `recorded` and `decoded`, because `cleanup` reads them several times. They have only one row per group
@@ -155,9 +155,9 @@ _ROUNDS: tuple[tuple[dict[Table, Callable[[GoldInputs], DataFrame]], ...], ...] 
 )
 """Rounds of dicts: gold table → function that computes its rows.
 
-The rounds run one after the other. The dicts of a round run at the same time, each in its own thread. The tables of a
-dict are computed one after the other. With few rows, the threads save time, because Spark plans a query in one thread,
-and planning takes longer than executing. Inputs that several dicts use are read in an earlier round.
+The rounds run one after the other. In a round, each dict has its own thread, which computes the tables one after the
+other. With few rows, the threads save time, because planning a query takes longer than executing it. Inputs that
+several dicts use are computed in an earlier round.
 """
 
 TABLES = tuple(table for chains in _ROUNDS for chain in chains for table in chain)
@@ -226,7 +226,7 @@ def _write(
 def _with_file_layout(inputs: GoldInputs, table: Table, rows: DataFrame, since: int) -> DataFrame:
     """Distribute and sort the rows of a gold table, so that a query about one group reads few files.
 
-    Each task writes one file per day, or per time span if the table has a `file_span`. Therefore, the next run can
+    Each task writes one file per day, or per time span if the table has a `file_span`, so that the next run can
     replace the newest rows without copying many others.
     """
     if table.file_span is not None:
@@ -241,7 +241,6 @@ def _with_file_layout(inputs: GoldInputs, table: Table, rows: DataFrame, since: 
         rows = rows.repartitionById(spans * files, number.cast("int"))
     elif "group" in table.names:
         rows = rows.repartition("group")
-    # Sort by `day` first, because Delta Lake writes the rows of a task in the order of their days. Otherwise, it would
-    # sort the rows again.
+    # Sort by `day` first. Otherwise, Delta Lake would sort the rows again, because it writes them in the order of days.
     partition = [] if table.partition is None else [table.partition]
     return rows.sortWithinPartitions(*partition, *table.key)

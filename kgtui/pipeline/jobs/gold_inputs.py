@@ -68,7 +68,7 @@ class Slots:
     Attributes:
         column: column with the beginning of the slot.
         seconds: length of a slot in seconds. The first slot of a day begins at midnight UTC.
-        before: a new input row also changes gold rows that are up to this many seconds older.
+        before: gold rows that are up to this many seconds older than a new input row are recomputed, too.
     """
 
     column: str
@@ -189,7 +189,7 @@ class GoldInputs:
     def has_complete_hour(self) -> bool:
         """Whether at least one recomputed hour is complete. An hour is complete if there are polls in a later hour.
 
-        The tables in `GOLD_STATE` have rows only for complete hours.
+        The tables in `GOLD_STATE`, which contain saved states, have rows only for complete hours.
         """
         hour = HOUR * 1000
         return self.newest[0] // hour > self.since_slot(HEALTH) // hour
@@ -234,9 +234,9 @@ class GoldInputs:
         return hourly_lag(self.lag, since, state).localCheckpoint()
 
     def _steady_since(self) -> int | None:
-        """Return the first poll after the last gap between polls that is before `timeline`, in ms since the epoch.
+        """Return the first poll after the latest gap before the first poll in `timeline`, in ms since the epoch.
 
-        Return None if `timeline` itself begins after a gap, or if gold `lag` does not exist.
+        Return None if `timeline` itself begins just after a gap, or if gold `lag` does not exist.
         """
         if not self.lake.exists(LAG):
             return None
@@ -247,16 +247,16 @@ class GoldInputs:
         return None if row is None else int(row["at"])
 
     def _carried(self) -> Carried | None:
-        """Return the newest saved state in gold `health_state` that is old enough; None if there is none.
+        """Return the newest state in gold `health_state` from which `health` can be computed; None if there is none.
 
-        Gold `health` is then computed from this state, and from later polls and commits.
+        With a state, only later polls and commits are needed.
         """
         _, _, first = self.health_start
         if not first or not self.lake.exists(HEALTH_STATE):
             return None
         states = self.rows(HEALTH_STATE, DAY_BEFORE)
-        # The state must be before the first recomputed time window. It must not be later than the first poll whose log
-        # end offset is needed.
+        # The state must be before the first recomputed time window, and not after the first poll whose log end offset
+        # is needed.
         earlier = states.filter(~is_since("at", min(first + 1, self.since_slot(HEALTH))))
         at = earlier.agg(F.unix_millis(F.max("at")).alias("at")).collect()[0]["at"]
         return None if at is None else read_state(states, at)

@@ -156,10 +156,10 @@ def _write_events(lake: SparkLake, events: DataFrame, days: list[str], write_row
 
 
 def _write_rebalances(lake: SparkLake, computed: DataFrame, starts: DataFrame, days: list[date]) -> None:
-    """Write new and changed rebalances. Delete stored rebalances that have become part of a different rebalance.
+    """Replace the stored rebalances from the record offset `since` on with `computed`. Write only changed rows.
 
     Args:
-        computed: for each group, all rebalances whose record offset is not less than `since`.
+        computed: for each group, the recomputed rebalances whose record offset is not less than `since`.
         starts: one row per group, with the record offset `since`.
         days: days of the stored events whose record offset is not less than `since`.
     """

@@ -84,7 +84,7 @@ def stop(*queries: StreamingQuery) -> None:
 
 def _rows_read(progress: Any) -> int:
     """Return the number of rows that a batch has read from all its sources."""
-    # Add up the rows of all sources, because PySpark sets the total to null.
+    # In PySpark, the total `numInputRows` is null, so add up the rows of all sources.
     return sum(source["numInputRows"] or 0 for source in progress["sources"])
 
 

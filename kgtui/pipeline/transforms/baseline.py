@@ -40,7 +40,7 @@ _SERIES = {"lag": 1.0, "rate_in": 0.1, "rate_out": 0.1}
 Smaller standard deviations are replaced by the minimum, because any change to a small value would look unusual.
 """
 _LEAST_RELATIVE_DEVIATION = 0.05
-"""Another minimum of the standard deviation, as a fraction of the normal value. The larger minimum applies."""
+"""Minimum standard deviation as a fraction of the normal value. If the minimum in `_SERIES` is larger, it applies."""
 
 
 def baseline(lag: DataFrame, *, before: DataFrame | None = None, since: int | None = None) -> DataFrame:
@@ -104,7 +104,7 @@ def _with_deviations(rows: DataFrame) -> DataFrame:
     """Compare each hour with earlier hours, and add the result as columns.
 
     - `basis`: `HOUR_OF_WEEK` or `HOUR_OF_DAY`
-    - `hours`: number of earlier hours
+    - `hours`: number of earlier hours with data
     - for each of `_SERIES`, such as `lag`: `lag_normal` (median), `lag_spread` (MAD), `lag_deviation` (robust z-score)
     """
     weeks, days = F.size("weeks") >= FEWEST, F.size("days") >= FEWEST

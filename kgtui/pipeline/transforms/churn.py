@@ -45,7 +45,7 @@ _EVENTS = ("changes", "entered", "steps", "shuffles", "joined", "left", "moved")
 _LEAST_COVERED = 1_800.0
 """If polls cover at least this many seconds of an hour, the extrapolated rate `per_hour` is reliable.
 
-If they cover less, a group is `flapping` only if its number of rebalances is high, too.
+If they cover less, a high `per_hour` is not enough for `flapping`. The number of rebalances must be high, too.
 """
 
 _BURST_PAUSE = 1_800_000
@@ -63,7 +63,7 @@ def churn(
 ) -> DataFrame:
     """Compute the gold table `churn`.
 
-    Rebalances and other changes are counted twice: from polls, and from decoded records. The larger count is used.
+    Rebalances and other changes are counted in polls and in decoded records. The larger count is used.
 
     Args:
         timeline: result of `poll_timeline`.
@@ -149,8 +149,8 @@ def _incoming_rates(lag: DataFrame) -> DataFrame:
 def _with_rate(rows: DataFrame) -> DataFrame:
     """Add the columns `per_hour`, `records_held_up`, `source` and `flapping`.
 
-    - `per_hour`: rebalances per hour. This is the larger of two numbers: recorded rebalances, extrapolated to a whole
-      hour, and decoded rebalances.
+    - `per_hour`: rebalances per hour. The larger of two numbers is used: rebalances in polls, extrapolated to a whole
+      hour, and rebalances in decoded records.
     - `records_held_up`: number of records written during rebalances
     - `source`: whether recordings, decoded records or both have data for this hour
     - `flapping`: whether `rebalances` and `per_hour` reach the limits in `RebalanceRate`
@@ -237,7 +237,7 @@ def recorded_churn(
 
 
 def _owners_since(owners: DataFrame, keyframe: int) -> DataFrame:
-    """Return all rows since a keyframe (a poll with all rows), and older rows of some partitions.
+    """Return all rows of `owners` since a keyframe (a poll with all rows), and older rows of some partitions.
 
     The older rows are needed for partitions that had no owner at the keyframe. They show the previous owners.
     """
@@ -254,7 +254,7 @@ def _owners_since(owners: DataFrame, keyframe: int) -> DataFrame:
 def _covered_hours(timeline: DataFrame) -> DataFrame:
     """Return one row per hour with polls: hour (ms), covered_from, covered_to, and covered_seconds.
 
-    `covered_seconds` is the part of the hour that polls cover. Gaps between polls are not counted.
+    `covered_seconds` is the time in this hour during which the cluster was polled, without the gaps between polls.
     """
     spans = timeline.select(F.coalesce("previous", "poll").alias("from"), F.col("poll").alias("to"))
     return spans.transform(_split_by_hour).groupBy("hour").agg(
@@ -290,7 +290,7 @@ def _member_changes(rows: DataFrame) -> DataFrame:
     """Return one row for each group and poll with new or missing members.
 
     The columns are group, hour, `at` (time of the poll), `joined` and `left` (numbers of members), and `shuffles`.
-    `shuffles` is always 1. The caller adds it up to count the polls.
+    `shuffles` is always 1, so its sum is the number of polls.
     """
     rows = rows.withColumns({
         "appeared": begins_lifetime(_MEMBER_KEY),
@@ -316,7 +316,7 @@ def _member_changes(rows: DataFrame) -> DataFrame:
 def _owner_changes(rows: DataFrame) -> DataFrame:
     """Return one row for each change of a partition's owner: group, hour and `moved`.
 
-    Column `moved` is always 1. The caller adds it up to count the changes.
+    Column `moved` is always 1, so its sum is the number of changes.
     """
     order = Window.partitionBy(*PARTITION_KEY, "lifetime").orderBy("poll")
     before = F.last("owner", ignorenulls=True).over(order.rowsBetween(Window.unboundedPreceding, -1))
@@ -337,15 +337,15 @@ def _rebalancing_seconds(rows: DataFrame) -> DataFrame:
 
 
 def _follows_a_poll() -> Column:
-    """Return an expression: whether there is a poll just before the poll of a row, without a gap between them."""
+    """Return an expression: whether there is a poll before the poll of a row, and no gap between the two."""
     return F.col("poll") > F.col("steady_since")
 
 
 def _split_by_hour(spans: DataFrame) -> DataFrame:
     """Split each time span (`from` to `to`) into one row per hour.
 
-    The new columns are `hour`, `begin` and `finish` of the part (ms), and its length `seconds`. Example: the time span
-    9:50 to 10:05 becomes 9:50 to 10:00 (600 s) and 10:00 to 10:05 (300 s).
+    The new columns are `hour`, the `begin` and `finish` (ms) of the part in this hour, and its length in `seconds`.
+    Example: the time span 9:50 to 10:05 becomes 9:50 to 10:00 (600 s) and 10:00 to 10:05 (300 s).
     """
     first, last = (_hour(name) for name in ("from", "to"))
     pieces = spans.withColumn("hour", F.explode(F.sequence(first, last, F.lit(HOUR).cast("long"))))

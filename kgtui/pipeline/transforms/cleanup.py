@@ -99,7 +99,7 @@ def family_of(group: Column) -> Column:
 def _combined(recorded: DataFrame, decoded: DataFrame) -> DataFrame:
     """Join the recorded and the decoded activity into one row per group and day.
 
-    On a day with polls, a group that is missing from the polls no longer exists, and is left out.
+    If a day has polls, groups that are missing from them are left out, because they no longer exist.
     """
     columns = (*_ACTIVITY, "at", "first")
     recorded_days = recorded.select("day").distinct().withColumn("recorded_day", F.lit(True))
@@ -116,8 +116,8 @@ def _combined(recorded: DataFrame, decoded: DataFrame) -> DataFrame:
         name: F.coalesce(f"recorded_{name}", f"decoded_{name}")
         for name in ("type", "state", "members", "partitions", "topics", "lag")
     }
-    # Prefer the decoded times to the recorded times: the records of `__consumer_offsets` also show a last commit
-    # (`quiet_since`) or a last member (`empty_since`) from before the first poll.
+    # Prefer the times from decoded records. Unlike polls, these records also show a last commit (`quiet_since`) or a
+    # last member (`empty_since`) from before the first poll.
     since = {name: F.coalesce(f"decoded_{name}", f"recorded_{name}") for name in ("quiet_since", "empty_since")}
     in_recorded, in_decoded = F.col("recorded_at").isNotNull(), F.col("decoded_at").isNotNull()
     source = F.when(in_recorded & in_decoded, BOTH).when(in_recorded, RECORDED).otherwise(SILVER)
@@ -181,7 +181,7 @@ def _to_table(rows: DataFrame) -> DataFrame:
 
 
 def groups_without_members(timeline: DataFrame, groups: DataFrame, *, since: date | None = None) -> DataFrame:
-    """Return the ids of all groups without members, or with an unknown state, at the end of any day.
+    """Return the ids of all groups that had no members, or an unknown state, at the end of at least one day.
 
     Only these groups can be unused, because a group with members is in use.
 
@@ -258,7 +258,7 @@ def _with_empty_since(groups: DataFrame) -> DataFrame:
 
 
 def _with_last_move(partitions: DataFrame) -> DataFrame:
-    """Add `moved_at` (last poll up to this row at which the offset had changed) and `seen_at` (first poll)."""
+    """Add `moved_at` (newest poll, up to this row, with a changed offset) and `seen_at` (first poll)."""
     order = Window.partitionBy(*PARTITION_KEY).orderBy("poll")
     before = F.last("position", ignorenulls=True).over(order.rowsBetween(Window.unboundedPreceding, -1))
     moved = before.isNotNull() & (F.col("position") != before)
@@ -325,7 +325,7 @@ def _committed(commits: DataFrame, days: DataFrame) -> DataFrame:
 def _group_events(events: DataFrame, days: DataFrame) -> DataFrame:
     """Return the state of each group at the end of each day. Times are in milliseconds since the epoch.
 
-    The columns are day, `at` (end of the day), group, type, members, and
+    The columns are day, `at` (end of the day's data), group, type, members, and
 
     - `changed_at`: time of the newest change to the group or a member
     - `exists`: false if the group and all its members were deleted

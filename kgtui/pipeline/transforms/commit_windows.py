@@ -2,7 +2,7 @@
 
 Commits come from polls (see `observed_windows`) or from silver `commits`. Only silver `commits` has commits that repeat
 an offset, but compaction of `__consumer_offsets` may have removed some commits. Therefore, the silver commits of a
-partition are used only if all of these conditions are met:
+partition are used only if they are complete. They are complete if:
 
 - The commit window has the full number of commits.
 - The commit window begins after the latest gap between polls.
@@ -85,8 +85,7 @@ def with_silver_commits(
         partitions: recorded table `partitions`, used for log end offsets.
         carried: saved state from which `observed` was computed; None if there was none.
     """
-    # `read_until` is the time up to which records were decoded. It is the time of the newest record, so records before
-    # the saved state need not be read.
+    # `read_until`: time of the newest decoded record. To find it, records before the saved state need not be read.
     recent = commits if carried is None else commits.filter(_is_after(carried.at))
     read_until = recent.agg(F.max(F.unix_millis("record_time")).alias("read_until"))
     if carried is not None:
@@ -120,10 +119,10 @@ def with_silver_commits(
 def _after_state(
     observed: DataFrame, commits: DataFrame, partitions: DataFrame, carried: Carried
 ) -> tuple[DataFrame, DataFrame]:
-    """Return the rows of `commits` and of `partitions` that must be read in addition to the saved state.
+    """Return a pair: the rows of `commits` and of `partitions` that are needed in addition to the saved state.
 
-    These are all rows after the state was saved. For partitions without silver commits in the state, earlier rows are
-    returned, too.
+    These are all rows after the poll of the state. For partitions without silver commits in the state, the
+    earlier rows are needed, too.
     """
     known = carried.rows.filter(F.col("carried.decoded").isNotNull())
     unknown = observed.select(*PARTITION_KEY).distinct().join(known, [*PARTITION_KEY], "left_anti")
@@ -153,8 +152,8 @@ def _commit_rings(
         rows: recorded table `partitions`, as returned by `with_timeline`. The lag of each commit is computed from its
             log end offsets.
         carried: saved state with earlier commits; None if there is none.
-        asked: rows with a poll (`at`) and a partition, or None. For each of them, the result gets a row with the newest
-            log end offset at the poll (`known_log`).
+        asked: rows with a poll (`at`) and a partition, or None. For each of these rows, the result also has a row with
+            `known_log`: the newest log end offset at this poll.
     """
     written_at, committed_at = F.unix_millis("record_time"), F.unix_millis(F.coalesce("commit_time", "record_time"))
     records = commits.select(
@@ -175,8 +174,8 @@ def _commit_rings(
     order = Window.partitionBy(*PARTITION_KEY).orderBy("record_offset")
     lifetime = Window.partitionBy(*PARTITION_KEY, "lifetime").orderBy("record_offset")
     newest = F.max("committed_at").over(lifetime.rowsBetween(Window.unboundedPreceding, -1))
-    # A tombstone deletes the committed offset of a partition, so a new lifetime of the offset begins after it. Number
-    # the lifetimes. The row from the saved state also begins a lifetime.
+    # A tombstone deletes the committed offset of a partition, so the commits after it have a new number `lifetime`. The
+    # row from the saved state also begins a lifetime.
     starts = F.col("offset").isNull() & F.col("is_asked").isNull()
     in_order = (
         records.transform(_with_log_end, rows, carried)

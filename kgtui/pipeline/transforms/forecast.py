@@ -29,7 +29,7 @@ _JUMPS = ("first_jump_at", "first_jump_start", "last_jump_at", "last_jump_start"
 _NOISE = 0.1
 """A group counts as falling behind only if its time lag grows by at least this many seconds per second.
 
-If the growth of the time lag is unknown, the fraction of the written records that stay unread is compared instead.
+If this growth is unknown, the fraction of the written records that stay unread must be at least this large.
 Smaller values can be measurement errors.
 """
 
@@ -40,7 +40,7 @@ Up to this ratio, the estimate from the retention time is used. The ratio can be
 """
 
 _LEAST_AGE = 60.0
-"""`behind_since` is computed only if the oldest unread record of the group is at least this old, in seconds."""
+"""Minimum age of a group's oldest unread record for which the start of the backlog is computed, in seconds."""
 
 
 def forecast(
@@ -68,11 +68,11 @@ def forecast(
 
 
 def hourly_lag(lag: DataFrame, since: int | None = None, state: DataFrame | None = None) -> DataFrame:
-    """Aggregate gold `lag` to one row per hour and partition or group (see `_hours`).
+    """Aggregate gold `lag` to one row per hour, for each partition and each group (see `_hours`).
 
     Args:
         since: beginning of the first hour to return, in milliseconds since the epoch; None for all hours.
-        state: gold `forecast_state`. It replaces the rows of `lag` before `since`. None to use these rows.
+        state: gold `forecast_state`, used instead of the rows of `lag` before `since`; None to use only `lag`.
     """
     if since is None or state is None:
         return lag.transform(_with_deletion_rate).transform(_hours, since)
@@ -82,7 +82,7 @@ def hourly_lag(lag: DataFrame, since: int | None = None, state: DataFrame | None
 
 
 def _carried(state: DataFrame, since: int) -> DataFrame:
-    """Return for each partition the newest row of `state` before `since`. It replaces the earlier rows of `lag`.
+    """Return for each partition the newest row of `state` before `since`, which is used instead of older rows of `lag`.
 
     If there were gaps between polls, return one row per time span without gaps. Column `is_carried` is always true.
     """
@@ -111,8 +111,8 @@ def _with_deletion_rate(lag: DataFrame, carried: DataFrame | None = None) -> Dat
         rows = rows.unionByName(carried, allowMissingColumns=True)
     jumped = F.col("log_start") > F.lag("log_start").over(order)
     at, start = F.when(jumped, F.unix_millis("covered_to")), F.when(jumped, F.col("log_start"))
-    # The time and the log start of a jump are either both null or both known. Therefore, filling each column on its own
-    # always takes both from the same jump.
+    # The time and the log start of a jump are either both null or both known. So although each column is filled on its
+    # own, both values come from the same jump.
     jumps = {name: F.coalesce(name, at if name.endswith("_at") else start) for name in _JUMPS}
     rows = rows.withColumns(jumps)
     until_now = order.rowsBetween(Window.unboundedPreceding, 0)
@@ -126,7 +126,7 @@ def _with_deletion_rate(lag: DataFrame, carried: DataFrame | None = None) -> Dat
 
 
 def _hours(lag: DataFrame, since: int | None = None) -> DataFrame:
-    """Aggregate the rows of minutes to one row per hour and partition or group.
+    """Aggregate rows of gold `lag` (one per minute) to one row per hour, for each partition and each group.
 
     - lag, offsets, `time_lag` and `deletion_rate`: values in the last minute of the hour
     - `slope`, `reads`, `sxx`, `syy`: linear regression of the lag over time. `slope` is in records/s. `reads` is the
@@ -226,7 +226,7 @@ def _error(prefix: str) -> Column:
 
 
 def _drain(value: str, trend: str, error: str) -> Column:
-    """Return the time until a value is 0; null if the value does not clearly fall.
+    """Return the time until a value has fallen to 0; null if the value does not clearly fall.
 
     The result is a struct of seconds: the estimate (`seconds`), and its range (`soonest`, `latest`). The rules are the
     same as in `kgtui.model.health.rates`.
@@ -284,7 +284,7 @@ def _with_loss(rows: DataFrame) -> DataFrame:
 
 
 def _with_group_risk(rows: DataFrame) -> DataFrame:
-    """Copy a loss forecast into the row of each group: the forecast of its partition that will lose records first."""
+    """Copy the loss forecast of one partition into the row of its group: the partition that will lose records first."""
     group = Window.partitionBy("group", "hour")
     is_group_row = F.col("topic").isNull()
     names = ("loss_seconds", "loss_basis", "loss_at_most")
@@ -297,9 +297,9 @@ def _with_group_risk(rows: DataFrame) -> DataFrame:
 
 
 def _with_behind_since(rows: DataFrame, lag: DataFrame) -> DataFrame:
-    """Add `behind_since` and `behind_since_at_least`. They are null except in rows of groups in a day's last two hours.
+    """Add `behind_since` and `behind_since_at_least` to the rows of groups in the last two hours of each day.
 
-    Computing them for all hours would be slow, because each row needs the time lags of 24 hours.
+    In other rows, both are null. Computing them for all hours would be slow, because each needs time lags of 24 hours.
     """
     # Checkpoint the rows, because they are read twice: to find the groups with a backlog, and to add the times at which
     # the backlogs began.

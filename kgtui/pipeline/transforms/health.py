@@ -92,10 +92,10 @@ def health(
 
 
 def with_verdicts(rows: DataFrame, watching: Watching = _DEFAULT) -> DataFrame:
-    """Add the status of each partition, as columns
+    """Add four columns with the status of each partition.
 
     - `status`: integer value of a `Status`
-    - `undecided`: integer value of a worse `Status` that is possible, because polls show too little; otherwise null
+    - `undecided`: integer value of a worse `Status` that the polls can neither prove nor exclude; null if there is none
     - `complete`: number of known commits, as a fraction of the number in a full commit window; at most 1
     - `basis`: `commits` (silver `commits`) or `observed` (polls)
 
@@ -115,8 +115,8 @@ def with_verdicts(rows: DataFrame, watching: Watching = _DEFAULT) -> DataFrame:
     return rows.drop("verdict")
 
 
-# The functions below return Burrow's rules as Spark expressions over the columns `commits`, `lag`, `lowest_end` and
-# `now` (see `observed_windows`). Each rule has the same name in `kgtui.model.burrow`.
+# Each function below returns one of Burrow's rules as a Spark expression over the columns of `observed_windows`. In
+# `kgtui.model.burrow`, the rule has the same name.
 
 
 def commit_status(options: Options = DEFAULTS) -> Column:
@@ -137,7 +137,7 @@ def _window_fill(options: Options) -> Column:
 
 
 def _observed_verdict(watching: Watching) -> Column:
-    """Return a struct expression (`status`, `undecided`) for a partition, by the rules of `judging.judge_observed`."""
+    """Return a struct expression: `status` and `undecided` of a partition by the rules of `judging.judge_observed`."""
     halted = _ceased() | (F.col("moves") <= 1)
     waited = _seconds_still() > _full_window(watching)
     stop = halted & waited & ~_lately_caught_up()
@@ -156,9 +156,9 @@ def _observed_verdict(watching: Watching) -> Column:
 
 
 def _observed_share_verdict(watching: Watching) -> Column:
-    """Return a struct expression (`status`, `undecided`) for a share partition, by the rules of `judging.judge_share`.
+    """Return a struct expression: `status` and `undecided` of a share partition by the rules of `judging.judge_share`.
 
-    A recording does not contain the lag at every poll. Therefore, WARN is only a possible status (`undecided`).
+    WARN is only a possible status (`undecided`), because a recording does not contain the lag at every poll.
     """
     still = (F.col("now") - F.col("still_since")) / 1000
     standstill = F.when(F.col("members") == 0, Status.STOP.value).otherwise(Status.STALL.value)
@@ -197,10 +197,10 @@ def _seconds_still() -> Column:
 
 
 def _full_window(watching: Watching) -> Column:
-    """Return the time between the first and the last commit in a commit window, in seconds.
+    """Return the time from the first to the last commit in a full commit window, in seconds.
 
-    If the window has too few commits, return the estimated time for a full window: the average time between commits,
-    times the number of intervals. `kgtui.model.health.judging` uses the same rule.
+    If the window is not full yet, this time is estimated from the time between two commits.
+    `kgtui.model.health.judging` uses the same rule.
     """
     steps = watching.rules.intervals - 1
     observed = (_last()["at"] - F.element_at("commits", 2)["at"]) / 1000 / (F.col("moves") - 2)
@@ -218,7 +218,7 @@ def _lately_caught_up() -> Column:
 
 
 def _rewound() -> Column:
-    """Return an expression: whether the committed offset decreased, and is still below its value before that."""
+    """Return an expression: whether the committed offset decreased, and has not reached its earlier value again."""
     nothing = F.lit(None).cast("bigint")
     start = F.struct(nothing.alias("last"), nothing.alias("before"), F.lit(False).alias("recovered"))
 
@@ -291,12 +291,12 @@ def _partition_row() -> list[Column]:
 
 
 def _with_group_row(rows: DataFrame) -> DataFrame:
-    """Add `total`: an array that contains only the row for the whole group."""
+    """Add `total`: the row for the whole group, in an array of length 1, which can be concatenated with `bad`."""
     status = F.least(F.coalesce("worst", F.lit(Status.OK.value)), F.lit(Status.ERR.value))
     is_bad = F.col("worst") > Status.OK
     affected = F.size(F.filter("bad", lambda row: row["status"] == _status_name(F.col("worst"))))
     full = F.when(F.col("partitions") > 0, F.col("full") / F.col("partitions")).otherwise(0.0)
-    # If ACLs may hide some offsets of the group, the status is computed from the other offsets. ERR is then possible.
+    # If ACLs may hide some of the group's offsets, ERR is possible, because a hidden partition may be unhealthy.
     undecided = F.greatest("undecided", F.when(F.col("offsets_may_be_hidden"), F.lit(Status.ERR.value)))
     total = _row({
         "status": F.when(F.col("read"), _status_name(status)),
@@ -316,13 +316,13 @@ def _with_group_row(rows: DataFrame) -> DataFrame:
 
 
 def _status_name(number: Column) -> Column:
-    """Return the name of the `Status` with an integer value; null if the value is null."""
+    """Convert the integer value of a `Status` to its name; null stays null."""
     names = F.create_map(*(F.lit(part) for status in Status for part in (status.value, status.name)))
     return F.element_at(names, number)
 
 
 def _if_worse(undecided: Column, status: Column) -> Column:
-    """Return `undecided` if it is worse than `status`; otherwise null. ERR, STOP, STALL and REWIND are equally bad."""
+    """Return `undecided` if it is worse than `status`; otherwise null. ERR, STOP, STALL and REWIND count as equal."""
     error = F.lit(Status.ERR.value)
     return F.when(F.least(undecided, error) > F.least(status, error), undecided)
 

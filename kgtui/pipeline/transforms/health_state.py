@@ -1,4 +1,4 @@
-"""Save a state, so that gold `health` can be updated later without reading earlier polls and commits again.
+"""Save the state of each partition, so that gold `health` can be updated without reading old polls and commits.
 
 A state has one row per partition, with its newest commits, at the last poll of an hour. An update reads this state and
 the rows of later polls.

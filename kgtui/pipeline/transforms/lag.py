@@ -28,9 +28,9 @@ MINUTE = 60
 """Length of time that one row of gold `lag` covers, in seconds."""
 
 _SHORT_TIME_LAG = 900_000
-"""Log end offsets are read for this long before the first computed minute, in milliseconds.
+"""Length of the time span before the first computed minute whose log end offsets are always used, in milliseconds.
 
-They suffice for time lags up to 15 minutes. For partitions with a longer time lag, older log end offsets are read, too.
+They suffice for time lags up to 15 minutes. For partitions with a longer time lag, older log end offsets are used, too.
 """
 
 _LOG = ("topic", "partition")
@@ -59,8 +59,7 @@ def lag(
         log_ends = with_timeline(partitions, timeline).transform(with_log_growth)
         positions = _positions(log_ends, minutes)
     else:
-        # Read rows from this keyframe (a poll with all rows) on. Read older rows only for partitions with a long time
-        # lag.
+        # Use rows from this keyframe (a poll with all rows) on. Older rows are only needed for long time lags.
         keyframe = _first_keyframe(timeline, minutes) or since
         groups, faults = (rows.filter(F.col("keyframe") >= keyframe) for rows in (groups, faults))
         recent = with_timeline(partitions.filter(F.col("keyframe") >= keyframe), timeline).transform(with_log_growth)
@@ -134,7 +133,8 @@ def _at_least_zero(records: Column) -> Column:
 def with_rates(rows: DataFrame) -> DataFrame:
     """Add `rate_in` and `rate_out`: records written and consumed per second since the previous time slot.
 
-    A rate is null if there was a gap between polls since then, or if the offset from which it is computed decreased.
+    A rate is null after a gap between polls. It is also null if the log end offset (for `rate_in`) or the position (for
+    `rate_out`) decreased.
 
     Args:
         rows: one row per partition and time slot (see `time_slots`).
@@ -156,7 +156,7 @@ def with_rates(rows: DataFrame) -> DataFrame:
 def with_log_growth(rows: DataFrame) -> DataFrame:
     """Add three columns that describe how the log of a partition grew.
 
-    - `generation`: how often the log end offset has decreased so far, because the topic was deleted and created again
+    - `generation`: how often the log end offset has decreased so far. Each time, the topic was created again.
     - `before`: log end offset at the previous poll; null if the log has not grown since then
     - `before_at`: time of the previous poll; null if the log has not grown since then
 
@@ -181,8 +181,8 @@ def with_log_growth(rows: DataFrame) -> DataFrame:
 def with_time_lag(positions: DataFrame, log_ends: DataFrame) -> DataFrame:
     """Add `time_lag` (age of the first unread record, in seconds) and `time_lag_at_least`.
 
-    The first unread record was written between the last poll with a log end offset up to the position, and the next
-    poll. Its time is interpolated between these polls. If the earlier poll was not recorded, the time lag is only a
+    The first unread record was written between two polls: the last one with a log end offset up to the position, and
+    the next one. Its time is interpolated between them. If the earlier poll was not recorded, the time lag is only a
     lower bound, and `time_lag_at_least` is true.
 
     Args:
@@ -196,8 +196,8 @@ def with_time_lag(positions: DataFrame, log_ends: DataFrame) -> DataFrame:
         F.struct(F.col("log_end").alias("end"), "poll", "before", "before_at").alias("seen"),
     )
     queries = positions.withColumns({"offset": F.col("position"), "is_query": F.lit(True)})
-    # For each position, the SQL window contains all rows with a larger log end offset. Sort in descending order, so
-    # that the window begins at the first row. Spark computes other windows slowly.
+    # The SQL window of a position contains all rows with a larger log end offset. Sort in descending order, so that the
+    # window begins at the first row, because Spark computes other windows slowly.
     beyond = (
         Window.partitionBy(*_LOG, "generation").orderBy(-F.col("offset")).rangeBetween(Window.unboundedPreceding, -1)
     )
@@ -238,8 +238,8 @@ def _with_older_log_ends(
     older = older.localCheckpoint()
     if older.isEmpty():
         return recent
-    # In `positions`, `generation` is 0 in the first row of `recent`. Make it 0 in the same row here, so that the values
-    # match. In older rows, it becomes negative or 0.
+    # `generation` is counted from the oldest row. Subtract a number, so that it is 0 in the first row of `recent`, as
+    # in `positions`. In older rows, it becomes negative or 0.
     every = with_timeline(partitions.join(F.broadcast(older), [*_LOG]), timeline).transform(with_log_growth)
     counted = F.min(F.when(F.col("poll") >= F.col("first_poll"), F.col("generation"))).over(Window.partitionBy(*_LOG))
     every = every.withColumn("generation", F.col("generation") - counted).drop("first_poll")

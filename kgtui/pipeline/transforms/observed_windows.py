@@ -57,8 +57,8 @@ def observed_windows(
         partitions: recorded table `partitions`.
         times: result of `time_slots`. Column `saved` is returned only if `times` has the column `ends_hour` (see
             `with_hour_ends`).
-        carried: state that an earlier run saved, or None. It replaces all rows up to its poll. This poll must not be
-            later than `first_poll_of_windows`.
+        carried: state that an earlier run saved at a poll, or None. It replaces all rows up to this poll. The poll must
+            not be later than the one from `first_poll_of_windows`.
 
     Returns:
         DataFrame with at (last poll of the slot), group, topic, partition, kind, position, lag, and
@@ -128,7 +128,7 @@ def _log_end_ranges(timeline: DataFrame, times: DataFrame, intervals: int, refre
 
 
 def _reach(intervals: int, refresh_ms: float) -> Column:
-    """Return how many polls before its last poll a range of `_log_end_ranges` begins, as a Spark expression.
+    """Return a Spark expression: how many polls a range of `_log_end_ranges` contains before its last poll.
 
     Example: with a poll every 5 s, 10 log end offsets at intervals of 10 s need 9 * 2 = 18 earlier polls.
     """
@@ -138,16 +138,15 @@ def _reach(intervals: int, refresh_ms: float) -> Column:
 def first_poll_of_windows(options: Options) -> Column:
     """Return a Spark aggregate over `time_slots`: the `number` of the earliest poll whose log end offset is needed.
 
-    The first row of the timeline has number 1. The result can be below 1.
+    The first poll of the timeline has number 1. The result is below 1 if the timeline begins too late.
     """
     return F.min(F.col("number") - _reach(options.intervals, options.offset_refresh * 1000 * _REFRESH_EARLY))
 
 
 def _with_observed_commits(rows: DataFrame, options: Options) -> DataFrame:
-    """Add `commits`, `moves` and `first_read` (see `observed_windows`) to each row. Later rows are not used for them.
+    """Add `commits`, `moves` and `first_read` (see `observed_windows`), computed from this row and earlier rows.
 
-    As in Burrow, the lag of a commit is computed from an older log end offset. It was read about `offset_refresh`
-    seconds before the commit.
+    As in Burrow, the lag of a commit is computed from the log end offset about `offset_refresh` seconds before it.
     """
     if "carried" not in rows.columns:
         rows = rows.withColumn("carried", F.lit(None).cast(STATE))
@@ -155,12 +154,12 @@ def _with_observed_commits(rows: DataFrame, options: Options) -> DataFrame:
     order = Window.partitionBy(*_LIFETIME).orderBy("poll")
     earlier = order.rowsBetween(Window.unboundedPreceding, -1)
     refreshed = order.rangeBetween(Window.unboundedPreceding, -refresh_ms)
-    # `counts` is the position, or null if it must not be used: brokers may report a share partition without its lag
-    # (see `kgtui.model.health.judging.judge_share`).
+    # `counts`: the position; null for a share partition without a known lag, whose position must not be used (see
+    # `kgtui.model.health.judging.judge_share`).
     counts = F.when((F.col("kind") != "share") | F.col("lag").isNotNull(), F.col("position"))
     current = F.when(counts.isNotNull(), F.struct("position", "lag"))
-    # `carried` is null except in rows from the saved state. Such a row is the first row of the partition's lifetime, so
-    # `state` is the saved state in all its rows.
+    # `carried` is the saved state. Only the first row of a partition's lifetime can have it. `state` repeats it in all
+    # rows of this lifetime.
     state = F.first("carried").over(order)
     rows = rows.withColumns({
         "is_carried": F.col("carried").isNotNull(),
@@ -169,7 +168,7 @@ def _with_observed_commits(rows: DataFrame, options: Options) -> DataFrame:
         "any_end": F.coalesce("log_end", "carried.known_end"),
         "state": state,
     })  # fmt: skip
-    # `end`: newest log end offset that was read at least `refresh_ms` before the poll of the row.
+    # `end`: newest log end offset from a poll that is at least `refresh_ms` before the poll of the row.
     # `before`: last known position (committed offset or SPSO) in earlier rows, and its lag.
     end = F.last("any_end", ignorenulls=True).over(refreshed)
     rows = rows.withColumns({"end": end, "before": F.last("current", ignorenulls=True).over(earlier)})
@@ -210,8 +209,8 @@ def newest_commits(earlier: Column, later: Column, options: Options) -> Column:
 def _with_still_since(rows: DataFrame, options: Options) -> DataFrame:
     """Add `still_since`: the last poll up to this row at which the consumer of a share partition was active.
 
-    The consumer counts as inactive if the partition had lag at the previous poll, the position is the same, and the lag
-    is not lower.
+    The consumer counts as inactive between two polls if there was lag at the first poll, the position did not change,
+    and the lag did not decrease.
     """
     order = Window.partitionBy(*_LIFETIME).orderBy("poll")
     before = F.col("before")

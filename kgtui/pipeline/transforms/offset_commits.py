@@ -41,9 +41,9 @@ def uint32_at(data: Column, position: Column) -> Column:
 
     The result is arbitrary if the data is too short.
     """
-    # Spark cannot cast binary data to a number, and `conv(hex(…))` is slow. `crc32` is fast, and its result for four
-    # bytes can be inverted: the number is the XOR of four table entries, one per byte of the checksum.
-    # The result contains the expression `checksum` four times, but Spark evaluates it only once.
+    # Spark cannot cast binary data to a number, and `conv(hex(…))` is slow. `crc32` is fast, and four bytes
+    # can be computed from their checksum: they are the XOR of four table entries, one per byte of the checksum. The
+    # returned expression contains `checksum` four times, but Spark evaluates it only once.
     checksum = F.crc32(F.substring(data, position, F.lit(4)))
     shifted = (F.shiftright(checksum, 8 * index) if index else checksum for index in range(4))
     lowest, *others = (_table(index)[byte.bitwiseAND(F.lit(_BYTE_VALUES - 1))] for index, byte in enumerate(shifted))
@@ -92,7 +92,7 @@ The first two bytes of a key are its version, which is 0 or 1 for offset commits
 """
 
 _INT16, _INT32 = 1 << 15, 1 << 31
-"""Unsigned numbers of this size or more are negative numbers if their bytes are read as int16 or int32."""
+"""Lowest unsigned numbers whose bytes are a negative number if they are decoded as int16 or int32."""
 
 _UNKNOWN_EPOCH = 0xFFFFFFFF
 """Value of an unknown leader epoch: the int32 -1, read as an unsigned number."""
@@ -112,7 +112,7 @@ _POSITION = ("day", "partition", "offset", "timestamp", "key")
 _TOMBSTONE, _UNKNOWN = -1, -2
 """Values of column `_layout` for tombstones, and for commits with an unknown version.
 
-For other commits, the column is 0 (versions 0 and 2), 1, 3 or 4.
+For other commits, the column is the version of the value, but 0 for version 2, which has the fields of version 0.
 """
 
 
@@ -202,7 +202,7 @@ def _extract_fields(commits: DataFrame) -> DataFrame:
         _bytes(value, after + 8, 8).alias("_tail"),
         (F.length(value) - after - 7).alias("_left"),
         (after + 11).alias("_topic_id_at"),
-        # Without this column, Spark would move the filter `_is_regular` before this step, and compute all fields twice.
+        # Without the column `_row`, Spark would apply the filter `_is_regular` earlier, and compute all fields twice.
         F.monotonically_increasing_id().alias("_row"),
     )
 
@@ -285,7 +285,7 @@ def _text(data: Column, position: Column, size: Column) -> Column:
 
 
 def _int16(data: Column, position: Column) -> Column:
-    """Return the unsigned 16-bit number at `position + 2`. The first byte has position 1."""
+    """Return the last two of the four bytes from `position` on as an unsigned number. The first byte has position 1."""
     return uint32_at(data, position).bitwiseAND(F.lit(0xFFFF)).cast("int")
 
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
 HISTORY = 86_400_000
-"""The beginning of a problem is searched in the time lags of this many milliseconds before a row."""
+"""Length of the time span before a row in which the beginning of its problem is searched, in milliseconds."""
 
 _KEY = ("group", "topic", "partition")
 
@@ -52,7 +52,7 @@ def with_age_histories(rows: DataFrame, lag: DataFrame) -> DataFrame:
 
 
 def rising_since(ages: Column) -> Column:
-    """Return when the time lag began to rise, in milliseconds, as a Spark expression.
+    """Return a Spark expression: when the time lag began to rise, in milliseconds since the epoch.
 
     Args:
         ages: time lags of a partition, from `with_age_histories`.
@@ -61,7 +61,7 @@ def rising_since(ages: Column) -> Column:
 
 
 def behind_since(ages: Column) -> Column:
-    """Return when a group's current backlog of unread records began, in milliseconds, as a Spark expression.
+    """Return a Spark expression: when the group's current backlog of unread records began, in ms since the epoch.
 
     Args:
         ages: time lags of the group, from `with_age_histories`.
@@ -100,8 +100,8 @@ def with_problem_times(rows: DataFrame, before: DataFrame | None, lag: DataFrame
     began = F.when(F.col("begins"), F.coalesce("earlier", to_timestamp(F.coalesce("started", "at"))))
     since = F.when(F.col("bad") & ~is_group, F.last("began", ignorenulls=True).over(order))
     rows = rows.withColumn("began", began).withColumn("bad_since", since)
-    # The problem of a group began together with the first problem of its partitions (`earliest`). Only partitions that
-    # are bad in the same time window are considered.
+    # A group's problem began with the earliest problem of its partitions (`earliest`). Only partitions that are
+    # unhealthy in the same time window count.
     earliest = F.min("bad_since").over(Window.partitionBy("at", "group"))
     began = F.when(F.col("begins"), F.coalesce("earlier", earliest, to_timestamp(F.col("at"))))
     since = F.when(F.col("bad"), F.last("began", ignorenulls=True).over(order))
@@ -114,7 +114,7 @@ def with_problem_times(rows: DataFrame, before: DataFrame | None, lag: DataFrame
 def _with_earlier_problems(rows: DataFrame, before: DataFrame | None, follows: Column) -> DataFrame:
     """Add the column `earlier`: value of `bad_since` in the previous time window.
 
-    It is null if `before` has no row for that time window, or if the status was OK.
+    It is null if the status was OK, if `before` has no row for that time window, or after a gap between polls.
 
     Args:
         before: stored rows of `health` for earlier time windows; None if there are none.
@@ -134,9 +134,9 @@ def _with_earlier_problems(rows: DataFrame, before: DataFrame | None, follows: C
 
 
 def _with_start_of_rise(rows: DataFrame, lag: DataFrame) -> DataFrame:
-    """Make the column `started` more exact with time lags, in rows of partitions in which WARN or STOP begins.
+    """Correct the column `started` with time lags, in the rows in which a partition becomes WARN or STOP.
 
-    - WARN: when the time lag began to rise
+    - WARN: the time at which the time lag began to rise
     - STOP: the later of two times: the last commit, and the time at which the oldest unread record was written
     """
     begins = rows.filter(F.col("begins") & F.col("topic").isNotNull() & F.col("status").isin("WARN", "STOP"))

@@ -1,4 +1,4 @@
-"""Silver `rebalances`: rebalances of groups, reconstructed from the records that each rebalance leaves.
+"""Silver `rebalances`: reconstruct each rebalance of a group from its records in `__consumer_offsets`.
 
 - Classic groups: one record with all members and assignments.
 - Other groups: changed subscriptions, the new group epoch, the target assignment, and one record for each member that
@@ -27,22 +27,22 @@ def rebalances(events: DataFrame) -> DataFrame:
 
     Args:
         events: rows of `group_events` with column `created`: all events of some groups, or only the result of
-            `needed_events`. The result of `needed_events` gives incomplete rebalances before the record offset `since`.
+            `needed_events`. With `needed_events`, the rebalances before the record offset `since` are incomplete.
     """
     classic = events.where("type = 'classic'").transform(_classic)
     return classic.unionByName(events.where("type <> 'classic'").transform(_by_epoch))
 
 
 def rebalance_starts(stored: DataFrame, new: DataFrame) -> DataFrame:
-    """Return a record offset `since` for each group with new events. New events cannot change earlier rebalances.
+    """Return for each group with new events a record offset `since`: the new events change no rebalance before it.
 
     Args:
         stored: all rows of silver `group_events`.
         new: new events. Some can already be in `stored`.
     """
-    # The records of the rebalance to group epoch N come after the record of epoch N - 1, and before the record of epoch
-    # N + 1. New events can belong to the rebalance to the last stored epoch N. Therefore, `since` follows the record of
-    # epoch N - 1. In classic groups, a rebalance has only one record, so `since` is the offset of the first new event.
+    # New events can belong to the rebalance to the last stored group epoch N. Its records begin after the record of
+    # epoch N - 1, so `since` is the record offset after that record. In classic groups, a rebalance has only one
+    # record, so `since` is the record offset of the first new event.
     first = new.groupBy(*_GROUP).agg(F.min("record_offset").alias("first"))
     before = stored.join(F.broadcast(first), [*_GROUP]).where("record_offset < first AND type <> 'classic'")
     epoch = F.when((F.col("about") == "group") & ~F.col("tombstone"), F.col("record_offset"))
@@ -54,8 +54,10 @@ def rebalance_starts(stored: DataFrame, new: DataFrame) -> DataFrame:
 def needed_events(stored: DataFrame, starts: DataFrame) -> DataFrame:
     """Return the key and day of each stored event that is needed to compute the rebalances of the groups in `starts`.
 
-    These are all events from `since` on, and the newest earlier events of each group and member. The earlier events
-    give the state at `since`. Column `is_state` is true for them.
+    These are:
+
+    - all events from the record offset `since` on
+    - the newest earlier events of each group and member, which give the state at `since`; column `is_state` is true
 
     Args:
         stored: all rows of silver `group_events`.
@@ -71,7 +73,7 @@ def needed_events(stored: DataFrame, starts: DataFrame) -> DataFrame:
 
 
 def _classic(events: DataFrame) -> DataFrame:
-    """Return the rebalances of classic groups: one for each record with a new generation."""
+    """Return the rebalances of classic groups: one for each record whose generation differs from the record before."""
     order = Window.partitionBy(*_GROUP).orderBy("record_offset")
     none_if_created = F.when(F.col("created"), F.array().cast(_IDS))
     generations = (
@@ -104,8 +106,8 @@ def _by_epoch(events: DataFrame) -> DataFrame:
     """Return the rebalances of consumer, share and streams groups: one per group epoch."""
     order = Window.partitionBy(*_GROUP).orderBy("record_offset")
     epochs = F.count(F.when((F.col("about") == "group") & ~F.col("tombstone"), 1))
-    # Subscriptions and tombstones cause a new epoch, so their records precede the record of this epoch. All other
-    # records of a rebalance follow the record of the epoch.
+    # Records of subscriptions and tombstones precede the record of the group epoch that they cause. All other records
+    # of a rebalance follow the record of its group epoch.
     precedes = (F.col("about") == "member") | F.col("tombstone")
     epochs_before = F.coalesce(epochs.over(order.rowsBetween(Window.unboundedPreceding, -1)), F.lit(0))
     epochs_until = epochs.over(order.rowsBetween(Window.unboundedPreceding, 0))

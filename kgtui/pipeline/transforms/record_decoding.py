@@ -1,7 +1,7 @@
 """Decode records with Python: all records that `offset_commits` cannot decode with Spark expressions.
 
-Each row has the position of a record, and the structs `commit`, `event` and `quarantine`, one per silver table. Only
-the struct of its table is not null.
+Each row has the columns in `POSITION`, and one struct per silver table: `commit`, `event` and `quarantine`. Two of the
+structs are null.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ def decode_records(records: DataFrame) -> DataFrame:
 
 
 def with_positions(records: DataFrame) -> DataFrame:
-    """Select the key, the value and the position of bronze rows. The columns of the position are `POSITION`."""
+    """Select the key and the value of bronze rows, and the columns in `POSITION`, which say where the record is."""
     return records.select(
         "day",
         F.col("partition").alias("record_partition"),

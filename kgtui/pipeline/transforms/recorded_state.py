@@ -118,7 +118,7 @@ def time_slots(timeline: DataFrame, seconds: int, since: int | None = None) -> D
 
 
 def with_hour_ends(times: DataFrame) -> DataFrame:
-    """Add `ends_hour`: whether a slot is the last one in its hour. In the newest hour, which may go on, it is false.
+    """Add `ends_hour`: whether a slot is the last one in its hour. It is false in the newest hour, which may go on.
 
     Args:
         times: result of `time_slots`.
@@ -145,7 +145,7 @@ def with_timeline(rows: DataFrame, timeline: DataFrame) -> DataFrame:
 
 
 def state_at(rows: DataFrame, times: DataFrame, key: Sequence[str]) -> DataFrame:
-    """Return the rows of a recorded table that were valid at each of the polls in `times`.
+    """Return for each poll in `times` the rows of a recorded table that were valid at this poll.
 
     Args:
         rows: rows of a recorded table that `with_timeline` has returned.
@@ -154,8 +154,8 @@ def state_at(rows: DataFrame, times: DataFrame, key: Sequence[str]) -> DataFrame
         key: columns that identify a group, partition or error.
 
     Returns:
-        DataFrame with the columns of `rows` and `times`. `at` is a poll in `times`. `poll` is the earlier or same poll
-            for which the row was recorded.
+        DataFrame with the columns of `rows` and `times`. `at` is the poll in `times`. `poll` is the poll that recorded
+            the row: the same one, or an earlier one.
     """
     order = Window.partitionBy("keyframe", *key).orderBy("poll")
     ours = [name for name in rows.columns if name == "keyframe" or name not in times.columns]
@@ -167,7 +167,7 @@ def state_at(rows: DataFrame, times: DataFrame, key: Sequence[str]) -> DataFrame
 
 
 def with_state_after_gaps(rows: DataFrame, timeline: DataFrame, key: Sequence[str]) -> DataFrame:
-    """Add the columns of `poll_timeline` to recorded rows. Repeat all valid rows at the first poll after each gap.
+    """Add the columns of `poll_timeline` to recorded rows. At the first poll after a gap, repeat all rows still valid.
 
     The column `carried` (state that an earlier run saved) is optional. In repeated rows, it is null.
     """
@@ -215,10 +215,9 @@ def groups_at(groups: DataFrame, faults: DataFrame, times: DataFrame) -> DataFra
 
 
 def begins_lifetime(key: Sequence[str]) -> Column:
-    """Return an expression for rows from `with_timeline`: whether a row is the first since its object appeared.
+    """Return an expression for rows from `with_timeline`: whether a group, member or partition appeared in this row.
 
-    The object is a group, member or partition. An object that disappeared, or was missing from a keyframe (a poll with
-    all rows), can appear again.
+    It can appear again, after it disappeared or was missing from a keyframe (a poll with all rows).
     """
     order = Window.partitionBy(*key).orderBy("poll")
     same_segment = F.col("segment") == F.lag("segment").over(order)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 INCIDENTS = Path(__file__).with_name("incidents.toml")
 
 _BASE = 100_000_000
-"""Log end offset of partition 0 of each topic at the start. It is so large that earlier offsets are positive, too."""
+"""Log end offset of partition 0 of each topic at the start. It is large, so that older offsets are positive, too."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +50,7 @@ class HistoryPlan:
         """Return a time in seconds since the start of the history, but at least 0.
 
         Args:
-            fraction: position in the history; 0.5 is its middle.
+            fraction: 0 is the start of the history, 1 its end.
             jitter: any text; it moves the time by up to ten minutes. The same text always moves it by the same amount.
         """
         return max(0.0, self.seconds * fraction + hash_number(self.seed, "when", jitter) % 1_200 - 600.0)
@@ -108,7 +108,7 @@ class TimeSpec(Struct, frozen=True, forbid_unknown_fields=True):
     Attributes:
         hours_before_end: hours before the end of the history.
         hours_after_start: hours after the start of the history; may be negative.
-        fraction: position in the history; 0.5 is its middle.
+        fraction: 0 is the start of the history, 1 its end.
         jitter: any text; it moves the time by up to ten minutes. The same text always moves it by the same amount. It
             has no effect on `hours_after_start`.
         plus_hours: hours that are added to the time.
@@ -177,7 +177,7 @@ def add_history(state: ClusterState, plan: HistoryPlan, path: Path = INCIDENTS) 
 
 
 def _with_times(value: Any, plan: HistoryPlan, where: str) -> Any:
-    """Return a copy of parsed TOML. Each table with the keys of a `TimeSpec` is replaced by its time in seconds."""
+    """Return a copy of parsed TOML. Each table with the keys of a `TimeSpec` is replaced by a time in seconds."""
     if isinstance(value, list):
         return [_with_times(item, plan, where) for item in value]
     if not isinstance(value, dict):
@@ -208,7 +208,7 @@ def _add_schedule(group: dict[str, Any], plan: HistoryPlan, where: str) -> None:
 def _deployment(plan: HistoryPlan, name: str) -> ScheduledMembership:
     """Return a schedule in which two members are replaced, one 40 s after the other.
 
-    The time depends only on `name` and the seed.
+    The time of the first replacement depends only on `name` and the seed.
     """
     at = plan.at_fraction(0.2 + hash_number(plan.seed, name) % 50 / 100, name)
     return ScheduledMembership((0, 1), ((at, (1, 2)), (at + 40.0, (2, 3))))

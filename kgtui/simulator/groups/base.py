@@ -44,13 +44,13 @@ class ConsumedTopic:
 
 
 class Client(Struct, frozen=True, forbid_unknown_fields=True):
-    """Identity of the members of a group.
+    """How the members of a group identify themselves: client ids, instance ids, racks and hosts.
 
     Attributes:
         name: prefix of the client ids.
         static: whether members have instance ids (KIP-345).
         racks: racks of the members; empty for no rack.
-        host: text from which the host addresses are derived. If it is empty, they are derived from the group id.
+        host: text from which the host addresses are derived; empty to derive them from the group id.
     """
 
     name: str = "consumer"
@@ -60,7 +60,7 @@ class Client(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class GroupKeys(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True, tag_field="type"):
-    """The properties that scenario files can set for groups of all types. Subclasses add more for one type.
+    """The properties that scenario files can set for groups of all types. A subclass adds those of one type.
 
     Attributes:
         client: ids, racks and hosts of the members.
@@ -125,7 +125,7 @@ class Group(ABC):
         return self.state_with(self.membership(t))
 
     def state_with(self, membership: Membership) -> str:
-        """Return the state of the group if it has these members. Just after a change of members, it is rebalancing."""
+        """Return the state of the group with these members. For some time after a change, the group is rebalancing."""
         if not membership.slots:
             return "Empty"
         passed = 0.0
@@ -146,7 +146,7 @@ class Group(ABC):
     def commits(self, t: float) -> Iterator[tuple[ConsumedTopic, list[tuple[int, int]]]]:
         """Yield `(topic, [(partition, committed offset), …])` for each topic with commits."""
         membership = self.membership(t)
-        # If the members read no records, or there are none, the offsets are those at the last change of members.
+        # If no member is reading records, the offsets have not changed since the last change of members.
         at = t if membership.slots and not self.pauses(membership) else t - min(membership.since, t)
         for read in self.topics_read:
             offsets = read.commits.committed_offsets(read.topic, at)
@@ -166,13 +166,13 @@ class Group(ABC):
         return self.state_with(membership) not in ("Stable", "Reconciling", "Assigning")
 
     def member_id(self, slot: Slot) -> str:
-        """Return the id of a member, in the format of brokers: client id and UUID, or instance id and UUID."""
+        """Return a member id as brokers generate it: client id and UUID, or instance id and UUID."""
         if self.client.static:
             return f"{self.instance_id(slot)}-{hash_uuid(self.seed, self.name, slot)}"
         return f"{self.client_id(slot)}-{hash_uuid(self.seed, self.name, slot)}"
 
     def kafka_member_id(self, slot: Slot) -> str:
-        """Return the id of a member, in the format of ids that clients generate since KIP-848."""
+        """Return a member id as clients generate it since KIP-848: a UUID in Kafka's format."""
         return hash_kafka_id(self.seed, self.name, slot)
 
     def client_id(self, slot: Slot) -> str:

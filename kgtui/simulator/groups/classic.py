@@ -34,7 +34,7 @@ class ConsumerMemberData(Struct, frozen=True, forbid_unknown_fields=True, tag_fi
     def encode(self, group: ClassicGroup, membership: Membership) -> MemberBytes:
         """Return the encoded subscription and assignment of each member.
 
-        Subscriptions have a field for owned partitions since version 1. It contains all assigned partitions.
+        Since version 1, a subscription also contains the owned partitions: here, all assigned partitions.
         """
         assignments = group.assign_ranges(membership.slots)
         return [
@@ -171,7 +171,7 @@ class RawMemberData(Struct, frozen=True, forbid_unknown_fields=True, tag_field="
 
     Attributes:
         name: name of the protocol.
-        metadata, assignment: bytes of every member; base64 in scenario files.
+        metadata, assignment: bytes that all members have; written in base64 in scenario files.
     """
 
     name: str

@@ -64,9 +64,9 @@ class ShareGroup(Group):
         }
 
     def _assignment(self, index: int, members: int) -> Assignment:
-        """Assign each partition to one member (round robin), and also two adjacent partitions to each member.
+        """Return the assignment of one member: partitions by round robin, and two adjacent partitions of each topic.
 
-        Some partitions thus have several members.
+        The adjacent partitions are added so that some partitions have several members.
         """
         rows: Assignment = []
         for read in self.topics_read:

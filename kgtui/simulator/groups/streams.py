@@ -38,7 +38,7 @@ class StreamsKeys(GroupKeys, tag="streams", frozen=True, forbid_unknown_fields=T
     """The properties of a streams group in scenario files.
 
     Attributes:
-        topology: the subtopologies. The id of a subtopology is its index.
+        topology: the subtopologies. The id of a subtopology is its index in this tuple.
         standbys: number of standby tasks per stateful task.
         warming: how long warm-up tasks exist after a change of members, in seconds.
         endpoint: whether processes report an endpoint for interactive queries.

@@ -36,7 +36,7 @@ def list_groups(request: RequestContext, row_cache: Callable[[GeneratedGroups, i
     """Return the encoded list of the groups that this broker coordinates and that match the filters.
 
     Args:
-        row_cache: returns the cached rows for a version of ListGroups.
+        row_cache: returns the cache with the rows of the generated groups, for a version of ListGroups.
     """
     error = request.error
     loading = request.faults.loading(request.node.id)

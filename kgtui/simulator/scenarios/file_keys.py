@@ -90,7 +90,7 @@ class GroupSpec(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
 
     Attributes:
         members: number of members; they never change.
-        constant: members that never change. The group can be in an endless rebalance.
+        constant: like `members`, but the group can be in an endless rebalance.
         rotation: members that change periodically.
         schedule: members that join and leave at given times.
         configs: group configs that differ from the defaults.
@@ -117,7 +117,7 @@ class GroupSpec(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
         return group_class(self.id, self.membership(), self.topics_read(topics), seed=seed, **keys)
 
     def membership(self) -> MembershipSchedule:
-        """Return which members the group has at any time.
+        """Return the schedule from which the group's members at a given time are computed.
 
         Raises ValueError unless exactly one of `members`, `constant`, `rotation` and `schedule` is set.
         """
@@ -151,11 +151,11 @@ class PaddedId(Struct, frozen=True, forbid_unknown_fields=True):
 class HostileIds(Struct, frozen=True, forbid_unknown_fields=True):
     """Group ids that many programs handle incorrectly, such as ids with escape sequences.
 
-    Each id becomes a classic group that reads `topic` with one member, or with none.
+    For each id, there is a classic group that reads `topic`. It has one member or no members.
 
     Attributes:
         padded: more group ids, which are very long. These groups have no members.
-        empty: group ids in `ids` whose groups have no members, so that users can delete these groups.
+        empty: those of `ids` whose groups have no members, so that users can delete these groups.
     """
 
     topic: str
