@@ -44,7 +44,7 @@ async def test_the_delete_dialog_shows_what_will_be_lost(admin: ScriptedAdmin, f
             "5 records",
             "consumer",
             "offsets of 1 partition in 1 topic, 5 unread records",
-            "Last commit not observed since kgtui started",
+            "Last commit none observed since kgtui started",
             "Offsets can be restored. Not restored: commit time and expiry",
             "kafka-consumer-groups.sh --bootstrap-server b1:9092,b2:9092",
             "To confirm, type the group id:",

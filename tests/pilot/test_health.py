@@ -80,7 +80,7 @@ async def test_key_z_shows_only_groups_with_a_problem_sorted_by_severity(tmp_pat
         assert list(layout.groups(0, layout.rows)) == [
             "orders.enrich", "payments.settle", "orders.export", "fraud-scoring",
         ]  # fmt: skip
-        assert "49,960 groups not read in full" in note_of(app)
+        assert "49,960 groups only screened" in note_of(app)
         await pilot.press("z")
         await settled(pilot)
         model = main_screen(app).group_tree.model
@@ -107,7 +107,7 @@ async def test_a_filter_can_select_groups_by_verdict_and_by_time_lag(
         await settled(pilot)
         layout = main_screen(app).group_tree.model.layout
         assert set(layout.groups(0, layout.rows)) == expected
-        assert f"{judged} of 10 judged" in note_of(app)
+        assert f"{judged} of 10 checked" in note_of(app)
 
 
 async def test_the_filter_bar_shows_that_the_result_of_a_lag_filter_is_preliminary(tmp_path: Path) -> None:
@@ -118,7 +118,7 @@ async def test_the_filter_bar_shows_that_the_result_of_a_lag_filter_is_prelimina
         await pilot.press("slash", *"lag:1k+")
         await settled(pilot)
         assert "so far" in note_of(app)
-        assert "judged" not in note_of(app)
+        assert "checked" not in note_of(app)
 
 
 async def test_the_overview_shows_the_reason_for_a_verdict_and_the_lag_trend(tmp_path: Path) -> None:

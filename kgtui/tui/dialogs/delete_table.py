@@ -279,8 +279,8 @@ def _last_commit(line: Allowed, observed: ObservedGroups) -> str:
         return _time_text(line.loss.last_commit, observed.now)
     consumed = observed.consumed_until.get(line.group)
     if consumed is None:
-        return "not observed since kgtui started"
-    return f"not observed; the newest record that was read is from {_time_text(consumed, observed.now)}"
+        return "none observed since kgtui started"
+    return f"none observed; the last consumed record was written {_time_text(consumed, observed.now)}"
 
 
 def _fields(fields: Iterable[tuple[str, tuple[Cell, ...]]], width: int) -> Content:

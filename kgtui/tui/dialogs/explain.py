@@ -125,7 +125,7 @@ class ExplainDialog(ModalScreen[None]):
         self.query_one("#title", Static).update(
             to_content([(Cell(fit_text(self.subject, width, cut="middle"), ACCENT),)])
         )
-        nothing = [(Cell("Nothing to explain: everything could be read.", MUTED),)]
+        nothing = [(Cell("Nothing to explain: all data could be read.", MUTED),)]
         self.query_one("#lines", Static).update(to_content(explanation_lines(self.explanations, width) or nothing))
         self.query_one(VerticalScroll).styles.max_height = max(3, int(self.app.size.height * 0.94) - 6)
 

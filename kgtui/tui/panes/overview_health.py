@@ -165,7 +165,7 @@ def _loss(health: GroupHealth) -> Iterator[Field]:
         cells.append(note("retention.bytes is set"))
     if loss.lead is not None:
         ahead = f"the group is {counted(loss.lead, 'record')} ahead of the log start"
-        cells.append(note(ahead if loss.lead else "the next record to expire is the next one to read"))
+        cells.append(note(ahead if loss.lead else "the first unread record expires next"))
     yield one_line_field("data loss", *cells)
 
 
