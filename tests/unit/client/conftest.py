@@ -1,4 +1,4 @@
-"""Fixture for tests that request OAuth tokens."""
+"""Fixture that runs an OAuth token endpoint for tests."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Helpers for tests of connection errors: the reason why kgtui cannot connect, and certificates of servers."""
+"""Helpers for tests of connection errors. They return the reason why kgtui cannot connect, and create certificates."""
 
 from __future__ import annotations
 

@@ -240,7 +240,7 @@ def always(answer: Response) -> Handler:
 
 
 def groups(*ids: str) -> dict[str, Any]:
-    """Return the fields of a ListGroups response that lists these consumer groups."""
+    """Return the fields of a ListGroups response that lists consumer groups with these ids."""
     return {"Groups": [{"GroupId": group, "ProtocolType": "consumer"} for group in ids]}
 
 

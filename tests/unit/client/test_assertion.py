@@ -155,7 +155,7 @@ async def test_an_assertion_file_is_read_again_for_each_token(endpoint: TokenSer
 
 
 def failure(**assertion: str) -> str:
-    """Return the message of the ConfigError that these properties cause. It must not contain the passphrase.
+    """Return the error message for wrong properties. The traceback must not contain the passphrase.
 
     Each argument NAME sets the property `sasl.oauthbearer.assertion.NAME`.
     """
@@ -223,7 +223,7 @@ def test_jwt_bearer_grant_without_a_valid_endpoint_url_raises_config_error(url: 
         from_properties(properties_of(TokenServer(url)))
 
 
-def test_jwt_assertion_without_cryptography_gives_the_install_command(
+def test_missing_cryptography_package_is_reported_with_the_install_command(
     keys: dict[str, PrivateKey], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "cryptography.hazmat.primitives.asymmetric", None)

@@ -54,7 +54,7 @@ def _environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
 @pytest.fixture
 def sso_cache(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
-    """Configure AWS SSO with a closed port, and return the folder from which botocore reads SSO tokens."""
+    """Make AWS SSO unreachable, and return the folder from which botocore reads SSO tokens."""
     (tmp_path / "config").write_text(SSO)
     for provider in (botocore.credentials.SSOProvider, botocore.tokens.SSOTokenProvider):
         monkeypatch.setattr(provider, "_SSO_TOKEN_CACHE_DIR", str(tmp_path))
@@ -76,7 +76,7 @@ def write_sso_token(folder: Path, session: str, expires: str) -> None:
 async def test_error_for_an_expired_sso_session_gives_the_login_command(
     sso_cache: Path, profile: str, logged_in: str, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    """A profile that has no SSO settings uses the SSO session of its source profile."""
+    """The profile `role` has no SSO settings, so the user must log in to its source profile `admin`."""
     expected = f"the SSO session of the AWS profile '{logged_in}' has ended: run `aws sso login --profile {logged_in}`"
     properties = properties_of(f'awsProfileName="{profile}"')
     assert await failure(properties) == expected
@@ -147,7 +147,7 @@ async def test_changed_aws_credentials_are_used_to_sign_the_next_token(
 async def test_refused_token_is_replaced_only_after_a_pause(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """The test deletes the AWS credentials after the refusal, so `prepare` fails as soon as it signs a new token."""
+    """After the refusal, the AWS credentials are deleted. `prepare` succeeds until it has to sign a new token."""
     monkeypatch.setenv("AWS_ACCESS_KEY_ID", KEY_ID)
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", SECRET)
     login, address = Login(from_properties(properties_of())), Address(BROKER, 9098)

@@ -1,7 +1,4 @@
-"""Tests of `Backoff`, which computes growing pauses between attempts, and of `first_success` and `all_of`.
-
-`first_success` and `all_of` run several functions concurrently.
-"""
+"""Tests of growing pauses (`Backoff`), and of functions that run concurrently (`first_success` and `all_of`)."""
 
 from __future__ import annotations
 
@@ -78,14 +75,14 @@ async def test_first_success_starts_the_next_function_after_failure_or_delay() -
     assert (asked.started, asked.canceled) == ([1, 2, 3], [2])
 
 
-async def test_first_success_with_head_start_0_starts_all_functions_immediately() -> None:
+async def test_first_success_without_head_start_starts_all_functions_immediately() -> None:
     asked = Runners()
     runners = [partial(asked.hang, 1), partial(asked.fail, 2), partial(asked.answer, 3)]
     assert await first_success(runners, head_start=0, expected=(ConnectError,)) == 3
     assert (asked.started, asked.canceled) == ([1, 2, 3], [1])
 
 
-async def test_function_first_success_lists_errors_in_order_if_all_functions_fail() -> None:
+async def test_failure_of_all_functions_lists_their_errors_in_order() -> None:
     asked = Runners()
     runners = [partial(asked.fail, number) for number in range(4)]
     with pytest.raises(AllFailedError) as caught:
@@ -95,14 +92,14 @@ async def test_function_first_success_lists_errors_in_order_if_all_functions_fai
         await first_success(list[partial[asyncio.Future[int]]](), head_start=0, expected=(ConnectError,))
 
 
-async def test_function_first_success_raises_unexpected_errors_immediately() -> None:
+async def test_unexpected_error_is_raised_immediately_and_cancels_other_functions() -> None:
     asked = Runners()
     with pytest.raises(ConnectError):
         await first_success([partial(asked.hang, 1), partial(asked.fail, 2)], head_start=0, expected=(DecodeError,))
     assert asked.canceled == [1]
 
 
-async def test_function_first_success_passes_further_results_to_the_discard_callback() -> None:
+async def test_results_after_the_first_success_go_to_the_discard_callback() -> None:
     asked = Runners()
     left: list[int] = []
     runners = [partial(asked.answer, 1), partial(asked.answer, 2)]
@@ -110,7 +107,7 @@ async def test_function_first_success_passes_further_results_to_the_discard_call
     assert sorted([first, *left]) == [1, 2]
 
 
-async def test_canceling_function_first_success_cancels_all_functions() -> None:
+async def test_canceling_first_success_cancels_all_of_its_functions() -> None:
     asked = Runners()
     runners = [partial(asked.hang, number) for number in (1, 2)]
     task = asyncio.create_task(first_success(runners, head_start=0, expected=(KgtuiError,)))
@@ -122,7 +119,7 @@ async def test_canceling_function_first_success_cancels_all_functions() -> None:
     assert sorted(asked.canceled) == [1, 2]
 
 
-async def test_function_all_of_returns_results_in_order_or_raises_the_first_error() -> None:
+async def test_concurrent_functions_return_ordered_results_or_the_first_error() -> None:
     asked = Runners()
     assert await all_of(asked.answer(number) for number in (3, 1, 2)) == [3, 1, 2]
     with pytest.raises(ConnectError, match="2 failed"):

@@ -15,9 +15,9 @@ from tests.faults import FaultyLink
 from tests.unit.client.server import cluster
 
 FOREVER = PoolOptions(connect_timeout=600, head_start=0.01)
-"""Options with a connection timeout of 600 s.
+"""Options with which connecting to a silent broker takes 600 s.
 
-Calls to healthy brokers have a timeout of only 60 s. They fail if they wait for the connection to the silent broker.
+Calls to other brokers time out after 60 s, so the tests fail if these calls wait for the silent broker.
 """
 
 

@@ -141,7 +141,7 @@ async def test_rebootstrap_contacts_bootstrap_servers_even_if_brokers_respond() 
         assert seed.connections == 2
 
 
-async def test_a_broker_whose_address_changed_is_called_at_the_new_address() -> None:
+async def test_requests_go_to_the_new_address_of_a_broker() -> None:
     async with (
         cluster(1) as fake,
         FaultyLink("127.0.0.1", fake[1].port) as link,
@@ -190,14 +190,14 @@ async def test_server_without_metadata_api_is_reported_as_a_possible_controller(
             await pool.metadata(timeout=60)
 
 
-async def test_an_empty_broker_list_is_reported_as_a_starting_cluster() -> None:
+async def test_error_for_empty_broker_list_says_that_cluster_is_starting() -> None:
     async with cluster(1) as fake, Pool(fake.seeds, options=QUICK) as pool:
         fake[1].on[METADATA.key] = always({"Brokers": []})
         with pytest.raises(UnreachableError, match="reports no brokers, because the cluster is still starting"):
             await pool.metadata(timeout=60)
 
 
-async def test_server_with_an_invalid_apiversions_response_is_not_a_broker() -> None:
+async def test_invalid_apiversions_response_is_reported_as_not_from_kafka() -> None:
     async with cluster(1) as fake, Pool(fake.seeds, options=QUICK) as pool:
 
         def damaged(request: Request) -> Response:

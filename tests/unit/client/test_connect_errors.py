@@ -115,7 +115,7 @@ async def hangs_up(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -
     ],
 )
 @pytest.mark.parametrize("settings", [PLAINTEXT, TLS], ids=["plain", "tls"])
-async def test_the_connection_error_says_what_listens_on_the_port_instead_of_kafka(
+async def test_error_says_what_kind_of_server_listens_instead_of_kafka(
     talk: Talk, says: str, settings: ClientSettings
 ) -> None:
     async with server(talk) as address:

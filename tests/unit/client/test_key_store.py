@@ -29,7 +29,7 @@ def certificates(tmp_path_factory: pytest.TempPathFactory) -> Certificates:
 
 @pytest.fixture
 def stores(certificates: Certificates) -> Path:
-    """Return the folder that contains the Java stores."""
+    """Return the folder with the Java key stores and trust stores."""
     return certificates.authority.parent
 
 

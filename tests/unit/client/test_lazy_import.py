@@ -1,4 +1,4 @@
-"""Tests of `lazy_package`, which skips the `__init__` of a package, and `without_package`, which hides a package."""
+"""Tests of `lazy_package`, which delays a package's `__init__.py`, and `without_package`, which blocks an import."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def test_an_undefined_attribute_of_a_lazy_package_raises_attribute_error() -> No
     assert run(code) == "False True\n"
 
 
-def test_function_lazy_package_does_not_change_a_package_that_is_already_loaded() -> None:
+def test_lazy_import_does_not_change_an_already_loaded_package() -> None:
     import aiokafka
 
     before = type(aiokafka)
@@ -56,13 +56,13 @@ def test_function_lazy_package_does_not_change_a_package_that_is_already_loaded(
     assert type(aiokafka) is before
 
 
-def test_function_lazy_package_ignores_a_package_that_is_not_installed() -> None:
+def test_lazy_import_of_a_missing_package_does_nothing() -> None:
     with lazy_package("kgtui_no_such_package"):
         pass
     assert "kgtui_no_such_package" not in sys.modules
 
 
-def test_function_without_package_hides_a_package_only_inside_the_with_block() -> None:
+def test_package_is_hidden_only_inside_the_with_block() -> None:
     code = """
 import sys
 from kgtui.client.lazy_import import without_package
@@ -77,7 +77,7 @@ print(wave.open.__name__)
     assert run(code) == "wave\nopen\n"
 
 
-def test_function_without_package_does_not_hide_a_loaded_package() -> None:
+def test_package_that_is_already_loaded_is_not_hidden() -> None:
     with without_package("pytest"):
         assert sys.modules["pytest"] is pytest
     assert sys.modules["pytest"] is pytest

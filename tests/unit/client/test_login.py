@@ -154,7 +154,7 @@ async def test_connection_is_closed_if_the_broker_refuses_a_repeated_login(
     assert raw.closed
 
 
-async def test_connection_closes_at_session_end_without_a_new_token(
+async def test_connection_closes_at_session_end_if_token_refresh_fails(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     raw = FakeConnection({"SessionLifetimeMs": 100_000})

@@ -60,7 +60,7 @@ async def test_broker_that_lists_a_group_is_cached_as_its_coordinator() -> None:
         assert (found.nodes, fake[1].received) == ({"g1": 1, "g999": 1}, [])
 
 
-async def test_wrong_listed_coordinator_is_looked_up_until_the_next_listing() -> None:
+async def test_coordinator_from_group_list_is_replaced_by_lookup_if_wrong() -> None:
     async with cluster(2) as fake, Pool(fake.seeds[:1], options=QUICK) as pool:
         pool.learn_listings({"group": LISTED})
         fake.group_nodes = {"group": 2}

@@ -237,7 +237,7 @@ async def test_signing_an_msk_token_does_not_block_the_event_loop(monkeypatch: p
 async def test_msk_token_is_replaced_if_a_host_name_contains_a_different_region(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """The host name `kafka.example` contains no region, so the first token is for the region in AWS_REGION."""
+    """The first host name contains no region, so kgtui uses AWS_REGION. The second one contains another region."""
     monkeypatch.setenv("AWS_REGION", "us-west-1")
     tokens = tokens_of(properties_of())
     first = await tokens.get("kafka.example")
@@ -251,7 +251,7 @@ async def test_msk_token_is_replaced_if_a_host_name_contains_a_different_region(
 async def test_late_token_for_a_wrong_region_is_not_cached(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """AWS_REGION contains a wrong region. The token for the broker's region is ready first."""
+    """The token for the wrong region in AWS_REGION is ready later than the token for the broker's region."""
     monkeypatch.setenv("AWS_REGION", "us-west-1")
     done, read = threading.Event(), msk_iam._credentials
 

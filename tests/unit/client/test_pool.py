@@ -43,7 +43,7 @@ async def test_a_call_returns_response_broker_api_version_and_duration() -> None
 
 
 async def test_bulk_calls_reuse_the_connection_to_the_bootstrap_server() -> None:
-    """kgtui opens two connections (lanes) to each broker: BULK for long requests, and UI for short ones."""
+    """kgtui has two connections (lanes) to each broker: BULK and UI. Only the UI lane needs a new connection here."""
     async with cluster(1) as fake, Pool(fake.seeds, options=QUICK) as pool:
         await pool.metadata(timeout=60)
         await pool.call(1, LIST_GROUPS, {}, timeout=60)

@@ -62,7 +62,7 @@ async def test_a_connection_without_responses_is_replaced_after_a_missed_deadlin
 
 
 async def call_until_answered(pool: Pool, node: int = 1) -> dict[str, Any]:
-    """Return the response of broker `node` to ListGroups. Repeat failed connections for at most 60 s."""
+    """Send ListGroups to broker `node` until it responds, for at most 60 s. Return the response."""
     async with asyncio.timeout(60):
         while True:
             try:
@@ -91,7 +91,7 @@ async def test_a_canceled_call_does_not_close_the_connection() -> None:
         assert fake[1].connections == 1
 
 
-async def test_a_read_request_is_repeated_if_an_idle_connection_closes() -> None:
+async def test_a_list_request_is_repeated_if_an_idle_connection_closes() -> None:
     """A broker can close an idle connection at the moment when kgtui sends the next request."""
     async with cluster(1) as fake, Pool(fake.seeds, options=QUICK) as pool:
         await pool.call(1, LIST_GROUPS, {}, timeout=60)
@@ -142,9 +142,9 @@ async def test_calls_to_a_broker_fail_immediately_during_the_backoff() -> None:
 
 
 async def test_calls_wait_only_briefly_for_an_attempt_to_reconnect_that_hangs() -> None:
-    """A call waits `second_wait` seconds, and then raises the error of the previous attempt.
+    """A call waits `second_wait` seconds for the new attempt, and then raises the error of the previous attempt.
 
-    The hanging attempt continues in the background.
+    The new attempt continues in the background.
     """
     options = PoolOptions(connect_timeout=600, second_wait=0.02, backoff=0.001, backoff_max=0.001)
     async with (

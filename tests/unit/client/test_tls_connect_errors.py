@@ -59,7 +59,7 @@ async def test_the_connection_error_says_that_the_broker_certificate_is_not_trus
 
 
 @pytest.mark.parametrize(("days", "says"), [((-9, -2), "has expired: renew the"), ((2, 9), "is not valid yet: check")])
-async def test_the_connection_error_says_that_the_broker_certificate_is_not_valid_now(
+async def test_error_mentions_an_expired_or_not_yet_valid_broker_certificate(
     tmp_path: Path, days: tuple[int, int], says: str
 ) -> None:
     file = tmp_path / "server.pem"
@@ -88,10 +88,7 @@ async def test_connection_error_mentions_the_client_certificate_as_a_possible_ca
 async def test_connecting_raises_connect_error_if_the_key_store_file_is_missing(
     tmp_path: Path, certificate: Path
 ) -> None:
-    """The error is a ConnectError, which affects only the connection to one broker.
-
-    Therefore, calls to other brokers continue.
-    """
+    """A ConnectError affects only the connection to one broker. Calls to other brokers continue."""
     missing = ClientSettings("SSL", tls=Tls(key_file=str(tmp_path / "gone.pem")))
     link = Link(1, Address("127.0.0.1", 1), Lane.BULK, Transport(missing, "me"), PoolOptions())
     with pytest.raises(ConnectError, match=r"ssl\.keystore\.location=.*gone\.pem: No such file"):

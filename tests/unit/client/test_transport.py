@@ -1,4 +1,4 @@
-"""Tests of `Transport`, of the parts of aiokafka that it uses, and of the logs, which must contain no secrets."""
+"""Tests of `Transport` and of the parts of aiokafka that it uses. The logs must contain no secrets."""
 
 from __future__ import annotations
 
@@ -44,8 +44,8 @@ def test_create_conn_of_aiokafka_accepts_the_arguments_that_kgtui_passes() -> No
     assert "create_conn" in conn.__all__
 
 
-async def test_aiokafka_reads_only_the_request_attributes_that_kgtui_documents() -> None:
-    """The docstring of `kgtui.client.transport` lists the attributes. A newer aiokafka could read additional ones."""
+async def test_aiokafka_reads_only_the_documented_attributes_of_kgtui_requests() -> None:
+    """The test fails if a newer aiokafka reads more attributes of kgtui's own request objects."""
     used: list[str] = []
 
     class Bare:
@@ -147,7 +147,7 @@ async def test_the_response_to_a_canceled_request_is_ignored() -> None:
         await dialler.close()
 
 
-async def test_aiokafka_does_not_end_a_request_before_the_time_limit_of_the_caller(
+async def test_aiokafka_waits_as_long_as_the_caller_of_a_request(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     limits: list[float] = []
@@ -227,10 +227,10 @@ async def test_connecting_to_a_broker_that_never_responds_times_out() -> None:
         await dialler.close()
 
 
-def test_aiokafka_calls_the_names_that_kgtui_replaces() -> None:
-    """kgtui limits the size of responses by replacing AIOKafkaProtocol and `readexactly` in aiokafka.
+def test_aiokafka_still_uses_the_names_that_kgtui_patches() -> None:
+    """kgtui limits the size of responses by patching `AIOKafkaProtocol` and `readexactly` in aiokafka.
 
-    If a newer aiokafka does not use these two names, the limit has no effect.
+    The limit has no effect if a newer aiokafka no longer uses these two names.
     """
     assert "AIOKafkaProtocol" in conn.AIOKafkaConnection.connect.__code__.co_names
     assert "readexactly" in conn.AIOKafkaConnection._read.__code__.co_names
@@ -263,7 +263,7 @@ async def test_a_response_that_is_larger_than_the_limit_is_not_read(announced: i
 
 
 async def test_an_oversized_first_response_is_reported_with_the_size_limit() -> None:
-    """The test connects twice, because the second attempt must report the same error as the first one."""
+    """The error must be the same when kgtui connects a second time."""
     settings = from_properties({"receive.message.max.bytes": "50"})
     async with cluster(1) as fake:
         transport = Transport(settings, "test")

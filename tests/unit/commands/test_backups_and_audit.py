@@ -23,7 +23,7 @@ def admin(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> ScriptedAdmin:
     return deletable_cluster(monkeypatch, tmp_path)
 
 
-def test_commands_delete_backups_and_audit_escape_control_characters(
+def test_output_about_deleted_groups_contains_no_control_characters(
     admin: ScriptedAdmin, folder: StateFolder, capsys: pytest.CaptureFixture[str]
 ) -> None:
     admin.add("\x1b[31mred\n", state="Empty", lag=1)

@@ -104,13 +104,13 @@ def test_rounding_errors_do_not_add_a_read_to_kgtui_check(run: Callable[..., Com
 def test_kgtui_check_reads_only_groups_that_match_the_filter(
     run: Callable[..., Completed], admin: ScriptedAdmin
 ) -> None:
-    """kgtui reads only the groups that match the terms for type and lag. It knows the verdicts only after the reads."""
+    """Before the reads, kgtui applies only the terms for type and lag, because it does not know the verdicts yet."""
     run("check", "not:type:share", "lag:1k+", "verdict:warn+")
     watched = [groups for call, groups in admin.calls if call == "describe_groups"]
     assert set(watched) == {("stuck",)}
 
 
-def test_kgtui_check_applies_verdict_filters_after_the_watch(run: Callable[..., Completed]) -> None:
+def test_kgtui_check_applies_verdict_filters_after_the_last_read(run: Callable[..., Completed]) -> None:
     assert verdicts(run("check", "verdict:stop,ok")) == {"connect": "OK", "fine": "OK", "queue": "OK", "stuck": "STOP"}
     ran = run("check", "verdict:warn")
     assert (ran.code, verdicts(ran)) == (0, {"slow": "WARN"})
@@ -223,8 +223,8 @@ def test_kgtui_check_starts_no_second_read_during_a_slow_read(
     script.happens.append(hold)
     ran = run("check", "fine", "--for", "0.4s", "--interval", "0.05s", "--all")
     assert (ran.code, list(verdicts(ran))) == (0, ["fine"])
-    # kgtui reads once at the start. The slow read then takes four steps of the clock, and one read follows in each of
-    # the last three steps.
+    # These are the five reads: one at the start, the slow one, which lasts four intervals, and one in each of the last
+    # three intervals.
     assert len([call for call, _ in admin.calls if call == "describe_groups"]) == 5
 
 

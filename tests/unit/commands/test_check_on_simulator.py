@@ -92,7 +92,7 @@ async def company() -> AsyncIterator[Simulator]:
         yield cluster
 
 
-async def test_kgtui_check_is_undecided_about_simple_groups_without_permissions(
+async def test_kgtui_check_is_undecided_about_simple_groups_with_hidden_offsets(
     company: Simulator, capfd: pytest.CaptureFixture[str]
 ) -> None:
     """The user lacks DESCRIBE on all topics, so brokers hide all offsets from the user."""
@@ -107,7 +107,7 @@ async def test_kgtui_check_is_undecided_about_simple_groups_without_permissions(
     assert "OFFSETS_MAY_BE_HIDDEN" in found["err"]
 
 
-async def test_kgtui_check_is_undecided_about_consumer_groups_without_permissions(
+async def test_kgtui_check_is_undecided_about_consumer_groups_with_hidden_offsets(
     company: Simulator, capfd: pytest.CaptureFixture[str]
 ) -> None:
     """The output says that the verdict on each group could be ERR, because the user lacks DESCRIBE on all topics."""
@@ -143,7 +143,7 @@ async def test_kgtui_check_notices_permissions_that_change_during_the_watch(
 ) -> None:
     """During the check, DESCRIBE on the topic `unrelated` is granted or revoked.
 
-    kgtui reads the permissions for the first time before the check, because the filter term `lag:0+` needs them.
+    Because of the filter term `lag:0+`, kgtui already reads the permissions before the check.
     """
     monkeypatch.setattr(group_watch, "ACCESS_MAX_AGE", 0.0)
     sleep_until = SimulatedClock.sleep_until
@@ -174,17 +174,17 @@ async def test_kgtui_check_mentions_a_forbidden_topic_to_which_a_member_subscrib
 
 
 CAUSES = {
-    # These groups of several types are healthy. Some of them read topics with a traffic peak.
+    # The groups in the next three lines are healthy. Some of them read topics with a traffic peak.
     **dict.fromkeys(("payments.settle", "orders.pick", "web.sessions", "audit.sink", "notifications.push"), "OK"),
     **dict.fromkeys(("payments.ledger", "inventory.reserve", "web.recommend", "iot.aggregate"), "OK"),
     **dict.fromkeys(("emails.workers", "fraud.review", "iot.dispatch"), "OK"),
-    # These groups are OK although their lag is large, because the lag falls.
+    # The groups in the next line are OK although their lag is large, because the lag falls.
     **dict.fromkeys(("orders.ship", "dwh.backfill"), "OK"),
-    # The lag of these groups does not fall, although they commit offsets.
+    # The groups in the next line commit offsets, but their lag does not fall.
     **dict.fromkeys(("payments.refund", "search.index", "orders.enrich", "jobs.run"), "WARN"),
-    # These groups have unread records but commit no offsets. Only some of them have members.
+    # The groups in the next line have unread records but commit no offsets. Only some of them have members.
     **dict.fromkeys(("orders.archive", "customers.sync", "fraud.score", "jobs.retired", "customers.sync-old"), "STOP"),
-    # These groups are OK because they have no committed offsets, and therefore no lag.
+    # The groups in the next line are OK, because they have no committed offsets.
     **dict.fromkeys(("connect-cluster", "schema-registry", "payments.never-deployed", "jobs.never-started"), "OK"),
 }
 
@@ -279,7 +279,7 @@ class SimulatedRecording:
 async def test_kgtui_check_gives_the_same_verdicts_for_a_recording_and_its_cluster(
     company: Simulator, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    """The recording has a poll every 5 s for two minutes. Its verdicts must equal the verdicts of a running cluster."""
+    """kgtui records the cluster for two minutes. The recording must lead to the same verdicts as the cluster itself."""
     options, clock = RecorderOptions(interval=5.0, flush=30.0, describe=5.0), company.clock.now
     async with connect(company.bootstrap.split(",")) as admin:
         recording = SimulatedRecording(company, admin, polls=25)

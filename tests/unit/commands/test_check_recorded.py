@@ -97,10 +97,10 @@ def test_kgtui_check_judges_the_end_of_a_recording_by_default(
     assert check("--all").verdicts == {"fine": "OK", "slow": "WARN", "stuck": "STOP"}
 
 
-def test_kgtui_check_uses_no_polls_after_the_requested_time(
+def test_kgtui_check_ignores_polls_after_the_requested_time(
     check: Callable[..., Completed],
 ) -> None:
-    """The group `stuck` stops after poll 12. At poll 14, the verdict is OK, because later polls are not used."""
+    """The group `stuck` stops after poll 12. At poll 14, the verdict is still OK, because later polls are ignored."""
     verdicts = {poll: check("--all", "stuck", "--at", at(poll)).verdicts["stuck"] for poll in (12, 14, 24, 30)}
     assert verdicts == {12: "OK", 14: "OK", 24: "STOP", 30: "STOP"}
 

@@ -121,7 +121,7 @@ def test_the_shell_completion_script_contains_commands_and_options(
     out = capsys.readouterr().out
     for word in ("ls", "show", "delete", "doctor", "groups", "bootstrap-server"):
         assert word in out
-    # Options of single commands are expected only for bash and zsh, because shtab does not complete them in tcsh.
+    # In tcsh, shtab does not complete the options of single commands, so only bash and zsh need these options.
     for option in ("--lag", "--scenario"):
         assert shell == "tcsh" or option in out
 

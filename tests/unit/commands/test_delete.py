@@ -146,7 +146,7 @@ def test_kgtui_delete_can_delete_exactly_the_given_group_ids(
 ) -> None:
     """With `--group`, an id that looks like a filter term is not parsed as a filter.
 
-    The number in `--expect` does not include groups that do not exist.
+    The number for `--expect` must not include groups that do not exist.
     """
     admin.add("type:share", state="Empty")
     assert cli.main(["delete", "--group", "type:share", "--yes", "--expect", "1"]) == 0
@@ -247,7 +247,7 @@ def test_deletion_is_refused_if_the_typed_confirmation_is_wrong(
 def test_deletion_of_several_groups_is_confirmed_by_typing_the_number_of_groups(
     admin: ScriptedAdmin, terminal: Any
 ) -> None:
-    """Two of three groups can be deleted, so the number is 2. The third group is refused, so the exit code is 4."""
+    """Two of three groups can be deleted, so the user types 2. One group cannot be deleted, so the exit code is 4."""
     terminal("2")
     assert cli.main(["delete", "/./"]) == 4
     assert sent(admin) == ["idle-a", "idle-b"]
@@ -311,7 +311,7 @@ def test_kgtui_delete_opens_only_one_connection_to_the_cluster(
 def test_ctrl_c_at_the_confirmation_of_a_deletion_ends_kgtui_immediately(
     admin: ScriptedAdmin, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The command does not wait for the line that the user has not finished, and sends no request."""
+    """kgtui does not wait until the user finishes the line, and sends no request."""
 
     class Interrupted(Terminal):
         def readline(self, size: int | None = -1, /) -> str:  # type: ignore[override]

@@ -161,7 +161,7 @@ async def test_kgtui_events_filter_can_select_events_of_deleted_groups(
     assert {event["group"] for event in found} == selected
 
 
-async def test_kgtui_events_reads_configs_if_the_filter_matches_a_single_group(
+async def test_kgtui_events_reads_group_configs_if_filter_matches_one_group(
     admin: ScriptedAdmin, capfd: pytest.CaptureFixture[str]
 ) -> None:
     watched = Watched(admin, capfd, "orders")

@@ -128,7 +128,7 @@ def test_kgtui_insights_uses_the_lake_in_the_environment_variable(
     assert capfd.readouterr().out.startswith("no findings\n")
 
 
-def test_kgtui_insights_filter_applies_to_the_last_recorded_group_states(
+def test_kgtui_insights_filters_by_the_last_recorded_group_states(
     tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     lake = tmp_path / "lake"

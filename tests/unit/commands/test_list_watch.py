@@ -97,7 +97,7 @@ async def test_kgtui_ls_watch_removes_a_deleted_group_while_another_broker_is_si
 
 
 @longer_if_busy(1)
-async def test_ls_watch_applies_the_filter_to_groups_of_silent_brokers(timeout: float) -> None:
+async def test_kgtui_ls_watch_filters_the_groups_of_silent_brokers(timeout: float) -> None:
     async with (
         Simulator(brokers=3, scenario="plain", groups=60) as cluster,
         watched(cluster, timeout, "coordinator:1", lag=False) as watch,

@@ -1,4 +1,4 @@
-"""Tests of the lag that `kgtui ls --lag` prints, with all permissions and with few."""
+"""Tests of the lag that `kgtui ls --lag` prints for users with and without DESCRIBE on all topics."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def test_kgtui_ls_shows_no_lag_for_a_forbidden_group(run: Callable[..., Complete
 def test_kgtui_ls_reports_empty_groups_with_old_unread_records_as_unused(
     run: Callable[..., Completed], admin: ScriptedAdmin
 ) -> None:
-    """`idle` is unused, because its first unread record is older than one day. `recent` is only empty."""
+    """`idle` is `unused`, because its first unread record is older than one day. `recent` is only `empty`."""
     admin.add("recent", state="Empty", lag=5)
     for group, age in (("idle", 90_000.0), ("recent", 80_000.0)):
         written = time.time() - age
@@ -79,7 +79,7 @@ RESTRICTED = Access(frozenset({"DESCRIBE"}), any_topic=False)
 def test_lags_in_kgtui_ls_are_lower_bounds_if_some_topics_are_forbidden(
     run: Callable[..., Completed], admin: ScriptedAdmin
 ) -> None:
-    """The exit code is 1, because all offsets of the group `quiet` are hidden. A lower bound does not cause it."""
+    """The exit code is 1, because all offsets of the group `quiet` are hidden. Lower bounds alone are no error."""
     admin.add("quiet", "consumer")
     admin.user_access = RESTRICTED
     ran = run("ls", "--lag")
@@ -125,7 +125,7 @@ def test_lag_filter_selects_a_group_only_if_every_possible_lag_matches(
 ) -> None:
     """The user lacks DESCRIBE on some topics, so the lag 5 of `idle` is only a lower bound.
 
-    Therefore, `lag:..10` does not select `idle`.
+    The real lag could be above 10, so `lag:..10` does not select `idle`.
     """
     admin.user_access = RESTRICTED
     ran = run("ls", "idle", "lag:..10")

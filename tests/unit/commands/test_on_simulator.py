@@ -49,7 +49,7 @@ def test_kgtui_ls_reads_the_bootstrap_server_from_the_environment_variable(compa
     assert names == sorted(names, reverse=True)
 
 
-def test_commands_groups_show_and_doctor_work_with_a_share_group(company: SimulatorProcess) -> None:
+def test_kgtui_can_list_show_and_diagnose_a_share_group(company: SimulatorProcess) -> None:
     listed = kgtui("groups", "--bootstrap-server", company.bootstrap, "--list", "--share")
     assert listed.returncode == 0
     group = listed.stdout.splitlines()[1].split()[0]

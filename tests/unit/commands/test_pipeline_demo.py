@@ -59,7 +59,7 @@ def parsed(*options: str) -> argparse.Namespace:
     return parser.parse_args(options)
 
 
-def test_pipeline_demo_can_create_only_the_history_without_spark(
+def test_pipeline_demo_can_create_the_history_without_running_spark(
     tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     lake = tmp_path / "demo"

@@ -82,9 +82,7 @@ def test_recorder_writes_all_polls_before_it_exits(
     assert [moment.gap for moment in found.polls() if moment.gap] == ["the recording begins", "recorder stopped"]
 
 
-def test_recorder_reports_an_earlier_recorder_that_is_running_or_was_killed(
-    cluster: SimulatorProcess, tmp_path: Path
-) -> None:
+def test_recorder_reports_that_another_recorder_runs_or_was_killed(cluster: SimulatorProcess, tmp_path: Path) -> None:
     lake = tmp_path / "lake"
     with recorder(cluster, lake, "--flush", "0.5") as first:
         wait_for(lake, 1)

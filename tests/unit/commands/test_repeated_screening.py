@@ -1,6 +1,6 @@
 """Tests of screening: `kgtui ls --watch` finds problems by comparing successive reads of each group.
 
-The first list shows no such problem, because there is only one read to compare.
+The first list cannot show these problems, because at least two reads are needed.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from kgtui.model.snapshot import Snapshot
 
 
-async def test_ls_watch_needs_several_reads_to_find_a_stopped_group(
+async def test_kgtui_ls_watch_needs_several_reads_to_find_stopped_groups(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     admin = ScriptedAdmin()
@@ -38,8 +38,8 @@ async def test_ls_watch_needs_several_reads_to_find_a_stopped_group(
         admin.add(group, members=(member(),), lag=10)
     clock = {"now": 1_700_000_000.0}
     monkeypatch.setattr(selection.time, "time", lambda: clock["now"])  # type: ignore[attr-defined]
-    # The test advances `time.time`, but not `time.monotonic`. `check_clock` would report a jump of the clock, so the
-    # test disables this check.
+    # The test advances `time.time`, but not `time.monotonic`. To `check_clock`, this looks like a jump of the clock, so
+    # the test disables this check.
     monkeypatch.setattr(Screening, "check_clock", lambda _: None)
     screened = RepeatedScreening(admin, 5.0, 15.0)
     tables, selected = [], []
@@ -64,12 +64,12 @@ async def test_ls_watch_needs_several_reads_to_find_a_stopped_group(
     assert [rows[group]["last_progress"] for group in ("reads", "stuck")] == [rfc3339(clock["now"]), None]
 
 
-async def test_watched_list_keeps_data_of_groups_whose_coordinator_is_replaced(
+async def test_kgtui_ls_watch_remembers_groups_whose_coordinator_is_replaced(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """The coordinator is killed, and for one read, no broker lists the group `simple`.
+    """The coordinator of the group `simple` is killed, so no broker lists the group until it has a new coordinator.
 
-    The new coordinator then lists this group. kgtui must not forget when it first saw the group.
+    kgtui must still know when it first saw the group.
     """
     clock = {"now": 1_700_000_000.0}
     admin = ScriptedAdmin()
@@ -85,10 +85,10 @@ async def test_watched_list_keeps_data_of_groups_whose_coordinator_is_replaced(
         return (await select_groups(admin, lag=True, on_read=screened.add, timeout=5)).snapshot
 
     first = await read()
-    admin.broken[2] = ClientError("connection refused", broker=2)  # broker 2 is killed
+    admin.broken[2] = ClientError("connection refused", broker=2)  # Broker 2 is killed.
     await read()
     assert "simple" not in screened.missing, "the silent broker may still coordinate the group"
-    del admin.brokers[2], admin.broken[2]  # broker 2 is unregistered, and its groups have no coordinator yet
+    del admin.brokers[2], admin.broken[2]  # Broker 2 is unregistered. Its groups have no coordinator yet.
     row = admin.groups.pop("simple")
     del admin.groups["deleted"]
     admin.broken["simple"] = Fault("COORDINATOR_LOAD_IN_PROGRESS", "loading", 14, group="simple")
@@ -127,7 +127,7 @@ async def test_new_empty_group_has_no_message_about_members_that_left(
     assert last.judgment("old").reason == "all members left, 10 unread"
 
 
-async def test_watched_list_shows_lost_records_and_unused_groups(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_kgtui_ls_watch_shows_lost_records_and_unused_groups(monkeypatch: pytest.MonkeyPatch) -> None:
     clock = {"now": 1_700_000_000.0}
     admin = ScriptedAdmin()
     admin.add("late", members=(member(),), lag=10)
@@ -137,8 +137,8 @@ async def test_watched_list_shows_lost_records_and_unused_groups(monkeypatch: py
         written = TimeRange(clock["now"] - age, clock["now"] - age)
         admin.times[f"t-{group}", 0] = RecordTime(1_000, written)
     monkeypatch.setattr(selection.time, "time", lambda: clock["now"])  # type: ignore[attr-defined]
-    # The test advances `time.time`, but not `time.monotonic`. `check_clock` would report a jump of the clock, so the
-    # test disables this check.
+    # The test advances `time.time`, but not `time.monotonic`. To `check_clock`, this looks like a jump of the clock, so
+    # the test disables this check.
     monkeypatch.setattr(Screening, "check_clock", lambda _: None)
     screened = RepeatedScreening(admin, 5.0, 15.0)
     for log_start in (900, 900, 1_004):
@@ -154,15 +154,15 @@ async def test_watched_list_shows_lost_records_and_unused_groups(monkeypatch: py
     assert judgments["late"].reason == "4 records expired before they were read"
 
 
-async def test_watched_list_shows_a_rebalance_that_began_before_the_first_list(
+async def test_kgtui_ls_watch_shows_rebalances_that_began_before_the_start(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     clock = {"now": 1_700_000_000.0}
     admin = ScriptedAdmin()
     admin.add("blocked", state="Reconciling", members=(member(),), lag=0)
     monkeypatch.setattr(selection.time, "time", lambda: clock["now"])  # type: ignore[attr-defined]
-    # The test advances `time.time`, but not `time.monotonic`. `check_clock` would report a jump of the clock, so the
-    # test disables this check.
+    # The test advances `time.time`, but not `time.monotonic`. To `check_clock`, this looks like a jump of the clock, so
+    # the test disables this check.
     monkeypatch.setattr(Screening, "check_clock", lambda _: None)
     screened = RepeatedScreening(admin, 5.0, 15.0)
     once = await select_groups(admin, lag=True, timeout=5)

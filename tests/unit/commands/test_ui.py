@@ -1,4 +1,4 @@
-"""Tests of the start of the terminal UI: the cluster, the settings, and the simulated cluster of `kgtui demo`."""
+"""Tests of starting the terminal UI: choosing the cluster, reading the settings, and running `kgtui demo`."""
 
 from __future__ import annotations
 

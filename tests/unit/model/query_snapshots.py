@@ -47,7 +47,7 @@ def snapshot(
     empty_for: dict[str, float] | None = None,
     faults: dict[str, Fault] | None = None,
 ) -> Snapshot:
-    """Return a snapshot of these groups at the time `NOW`. The keys of every argument are group ids.
+    """Return a snapshot of `groups`, taken at the time `NOW`. The keys of all arguments are group ids.
 
     Args:
         summaries: what the newest background read of each group found.

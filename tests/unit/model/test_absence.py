@@ -51,8 +51,8 @@ def sample() -> Snapshot:
         ("lag>much", None),
     ],
 )
-def test_filter_with_a_typical_mistake_is_corrected(text: str, meant: str | None) -> None:
-    """For example, `lag>100` is corrected to `lag:101+`. The expected value is None if there is no correction."""
+def test_kgtui_suggests_a_correction_for_typical_mistakes_in_filters(text: str, meant: str | None) -> None:
+    """For example, kgtui suggests `lag:101+` for `lag>100`. `meant` is None if kgtui suggests nothing."""
     found = likely_meant(parse(text))
     assert (None if found is None else found.describe()) == meant
 

@@ -63,10 +63,10 @@ def test_partition_move_waits_for_the_owner_that_must_give_up_the_partition() ->
     assert found.idle == (), "b owns nothing yet but has a target assignment"
 
 
-def test_partition_without_owner_waits_for_members_that_may_have_it() -> None:
-    """Member `slow` has an older epoch than the group, so kgtui assumes that `slow` has not given up the partition.
+def test_partition_without_owner_waits_for_members_with_older_epochs() -> None:
+    """The broker no longer reports `slow` as the owner of the partition.
 
-    The broker no longer reports `slow` as the owner of this partition.
+    `slow` has an older epoch than the group, so it may still have the partition.
     """
     found = made(
         member("slow", assignment=(("t", (0,)),), target=(("t", (0,)),), epoch=3),
@@ -104,12 +104,12 @@ def test_committed_partition_without_owner_is_unowned_or_unsubscribed() -> None:
     assert not found.targeted
 
 
-def test_partition_number_missing_between_owned_partitions_counts_as_unowned() -> None:
+def test_missing_number_between_owned_partitions_is_an_unowned_partition() -> None:
     found = made(member("a", assignment=(("t", (0, 2)),), topics=("t",)), type="classic")
     assert status(found, "t", 1) is PlacementStatus.UNOWNED
 
 
-def test_partition_is_unowned_instead_of_unsubscribed_if_a_pattern_matches() -> None:
+def test_topic_that_matches_a_subscription_pattern_counts_as_subscribed() -> None:
     offsets = GroupOffsets((CommittedOffset("x", 0, 1),))
     found = made(member("a", assignment=(), topics=(), regex="x.*"), offsets=offsets)
     assert status(found, "x", 0) is PlacementStatus.UNOWNED
@@ -190,7 +190,7 @@ def test_connector_task_that_a_worker_must_give_up_has_the_status_leaving() -> N
 def test_skew_is_the_largest_partition_count_divided_by_the_average() -> None:
     """Three members have 3, 1 and 0 partitions. Member `d` is ignored, because it reports no assignment.
 
-    Host `h1` has two of the three members, but all 4 partitions. An even assignment would give `h1` 4 × 2/3 partitions.
+    Host `h1` has 4 partitions. Two of the three members run on `h1`, so an even assignment would give it 4 × 2/3.
     """
     found = made(
         member("a", host="h1", rack="r1", assignment=(("t", (0, 1, 2)),)),

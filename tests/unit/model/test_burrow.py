@@ -32,7 +32,7 @@ Event = tuple[str, int, int]
 
 
 def window_by_hand(history: list[Event], options: Options) -> tuple[list[tuple[int, int, int | None]], list[int]]:
-    """Return the commits and the log end offsets that a `CommitRing` should contain.
+    """Return the commits and the log end offsets that a `CommitRing` should contain after `history`.
 
     Each commit is `(offset, time in ms, lag)`.
     """
@@ -61,7 +61,7 @@ def window_by_hand(history: list[Event], options: Options) -> tuple[list[tuple[i
 def verdict_by_hand(  # noqa: C901 - the rules follow in the order of Burrow's documentation
     commits: list[tuple[int, int, int | None]], ends: list[int], now: int, options: Options
 ) -> str:
-    # Rule 0: if there are no commits or too few (Complete < minimum-complete), the verdict is OK.
+    # Rule 0: if there are no commits, or if the window is filled to less than minimum-complete, the verdict is OK.
     if len(commits) == 0:
         return "OK"
     if len(commits) / options.intervals < options.minimum_complete:
@@ -76,8 +76,8 @@ def verdict_by_hand(  # noqa: C901 - the rules follow in the order of Burrow's d
     # Rule 1: if the current lag is at most allowed-lag, the verdict is OK.
     if current <= options.allowed_lag:
         return "OK"
-    # Rule 2: the verdict is STOP if more time has passed since the last commit than from the first to the last commit,
-    # and if no known log end offset shows a lag of 0.
+    # Rule 2: the verdict is STOP if the time since the last commit is longer than the time from the first to the last
+    # commit, and no known log end offset shows a lag of 0.
     first, last = commits[0], commits[len(commits) - 1]
     recent_lag_zero = False
     for end in ends:
@@ -218,9 +218,9 @@ def test_burrow_options_allow_small_lags_and_require_enough_commits() -> None:
 
 
 def test_commits_in_quick_succession_become_one_commit_with_the_earliest_time() -> None:
-    """Commits less than `min_distance` seconds apart become one commit, with the newest offset and the earliest time.
+    """Commits less than `min_distance` seconds apart are merged. The newest offset and the earliest time are kept.
 
-    If the newest time were kept, a group that always commits this often would have only one commit.
+    With the newest time, a group that always commits this often would have only one commit.
     """
     ring = CommitRing(Options(min_distance=5))
     for second in range(12):
@@ -258,7 +258,7 @@ partitions = st.dictionaries(
 
 
 @given(partitions)
-def test_status_of_a_group_follows_from_its_worst_partition(rows: dict[TopicPartition, PartitionVerdict]) -> None:
+def test_group_status_is_derived_from_its_worst_partition(rows: dict[TopicPartition, PartitionVerdict]) -> None:
     """If a partition has the status STOP, STALL or REWIND, its group has the status ERR."""
     group = roll_up(rows)
     worst = max((row.status.value for row in rows.values()), default=1)

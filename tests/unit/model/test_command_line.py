@@ -38,13 +38,13 @@ SEEDS = ("b1:9092", "b2:9092")
         ),
     ],
 )
-def test_the_describe_command_uses_the_kafka_script_for_the_group(
+def test_describe_command_uses_kafka_script_for_the_kind_of_group(
     kind: str, view: command_line.View, expected: str
 ) -> None:
     assert command_line.describe("g", kind, SEEDS, view=view).text == expected
 
 
-def test_note_says_that_connect_groups_cannot_be_described() -> None:
+def test_describe_command_note_says_that_connect_groups_cannot_be_described() -> None:
     assert "cannot describe" in command_line.describe("c", "connect", SEEDS).note
     assert command_line.describe("c", "consumer", SEEDS).note == ""
 
@@ -57,7 +57,7 @@ def test_the_delete_command_contains_every_group_and_the_properties_file() -> No
     ]
 
 
-def test_the_delete_command_warns_that_the_script_ignores_the_group_type() -> None:
+def test_delete_command_note_says_that_the_script_ignores_group_types() -> None:
     assert "share" in command_line.delete(["a"], "consumer", SEEDS).note
     assert command_line.delete(["a"], "streams", SEEDS).note == ""
 

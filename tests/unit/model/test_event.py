@@ -94,7 +94,7 @@ def test_many_members_that_join_together_are_reported_in_one_event() -> None:
     assert found.text == "21 members joined: c-00 at /127.0.0.1, c-01 at /127.0.0.1, c-02 at /127.0.0.1 and 18 more"
 
 
-def test_temporarily_missing_partition_owners_do_not_count_as_a_move() -> None:
+def test_partitions_temporarily_without_owner_do_not_count_as_moved() -> None:
     last = LastDescription()
     last.update(described(owner("m-1", 0), owner("m-2", 1)), STABLE, 1.0)
     assert last.update(described(member("m-1"), member("m-2")), STABLE, 2.0) == []
@@ -133,8 +133,8 @@ def test_offsets_that_decrease_cause_an_event_but_progress_does_not() -> None:
     ]
 
 
-def test_an_offset_that_rises_without_members_was_reset() -> None:
-    """In a simple group, a higher offset is normal progress, because simple groups never have members."""
+def test_offset_increase_in_an_empty_group_is_reported_as_reset() -> None:
+    """In a simple group, which never has members, an offset increase is normal progress."""
     before, after = {("orders", 0): 500}, {("orders", 0): 2_500}
     assert texts(offset_events("g", 1.0, EMPTY, before, after, memberless=True)) == [
         "offset of orders-0 reset while the group had no members: 500 → 2,500"

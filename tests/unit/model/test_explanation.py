@@ -52,7 +52,7 @@ def test_explanation_of_an_unrecognized_error_has_the_message_of_the_broker() ->
     assert "no explanation for this error code" in found.meaning
 
 
-def test_explanation_begins_with_the_advice_in_the_fault() -> None:
+def test_advice_in_a_fault_comes_first_in_its_explanation() -> None:
     found = explanation.explain_fault(Fault("NO_ANSWER", "m", advice="look at broker 4"))
     assert found.advice.startswith("Look at broker 4. ")
 
@@ -69,7 +69,7 @@ def test_explanation_of_an_unrecognized_state_contains_its_name() -> None:
     assert "does not know the state" in explanation.explain_state("Hovering").meaning
 
 
-def test_one_explanation_covers_all_partitions_with_the_same_problem() -> None:
+def test_partitions_with_the_same_problem_get_one_common_explanation() -> None:
     offsets = GroupOffsets(
         (CommittedOffset("a", 0, None), CommittedOffset("a", 1, None), CommittedOffset("b", 0, None, error=29),
          CommittedOffset("c", 0, 5)),
@@ -83,5 +83,5 @@ def test_faults_of_a_group_include_the_fault_of_its_coordinator() -> None:
     assert [fault.broker for fault in explanation.faults_of(example_snapshot(), "stale.group")] == [4]
 
 
-def test_explanation_of_a_refused_action_gives_the_reason_as_a_whole_sentence() -> None:
+def test_reason_for_a_refused_action_becomes_a_whole_sentence() -> None:
     assert explanation.explain_refusal("Delete", "stable with 3 members").meaning == "Stable with 3 members."

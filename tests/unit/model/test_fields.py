@@ -46,8 +46,8 @@ def test_no_output_contains_the_same_field_twice(output: str) -> None:
 
 @pytest.mark.parametrize("group", ["payments.settle", "old.group"])
 @pytest.mark.parametrize("described", [False, True])
-def test_column_has_the_same_values_as_the_fields_of_groups(group: str, described: bool) -> None:
-    """The list of groups has no type and state for `old.group`. The summary or the description has them."""
+def test_field_values_computed_per_column_equal_values_computed_per_group(group: str, described: bool) -> None:
+    """`old.group` has no type and state in the list of groups. They come from its summary or its description."""
     snap = mixed_snapshot()
     summaries = {**snap.summaries, "old.group": summary(state="Stable", type="share")}
     details = {group: Reading(GroupDescription(group, "streams", "streams", "NotReady", 2), 6.0)} if described else {}
@@ -65,7 +65,7 @@ def test_numeric_field_returns_an_int_as_data_and_a_string_as_text() -> None:
     assert partition_fields.LAG.text(ROW) == "5"
 
 
-def test_field_without_a_value_returns_none_as_data_and_an_empty_text() -> None:
+def test_missing_value_is_none_in_data_and_empty_in_text() -> None:
     assert partition_fields.START_OFFSET.data(ROW) is None
     assert partition_fields.START_OFFSET.text(ROW) == ""
     assert partition_fields.START_OFFSET.missing is Missing.UNREAD

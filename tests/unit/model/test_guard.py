@@ -158,10 +158,10 @@ def test_unavailable_delete_action_gives_the_reason(taken: Snapshot, words: str)
 
 
 @pytest.mark.parametrize(("listed", "words"), [("Stable", "Stable with 1 member: stop it first"), ("Dead", "60 s old")])
-def test_refusal_uses_an_old_description_only_if_state_is_unchanged(listed: str, words: str) -> None:
-    """The description is 60 s old. It has the state Stable and one member.
+def test_refusal_ignores_an_old_description_after_a_state_change(listed: str, words: str) -> None:
+    """The description is 60 s old, and has the state Stable and one member.
 
-    If the list of groups shows the state Dead, the refusal says only that the description is too old.
+    If the list of groups now shows the state Dead, the refusal only says that the description is too old.
     """
     stable = replace(EMPTY_GROUP, state="Stable", members=(member(),))
     taken = snapshot(stable, at=40.0, listing=Listing("classic", "consumer", listed, 1))

@@ -1,7 +1,6 @@
 """Tests of the judgment on a group: whether something is wrong with it.
 
-For a group that kgtui reads at every poll, the judgment is the verdict of Burrow's rules. For other groups, it comes
-from simpler rules (screening), which can be wrong.
+kgtui judges groups that it reads at every poll by Burrow's rules, and other groups by simpler rules (screening).
 """
 
 from __future__ import annotations
@@ -49,7 +48,7 @@ def test_group_that_was_not_read_is_unknown_instead_of_ok() -> None:
     assert (found.status, found.kind, found.basis_text) == (GroupStatus.UNKNOWN, None, "not read yet")
 
 
-def test_group_that_does_not_exist_is_not_found() -> None:
+def test_group_that_is_not_listed_has_status_not_found() -> None:
     assert with_group().judgment("other").status is GroupStatus.NOT_FOUND
 
 
@@ -58,7 +57,7 @@ def test_after_one_read_a_group_is_ok_only_without_lag(lag: int, expected: Judgm
     assert with_group(summaries={"g": summary(lag=lag)}).judgment("g") == expected
 
 
-def test_group_without_read_offsets_is_judged_as_not_read() -> None:
+def test_judgment_says_not_read_until_offsets_have_been_read() -> None:
     unread = replace(summary(lag=None), lag_at=None)
     assert with_group(summaries={"g": unread}).judgment("g").basis is Basis.NOT_READ
 
@@ -114,7 +113,7 @@ def test_problem_in_background_reads_is_kept_until_verdict_is_final() -> None:
     assert "STOP needs more than" in found.reason
 
 
-def test_confirmed_stop_has_the_start_time_from_background_reads() -> None:
+def test_confirmed_stop_keeps_the_start_time_found_by_background_reads() -> None:
     stopped = health_of(watch([offsets((100, 200))] * 20))
     found = with_group(health={"g": stopped}, screened={"g": SUSPECT}).judgment("g")
     assert (found.status, found.kind, found.basis) == (GroupStatus.ERR, Problem.STOP, Basis.OBSERVED)
@@ -131,7 +130,7 @@ def test_empty_or_unused_group_is_not_reported_as_stopped(problem: Problem) -> N
     assert (found.status, found.kind, found.after) == (GroupStatus.WARN, problem, T0 - 900)
 
 
-def test_group_that_lost_records_while_stopped_has_problem_data_lost() -> None:
+def test_lost_records_are_the_main_problem_of_a_stopped_group() -> None:
     lost = health_of(watch([offsets((100, 900), starts=[300])] * 20))
     found = with_group(health={"g": lost}).judgment("g")
     assert (found.kind, found.others) == (Problem.DATA_LOST, (Problem.STOP,))

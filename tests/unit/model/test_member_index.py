@@ -1,7 +1,4 @@
-"""Tests of the member index: one string with the client ids, hosts and member ids of a group.
-
-The ids can be decoded from this string.
-"""
+"""Tests of the member index: one string from which a group's client ids, hosts and member ids can be decoded."""
 
 from __future__ import annotations
 

@@ -168,7 +168,7 @@ def test_filter_takes_missing_states_and_types_from_background_reads() -> None:
 
 
 def test_filter_uses_a_description_that_is_newer_than_the_background_read() -> None:
-    """The background read found client `old` 60 s ago. The description, which is 1 s old, has client `new` instead."""
+    """The background read is 60 s old and has the client `old`. The description is 1 s old and has the client `new`."""
     admin = ScriptedAdmin()
     admin.add("g", "consumer", members=(member("m-9", client_id="new"), member("m-8", instance_id="static-1")))
     old = snapshot({"g": CONSUMER}, {"g": summary(7, clients=("old",), age=60.0)})
@@ -182,8 +182,8 @@ def test_filter_uses_a_description_that_is_newer_than_the_background_read() -> N
 
 def test_search_progress_counts_only_groups_that_can_match() -> None:
     snap = mixed_snapshot()
-    # The second number of `searched` counts the groups that match the terms about id, type and state. The first number
-    # counts those of them whose values for the other terms are known. Only three of the six groups have known topics.
+    # `searched` returns two numbers: how many groups could be searched, and how many groups match the terms about id,
+    # type and state. Groups with unknown topics cannot be searched. Only three of the six groups have known topics.
     assert parse("topic:payments").searched(snap) == (3, 6)
     assert parse("type:consumer settle topic:payments").searched(snap) == (1, 1)
     assert parse("connect topic:payments").searched(snap) == (0, 1)
@@ -332,10 +332,10 @@ def test_stepwise_filtering_gives_the_same_result_as_select() -> None:
     assert found == parse("g-0").select(snap)
 
 
-def test_filter_does_not_read_ids_of_groups_with_excluded_types() -> None:
-    """Groups with the same type, protocol, state and coordinator share one `Listing`.
+def test_filter_by_type_skips_the_ids_of_all_other_types() -> None:
+    """Ids of groups with the same type, protocol, state and coordinator are in one list, under their common `Listing`.
 
-    The filter tests each `Listing` once, and skips all groups of a `Listing` that does not match.
+    The filter tests each `Listing` once, and skips the whole list of ids if the `Listing` does not match.
     """
 
     class Unread(list[str]):

@@ -106,7 +106,7 @@ def test_filter_cache_does_not_change_the_selected_groups(passes: list[tuple[lis
 
 
 @given(st.text("abA.-", min_size=1, max_size=4), st.text("abA.-", max_size=4), st.lists(st.text("abA.-B", max_size=8)))
-def test_group_ids_that_match_a_word_match_its_prefixes(word: str, more: str, ids: list[str]) -> None:
+def test_ids_that_match_a_word_also_match_its_beginning(word: str, more: str, ids: list[str]) -> None:
     longer, shorter = IdTerm((IdMatch("word", word + more),)), IdTerm((IdMatch("word", word),))
     assert longer.within(shorter)
     assert set(longer.filter(ids)) <= set(shorter.filter(ids))
@@ -114,10 +114,10 @@ def test_group_ids_that_match_a_word_match_its_prefixes(word: str, more: str, id
     assert not replace(longer, negated=True).within(shorter)
 
 
-def test_filter_cache_tests_no_id_whose_result_is_already_known() -> None:
-    """After the filter `o`, the filter `or` tests only the ids that matched `o`.
+def test_filter_cache_does_not_test_ids_with_known_results() -> None:
+    """After a search for `o`, a search for `or` tests only the ids that matched `o`.
 
-    If the same filter is applied again, only lists of ids that have changed are tested.
+    If the same search is repeated, only lists of ids that have changed are tested.
     """
     names = ("orders", "stock", "x-ray")
     snap = snapshot({f"{name}-{number}": (CONSUMER, CLASSIC)[number % 2] for name in names for number in range(8)})

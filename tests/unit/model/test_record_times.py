@@ -50,7 +50,7 @@ def test_expiry_of_a_record_depends_on_the_configs_of_its_topic(
 
 
 def test_kgtui_searches_record_times_first_in_partitions_with_most_lag() -> None:
-    """kgtui searches the partition with the largest lag first. It does not search partitions with unknown offsets."""
+    """The partition with the largest lag comes first. Partitions without lag or with unknown offsets are left out."""
     bounds = {("t", 0): (0, 10), ("t", 1): (0, 99), ("t", 2): (0, 7), ("t", 3): (None, 9), ("t", 4): (0, 9)}
     commits = [CommittedOffset("t", part, None if part == 4 else 7) for part in range(5)]
     offsets = GroupOffsets(tuple(commits), bounds={tp: PartitionBounds(*found) for tp, found in bounds.items()})
@@ -60,7 +60,7 @@ def test_kgtui_searches_record_times_first_in_partitions_with_most_lag() -> None
     assert searchable(lags(replace(offsets, committed=(), share=shares)), 9) == {("t", 0): LogPosition(7, 0, 10)}
 
 
-def test_record_times_of_an_earlier_committed_offset_are_not_exact() -> None:
+def test_record_times_found_for_an_older_committed_offset_are_inexact() -> None:
     times = {("t", 0): FOUND, ("t", 1): FOUND}
     offsets = GroupOffsets(
         (CommittedOffset("t", 0, 5), CommittedOffset("t", 1, 6)),

@@ -67,7 +67,7 @@ def test_write_and_read_rates_are_computed_from_consecutive_samples() -> None:
     assert rates == [(None, None), (25.0, 10.0), (0.0, None), (None, None), (None, None), (None, None)]
 
 
-def test_last_progress_is_the_last_rise_of_the_committed_offset() -> None:
+def test_last_progress_is_the_time_of_the_last_offset_increase() -> None:
     series = Series()
     for at, position in ((0.0, 10), (5.0, 10), (10.0, 30)):
         series.add(at, None, 1, offsets=offsets(position, 100))

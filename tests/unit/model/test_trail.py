@@ -40,7 +40,7 @@ def trail_of(*reads: list[Position], seconds: int = 15) -> Trail:
 
 
 def test_encoded_trail_of_ten_partitions_needs_at_most_300_bytes() -> None:
-    """The size is rounded up to 16 bytes, as Python allocates memory, and includes 8 bytes for a reference."""
+    """Python allocates memory in multiples of 16 bytes. A reference to the trail takes 8 more bytes."""
     trail = trail_of(*[rows(*[(10**12 + n, 10**12 + 5)] * 10) for n in range(7)])
     size = sys.getsizeof(trail.encode())
     assert -(-size // 16) * 16 + 8 <= 300
@@ -64,7 +64,7 @@ def test_any_offsets_that_a_broker_can_send_are_stored(
 def test_waiting_time_of_a_partition_grows_only_without_progress() -> None:
     """The waiting time is the time for which a partition has unread records but makes no progress, in seconds.
 
-    The stored number is the waiting time plus 1. A stored 0 means that the partition has no unread records.
+    `waited` stores the waiting time plus 1, or 0 if the partition has no unread records.
     """
     trail = trail_of(*[rows((5, 9), (5 + n, 9 + n), (9, 9)) for n in range(4)])
     assert list(trail.waited) == [46, 1, 0]
@@ -91,17 +91,17 @@ def test_earlier_reads_are_discarded_when_the_clock_goes_back() -> None:
     assert (trail.reads, list(trail.waited), trail.at) == (1, [1], T0 - 3_600)
 
 
-def test_trail_stores_lag_and_offset_sums_only_for_newest_reads() -> None:
+def test_trail_stores_total_lag_and_offset_only_for_newest_reads() -> None:
     trail = trail_of(*[rows((n, 100), (None, 7), (3, None)) for n in range(SAMPLES + 3)])
     assert len(trail.samples) == SAMPLES
     assert [sums.lag for sums in trail.samples] == [97, 96, 95, 94, 93]
     assert (trail.samples[-1].positions, trail.samples[-1].unknown) == (7, 1)
 
 
-def test_trail_stores_when_progress_was_made_and_how_often() -> None:
+def test_trail_stores_time_and_pace_of_progress() -> None:
     """A read shows progress if an offset rose. `pace` is the time between two such reads, in seconds.
 
-    If the next time is shorter, `pace` decreases, but to no less than half of its value.
+    A shorter time decreases `pace` by at most half.
     """
     trail = trail_of(rows((5, 9)), rows((6, 9)), rows((6, 9)), rows((6, 9)), rows((8, 9)))
     assert (trail.first_at, trail.progress_at, trail.pace) == (T0, T0 + 60, 45)
@@ -131,7 +131,7 @@ def test_offsets_of_a_recreated_topic_do_not_count_as_rewind() -> None:
     assert (trail.rewound_at, trail.reads) == (0, 1)
 
 
-def test_new_partition_resets_number_of_reads_and_waiting_times() -> None:
+def test_a_new_partition_resets_the_read_count_and_waiting_times() -> None:
     trail = trail_of(rows((5, 9)), rows((5, 9)), rows((6, 9), (0, 0)))
     assert (trail.reads, list(trail.waited), trail.progress_at) == (1, [1, 0], T0 + 30)
 
@@ -144,8 +144,8 @@ def test_missing_and_new_partitions_do_not_count_as_progress() -> None:
     assert trail.progress_at == 0
 
 
-def test_progress_is_noticed_even_if_new_partitions_appear() -> None:
-    """New partitions alone are not progress. The offset of an old partition must rise."""
+def test_progress_of_old_partitions_counts_even_if_new_partitions_appear() -> None:
+    """New partitions alone do not count as progress."""
     more = [*rows((3, 3), topic="a"), *rows((3, 3), topic="b"), *rows((5, 9), (7, 9))]
     assert trail_of(rows((5, 9), (6, 9)), more).progress_at == T0 + 15
     unmoved = [*more[:2], *rows((5, 9), (6, 9))]

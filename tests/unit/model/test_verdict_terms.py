@@ -103,7 +103,7 @@ def test_verdict_term_is_unchanged_after_formatting_and_parsing(
     assert parse(term.spelled()).terms == (term,)
 
 
-def test_lower_bound_of_time_lag_matches_no_filter_for_maximum() -> None:
+def test_upper_limit_of_time_lag_matches_no_lower_bound() -> None:
     """A time lag of at least 10 s could be above 20 s, so neither `timelag:..20s` nor `not:timelag:..20s` matches."""
     seen = health_of(watch([offsets((900, 1000 + 10 * n)) for n in range(3)], watching=Watching()))
     listing = next(iter(mixed_snapshot().groups.values()))

@@ -99,7 +99,7 @@ def test_diagnosis_of_a_simple_group_does_not_say_that_members_left() -> None:
     assert diagnose(shown, group, clock).why == expected
 
 
-def test_advice_for_a_stopped_group_ignores_that_records_were_lost() -> None:
+def test_advice_for_stopped_group_with_lost_records_is_to_restart() -> None:
     """kgtui does not recommend faster consumers, because the group lost the records while it was stopped."""
     judgment = Judgment(
         GroupStatus.ERR, Problem.DATA_LOST, Basis.SCREENED, reason="5 records expired", others=(Problem.STOP,)
@@ -116,7 +116,7 @@ def test_advice_for_a_stopped_group_ignores_that_records_were_lost() -> None:
 
 
 def test_diagnosis_of_an_unconfirmed_stop_mentions_the_partition_owner() -> None:
-    """The background reads of all groups found a stop. The detailed reads of this group have not confirmed it yet."""
+    """The background reads of the group show a stop. The detailed reads have not confirmed it yet."""
     member = Member("m-2", "billing", "/10.0.0.8", assignment=((f"{GROUP}-topic", (0,)),))
     snapshot = screened(described(stopped(), member), Problem.STOP, GroupStatus.ERR)
     pending = (Undecided(Status.ERR, Lack.TIME),)
@@ -127,7 +127,7 @@ def test_diagnosis_of_an_unconfirmed_stop_mentions_the_partition_owner() -> None
 
 
 def test_diagnosis_says_that_no_member_owns_the_stopped_partition() -> None:
-    """If the assignment of a member is unknown, this member could own the partition, so `who` is empty."""
+    """kgtui does not say this if a member reports no assignment, because this member could own the partition."""
     member = Member("m-1", "billing", "/10.0.0.7", assignment=())
     assert diagnose(described(stopped(), member), GROUP, clock).who == f"no member owns {GROUP}-topic-0"
     unknown = Member("m-1", "billing", "/10.0.0.7", assignment=None)

@@ -30,7 +30,7 @@ def first_line(*brokers: BrokerStatus) -> str:
 @pytest.mark.parametrize(
     ("count", "expected"), [(1, "Reading the groups of 1 broker…"), (3, "Reading the groups of 3 brokers…")]
 )
-def test_empty_tree_shows_from_how_many_brokers_the_groups_are_being_read(count: int, expected: str) -> None:
+def test_empty_tree_says_from_how_many_brokers_kgtui_reads_groups(count: int, expected: str) -> None:
     assert first_line(*[BrokerStatus(node, "b:9092") for node in range(count)]) == expected
 
 
@@ -42,7 +42,7 @@ def test_tree_of_a_cluster_without_groups_says_how_many_brokers_responded() -> N
 
 @pytest.mark.parametrize("any_topic", [True, False])
 def test_empty_tree_says_that_lags_are_lower_bounds(any_topic: bool) -> None:
-    """The filter `lag:1+` selects no group, but a group could have lag in topics that the user cannot see."""
+    """The filter `lag:1+` matches no group, but groups could have lag in topics that the user cannot see."""
     listing = Listing("consumer", "consumer", "Empty", 1)
     snapshot = Snapshot(1, 1000.0, ClusterInfo("test"), {"a": listing}, access=Access(any_topic=any_topic))
     lines = empty_state(snapshot, ClusterLabel("test"), query=parse("lag:1+"), interval=2.0)

@@ -24,12 +24,12 @@ def test_newest_events_of_a_group_are_listed_and_older_events_are_counted() -> N
     assert (EventRow(state).text, EventRow(state).detail) == ("state Stable → Empty", "Stable → Empty")
 
 
-def test_one_event_above_the_limit_is_listed_instead_of_counted() -> None:
+def test_single_older_event_is_listed_instead_of_counted() -> None:
     events = [joined("a", 3.0), joined("a", 2.0), joined("a", 1.0)]
     assert [row.event for row in event_rows(events, 2)] == events
     assert [row.folded for row in event_rows(events, 2)] == [()] * 3
 
 
-def test_events_of_brokers_are_listed_even_above_the_limit() -> None:
+def test_limit_of_listed_events_does_not_apply_to_broker_events() -> None:
     events = [broker_lost(2, "b:9092", at, Fault("TIMEOUT", "no response")) for at in (5.0, 4.0, 3.0, 2.0)]
     assert [row.event for row in event_rows(events, 1)] == events

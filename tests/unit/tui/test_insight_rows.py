@@ -87,7 +87,7 @@ def test_finding_description_fits_the_width_and_escapes_control_characters(subje
         assert not {"\x1b", "\u202e", "\u200b", "\n"} & set("".join(lines))
 
 
-def test_evidence_for_a_finding_has_formatted_durations_and_unknown_values() -> None:
+def test_evidence_shows_durations_with_units_and_unknown_values_as_dash() -> None:
     (fact,) = evidence_rows(EVIDENCE)
     cells = {column.title: safe_text(column.cell(fact).text) for column in evidence_columns(EVIDENCE)}
     assert cells == {
@@ -98,7 +98,7 @@ def test_evidence_for_a_finding_has_formatted_durations_and_unknown_values() -> 
 
 
 def test_finding_is_marked_if_the_user_marked_all_its_groups() -> None:
-    """Groups that no longer exist do not have to be marked. Other findings than unused groups are never marked."""
+    """Groups that no longer exist do not have to be marked. Only findings about unused groups can be marked."""
     found = Insights((FINDING, FAMILY), as_of=NOW)
     existing = {"dwh.backfill", "perf.a"}
     assert [row.marked for row in finding_rows(found, existing, {"dwh.backfill", "perf.a"})] == [False, True]

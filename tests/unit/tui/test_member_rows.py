@@ -62,7 +62,7 @@ def test_members_pane_shows_partitions_lag_and_rate_of_each_member_as_bars() -> 
     assert not {"lag", "rate"} & {column.id for column in without}
 
 
-def test_partition_with_several_owners_adds_its_lag_to_no_member() -> None:
+def test_lag_of_partition_with_several_owners_counts_for_no_member() -> None:
     loads = member_loads(data.share_group(), data.share_offsets(), None)
     assert {load.lag.value for load in loads.values()} == {None}
 
@@ -131,7 +131,7 @@ def test_epoch_column_marks_old_epochs_and_members_that_have_left() -> None:
     assert "assignment is kept" in columns["epoch"].full_cell(left).text
 
 
-def test_streams_process_row_counts_tasks_of_all_threads() -> None:
+def test_row_of_a_streams_process_counts_tasks_of_all_threads() -> None:
     rows = member_rows(data.streams_group())
     columns = {column.id: column for column in member_columns(data.streams_group())}
     assert [bool(row.threads) for row in rows] == [True, False, False, True, False, False]

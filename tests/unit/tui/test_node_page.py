@@ -78,8 +78,8 @@ def test_node_lists_problems_of_its_own_groups_except_unused_groups() -> None:
     )  # fmt: skip
 
 
-def test_new_problems_of_a_node_appear_without_recomputing_its_sums() -> None:
-    """For a newer snapshot, kgtui updates only the problems. The sums remain those of the older snapshot."""
+def test_new_problems_of_a_node_appear_without_recomputing_totals() -> None:
+    """For a newer snapshot, kgtui updates only the problems. Totals, such as the lag, stay as in the older snapshot."""
     snapshot = snapshot_of(ROWS, lags={"a": 5, "b": 7})
     parts = list(snapshot.by_listing.values())
     earlier = run_at_once(summary_steps(snapshot, parts, Problems(), all_groups=True))
@@ -153,7 +153,7 @@ def test_states_without_groups_are_omitted_on_the_node_page() -> None:
     assert [(row.label, row.total) for row in rows] == [("consumer", 5), ("share", 1), ("all", 6)]
 
 
-def test_narrow_state_table_drops_the_rarest_states_first() -> None:
+def test_narrow_state_table_omits_columns_of_the_rarest_states_first() -> None:
     states = {("consumer", "PreparingRebalance"): 1, ("consumer", "Empty"): 9, ("share", "Stable"): 5}
     ranks = {column.id: column.rank for column in state_table(states)[1]}
     assert ranks["state-PreparingRebalance"] > ranks["state-Stable"] > ranks["state-Empty"] > ranks["type"]
@@ -166,8 +166,8 @@ def test_empty_table_of_problems_says_how_many_groups_were_read() -> None:
     assert no_problem_placeholder(GroupSetSummary(groups=3, read=3)) == "no group needs attention"
 
 
-def test_column_since_shows_after_and_a_time_for_unobserved_stops() -> None:
-    """If kgtui did not see when the stop began, the column shows `after` and a time before the stop."""
+def test_column_since_shows_earliest_time_of_an_unobserved_stop() -> None:
+    """If kgtui did not see the stop begin, the column shows `after` and a time when the group was not stopped yet."""
     now = display_settings().now()
     stopped = Judgment(GroupStatus.ERR, Problem.STOP, since=now, after=now - 1_500)
     column = next(column for column in PROBLEM_COLUMNS if column.id == "since")

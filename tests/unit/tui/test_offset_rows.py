@@ -22,7 +22,7 @@ def rows_of(offsets: GroupOffsets) -> list[offset_bars.OffsetRow]:
 
 
 def test_offset_rows_show_lag_and_distance_to_data_loss_as_bars() -> None:
-    """The longest possible lag bar stands for the largest lag, rounded up.
+    """The lag bar has its full length at the largest lag, rounded up.
 
     The lead bar shows how far the committed offset is from the log start, where records are deleted.
     """
@@ -52,7 +52,7 @@ def test_offset_rows_show_lag_and_distance_to_data_loss_as_bars() -> None:
 @pytest.mark.parametrize(
     ("largest", "scale"), [(0, 0), (1, 1), (2, 2), (8, 10), (10, 10), (11, 15), (10_014, 15_000), (0.2, 0.2)]
 )
-def test_longest_possible_bar_stands_for_the_largest_value_rounded_up(largest: float, scale: float) -> None:
+def test_full_bar_length_stands_for_largest_value_rounded_up(largest: float, scale: float) -> None:
     assert scale_of(largest) == pytest.approx(scale)
 
 
@@ -98,7 +98,7 @@ def test_offsets_filter_searches_topic_partition_owner_and_note(filter_text: str
     assert {row.topic for row in found} == topics
 
 
-def test_offset_row_shows_number_of_lost_records_and_lead_0() -> None:
+def test_offset_row_with_lost_records_shows_number_and_zero_lead() -> None:
     rows = offset_rows.partition_rows(data.consumer_offsets(), data.consumer_group())
     (lost,) = [row for row in rows if row.lost]
     columns = {column.id: column for column in offset_rows.offset_columns(share=False)}

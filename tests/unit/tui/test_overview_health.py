@@ -107,7 +107,7 @@ def test_overview_shows_each_health_value_in_its_own_field(fields: dict[str, Any
     ],
 )
 def test_overview_leaves_out_health_fields_without_a_value(fields: dict[str, Any]) -> None:
-    """The pane also leaves out a count of 0, and a data loss that is expected only in four days."""
+    """The pane also leaves out counts of 0, and a data loss that is expected more than three days from now."""
     nothing = {"trend": None, "time_lag": None, "lost": None, "rebalances": None}
     assert fields_by_label(snapshot_with(**(nothing | fields))).keys() == {"verdict"}
 
@@ -144,7 +144,7 @@ def test_overview_shows_time_of_last_progress_and_of_first_read() -> None:
     assert "progress" not in fields_by_label(snapshot)
 
 
-def test_overview_shows_the_lag_trend_of_background_reads() -> None:
+def test_overview_shows_a_lag_trend_computed_from_background_reads() -> None:
     trail = Trail()
     for number, position in enumerate((0, 100)):
         trail.add(1_759_999_000 + 10 * number, [Position(("t", 0), position, 600, 600 - position)])
@@ -155,7 +155,7 @@ def test_overview_shows_the_lag_trend_of_background_reads() -> None:
     assert "trend" not in fields_by_label(snapshot)
 
 
-def test_overview_prefers_the_lag_trend_in_the_group_health() -> None:
+def test_overview_shows_the_lag_trend_from_health_if_known() -> None:
     series = Series()
     series.add(0.0, 100, 1)
     series.add(10.0, 50, 1)

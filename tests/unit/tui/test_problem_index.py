@@ -199,7 +199,7 @@ async def test_problems_are_sorted_by_newest_start_then_largest_lag() -> None:
     assert [group for group, _ in problems.worst_first()] == ["g2", "g1", "g3", "g0"]
 
 
-async def test_the_filter_problem_yes_does_not_select_unused_groups() -> None:
+async def test_filter_for_groups_with_problems_does_not_select_unused_groups() -> None:
     store = await store_with(GROUPS)
     store.put_screened("g0", UNUSED)
     store.put_screened("g1", STOPPED)

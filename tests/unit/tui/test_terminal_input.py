@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def messages_for(*typed: bytes, driver_class: type[Any] | None = None) -> list[Message]:
-    """Send these bytes and the key `q` to the input thread of a driver. Return the messages that it posts.
+    """Send `typed` and the key `q` to the input thread of a Textual driver. Return the messages that the thread posts.
 
     `driver_class` is by default Textual's driver with the workarounds of kgtui.
     """

@@ -1,6 +1,6 @@
 """Tests of the workarounds in `textual_compat` for drawing, layout and output.
 
-A test with `unpatched` in its name fails as soon as the library no longer needs the workaround.
+A test with `unpatched` in its name fails as soon as Textual or plotext no longer needs the workaround.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def objects_in_cycles(divide: Callable[[Strip, Iterable[int]], Sequence[Strip]],
 
     Args:
         divide: `Strip.divide` of Textual or of kgtui.
-        cuts: positions at or after the end of the strip. The strip therefore stays in one piece.
+        cuts: positions at or after the end of the strip, so that the strip stays in one piece.
     """
     strip = Strip([Segment("payments")])
     gc.collect()

@@ -45,7 +45,7 @@ async def test_unpatched_textual_removes_two_screens_if_one_is_dismissed_twice()
 
 
 class EmptyListApp(App[None]):
-    """An app with a list of height 0 that has one option. A closed command palette has such a list."""
+    """An app with an invisible list (height 0) that has one option, as in a closed command palette."""
 
     CSS = "OptionList { height: 0; border: none; }"
 
@@ -90,7 +90,7 @@ async def search_in_closed_palette() -> None:
         await pilot.pause(0.3)
 
 
-async def test_unpatched_textual_fails_if_a_search_outlives_the_command_palette(
+async def test_unpatched_textual_fails_if_command_palette_closes_during_a_search(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     for name, method in ignored_input.METHODS_THAT_NEED_THE_LIST.items():
@@ -153,7 +153,7 @@ async def test_unpatched_textual_passes_keys_to_ancestors_before_running_actions
 
 
 async def test_unpatched_textual_causes_a_warning_if_a_completion_is_canceled() -> None:
-    """Textual creates a coroutine for a completion. If the worker is canceled, the coroutine is never awaited."""
+    """Textual completes the input in a coroutine. If its worker is canceled, the coroutine is never awaited."""
 
     class Completing(App[None]):
         def compose(self) -> ComposeResult:
@@ -201,7 +201,7 @@ class SearchingScreen(Screen[None]):
 
 
 async def open_and_close_a_screen(app: App[Any]) -> None:
-    """Run the app. Open a screen whose worker searches for a child widget, and remove the screen with the child."""
+    """Run the app, open a `SearchingScreen`, and remove it while its worker searches for the child widget."""
     async with app.run_test() as pilot:
         await app.push_screen(SearchingScreen())
         await app.pop_screen()

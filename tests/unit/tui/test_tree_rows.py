@@ -70,7 +70,7 @@ def test_narrow_tree_hides_the_members_column_before_the_lag_column() -> None:
     assert not shown(12)
 
 
-def test_tree_has_a_state_column_only_without_nodes_for_states() -> None:
+def test_tree_shows_state_column_unless_nodes_already_show_the_state() -> None:
     assert [grouping for grouping in GROUPINGS if "state" in shown(79, grouping)] == ["topic", "family", "flat"]
 
 

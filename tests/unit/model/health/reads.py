@@ -1,4 +1,4 @@
-"""Helpers for tests of group health. They create descriptions, offsets and samples of group `g`, and read histories."""
+"""Helpers for tests of group health. They create data of a group `g`: descriptions, offsets, samples, histories."""
 
 from __future__ import annotations
 

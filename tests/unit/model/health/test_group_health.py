@@ -47,8 +47,8 @@ def test_lag_trend_restarts_when_the_unknown_lag_of_a_partition_becomes_known() 
 
 def test_time_lag_of_a_group_is_the_largest_time_lag_of_its_partitions() -> None:
     reads = [offsets((1000, 1000 + 10 * n), (500, 500)) for n in range(5)]
-    # The log end rose from 1000 to 1010 in 5 s, which is one record every 0.5 s. The first unread record (offset 1000)
-    # was therefore written at 0.5 s. At the last read (20 s), it was 19.5 s old.
+    # The log end was 1000 at 0 s and 1010 at 5 s, so one record was written every 0.5 s. Record 1000, the first unread
+    # record, was written at 0.5 s. At the last read (20 s), it was 19.5 s old.
     assert health_of(watch(reads)).time_lag == TimeLag(19.5)
     old = [offsets((900, 1000 + 10 * n)) for n in range(5)]
     assert health_of(watch(old)).time_lag == TimeLag(20.0, at_least=True)
@@ -78,14 +78,14 @@ def test_record_loss_is_predicted_from_the_retention_time() -> None:
 def test_health_says_how_many_epochs_members_are_behind() -> None:
     """The assignment epoch of the group is 7. Member `b` has epoch 5, so it is two epochs behind.
 
-    Static member `c` has left temporarily, so the number of epochs is None.
+    Static member `c` has left temporarily, so its number is None.
     """
     members = (member("a", epoch=7), member("b", epoch=5), member("c", epoch=-2), member("d"))
     description_read = described("Reconciling", members=members, epoch=8, assignment_epoch=7)
     assert health_of(watch([offsets((1, 1))], description=description_read)).holding_up == {"b": 2, "c": None}
 
 
-def test_empty_period_begins_at_the_first_read_in_state_empty() -> None:
+def test_empty_period_begins_when_kgtui_first_reads_the_state_empty() -> None:
     seen = ReadHistory()
     for n, state in enumerate(["Stable", "Empty", "Empty", "Empty"]):
         seen.add(T0 + 10 * n, described(state), offsets((1, 1)))
@@ -104,7 +104,7 @@ def test_empty_period_begins_at_the_first_read_in_state_empty() -> None:
 def test_time_until_offset_expiry_is_exact_only_for_classic_groups(group_type: str, text: str) -> None:
     """In a classic group, the retention time of all offsets starts when the group becomes Empty.
 
-    In consumer and streams groups, it starts at the last commit, which was earlier. The time shown is an upper limit.
+    In consumer and streams groups, it starts earlier, at the last commit, so kgtui shows only an upper limit.
     """
     history = ReadHistory()
     for n, state in enumerate(["Stable", "Empty", "Empty"]):
@@ -129,8 +129,8 @@ def test_share_groups_and_simple_groups_have_no_known_offset_expiry() -> None:
         assert empty == EmptyPeriod(10.0, at_least=True)
 
 
-def test_duration_of_state_empty_restarts_after_a_gap() -> None:
-    """The group was not read for 990 s. It could have had members then, so only the time after the gap is certain."""
+def test_time_in_state_empty_counts_only_reads_after_a_gap() -> None:
+    """The group was not read for 990 s. In this time, it could have had members, so only the time after it counts."""
     seen = watch([offsets((1, 1))] * 3, description=described("Empty"))
     seen.add(T0 + 1000, described("Empty"), offsets((1, 1)))
     seen.add(T0 + 1005, described("Empty"), offsets((1, 1)))
@@ -251,7 +251,7 @@ def test_an_unknown_partition_lag_makes_the_time_until_zero_lag_unknown() -> Non
 def test_lag_trend_is_interrupted_only_by_long_gaps() -> None:
     """The reads are 100 s apart.
 
-    With `gap_after=150`, there is no gap between two reads. By default, more than 60 s without a read are a gap.
+    By default, more than 60 s without a read are a gap. With `gap_after=150`, these reads have no gap.
     """
     seen = watch([offsets((1, 5 + n)) for n in range(4)], 100.0, watching=Watching(gap_after=150.0))
     assert health_of(seen).trend == pytest.approx(0.01)

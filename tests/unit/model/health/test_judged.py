@@ -18,10 +18,10 @@ if TYPE_CHECKING:
 
 
 @pytest.mark.parametrize(("observed_before", "seen"), [(3.0, False), (30.0, True)])
-def test_start_of_stop_counts_as_observed_only_after_five_seconds(observed_before: float, seen: bool) -> None:
-    """kgtui watched the group for 3 s or for 30 s before the group stopped.
+def test_start_of_stop_is_unobserved_after_watching_only_three_seconds(observed_before: float, seen: bool) -> None:
+    """kgtui watched the group for 3 s or for 30 s before the stop.
 
-    3 s are too short, because kgtui can read an offset up to 5 s after its commit.
+    After only 3 s, the start of the stop is uncertain, because kgtui can read an offset up to 5 s after its commit.
     """
     health = health_of(watch([offsets((1000, 1100 + 10 * number)) for number in range(12)]))
     assert health.worst is not None
@@ -30,9 +30,9 @@ def test_start_of_stop_counts_as_observed_only_after_five_seconds(observed_befor
 
 
 def steady_lag(*lags: int) -> GroupHealth:
-    """Return the health of a group that is read every 5 s and has one of these lags at each read.
+    """Return the health of a group that is read every 5 s. Item n of `lags` is the lag at read n.
 
-    The group commits an offset before each read.
+    The group commits a new offset before each read.
     """
     return health_of(watch([offsets((1000 + 100 * n, 1000 + 100 * n + lag)) for n, lag in enumerate(lags)]))
 
@@ -45,9 +45,9 @@ def test_group_whose_lag_stays_the_same_is_not_falling_behind() -> None:
 
 
 def test_group_with_unevenly_growing_lag_is_falling_behind() -> None:
-    """By Burrow's rules, a group is OK if its lag fell once during the last ten commits.
+    """By Burrow's rules, the group is OK, because its lag fell once during the last ten commits.
 
-    The background reads found the problem BEHIND. kgtui keeps this problem if the lag nevertheless grows over time.
+    The background reads reported the problem BEHIND. kgtui still reports it while the lag grows over time.
     """
     health = steady_lag(*(600 + 50 * n + 40 * (n % 3) for n in range(40)))
     assert (health.status, health.lag_grows) == (Status.OK, True)
@@ -67,8 +67,8 @@ def test_an_empty_group_is_stopped_because_all_members_left() -> None:
     assert judgment.reason == "all members left, 490 unread"
 
 
-def test_group_whose_lag_follows_the_traffic_is_not_falling_behind() -> None:
-    """From one read to the next, 100 records are written, and the lag grows by only 1."""
+def test_group_whose_lag_grows_very_slowly_is_not_falling_behind() -> None:
+    """In each interval of 5 s, 101 records are written and 100 records are consumed, so the lag grows by 1."""
     health = steady_lag(*(1600 + n for n in range(40)))
     assert (health.kind, health.lag_grows) == (Status.WARN, False)
     assert judgment_of_health(health, SCREENED_OK, state="Stable", group_type="consumer").kind is None

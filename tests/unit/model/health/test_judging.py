@@ -25,7 +25,7 @@ def stuck(reads: int) -> list[GroupOffsets]:
 
 
 def test_group_gets_status_stop_after_more_than_45_seconds_without_commits() -> None:
-    """Burrow judges the last ten commits. If a group commits every 5 s, it makes these ten commits within 45 s."""
+    """STOP needs a longer pause than ten commits take. With a commit every 5 s, ten commits take 45 s."""
     before, after = health_of(watch(stuck(10))), health_of(watch(stuck(11)))
     assert (before.status, kinds(before)) == (Status.OK, [("STOP", "time")])
     assert missing(before.undecided[0]) == "STOP needs more than 45 s without progress, observed 45 s"
@@ -35,7 +35,7 @@ def test_group_gets_status_stop_after_more_than_45_seconds_without_commits() -> 
 
 
 def test_group_that_commits_rarely_does_not_get_status_stop_after_50_seconds() -> None:
-    """For the first group, `commit_interval=60` is set. In the second group, kgtui has seen one commit per minute."""
+    """From a setting or from earlier commits, kgtui knows that the group commits only once per minute."""
     slow = Watching(commit_interval=60.0)
     assert kinds(health_of(watch(stuck(40), watching=slow))) == [("STOP", "time")]
     observed = [offsets((1000 + 10 * (n // 12), 2000 + n)) for n in range(36)]
@@ -44,9 +44,9 @@ def test_group_that_commits_rarely_does_not_get_status_stop_after_50_seconds() -
 
 
 def test_idle_time_between_commits_delays_the_status_stop() -> None:
-    """Burrow reports STOP if more time has passed since the last commit than from the first to the last of ten commits.
+    """The five commits take 215 s, because the group was idle after the first commit.
 
-    Here, this time is 215 s, because the group was idle after the first commit.
+    By Burrow's rules, STOP then needs more than 215 s without a commit.
     """
     idle = [offsets((1000, 1000))] * 40
     busy = [offsets((1010 + 10 * n, 1500)) for n in range(4)]
@@ -75,8 +75,8 @@ def test_growing_lag_gives_status_warn_after_five_commits() -> None:
     def slow(reads: int) -> list[GroupOffsets]:
         return [offsets((1000 + 10 * n, 3000 + 14 * n)) for n in range(reads)]
 
-    # WARN needs five commits with a known lag. To compute the lag at a commit, kgtui uses a log end offset from
-    # `offset_refresh` seconds before. This offset is unknown for the first two commits, so WARN needs seven reads.
+    # WARN needs five commits with a known lag. The lag at a commit is computed from the log end offset that was read
+    # `offset_refresh` seconds earlier. The first two commits have no such offset, so WARN needs seven reads.
     early, late = health_of(watch(slow(6))), health_of(watch(slow(7)))
     assert (early.status, kinds(early)) == (Status.OK, [("WARN", "commits")])
     assert missing(early.undecided[0]) == "WARN needs 5 commits, observed 4"
@@ -89,11 +89,8 @@ def test_group_with_falling_lag_is_ok() -> None:
     assert (health.status, health.undecided) == (Status.OK, ())
 
 
-def test_status_rewind_ends_at_the_offset_before_the_rewind() -> None:
-    """The committed offset goes back from 600 to 200.
-
-    The status REWIND ends when the committed offset is at least 600 again.
-    """
+def test_status_rewind_ends_when_the_old_offset_is_reached_again() -> None:
+    """The committed offset goes back from 600 to 200, and later rises to 610."""
     back = [offsets((500, 900)), offsets((600, 900)), offsets((200, 900))]
     assert health_of(watch(back)).kind is Status.REWIND
     assert reason(health_of(watch(back))) == "the committed offset of t-0 went back from 600 to 200, 700 unread"
@@ -135,8 +132,8 @@ def test_stopped_partition_has_status_stop_even_after_two_hours(
     assert set(statuses[first:]) == {Status.STOP}
 
 
-def test_idle_group_gets_status_stop_after_100_seconds_of_lag() -> None:
-    """Burrow does not report STOP if any log end offset of the last 100 s shows a lag of 0."""
+def test_idle_group_gets_status_stop_100_seconds_after_new_records() -> None:
+    """Burrow does not report STOP if the lag was 0 at any time in the last 100 s."""
     quiet = [offsets((1000, 1000))] * 12 + [offsets((1000, 1001))] * 12
     health = health_of(watch(quiet))
     assert (health.status, kinds(health)) == (Status.OK, [("STOP", "time")])
@@ -195,8 +192,8 @@ def test_group_that_no_longer_exists_gets_the_status_not_found() -> None:
     assert (health.status, reason(health)) == (Status.NOT_FOUND, "the group no longer exists")
 
 
-def test_lag_at_a_commit_uses_an_earlier_log_end_offset() -> None:
-    """As in Burrow, kgtui uses a new log end offset only every ten seconds."""
+def test_lag_at_a_commit_is_computed_from_older_log_end() -> None:
+    """As in Burrow, the log end offset for a commit is about ten seconds older than the commit."""
     rows = samples(
         (0, 10, 100, 0), (5, 10, 110, 0), (10, 20, 120, 0), (15, 30, 130, 0), (20, None, 140, 0), (25, 30, 150, 0)
     )
@@ -214,9 +211,9 @@ def test_lag_at_a_commit_uses_an_earlier_log_end_offset() -> None:
     st.integers(1, 4),
 )
 def test_frequent_reads_find_the_offset_of_each_commit(commits: list[tuple[int, int, int]], every: int) -> None:
-    """kgtui finds the exact offsets of the last ten commits.
+    """kgtui derives the last ten commits from its reads. The derived offsets are exact.
 
-    The time that kgtui finds for a commit is at most one read interval after the real time.
+    A derived time is less than one read interval after the time of the commit.
     """
     at, log_end, made = 0, 100, []
     for gap, offset, _ in commits:

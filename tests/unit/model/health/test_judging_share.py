@@ -43,7 +43,7 @@ def test_reason_for_a_stalled_share_group_says_nothing_was_acknowledged() -> Non
 
 
 def test_share_group_with_falling_lag_but_constant_start_offset_is_ok() -> None:
-    """The start offset stays at one record that is delivered repeatedly. Later records are acknowledged."""
+    """The start offset does not move, because one record is delivered repeatedly. Later records are acknowledged."""
     health = health_of(read_history([(100, 400 - n, 500) for n in range(20)]))
     assert (health.status, health.undecided) == (Status.OK, ())
 
@@ -84,16 +84,16 @@ def test_share_group_whose_start_offset_decreased_gets_status_rewind() -> None:
 
 
 def test_verdict_on_a_share_group_with_unknown_lag_is_undecided() -> None:
-    """A partition without a start offset is OK, because the share group has not begun to read this partition."""
+    """If the start offset is missing, too, the group has not begun to read the partition, and the verdict is OK."""
     assert kinds(health_of(read_history([(100, None, 500)] * 20))) == [("ERR", "lag")]
     untouched = health_of(read_history([(None, None, 500)] * 20))
     assert (untouched.status, untouched.undecided) == (Status.OK, ())
 
 
 def test_share_group_without_progress_gets_status_stall_if_members_are_hidden() -> None:
-    """A user who lacks DESCRIBE on the topics of the members cannot see the members.
+    """Brokers hide the members from a user who lacks DESCRIBE on the topics of the members.
 
-    kgtui then assumes that the group has members. A group without members would have the status STOP.
+    kgtui assumes that the group has members. Without members, its status would be STOP.
     """
     withheld = watch([shares(row) for row in stuck(20)], description=described("Stable", "share", members=None))
     assert health_of(withheld).kind is Status.STALL

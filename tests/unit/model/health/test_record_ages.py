@@ -92,7 +92,7 @@ def test_time_lag_is_a_lower_bound_if_topics_are_hidden() -> None:
     assert health.time_lag == TimeLag(LAST - WRITTEN, at_least=True)
 
 
-def test_record_loss_is_predicted_for_expiry_of_first_unread_record() -> None:
+def test_record_loss_is_expected_when_the_first_unread_record_expires() -> None:
     health = judged(stopped(), {0: searched(1000, width=20.0)})
     expected = WRITTEN + 7_200
     assert health.loss == Loss("t", 0, expected - LAST, "retention", 1000, at=expected, exact=True)
@@ -111,7 +111,7 @@ def test_record_loss_of_a_slow_group_is_estimated_from_record_times() -> None:
     assert loss_when(loss) == "in about 2 h 16 min"
 
 
-def test_with_a_size_limit_records_may_be_deleted_anytime() -> None:
+def test_topic_with_a_size_limit_may_delete_records_anytime() -> None:
     rules = TopicRules(7_200.0, by_size=True)
     health = judged(stopped(), {0: searched(1000, rules=rules)}, Retention(rules={"t": rules}))
     assert health.loss == Loss("t", 0, 0.0, "size", 1000)
@@ -136,7 +136,7 @@ def test_ok_group_gets_a_predicted_loss_only_for_old_records() -> None:
     assert old.loss.at == T0 - 5_000 + 7_200
 
 
-def test_earliest_start_of_stop_is_time_of_last_consumed_record() -> None:
+def test_stop_began_after_the_last_consumed_record_was_written() -> None:
     reads = [offsets((1000, 2000 + n), (1000, 2000 + n)) for n in range(25)]
     health = judged(reads, {0: searched(1000), 1: searched(1000, WRITTEN + 60)})
     assert health.kind is Status.STOP
@@ -158,14 +158,14 @@ def test_time_lag_is_shown_as_a_time_a_lower_bound_or_a_range(time_lag: TimeLag,
     assert age(time_lag) == expected
 
 
-def test_local_time_at_least_half_a_day_away_has_a_date() -> None:
+def test_clock_time_twelve_hours_away_is_shown_with_its_date() -> None:
     clock = local_clock(T0)
     assert len(clock(T0 + 3_600)) == len("01:18")
     assert len(clock(T0 + 3_600, seconds=True)) == len("01:18:04")
     assert len(clock(T0 - 43_200)) == len("2026-11-23 01:18")
 
 
-def test_record_times_of_the_newest_read_determine_the_time_lag() -> None:
+def test_time_lag_uses_the_record_times_of_the_newest_read() -> None:
     history = watch(stopped()[:-1])
     read = replace(stopped()[-1], record_times={("t", 0): searched(1000)})
     history.add(LAST, history.description, read)
