@@ -59,7 +59,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def pytest_collection_finish() -> None:
-    """Exclude all existing objects from garbage collection. Otherwise, it would take half of the time of UI tests."""
+    """Exclude all existing objects from garbage collection, which would otherwise take half of the time of UI tests."""
     gc.enable()
     gc.collect()
     gc.freeze()
@@ -67,8 +67,8 @@ def pytest_collection_finish() -> None:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> Generator[None]:
-    """After each module, exclude all objects from garbage collection again if a test has included them."""
-    yield  # Tear down the fixtures first, because some of them check the number of excluded objects.
+    """After each module, freeze all objects again (`gc.freeze`) if a test has called `gc.unfreeze`."""
+    yield  # Tear down the fixtures first, because some of them check the number of frozen objects.
     if nextitem is not None and nextitem.path != item.path and gc.get_freeze_count() == 0:
         gc.collect()
         gc.freeze()

@@ -46,9 +46,9 @@ def longer_if_busy(timeout: float) -> Callable[[Callable[..., Awaitable[None]]],
 
 @asynccontextmanager
 async def counting_waits() -> AsyncIterator[Callable[[], float]]:
-    """Yield a function that returns roughly how many seconds have passed since the `with` block began.
+    """Yield a function that estimates how many seconds have passed since the `with` block began.
 
-    Only completed sleeps of 20 ms are counted, so the result is less than the real time on a busy machine.
+    The function counts completed sleeps of 20 ms. On a busy machine, the estimate is lower than the real time.
     """
     steps = 0
 

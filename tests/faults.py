@@ -101,7 +101,7 @@ class FaultyLink:
             writer.transport.abort()
 
     def cut_after(self, size: int) -> None:
-        """Reset all connections when the server has sent `size` bytes to the client, counted from this call."""
+        """Reset all connections when the server has sent `size` more bytes to the client."""
         self._cut_after = size
 
     async def refuse(self) -> None:

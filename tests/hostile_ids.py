@@ -1,6 +1,6 @@
-"""Hostile group ids in the demo cluster: ids that programs often handle wrongly.
+"""Hostile group ids in the demo cluster. Many programs handle such ids wrongly.
 
-For example, they contain control characters, or are very long.
+For example, the ids contain control characters, or are very long.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from kgtui.simulator.scenarios.loader import read_file
 
 
 def hostile_group_ids() -> list[str]:
-    """Return the hostile group ids, in the order of the scenario file `company.toml`.
+    """Return the hostile group ids of the scenario named `company`, in the order of the file `company.toml`.
 
     The last two ids are the longest.
     """

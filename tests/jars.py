@@ -36,7 +36,7 @@ class JarsMissingError(Exception):
 
 
 def cache() -> Path:
-    """Return the path of the folder that contains all downloaded jars. The folder does not necessarily exist."""
+    """Return the path of the folder that contains all downloaded jars. This function does not create the folder."""
     return Path(os.environ.get("KGTUI_TEST_CACHE") or "~/.cache/kgtui-tests").expanduser()
 
 
@@ -56,7 +56,7 @@ def folder(version: str) -> Path:
 def tools_version(version: str) -> str:
     """Return the version of Kafka's command line tools for a broker of Kafka `version`.
 
-    Return a different version only if Maven Central lacks the tools of Kafka `version`.
+    The two versions differ only if Maven Central lacks the tools of Kafka `version`.
     """
     return _TOOLS_OF_ANOTHER_VERSION.get(version, version)
 
@@ -64,8 +64,8 @@ def tools_version(version: str) -> str:
 def clients_version(version: str) -> str:
     """Return the version of the Java clients for a broker of Kafka `version`.
 
-    Only the folders of `BROKER_VERSIONS` contain the jars for Connect and Streams. For all other brokers, return the
-    newest version in `BROKER_VERSIONS`.
+    Connect and Streams jars exist only for `BROKER_VERSIONS`. For all other brokers, return the newest of these
+    versions.
     """
     return version if version in BROKER_VERSIONS else BROKER_VERSIONS[0]
 

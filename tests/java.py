@@ -1,4 +1,4 @@
-"""Start Java programs quickly: compile each program once, and share an archive of Kafka's classes between JVMs.
+"""Start Java programs quickly: compile each program once, and share Kafka's classes between JVMs (CDS).
 
 Compiled programs and archives are in the folder for Kafka's jars (`tests.jars.cache`)::
 
@@ -36,7 +36,7 @@ def command(classpath: str, source: Path, options: Sequence[str] = ()) -> list[s
         options: options of the JVM, in addition to `FAST_START`.
     """
     if any(option.startswith(_WRITE_ARCHIVE) for option in options):
-        # All programs must be able to use the new archive, so the class path must not contain the jar of this program.
+        # This JVM writes a class archive for all programs, so its class path must not contain the jar of this program.
         # Java then compiles the source file in memory.
         return ["java", *FAST_START, *options, "-cp", classpath, str(source)]
     start = ["java", *FAST_START, *_use_archive(classpath), *options]
@@ -65,7 +65,7 @@ def compiled(classpath: str, source: Path) -> Path:
 
 
 def archive(version: str) -> Path:
-    """Return the path of the class archive of Kafka `version`, which may not exist.
+    """Return the path of the class archive of Kafka `version`. This function does not create the archive.
 
     The path depends on the JVM and the jars, because a JVM ignores archives of different JVMs or jars.
     """
@@ -78,7 +78,7 @@ def archive(version: str) -> Path:
 def write_archive(version: str) -> None:
     """Write the class archive of Kafka `version` if it does not exist. Delete older archives of this version.
 
-    A broker is started and stopped, because its JVM writes the archive when it exits.
+    The JVM of a broker writes the archive when it exits, so a broker is started and stopped.
     """
     target = archive(version)
     if target.is_file():
@@ -103,7 +103,7 @@ def write_archive(version: str) -> None:
 
 
 def _use_archive(classpath: str) -> list[str]:
-    """Return JVM options that use the class archive for the class path; an empty list if there is no archive for it."""
+    """Return the JVM options that use the class archive for a class path; an empty list if there is no archive."""
     version = Path(classpath).parent.name.removeprefix("kafka-")
     if version not in jars.BROKER_VERSIONS or classpath != jars.classpath(version) or not archive(version).is_file():
         return []

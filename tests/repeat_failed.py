@@ -1,7 +1,7 @@
 """Repeat the failed tests of the last run, one after the other: `python -m tests.repeat_failed [PYTEST OPTIONS]`.
 
-If all of them pass this time, they are reported as a warning. They probably failed because the machine was busy. If
-more than `MOST_FAILURES` tests failed, no test is repeated.
+If all of them pass this time, only a warning is printed, because they probably failed on a busy machine. If more than
+`MOST_FAILURES` tests failed, no test is repeated.
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ import sys
 from pathlib import Path
 
 MOST_FAILURES = 3
-"""Maximum number of failed tests. If more tests failed, no test is repeated."""
+"""Maximum number of failed tests to repeat. If more tests failed, no test is repeated."""
 
 _CACHE = Path(".pytest_cache/v/cache/lastfailed")
 
 
 def _id_of(name: str) -> str:
-    """Return a test's id without the suffix `@NAME`, the name of its xdist group, which `--dist loadgroup` appends."""
+    """Return a test's id without the suffix `@GROUP`, which xdist appends if `--dist loadgroup` is used."""
     return re.sub(r"@\w+$", "", name)
 
 

@@ -48,7 +48,7 @@ class ScriptedAdmin:
         shares: id of a share group → start offsets.
         bounds: (topic, partition) → log start and log end offset.
         configs: group id → configs.
-        times: (topic, partition) → result of `record_times`. It is returned only if the request has the same offset.
+        times: (topic, partition) → result of `record_times`. It is returned only if the requested offset is equal.
         topic_retention: result of `retention`.
         user_access: result of `access`.
         hidden: group id → topics in `Answer.hidden`. Unlike a broker, this class also returns
@@ -90,7 +90,7 @@ class ScriptedAdmin:
         lag: int | None = None,
         **describe: object,
     ) -> None:
-        """Add a group and its `GroupDescription`, with further fields from `describe`.
+        """Add a group and its `GroupDescription`. `describe` sets more fields of the description.
 
         With `lag=5`, the group has committed offset 1000 in partition 0 of topic `t-<group>`, and the log end offset is
         1005. For a share group, 1000 is the start offset.
@@ -186,9 +186,9 @@ class ScriptedAdmin:
         return replace(answer, hidden=self._hidden_of(answer.rows))
 
     def _hidden_of(self, groups: Iterable[str]) -> dict[str, tuple[str, ...]]:
-        """Return `Answer.hidden`: group id → topics with hidden offsets, or an empty tuple if the topics are unknown.
+        """Return group id → topics with hidden offsets, for `Answer.hidden`. The tuple is empty for unknown topics.
 
-        If the user lacks DESCRIBE on some topics, include all `groups`, because each could have hidden offsets.
+        If the user lacks DESCRIBE on some topics, all `groups` are included, because each could have hidden offsets.
         """
         hides = self.user_access.hides_topics
         return {group: self.hidden.get(group, ()) for group in groups if hides or group in self.hidden}

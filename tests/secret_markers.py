@@ -27,20 +27,18 @@ UNUSED = {
     "producer.sasl.jaas.config": ("password of a producer", 'a.B required password="{}";'),
     "our.own.password": ("unknown property", "{}"),
 }
-"""Client properties with secrets that have no effect on most logins.
+"""Client properties that contain secrets, but have no effect on most logins.
 
 Name of the property → (kind of secret, value with `{}` in place of the secret).
 """
 
 
 def add_unused(properties: dict[str, str], secrets: dict[str, str]) -> None:
-    """Add properties of `UNUSED` to `properties`, and add their secrets to `secrets`.
-
-    Only properties that have no effect on the login are added.
+    """Add to a login those properties in `UNUSED` that have no effect on this login.
 
     Args:
-        properties: client properties with a login.
-        secrets: kind of secret → secret.
+        properties: client properties of the login. The properties are added here.
+        secrets: kind of secret → secret. The secrets in the added properties are added here.
     """
     protocol, mechanism = properties["security.protocol"], properties.get("sasl.mechanism")
     for name, (kind, value) in UNUSED.items():
@@ -54,7 +52,7 @@ def add_unused(properties: dict[str, str], secrets: dict[str, str]) -> None:
 def encodings(secret: str | bytes) -> Iterator[bytes]:
     """Yield a secret in every form in which programs write it: plain, escaped, in UTF-16, hexadecimal or base64.
 
-    The base64 text depends on the position of the secret, so three variants are yielded.
+    Base64 encodes groups of three bytes, so the text depends on where the secret begins. Three variants are yielded.
     """
     plain = secret if isinstance(secret, bytes) else secret.encode()
     yield plain
@@ -68,7 +66,7 @@ def encodings(secret: str | bytes) -> Iterator[bytes]:
         yield quote(secret, safe="").encode()
         yield quote_plus(secret).encode()
         yield secret.encode("utf-16-le")
-    # The first and last base64 characters can also depend on bytes before or after the secret. Leave them out.
+    # Leave out the first and last base64 characters, if they also depend on bytes before or after the secret.
     for before in range(3):
         end = (before + len(plain)) // 3 * 4
         for encode in (base64.b64encode, base64.urlsafe_b64encode):
@@ -103,7 +101,7 @@ class Markers:
     def check_files(self, folder: Path) -> int:
         """Assert that no file in `folder` has a secret in its content or path; return the number of files.
 
-        Parquet files are compressed, so their rows are searched, too.
+        In Parquet files, the decoded rows are searched as well, because these files are compressed.
         """
         files = [path for path in folder.rglob("*") if path.is_file()]
         for path in files:

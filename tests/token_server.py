@@ -48,8 +48,8 @@ class TokenServer:
             response is the error `invalid_grant`.
         signed_with: private key and key id; None for tokens without a signature.
         pause: delay before the response in seconds.
-        drip: the part of the response that is sent slowly, one byte per 20 ms. `status`: everything. `body`: the body.
-            None: nothing.
+        drip: which part of the response is sent slowly, one byte per 20 ms: `status` for the whole response, `body` for
+            the body, None for nothing.
         received: header fields and form fields of each request.
     """
 

@@ -77,7 +77,7 @@ async def _turn(pool: Pool, calls: int) -> list[float]:
 
 
 async def _keep_calling(pool: Pool, node: int) -> None:
-    """Call the broker `node` ten times per second, as a poller does. Ignore errors and timeouts."""
+    """Call the broker `node` about ten times per second. Ignore errors and timeouts."""
     while True:
         with contextlib.suppress(ClientError, UnreachableError):
             await pool.call(node, LIST_GROUPS, {}, timeout=0.5)
@@ -126,7 +126,7 @@ def measure(calls: int = CALLS, rounds: int = ROUNDS) -> tuple[list[float], list
 def figures(calls: int = CALLS, rounds: int = ROUNDS) -> Iterator[Figure]:
     """Yield the median and the 99th percentile of the call durations on the cluster with a silent broker.
 
-    They are compared with the same percentiles on the healthy cluster.
+    The reference values are the same percentiles on the healthy cluster.
     """
     healthy, silent = measure(calls, rounds)
     for fraction, target in ((0.5, None), (0.99, TARGET)):

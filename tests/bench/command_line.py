@@ -47,7 +47,7 @@ class Size:
 
     Attributes:
         topics: number of topics with 10 partitions; each group has offsets in one of these topics.
-        rounds: number of runs of `kgtui ls`; Kafka's `GroupsCommand` runs as often.
+        rounds: number of runs of `kgtui ls`, and of Kafka's `GroupsCommand`.
         lag_rounds: number of runs of `kgtui ls --lag`.
     """
 
@@ -144,7 +144,8 @@ def make_groups(broker: Cluster, size: Size) -> None:
             missing = _commit_all(connection, missing)
             if not missing:
                 return
-            # The coordinator rejects commits until it has loaded its groups, so try again. Wait longer each time.
+            # Try again, because the coordinator rejects commits until it has loaded its partition of
+            # `__consumer_offsets`. Wait longer each time.
             time.sleep(0.1 + attempt / 10)
     finally:
         connection.close()

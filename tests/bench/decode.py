@@ -126,8 +126,8 @@ def best_ms(*functions: Callable[[], object], rounds: int = ROUNDS) -> list[floa
         for _ in range(rounds):
             for index, function in enumerate(functions):
                 started = time.process_time()
-                # Without this variable, Python would free the result immediately, and the measured time would include
-                # the freeing.
+                # The variable `result` keeps the result in memory, so that the measured time does not include freeing
+                # it.
                 result = function()
                 best[index] = min(best[index], (time.process_time() - started) * 1000)
                 del result

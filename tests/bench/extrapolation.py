@@ -25,7 +25,7 @@ BUSY = 0.5
 WIRE_BYTES = 130
 """Assumed size of an uncompressed record in `__consumer_offsets`, in bytes.
 
-The key has 40 to 70 bytes, the value 24 or 42. The rest is overhead of the log.
+The key of the record has 40 to 70 bytes, and the value has 24 or 42 bytes. The rest is overhead of Kafka's log format.
 """
 
 
@@ -49,7 +49,7 @@ class LayerCost:
 
     @property
     def cores_needed(self) -> int:
-        """Number of cores to provide for the layer, if at most the fraction `BUSY` of them may be busy."""
+        """Number of cores to provide for the layer, so that at most the fraction `BUSY` of them is busy."""
         return math.ceil(self.cores / BUSY)
 
     @property
@@ -63,8 +63,8 @@ def layer_costs(cores: int, smaller: Mapping[str, Any], larger: Mapping[str, Any
 
     Args:
         cores: number of cores in both runs.
-        smaller, larger: results of the runs: number of `records`, and for each layer the duration in `seconds` and the
-            size of the tables in `bytes`.
+        smaller, larger: results of the two runs. `records` is the number of records. `seconds` and `bytes` map each
+            layer to its duration and to the size of its tables.
     """
     records = larger["records"] - smaller["records"]
     return [

@@ -121,10 +121,10 @@ async def _cpu_per_poll(lake: Path, size: Size, callbacks: Callbacks) -> float:
 
 
 class SyntheticLake:
-    """A lake with a long recording, which is written in a short time.
+    """A lake with a long recording, most of which is copied instead of simulated.
 
-    A keyframe is a complete copy of the cluster's state. Only the first keyframe and the changes until the second are
-    simulated. Copies of these rows with later times fill the rest of the recording.
+    Only the first keyframe (a complete copy of the cluster's state) and the changes until the second are simulated.
+    Copies of these rows with later times fill the rest of the recording.
 
     Attributes:
         keyframe_cpu: CPU seconds for writing a keyframe and compacting the changes before it.
@@ -163,7 +163,7 @@ class SyntheticLake:
                     _copy(table, file["path"], number * size.segment_polls * length)
 
     def _advance_a_tenth(self, groups: int) -> list[int]:
-        """Advance the logs and the offsets of a tenth of the groups; return the indexes of these groups."""
+        """Change the log end offsets and lags of a random tenth of the groups; return the indexes of these groups."""
         found = self._random.sample(range(groups), max(groups // 10, 1))
         for n in found:
             for part in range(PARTITIONS):
@@ -208,10 +208,7 @@ def _files_of(table: RecordedTable, keyframe: int) -> list[dict[str, Any]]:
 
 
 def _copy(table: RecordedTable, path: str, later: int) -> None:
-    """Append a copy of the rows in the file `path` to the table.
-
-    All times in the copy are `later` milliseconds later.
-    """
+    """Append a copy of the rows in the file `path` to the table. Add `later` milliseconds to all times in the copy."""
     rows = pq.ParquetFile(table.path / path).read()
     for name in ("keyframe", "poll"):
         at = rows.column_names.index(name)

@@ -1,7 +1,7 @@
 """Measure `kgtui insights` on all gold tables except `lag`, with rows for 100,000 groups and 30 days.
 
-kgtui must open only the files of the newest day. The files of earlier days are therefore hard links to the
-newest files.
+kgtui must open only the files of the newest day. Earlier days have hard links to these files instead of data of their
+own.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from kgtui.lake.schemas import Table
 
 END = datetime(2026, 11, 21, tzinfo=UTC)
-"""Time up to which the gold tables contain data, which is the end of the newest day."""
+"""End of the newest day in the gold tables."""
 
 _DAY = END - timedelta(days=1)
 _FAMILIES = 400
@@ -98,11 +98,13 @@ def write_gold(path: Path, groups: int, days: int) -> Path:
 
 
 def _columns(names: list[str], numbers: np.ndarray[Any, Any]) -> Iterator[tuple[Table, dict[str, Any]]]:
-    """Yield (gold table, columns) for each gold table except `lag`.
-
-    The rows are about the groups whose indexes in `names` are in `numbers`.
+    """Yield (gold table, columns) for each gold table except `lag`, with rows for some of the groups.
 
     `columns` maps each column name to an array, or to one value for all rows.
+
+    Args:
+        names: ids of all groups.
+        numbers: indexes in `names` of the groups that get rows.
     """
     some = pa.array([names[number] for number in numbers])
 
@@ -179,7 +181,7 @@ def _not_null(kind: str) -> Any:
 def _add_earlier_days(table: Path, days: int) -> None:
     """Add earlier days to a Delta table that contains one day.
 
-    The files of these days are hard links to the existing files. Only Delta's log has earlier times for them.
+    The files of these days are hard links to the existing files. Delta's log contains earlier times for these links.
     """
     deltalake = load_deltalake()
     from deltalake.transaction import AddAction
@@ -201,5 +203,5 @@ def _add_earlier_days(table: Path, days: int) -> None:
 
 
 def _earlier(days: int, found: re.Match[str]) -> str:
-    """Return the date in the match `found` minus `days` days. Date and result have the form `2026-11-20T`."""
+    """Subtract `days` days from the date in the match `found`. Both dates have the form `2026-11-20T`."""
     return f"{datetime.fromisoformat(found.group()[:-1]).date() - timedelta(days=days)}T"

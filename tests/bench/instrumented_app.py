@@ -1,4 +1,4 @@
-"""Run kgtui with code that measures it: `python -m tests.bench.instrumented_app ARGUMENTS OF KGTUI`.
+"""Run kgtui with counters for the benchmarks: `python -m tests.bench.instrumented_app ARGUMENTS OF KGTUI`.
 
 The row under the cursor ends with the number of handled keys. When this number has increased, the benchmark knows that
 the frame shows the result of the key.
@@ -53,7 +53,7 @@ class FixedIntervalMonitor(Monitor):
 
 
 class Instruments:
-    """Counts handled keys by replacing methods of the app, and responds to requests from the benchmark."""
+    """Replaces methods of the app, so that handled keys are counted, and responds to requests from the benchmark."""
 
     def __init__(self) -> None:
         self.callbacks = Callbacks()
@@ -156,7 +156,7 @@ class Instruments:
             self.callbacks.reset()
             self.snapshots = 0
         elif request == "largest":
-            # Only nodes without child nodes have `parts`. For all other nodes, the key is 0.
+            # Only nodes without child nodes have `parts`. For `max`, the size of all other nodes is 0.
             node = max(tree.model.nodes.by_path.values(), key=lambda node: len(node.parts) and node.count)
             tree.move_to(tree.model.layout.node_row(node.path) or 0)
             return {"groups": node.count, "count": self.count}

@@ -25,7 +25,7 @@ class Callbacks:
     Attributes:
         worst: CPU milliseconds of the longest callback.
         count: number of calls.
-        long: callback name → calls longer than `LONG_MS`.
+        long: callback name → number of calls that took longer than `LONG_MS`.
     """
 
     def __init__(self) -> None:
@@ -58,7 +58,7 @@ class Callbacks:
 
 
 def _name(handle: asyncio.Handle) -> str:
-    """Return the name of a callback: name of its function, or name and line of the coroutine that it resumes."""
+    """Return the name of a callback's function. If it resumes a coroutine, return the coroutine's name and line."""
     callback: Any = getattr(handle, "_callback", None)
     task = getattr(callback, "__self__", None)
     if isinstance(task, asyncio.Task):

@@ -57,9 +57,9 @@ class _ObservedTable:
     """A table that is read repeatedly, to find out when each committed offset arrives in the table.
 
     Attributes:
-        column: column with the offset.
-        newest: largest offset seen.
-        seen: offset → time when it was first seen.
+        column: name of the column that contains committed offsets.
+        newest: largest offset that has arrived in the table.
+        seen: offset → time when it was first found in the table.
     """
 
     path: Path
@@ -102,7 +102,7 @@ def figures(size: Size) -> Iterator[Figure]:
 
 
 def _measure(broker: Cluster, lake: Path, size: Size) -> dict[str, list[float]]:
-    """Return, for each table name, how many seconds each committed offset took to arrive in the table."""
+    """Return a dict: table name → for each committed offset, the seconds until it arrived in the table."""
     silver = _ObservedTable(lake / "silver" / "commits", "offset")
     gold = _ObservedTable(lake / "gold" / "lag", "position")
     recorder = _running(broker, "record", str(lake), "--interval", _INTERVAL, "--flush", _INTERVAL)

@@ -1,6 +1,6 @@
 """Measure the CPU time and the duration of the pipeline with random records.
 
-First, decoding is compared with reading the same files. Then complete runs of several sizes are measured.
+First, decoding is compared with only reading the same files. Then complete runs of several sizes are measured.
 
 The benchmark starts `python -m tests.bench.pipeline CORES DECODE SIZE…` once per number of cores, because a Spark
 session cannot change this number. DECODE is the number of records to decode. Each SIZE is the number of records in a
@@ -33,13 +33,10 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 _WARM_UP, _ROUNDS = 5, 12
-"""Number of rounds in which decoding warms up the JVM's compiler, and number of rounds that are measured."""
+"""Number of decoding rounds that only warm up the JVM's compiler, and number of rounds that are measured."""
 
 _WARM_UP_FROM = 100_000
-"""If the smallest run has at least this number of records, it is executed twice.
-
-The first execution only warms up the JVM. Its result is discarded.
-"""
+"""If the smallest run has at least this number of records, run it once before the measurement, to warm up the JVM."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +115,7 @@ def main(cores: int, decode: int, *runs: int) -> None:
 def _decode(spark: SparkSession, folder: Path) -> dict[str, float]:
     """Return the CPU seconds of two operations: `read` only reads the files, and `decode` also decodes the records.
 
-    The fastest round of each operation counts. The CPU time includes the JVM and all Python workers.
+    Each result is the fastest of several rounds. The CPU time includes the JVM and all Python workers.
     """
     from kgtui.pipeline.jobs.bronze import coordinator_records
     from kgtui.pipeline.jobs.silver import decode_non_commits
@@ -152,7 +149,7 @@ def _compute(frame: DataFrame) -> None:
 
 
 def _run(spark: SparkSession, folder: Path, records: int) -> dict[str, Any]:
-    """Run the pipeline once; return the duration of each layer, and the size of each layer's tables."""
+    """Run the pipeline once; return each layer's duration, and the size of the bronze and silver tables."""
     from kgtui.commands.pipeline import update_gold
     from kgtui.lake.schemas import BRONZE, SILVER
     from kgtui.lake.tables import create_tables

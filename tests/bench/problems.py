@@ -140,9 +140,9 @@ class _Misbehavior(NamedTuple):
     """A way in which groups misbehave.
 
     Attributes:
-        name: short description, with which the group ids begin.
+        name: short description. The ids of the groups begin with it.
         groups: number of groups that misbehave in this way.
-        window: how long the groups still seem healthy after they begin to misbehave, in seconds.
+        window: time in which the groups still seem healthy, although they already misbehave, in seconds.
         problem: the problem that the monitor must report.
     """
 
@@ -170,7 +170,7 @@ class _Workload:
     """The groups and producers that the benchmark runs on a broker.
 
     Attributes:
-        ends: log end offset of every partition of `t-0`, `t-1`, …
+        ends: log end offset, which is the same for all partitions of the topics `t-0`, `t-1`, …
         began_at: time at which groups began to misbehave; None if they have not begun yet.
         frozen: value of `ends` at the time `began_at`.
     """
@@ -193,7 +193,7 @@ class _Workload:
         self.broker.produce("deleted", BACKLOG)
         self._write(BACKLOG)
         self._connections.append(Connection(find_coordinator(self.broker.bootstrap, "good-0", 60)))
-        for _ in range(60):  # Retry, because the coordinator rejects commits until it has loaded its groups.
+        for _ in range(60):  # Retry, because the coordinator rejects commits until it has loaded its offsets.
             if self._commit_all() == 0:
                 break
             time.sleep(1.0)
@@ -271,7 +271,7 @@ class _Workload:
         return rejected
 
     def _join_only(self, group: str) -> None:
-        """Join a group as its leader, and never send the assignment for which the coordinator waits."""
+        """Join a group as its leader, but never send an assignment. The coordinator then keeps waiting for it."""
         connection = Connection(find_coordinator(self.broker.bootstrap, group, 60))
         self._connections.append(connection)
         half_an_hour = i32Timedelta.parse(timedelta(minutes=30))

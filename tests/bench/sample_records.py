@@ -27,9 +27,9 @@ _GROUPS, _PARTITIONS_PER_GROUP = 2_000, 10
 _START_MS, _STEP_MS = 1_790_000_000_000, 50
 _COMMITS_PER_OTHER = 100
 _OTHER_KEYS = b"\x00\x02"
-"""Smallest key that does not belong to an offset commit, in the order of bytes.
+"""Keys below these bytes belong to offset commits, and all other keys to other records.
 
-A key begins with its version, and only offset commits have the versions 0 and 1.
+A record's key begins with its version. Only offset commits have the versions 0 and 1.
 """
 
 _COMMIT = [("version", ">i2"), ("offset", ">i8"), ("epoch", ">i4"), ("metadata", "u1"), ("time", ">i8"), ("tags", "u1")]
@@ -39,9 +39,9 @@ KINDS: dict[Kind, np.dtype[np.void]] = {
     "commits with topic ids": np.dtype(_COMMIT + _TOPIC_ID),
     MIXED: np.dtype(_COMMIT),
 }
-"""Kind of records → binary layout of a commit's value. Like most commits, they have version 4 and no metadata.
+"""Kind of records → binary layout of a commit's value. The values have version 4 and no metadata, as in most commits.
 
-Commits have topic ids if the client uses OffsetCommit v10 (Kafka 4.1).
+Kafka stores a topic id if the client uses OffsetCommit v10 (Kafka 4.1).
 """
 
 

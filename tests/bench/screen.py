@@ -38,11 +38,11 @@ class Size:
     """Parameters of the benchmark.
 
     Attributes:
-        large_node_groups: number of groups in the cluster with the largest tree node, which contains 7/10 of them.
+        large_node_groups: number of groups in the cluster for measuring a large tree node, which contains 7/10 of them.
         keys: number of presses of each key.
         seconds: duration of a measurement without keys.
         soak_seconds: duration of the memory measurement.
-        screened_groups: number of groups for measuring the memory that finding problems needs.
+        screened_groups: number of groups for measuring the memory that the search for problems needs.
     """
 
     groups: int = 100_000

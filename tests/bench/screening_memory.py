@@ -19,7 +19,7 @@ READS, INTERVAL = 12, 120
 
 
 def figure(groups: int) -> Figure:
-    """Measure how many bytes per group the search for problems needs in addition to the group's summary.
+    """Measure how much memory the search for problems adds to a group's summary, in bytes per group.
 
     Each group has 10 partitions.
     """
@@ -28,7 +28,7 @@ def figure(groups: int) -> Figure:
 
 
 def _memory(groups: int, *, screened: bool) -> int:
-    """Return how many bytes the summaries of `groups` groups take, including the data of screening if `screened`."""
+    """Return the memory of the summaries of `groups` groups, in bytes. If `screened`, include the data of screening."""
     store = asyncio.run(_store(groups))
     tracemalloc.start()
     screening = Screening(store)

@@ -1,6 +1,6 @@
 """Start a simulated cluster in another process: `python -m tests.bench.simulated_cluster idle|active GROUPS`.
 
-In an idle cluster, nothing changes. In an active cluster, groups read and commit in a tenth of the topics.
+In an idle cluster, nothing changes. In an active cluster, a tenth of the topics receive new records.
 """
 
 from __future__ import annotations

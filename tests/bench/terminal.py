@@ -37,7 +37,7 @@ BARE_APP_READY = rb"<000000>"
 
 
 class Usage(NamedTuple):
-    """CPU seconds since the start of a process, and its resident memory in bytes."""
+    """Resource usage of a process: CPU seconds since its start, and resident memory in bytes."""
 
     cpu: float
     resident: int
@@ -48,7 +48,8 @@ class Terminal:
 
     Args:
         module: module to run with `python -m`.
-        control: whether the program gets a socket for `ask`, as a file descriptor in `KGTUI_BENCH_CONTROL`.
+        control: whether to open a socket for the method `ask`. The environment variable `KGTUI_BENCH_CONTROL` tells the
+            program the socket's file descriptor.
     """
 
     def __init__(

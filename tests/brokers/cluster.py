@@ -168,7 +168,7 @@ class Cluster:
             raise TimeoutError(f"{left} records of {topic}-{partition} were not acknowledged")
 
     def commit(self, group: str, offsets: Mapping[tuple[str, int], int], metadata: str = "") -> None:
-        """Commit offsets for a group without joining the group. A group that does not exist becomes a simple group."""
+        """Commit offsets for a group without joining it. If the group does not exist, this creates a simple group."""
         kio_client.commit(self.bootstrap, group, offsets, metadata, timeout=30)
 
     def _start_node(self, node: int) -> Java:

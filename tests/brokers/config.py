@@ -1,4 +1,4 @@
-"""Create the configuration of the test brokers. They run in KRaft mode, with broker and controller in one process."""
+"""Create the configuration of the test brokers, which run in KRaft mode and are also controllers."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 HOST = "127.0.0.1"
 _WORKERS, _PORTS_PER_WORKER = 8, 1_500
 
-# Ports that `free_ports` has returned, and must not return again. Until a broker uses its port, the port seems free.
+# Ports that `free_ports` has returned and must not return again. A port seems free until a broker listens on it.
 _handed_out: set[int] = set()
 _handing_out = threading.Lock()
 
@@ -25,8 +25,8 @@ CLUSTER_ID = "a2d0dWktdGVzdHMtMDAwMQ"
 
 FAST_GROUPS = {
     "group.initial.rebalance.delay.ms": "0",
-    # These limits allow short heartbeat intervals and session timeouts in the configs of a group. The defaults do not
-    # change.
+    # These limits allow short heartbeat intervals and session timeouts in a group's configs. The broker's defaults for
+    # groups do not change.
     "group.consumer.min.heartbeat.interval.ms": "200",
     "group.consumer.min.session.timeout.ms": "1000",
 }
@@ -86,7 +86,7 @@ def server_properties(
     Args:
         node: node id, counted from 1.
         cluster: ports of all nodes; node id 1 comes first.
-        data: log directory.
+        data: folder for the broker's data (`log.dirs`).
         protocols: listener name → security protocol. Brokers connect to each other through the first listener.
         extra: additional properties, such as an authorizer.
     """
@@ -109,7 +109,8 @@ def server_properties(
         "num.network.threads": "2",
         "num.io.threads": "4",
         "log.cleaner.enable": "false",
-        # By default, the controller of an idle cluster writes a record every 500 ms, which takes half of its CPU time.
+        # By default, an idle controller writes a record every 500 ms. This would take half of the CPU time of an idle
+        # cluster.
         "metadata.max.idle.interval.ms": "0",
         "auto.create.topics.enable": "false",
         "offsets.topic.num.partitions": "5",
@@ -124,8 +125,8 @@ def server_properties(
 
 
 def _of_release_3() -> dict[str, str]:
-    # Kafka 3.9 disables KIP-848 groups by default. It has no group configs, so the heartbeat interval is set for all
-    # groups of the broker.
+    # Kafka 3.9 disables KIP-848 groups by default. It has no configs per group, so this heartbeat interval applies to
+    # all groups.
     return {
         "group.coordinator.rebalance.protocols": "classic,consumer",
         "group.consumer.heartbeat.interval.ms": "500",

@@ -56,7 +56,7 @@ class Worker:
     def wait_until_running(self, timeout: float, java: Java) -> None:
         """Create the connector when the worker responds, and wait until its task runs.
 
-        Raises `JavaFailedError` after `timeout` seconds.
+        Raises `JavaFailedError` if the task does not run after `timeout` seconds.
         """
         self.lines.write_text("one\ntwo\nthree\n", encoding="utf-8")
         config = {
@@ -77,7 +77,7 @@ class Worker:
                 if [task["state"] for task in answer["tasks"]] == ["RUNNING"]:
                     return
             # While the worker starts, it refuses connections. While its group rebalances, it returns HTTP errors.
-            # In both cases, urllib raises a subclass of OSError.
+            # In both cases, urllib raises an OSError.
             except OSError as error:
                 answer = error
             time.sleep(0.1)

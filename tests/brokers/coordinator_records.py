@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from tests.brokers.live import Live
 
 COMMITTED, ABORTED = 61, 62
-"""Offsets that the group `transactional` sends in a committed and in an aborted transaction."""
+"""Offsets of the group `transactional`: one in a committed transaction, and one in an aborted transaction."""
 
 EXPRESSION = "^o[rR]ders$"
 """Regular expression to which the member of the group `by-expression` subscribes."""
@@ -37,7 +37,7 @@ CONSUMER_TYPES = {
 
 
 def types(version: str) -> set[RecordType]:
-    """Return the types of the records that Kafka `version` writes for live groups and during `write_records`."""
+    """Return the record types that brokers of Kafka `version` write for the live groups and during `write_records`."""
     release = numbers(version)
     found = CLASSIC_TYPES | CONSUMER_TYPES
     newer = group_types(version) & {"share", "streams"}

@@ -1,7 +1,7 @@
 """Pytest fixtures for real brokers.
 
-All brokers that the collected tests need are started together, in the background. Only brokers of
-`FULL_BROKER_VERSIONS` are started one after the other.
+All brokers that the collected tests need are started together in the background, except brokers of
+`FULL_BROKER_VERSIONS`, which are started one after the other.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from tests.brokers import tools
 from tests.jars import ALL_BROKER_VERSIONS, BROKER_VERSIONS, FULL_BROKER_VERSIONS
 
 if TYPE_CHECKING:
-    # `Cluster`, `Live` and `Secure` import Kafka client libraries, so they are imported at run time only if a test
-    # needs a broker.
+    # At run time, `Cluster`, `Live` and `Secure` are imported only if a test needs a broker, because they import
+    # Kafka client libraries.
     from collections.abc import Callable, Generator, Iterator
     from pathlib import Path
 
@@ -33,27 +33,27 @@ def named(kind: str, version: str) -> str:
 
 
 def only_full(version: str) -> list[pytest.MarkDecorator]:
-    """Return the mark `full` if tests use Kafka `version` only with `--full`; otherwise, return an empty list."""
+    """Return the pytest mark `full` if `version` is only tested with `--full`; otherwise, return an empty list."""
     return [pytest.mark.full] if version in FULL_BROKER_VERSIONS else []
 
 
 LIVE = tuple(named("live", version) for version in BROKER_VERSIONS)
 NAMES = (*LIVE, "secure_broker", *(named("broker", version) for version in BROKER_VERSIONS))
-"""Fixtures for brokers and live groups. Those that tests need start together, the slowest ones first.
+"""Names of the fixtures for brokers and for live groups, in the order in which they are started (slowest first).
 
-`live_431` creates groups on the broker `broker_431`.
+The fixture `live_431` creates groups on the broker of the fixture `broker_431`.
 """
 
 _FULL_VERSION = {named(kind, version): version for version in FULL_BROKER_VERSIONS for kind in ("live", "broker")}
-"""Fixture name → Kafka version, such as `live_440` → `4.4.0`, for versions that only `tests/run --full` uses."""
+"""Fixtures that only `tests/run --full` uses: name → Kafka version, such as `live_440` → `4.4.0`."""
 
 _KIND = {"broker": "broker", "live": "live", "newest_live": "live"}
-"""Fixture that runs a test once per Kafka version → `broker` if the test gets a broker, `live` for live groups."""
+"""Fixtures that run a test once per Kafka version: name → `broker` if the test gets a broker, or `live` for groups."""
 
 _ON_ALL_VERSIONS = [pytest.param(version, marks=only_full(version)) for version in ALL_BROKER_VERSIONS]
 
 
-# pytest also calls other hooks of this name. This one adds marks before they run, and sorts tests afterward.
+# Other pytest plugins have the same hook. This hook adds marks before the other hooks run, and sorts tests afterward.
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> Generator[None]:
     """Run all tests with real brokers in one worker of pytest-xdist, so that each broker is started only once."""
@@ -77,7 +77,7 @@ def pytest_unconfigure() -> None:
 
 
 def requested_by(item: pytest.Item) -> set[str]:
-    """Return the brokers and sets of live groups that a test uses in fixtures or markers, such as `live_431`."""
+    """Return the names of the fixtures for brokers and live groups that a test uses, also in markers."""
     names = {*getattr(item, "fixturenames", ())}
     for marker in item.iter_markers("broker"):
         names.update(marker.args)
@@ -87,9 +87,9 @@ def requested_by(item: pytest.Item) -> set[str]:
 
 
 class Brokers:
-    """Starts brokers and live groups in the background. Each broker and each set of live groups is started only once.
+    """Starts brokers, and live groups on them, in the background. Nothing is started twice.
 
-    The methods accept the names in `NAMES` and in `_FULL_VERSION`.
+    The argument `name` of a method is a fixture name in `NAMES` or in `_FULL_VERSION`.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -104,21 +104,21 @@ class Brokers:
             self._make[named("live", version)] = partial(self._live, version)
 
     def start(self, name: str) -> Future[Any]:
-        """Start the broker or the set of live groups `name` in the background, unless it has already been started."""
+        """Start the broker or the live groups of the fixture `name` in the background, unless they already run."""
         with self._lock:
             if name not in self._started:
                 self._started[name] = self._pool.submit(self._run, name)
             return self._started[name]
 
     def get(self, name: str) -> Any:
-        """Wait until the broker or the set of live groups `name` is ready, and return it."""
+        """Wait until the broker or the live groups of the fixture `name` are ready, and return them."""
         # Only one version of FULL_BROKER_VERSIONS runs at a time, so stop the others.
         if name in _FULL_VERSION:
             self._stop_others(_FULL_VERSION[name])
         return self.start(name).result()
 
     def write_coordinator_records(self, name: str) -> None:
-        """In the background, call `coordinator_records.write_records` on the broker of the live groups `name`."""
+        """Call `coordinator_records.write_records` in the background, with the live groups of the fixture `name`."""
         from tests.brokers import coordinator_records
 
         self._pool.submit(lambda: coordinator_records.write_records(self.get(name)))

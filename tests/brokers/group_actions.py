@@ -35,7 +35,10 @@ TIMEOUT = 60.0
 
 
 def commit_in_transactions(cluster: Cluster, group: str, topic: str, committed: int, aborted: int) -> None:
-    """Send the offsets `committed` and `aborted` of partition 0 in two transactions; abort the second one."""
+    """Commit the offset `committed` in a transaction; send the offset `aborted` in a second one, and abort it.
+
+    Both offsets are for partition 0.
+    """
     consumer = Consumer(cluster.client_config(**{"group.id": group}))
     producer = Producer(cluster.client_config(**{"transactional.id": f"{group}-producer"}))
     metadata = consumer.consumer_group_metadata()
@@ -52,7 +55,7 @@ def commit_in_transactions(cluster: Cluster, group: str, topic: str, committed: 
 
 @contextmanager
 def subscribed_by_expression(cluster: Cluster, group: str, expression: str) -> Iterator[None]:
-    """Keep a member in a KIP-848 group during the `with` block. `expression` must begin with `^`."""
+    """Keep a member in a KIP-848 group during the `with` block. It subscribes to `expression` (must begin with `^`)."""
     consumer = Consumer(cluster.client_config(**{"group.id": group, **IDLE, **KIP_848}))
     try:
         consumer.subscribe([expression])
@@ -67,7 +70,7 @@ def subscribed_by_expression(cluster: Cluster, group: str, expression: str) -> I
 
 
 def commit_with_retention(cluster: Cluster, group: str, topic: str, offset: int, retention: timedelta) -> None:
-    """Commit `offset` in partition 0 of `topic` with a retention time, as only clients before Kafka 2.1 do."""
+    """Commit `offset` for partition 0 of `topic` with a retention time, as clients before Kafka 2.1 do."""
     partition = OffsetCommitRequestPartition(
         partition_index=i32(0), committed_offset=i64(offset), committed_metadata="expires"
     )

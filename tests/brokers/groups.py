@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 TopicPartition = tuple[str, int]
 
 ORDERS = {("orders", p): 100 for p in range(3)}
-"""Log end offsets of the topic `orders`, which most live groups read, by (topic, partition)."""
+"""(topic, partition) → log end offset. Most live groups consume the topic `orders`."""
 
 HOSTILE_IDS = {
     "markup": "[/red]",
@@ -37,20 +37,19 @@ class LiveGroup:
 
     id: str
     type: str
-    """Group type in the protocol's spelling: `classic`, `consumer`, `share` or `streams`."""
+    """Group type, spelled as in Kafka's protocol: `classic`, `consumer`, `share` or `streams`."""
     protocol: str
     """Protocol type; empty for a simple group."""
     state: str = "Stable"
     members: int = 0
     topics: tuple[str, ...] = ()
-    """Topics to which the members subscribe; for a group without members, topics with committed offsets.
-    """
+    """Topics to which the members subscribe. If the group has no members, topics in which it has committed offsets."""
     committed: Mapping[TopicPartition, int] = field(default_factory=dict)
     """Committed offsets; for a share group, start offsets. Offsets in internal topics of streams groups are omitted."""
     log_end: Mapping[TopicPartition, int] = field(default_factory=dict)
-    """Log end offset of every partition that the group reads."""
+    """Log end offset of every partition that the group consumes."""
     reported_lag: Mapping[TopicPartition, int | None] = field(default_factory=dict)
-    """Lag of each share partition that the broker reports; None on Kafka 4.1, which reports no lag.
+    """Lag of each partition of a share group, as reported by the broker; None on Kafka 4.1, which reports no lag.
 
     Acknowledged records do not count, so the lag can be smaller than the log end offset minus the start offset.
     """
@@ -72,8 +71,8 @@ class LiveGroup:
 
 
 def group_types(version: str) -> set[str]:
-    """Return the group types, including previews, that brokers and clients of Kafka `version` support."""
-    # Share groups on Kafka 4.0 and streams groups on Kafka 4.1 are omitted. Only clients of that release can join them.
+    """Return the types of groups, including previews, that the tests can create on brokers of Kafka `version`."""
+    # Kafka 4.0 has share groups and Kafka 4.1 has streams groups, but only clients of the same release can join them.
     since = {"classic": (0, 0), "consumer": (3, 8), "share": (4, 1), "streams": (4, 2)}
     release = numbers(version)[:2]
     return {group_type for group_type, first in since.items() if release >= first}

@@ -28,7 +28,7 @@ _MORE_FOLDERS = ("/usr/sbin", "/sbin", "/usr/local/sbin", "/opt/homebrew/opt/krb
 """Folders that often contain Kerberos programs, but are not in PATH. `tests/run` has the same list."""
 
 _STOP_WITH_PARENT = '"$@" & trap "kill $!" EXIT; read -r line'
-"""Shell command that runs a program until standard input is closed, which also happens when the tests end."""
+"""Shell command that runs a program, and kills it when standard input is closed, for example when the tests end."""
 
 
 class Kdc:
@@ -71,10 +71,10 @@ class Kdc:
         }
 
     def write_config(self, name: str, port: int) -> Path:
-        """Write a `krb5.conf` that names `port` as the port of the KDC for `REALM`; return the path of the file."""
+        """Write a `krb5.conf` with the realm `REALM`, whose KDC listens on `port`; return the path of the file."""
         path = self._folder / name
         path.write_text(
-            # The settings for DNS make the results independent of this machine's DNS server.
+            # DNS is turned off, so that the tests do not depend on this machine's DNS server.
             f"[libdefaults]\ndefault_realm = {REALM}\ndns_lookup_realm = false\ndns_lookup_kdc = false\n"
             f"dns_canonicalize_hostname = false\nrdns = false\nudp_preference_limit = 1\n"
             f"[realms]\n{REALM} = {{\n kdc = {HOST}:{port}\n}}\n",

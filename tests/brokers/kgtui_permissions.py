@@ -1,10 +1,10 @@
 """Principals with which tests check the README's table of permissions, on a broker with an authorizer.
 
 - For each line of the table, one principal has only the permissions in this line.
-- For each permission, one principal has all permissions in the table except this one. It also lacks broader
-  permissions, such as DESCRIBE on the cluster instead of one group.
+- For each permission, one principal has all permissions in the table except this one. It also lacks permissions that
+  include this one. For example, DESCRIBE on the cluster includes DESCRIBE on each group.
 
-The single group is `GROUP`, or `DELETED_GROUP` for DELETE. The single topic is `TOPIC`.
+Permissions on one group are for `GROUP`, or for `DELETED_GROUP` (DELETE). Permissions on one topic are for `TOPIC`.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ class Permission(NamedTuple):
     """An operation that an ACL allows.
 
     Attributes:
-        operation: constant in Kafka's enumeration AclOperation.
+        operation: a value of Kafka's enum AclOperation, such as `DESCRIBE`.
         name: name of the resource; `*` for all groups or topics.
     """
 
@@ -55,17 +55,16 @@ LINES = {
 _ALL = frozenset(permission for permissions in LINES.values() for permission in permissions)
 
 _ALSO_MISSING = {LIST_ONE: {LIST_ALL}, SEE_TOPIC: {SEE_ANY_TOPIC}}
-"""Maps a permission to broader permissions. A principal with a broader permission would not lack the permission.
-"""
+"""Permission → broader permissions that include it. A principal without the permission must not have these either."""
 
 
 def only(line: str) -> str:
-    """Return the name of the principal that has only the permissions in line `line` of the README's table."""
+    """Return the name of the principal that has only the permissions that the README's table lists for `line`."""
     return f"only-{list(LINES).index(line)}"
 
 
 def without(permission: Permission) -> str:
-    """Return the name of the principal that lacks `permission`, but has the other permissions in the README's table."""
+    """Return the name of the principal that has all permissions in the README's table except `permission`."""
     return f"without-{permission.operation}-{permission.resource}-{'any' if permission.name == '*' else 'one'}"
 
 

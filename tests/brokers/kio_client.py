@@ -107,7 +107,7 @@ class Connection:
 
 
 def list_groups(address: str) -> dict[str, Listed]:
-    """Return the list of groups by id. `address` must name all brokers (`host:port,…`)."""
+    """Ask each broker in `address` (`host:port,…`) for its groups, and return all groups by id."""
     groups: dict[str, Listed] = {}
     for broker in address.split(","):
         connection = Connection(broker)

@@ -1,6 +1,6 @@
-"""Run live groups: groups of every type on a real broker. Their members and offsets do not change during the tests.
+"""Run live groups: groups of every type on a real broker, with and without members.
 
-Some live groups have no members.
+Their members and offsets do not change during the tests.
 """
 
 from __future__ import annotations

@@ -16,7 +16,7 @@ Config = Mapping[str, str | int | bool]
 IDLE: Config = {
     "enable.auto.commit": False,
     "auto.offset.reset": "earliest",
-    # `Members` does not poll consumers that have partitions. They must stay in the group, so the limit is one day.
+    # `Members` does not poll consumers that have partitions. With this limit of one day, they stay in the group.
     "max.poll.interval.ms": 86_400_000,
     "fetch.wait.max.ms": 5000,
 }
@@ -32,7 +32,7 @@ class Members:
     """The members of one group, with the client ids `GROUP-1`, `GROUP-2`, …
 
     Args:
-        members: one configuration per member, such as `KIP_848`. The settings in `IDLE` are added to each of them.
+        members: one client configuration per member, such as `KIP_848`. `IDLE` is added to each configuration.
     """
 
     def __init__(self, cluster: Cluster, group: str, topic: str, *members: Config) -> None:
@@ -42,7 +42,7 @@ class Members:
         self._consumers: list[Consumer] = []
         for number, config in enumerate(members, 1):
             if any(config["group.protocol"] != other["group.protocol"] for other in members[: number - 1]):
-                # Wait until the first members have joined. In Kafka 4.2 and 4.3, the coordinator can fail with a
+                # First wait until the rebalance has ended. In Kafka 4.2 and 4.3, a coordinator can fail with a
                 # NoSuchElementException if a KIP-848 member joins a classic group during a rebalance.
                 self.wait_until_assigned()
             own = {"group.id": group, "client.id": f"{group}-{number}", **IDLE, **config}

@@ -28,7 +28,7 @@ def read_offsets_topic(cluster: Cluster, *, committed: bool = True, timeout: flo
     """Return all records of `__consumer_offsets`, sorted by partition and offset.
 
     Args:
-        committed: whether records of aborted transactions are left out.
+        committed: True for the isolation level `read_committed`, which omits records of aborted transactions.
         timeout: maximum seconds for reading all partitions.
     """
     level = "read_committed" if committed else "read_uncommitted"

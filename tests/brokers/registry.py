@@ -19,7 +19,7 @@ MEMBER_ID_REQUIRED = 79
 
 
 class Registry:
-    """A group member that joins a group like a schema registry, but is not a real schema registry."""
+    """A simulated schema registry: a group member with the same protocol type and metadata as a real one."""
 
     def __init__(self, address: str, group: str, host: str, port: int) -> None:
         self.identity = {
@@ -34,7 +34,7 @@ class Registry:
         self._connection = Connection(address, client_id=f"sr-{host}")
 
     def ask_to_join(self) -> None:
-        """Send JoinGroup, but do not wait. The coordinator responds only when all members have sent JoinGroup."""
+        """Send JoinGroup, but do not wait for the response, because the coordinator first waits for all members."""
         self._connection.send(
             JoinGroupRequest(
                 group_id=self._group,
@@ -105,7 +105,7 @@ def join_registries(address: str, group: str, hosts: list[tuple[str, int]], time
     Args:
         address: `host:port` of any broker.
         group: group id.
-        hosts: host and port that each registry reports.
+        hosts: (host, port) of each registry, for its metadata.
         timeout: maximum seconds for each step.
     """
     address = find_coordinator(address, group, timeout)
@@ -143,7 +143,7 @@ def _join_one_generation(members: list[Registry], timeout: float) -> list[JoinGr
             if int(answers[member].error_code) != NONE:
                 raise ConnectionError(f"JoinGroup: {answers[member]}")
         newest = max((answer.generation_id for answer in answers.values()), default=0)
-        # Drop responses with an older generation, so that their members send JoinGroup again. The coordinator waits for
-        # all members before it completes the newest generation.
+        # Members whose response has an older generation send JoinGroup again. The coordinator waits for all members
+        # before it completes the newest generation.
         answers = {m: a for m, a in answers.items() if answered and a.generation_id == newest}
     return [answers[member] for member in members]

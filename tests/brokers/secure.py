@@ -55,7 +55,7 @@ PASSWORDS = {
 """Maps principals to passwords. The docstrings of `Secure` and `kgtui_permissions` describe the principals."""
 
 SESSION, LONG_SESSION = 2.0, 10.0
-"""Lifetimes of SASL sessions, in seconds. Before its session expires, a client must log in again (KIP-368).
+"""Lifetimes of SASL sessions, in seconds. A client must log in again before its session expires (KIP-368).
 
 Sessions with SCRAM-SHA-256 and OAUTHBEARER have the lifetime `SESSION` at the address `Secure.sasl`, and `LONG_SESSION`
 at `Secure.sasl_tls`. Sessions with GSSAPI have the lifetime `SESSION` at both addresses.
@@ -183,7 +183,7 @@ class Secure:
             principal: a principal in `PASSWORDS`.
             mechanism: one of `MECHANISMS`.
             tls: whether to connect to `sasl_tls` instead of `sasl`.
-            password: a wrong password; None for the right one.
+            password: the password; None for the principal's correct password.
         """
         module = "plain.PlainLoginModule" if mechanism == "PLAIN" else "scram.ScramLoginModule"
         secret = PASSWORDS[principal] if password is None else password
@@ -227,15 +227,15 @@ class Secure:
     def use_signed_tokens(self, endpoint: TokenServer, **claims: Any) -> None:
         """Make a token endpoint return signed tokens that the broker's SASL listener accepts.
 
-        `claims` replace claims of the token: `aud="wrong"` makes a token that the broker refuses.
+        `claims` replace the claims in the tokens. For example, the broker refuses tokens with `aud="wrong"`.
         """
         endpoint.signed_with = (self.signing_key, KEY_ID)
         endpoint.claims = {"sub": "team", "iss": ISSUER, "aud": AUDIENCE, "scope": "kafka", **claims}
 
     def tls_config(self, *, with_certificate: bool = True) -> Path:
-        """Write a Java properties file for the address `tls`; return its path.
+        """Write a Java properties file with which a client connects to `self.tls`; return its path.
 
-        It contains the trusted authority and, if `with_certificate` is true, the required client key store.
+        The listener requires a client certificate. The file contains it only if `with_certificate` is true.
         """
         properties = {"security.protocol": "SSL", **self._trust()}
         if with_certificate:

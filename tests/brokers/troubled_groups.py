@@ -43,13 +43,13 @@ PARTITIONS = 12
 STOPPED_FOR, EXPIRES_IN, RETENTION = 1_500, 1_800, 7_200
 """Durations in seconds.
 
-- `STOPPED_FOR`: age of the oldest unread record of `STOPPED` when the groups are created
-- `EXPIRES_IN`: time from then until the oldest unread record of `EXPIRING` expires
-- `RETENTION`: retention time of the topic that `EXPIRING` reads
+- `STOPPED_FOR`: age of the oldest unread record of the group `STOPPED` when the test creates the groups
+- `EXPIRES_IN`: time from the creation until the oldest unread record of the group `EXPIRING` expires
+- `RETENTION`: retention time of the topic that the group `EXPIRING` consumes
 """
 
 BACKLOG, DRAINED_PER_SECOND = 200_000, 200
-"""Number of records that `DRAINING` has not read at the start, and number of records that it reads per second."""
+"""Lag of the group `DRAINING` at the start, and number of records by which the lag falls per second."""
 
 TIMEOUT = 60.0
 _STEP = 1.0  # Time between two commits of the group `DRAINING`, in seconds.
@@ -158,13 +158,14 @@ class TroubledGroups:
         self._members[BLOCKED].commit({0: 20})
         self._members[DRAINING].commit({0: 0})
         self._members[EXPIRING].commit({0: 0})
-        # Nothing polls the first member of `BLOCKED`, so it does not give up partitions for the second member.
+        # The first member of the group `BLOCKED` is never polled, so it does not revoke the partitions that are now
+        # assigned to the second member.
         self._members[f"{BLOCKED} 2"] = Members(
             self.cluster, BLOCKED, "documents", {**KIP_848, "client.id": f"{BLOCKED}-2"}
         )
 
     def _make_progress(self) -> None:
-        """Repeatedly commit a higher offset for group `DRAINING`, and write a record that `STOPPED` does not read."""
+        """Repeatedly commit a higher offset for the group `DRAINING`, and increase the lag of the group `STOPPED`."""
         for step in range(1, BACKLOG):
             if self._ending.wait(_STEP):
                 return

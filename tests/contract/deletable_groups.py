@@ -47,8 +47,8 @@ class DeletionCluster:
     Attributes:
         live: groups with members, which kgtui must refuse to delete.
         deletable: group id → type of the Empty groups.
-        make_simple: creates a simple group with the given id and one commit.
-        joined: context manager in which the group with the given id has one member.
+        make_simple: function that takes a group id, and creates a simple group with one commit.
+        joined: function that takes a group id, and returns a context manager in which the group has one member.
     """
 
     bootstrap: str
@@ -64,7 +64,7 @@ async def deletion_clusters(
 ) -> AsyncIterator[DeletionCluster]:
     """Yield the cluster `param`, such as `simulated 4.4` or `real 4.3.1`, with live groups.
 
-    If `with_deletable` is true, it also has Empty groups of every type.
+    If `with_deletable` is true, the cluster also has Empty groups of every type.
     """
     if param in REAL:
         live: Live = checked(request, REAL[param])

@@ -1,4 +1,4 @@
-"""Format kgtui's groups like the rows of Kafka's tools. Unknown values are `-`."""
+"""Convert kgtui's data about groups to rows like those that Kafka's tools print. Unknown values are `-`."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Roles = dict[str, dict[str, list[int]]]
 
 @dataclass(slots=True)
 class ToolRows:
-    """The three tables of Kafka's tools.
+    """kgtui's data in the form of the three tables that Kafka's tools print.
 
     Attributes:
         states: group id → row.
@@ -74,7 +74,7 @@ def from_json(groups: Iterable[Mapping[str, Any]], cluster: Mapping[str, Any]) -
         for name, member in members.items():
             tool_rows.members[group, name] = _member_of_json(found, member)
         for row in found["partitions"] or ():
-            # Kafka's tools do not print which member owns a partition of a streams group, so the owner is left out.
+            # For streams groups, Kafka's tools do not print the owner of a partition, so the owner is left out.
             owner = None if found["type"] == "streams" else members.get(row["member_id"])
             tool_rows.offsets[group, row["topic"], str(row["partition"])] = _offset(
                 group,

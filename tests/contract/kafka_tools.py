@@ -14,8 +14,8 @@ Row = dict[str, str]
 def rows(printed: str, groups: Sequence[str] = ()) -> list[Row]:
     """Return the rows of all tables in the output of a tool. A row is a dict: column name → cell.
 
-    Cells begin below their column header. Columns are counted in UTF-16 units, as in Java. `groups` must contain
-    all ids that have line breaks or are wider than their column.
+    A cell begins below its column header. Widths are counted in UTF-16 code units, as in Java. `groups` must contain
+    all group ids with line breaks, and all group ids that are too long for their column.
     """
     text = _units(printed)
     ids = sorted(map(_units, groups), key=len, reverse=True)
@@ -27,9 +27,9 @@ def rows(printed: str, groups: Sequence[str] = ()) -> list[Row]:
 
 
 def _table(header: str, body: str, ids: Sequence[str]) -> Iterator[Row]:
-    """Yield the rows of one table, which ends at an empty line in `body`.
+    """Yield the rows of one table. The table ends at the first empty line in `body`.
 
-    `ids` are the group ids that can occur.
+    `ids` are group ids. If a row begins with one of them, this id is the row's group, even if it has line breaks.
     """
     columns = [(title[0], title.start()) for title in re.finditer(r"\S+(?: \(ID\))?", header)]
     width = columns[1][1]
@@ -47,7 +47,7 @@ def _table(header: str, body: str, ids: Sequence[str]) -> Iterator[Row]:
 
 
 def _units(text: str) -> str:
-    """Replace each UTF-16 code unit with one character, so that Python counts text columns as Java does."""
+    """Replace each UTF-16 code unit with one character, so that Python and Java compute the same text widths."""
     return "".join(map(chr, memoryview(text.encode("utf-16-le")).cast("H")))
 
 

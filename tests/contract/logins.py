@@ -24,7 +24,7 @@ OPTIONS = PoolOptions(connect_timeout=10.0)
 
 
 async def log_in(address: str, config: Path | dict[str, str]) -> list[str]:
-    """Log in with `config` on both connections that kgtui opens to a broker; return the ids of the listed groups."""
+    """Log in with `config`, and list groups on both of kgtui's connections to a broker; return the group ids."""
     properties = config if isinstance(config, dict) else read_properties(config)
     async with Pool([address], from_properties(properties), options=OPTIONS) as pool:
         node = min((await pool.metadata(timeout=20)).brokers)

@@ -22,14 +22,14 @@ if TYPE_CHECKING:
 
 TopicPartition = tuple[str, int]
 TRIMMED = {("trimmed", 0): 50}
-"""Log start offset of the only partition whose oldest records were deleted, by (topic, partition)."""
+"""(topic, partition) → log start offset. This is the only partition whose oldest records were deleted."""
 DELETED = Topic("retired", partitions=1)
 DELETED_COMMIT = {0: 5}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ConstantTopic(Topic):
-    """A topic whose log does not grow."""
+    """A topic to which no records are written."""
 
     ends: Mapping[int, int] = field(default_factory=dict)
     starts: Mapping[int, int] = field(default_factory=dict)
@@ -55,8 +55,8 @@ def groups_of(version: str) -> dict[str, LiveGroup]:
     """Return the expected groups of a simulated cluster, by role (the name in tests, such as `classic`).
 
     Args:
-        version: `2.4` to `4.4`, or a list such as `3.9,4.4` for mixed brokers. The newest version determines the
-            groups.
+        version: `2.4` to `4.4`, or a list such as `3.9,4.4` if the brokers have different versions. The cluster has the
+            groups of the newest version.
     """
     roles = expected(max(version.split(","), key=numbers))
     return roles | {"static": replace(roles["static"], instance_ids=("static-billing-0", "static-billing-1"))}

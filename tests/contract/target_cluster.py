@@ -28,7 +28,7 @@ ON_BROKERS = tuple(
 )
 PARAMS = (*(f"simulated {version}" for version in SIMULATED), *ON_BROKERS)
 NEWEST = ("simulated 4.4", ON_BROKERS[0])
-"""Two test parameters: the names of the newest simulated cluster and of the newest real cluster."""
+"""Names of the newest simulated cluster and of the newest real cluster, for use as test parameters."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,8 +38,8 @@ class TargetCluster:
     Attributes:
         version: lowest Kafka version of the brokers, such as `(4, 3, 1)`.
         newest: highest Kafka version of the brokers.
-        groups: role (name in tests) → expected group. Only a real cluster can have other groups, too.
-        make_empty: takes a group id and creates an Empty simple group.
+        groups: role (name in tests) → expected group. A real cluster can have additional groups.
+        make_empty: function that takes a group id, and creates an Empty simple group.
     """
 
     bootstrap: tuple[str, ...]
@@ -61,7 +61,7 @@ class TargetCluster:
 
 
 async def targets(param: str, request: pytest.FixtureRequest) -> AsyncIterator[TargetCluster]:
-    """Yield the simulated or real cluster that `param` names; close the cluster's admin client after the test."""
+    """Yield the cluster `param`, such as `simulated 4.4`; close the cluster's admin client after the test."""
     if param in REAL:
         live: Live = checked(request, REAL[param])
         number = numbers(live.version)

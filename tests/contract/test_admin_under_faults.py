@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @asynccontextmanager
 async def cluster(**options: Any) -> AsyncIterator[tuple[Simulator, KafkaGroupAdmin]]:
-    """Run a simulated cluster with the scenario `company` and a clock that stands still; yield it and an admin client.
+    """Run a simulated cluster whose clock does not advance; yield the cluster and an admin client.
 
     `options` are passed to `Simulator`.
     """
@@ -142,7 +142,7 @@ async def test_groups_without_describe_permission_have_an_authorization_error() 
         assert outcome.fault.code == 30
 
 
-async def test_a_group_that_reads_a_forbidden_topic_cannot_be_described() -> None:
+async def test_a_group_that_subscribes_to_a_forbidden_topic_cannot_be_described() -> None:
     async with cluster() as (simulator, admin):
         simulator.faults.forbid_topics(["payments.settled"])
         answer = await admin.describe_groups(["payments.ledger"])
@@ -151,7 +151,7 @@ async def test_a_group_that_reads_a_forbidden_topic_cannot_be_described() -> Non
 
 
 async def test_a_disabled_group_type_is_reported_as_not_supported() -> None:
-    """Kafka 4.1 supports ShareGroupDescribe, but returns UNSUPPORTED_VERSION for each group if `share.version` is 0."""
+    """Share groups are disabled (`share.version` is 0), so Kafka 4.1 returns UNSUPPORTED_VERSION for each of them."""
     async with cluster(kafka_version="4.1") as (_, admin):
         shared = list((await admin.list_groups(types=["share"])).rows)
         assert shared
@@ -168,7 +168,7 @@ async def test_a_poll_with_a_damaged_response_fails_and_the_next_poll_succeeds(k
         groups = (await admin.list_groups()).rows
         feed = admin.listing_feed(1)
         await feed.poll()
-        # After the faults `cut` and `correlation`, the client repeats its request once. Damage both responses.
+        # After the faults `cut` and `correlation`, the client repeats its request once, so two responses are damaged.
         simulator.faults.damage(1, kind, times=2 if kind in {"cut", "correlation"} else 1)
         with pytest.raises((ClientError, ProtocolError)) as caught:
             await feed.poll(timeout=timeout)
@@ -181,7 +181,7 @@ async def test_a_poll_after_a_failed_poll_returns_only_changed_groups() -> None:
     """No group has changed since the first poll, so the poll after the failed one returns no group."""
     async with cluster(brokers=1) as (simulator, admin):
         feed = admin.listing_feed(1)
-        await feed.poll()  # The first poll returns all groups, and later polls only changes.
+        await feed.poll()  # The first poll returns all groups. Later polls return only changes.
         simulator.faults.fail(LIST_GROUPS.key, 15)
         with pytest.raises(BrokerError):
             await feed.poll()

@@ -37,7 +37,7 @@ OFFSETS = (("ConsumerGroupCommand", *ALL, "--offsets"), ("ConsumerGroupCommand",
 MEMBERS = (("ConsumerGroupCommand", *ALL, "--members"), ("ConsumerGroupCommand", *ALL, "--members", "--verbose"))
 STATES = (("ConsumerGroupCommand", *ALL, "--state"), ("ConsumerGroupCommand", *ALL, "--state", "--verbose"))
 NEWER = {"ShareGroupCommand": "share", "StreamsGroupCommand": "streams"}
-"""Kafka's tools for newer group types: name of the tool → group type that the tool describes."""
+"""Kafka's tools for share groups and streams groups: name of the tool → group type that it describes."""
 AHEAD = "ahead-of-the-log"
 
 
@@ -47,7 +47,7 @@ class Reports:
 
     Attributes:
         listed: group id → what kgtui lists for the group.
-        ours: kgtui's data in the format of Kafka's tools.
+        ours: kgtui's data about the groups, converted to the format of Kafka's tools.
         tables: command line of one of Kafka's tools (split into words) → rows that the tool prints.
     """
 
@@ -58,9 +58,9 @@ class Reports:
     tables: dict[tuple[str, ...], list[Row]] = field(default_factory=dict)
 
     def rows_of_kafka(self, commands: tuple[tuple[str, ...], ...]) -> list[tuple[str, list[Row]]]:
-        """Return (command line, printed rows) for each command line of Kafka's tools in `commands`.
+        """Return (command line, printed rows) for each command line in `commands`, which are for Kafka's tools.
 
-        Also return the rows that the tools for share and streams groups print with the same arguments.
+        The same arguments are also used with the tools for share groups and streams groups.
         """
         return [(" ".join(words), self.tables[words]) for words in self._with_newer(commands)]
 
@@ -89,7 +89,7 @@ class Reports:
     def has_wrong_lag(self, topic: str) -> bool:
         """Return whether Kafka's tool prints a wrong lag for `topic`.
 
-        In Kafka 4.2, the tool for streams groups does so for repartition topics. It does not read their offsets.
+        The tool for streams groups in Kafka 4.2 does so for repartition topics, because it does not read their offsets.
         """
         return self.live.version.startswith("4.2.") and topic.endswith("-repartition")
 
@@ -105,7 +105,7 @@ async def _read(live: Live) -> tuple[dict[str, Listing], GroupsRead, ClusterInfo
 
 @pytest.fixture(scope="module")
 def reports(live: Live) -> Iterator[Reports]:
-    """Yield the reports about one broker. One of the groups has a committed offset above the log end offset."""
+    """Yield the reports about one broker. The group `AHEAD` has a committed offset above the log end offset."""
     live.cluster.commit(AHEAD, {("orders", 2): 150})
     listed, read, cluster = asyncio.run(_read(live))
     reports = Reports(live, listed, read, kafka_tool_rows.from_python(read, cluster))
@@ -151,7 +151,7 @@ def test_kgtui_reports_the_same_state_of_every_group_as_kafka_tools(reports: Rep
         for row in table:
             ours = reports.ours.states[row["GROUP"]]
             row["COORDINATOR (ID)"] = " ".join(row["COORDINATOR (ID)"].split())
-            # For a group without an assignor, the tool of Kafka 3.9 prints an empty cell, but `ours` has `-`.
+            # For a group without an assignor, the tool of Kafka 3.9 prints an empty cell, but kgtui's row has `-`.
             assert {title: cell or "-" for title, cell in row.items()} == {title: ours[title] for title in row}, words
 
 
@@ -221,7 +221,7 @@ def test_kgtui_ls_prints_the_sum_of_the_lags_that_kafka_tools_print(
 
 
 async def test_streams_partitions_without_a_commit_have_no_lag(broker_431: Cluster, tmp_path: Path) -> None:
-    """If no offset is committed, Kafka's tool computes the lag from the log start offset. kgtui reports no lag."""
+    """For a partition without a committed offset, Kafka's tool prints all records in the log as lag. kgtui does not."""
     group = topic = "streams-that-never-read"
     broker_431.create_topic(topic, 2)
     broker_431.produce(topic, 10, 0)

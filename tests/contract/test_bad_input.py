@@ -37,12 +37,12 @@ MODULES = "org.apache.kafka.common.security"
 
 @dataclass
 class Site:
-    """The broker and the temporary resources of a test of wrong input.
+    """The broker and the temporary resources for one test with wrong input.
 
     Attributes:
         broker: the real broker.
         folder: an empty folder.
-        stack: stops the servers of the test when it is closed.
+        stack: exit stack of the test, which stops the test's servers at the end.
     """
 
     broker: Secure
@@ -76,10 +76,7 @@ class Site:
         return address, {"security.protocol": "SSL", **pem_trust(file), **more}
 
     def store(self, name: str, password: str = PASSWORD) -> tuple[str, dict[str, str]]:
-        """Return the broker's address, and client properties whose key store is the file `name`.
-
-        The function `make_stores` writes this file.
-        """
+        """Return the broker's address, and client properties with the key store `name`, a file of `make_stores`."""
         authority = self.broker.certificates.authority
         if not authority.with_name("trust.p12").exists():
             make_stores(self.broker.certificates, PASSWORD)
@@ -279,7 +276,7 @@ def test_a_bad_line_in_a_properties_file_is_reported_with_its_number(
     code: int,
     says: str,
 ) -> None:
-    """A line with a syntax error makes the command fail. A line that has no effect only causes a warning."""
+    """A syntax error makes the command fail. A line that the file format allows, but ignores, causes only a warning."""
     for name in ("CONFIG", "STATE"):
         monkeypatch.setenv(f"KGTUI_{name}_DIR", str(tmp_path))
     file = write_properties(tmp_path / "client.properties", sasl())

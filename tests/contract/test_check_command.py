@@ -25,7 +25,7 @@ EVERY = 0.5
 
 
 class WritingClock(Clock):
-    """A clock that produces records and commits offsets whenever `kgtui check` starts to wait for its next read."""
+    """A clock for `kgtui check`. Whenever the command waits until its next read, records and commits are written."""
 
     def __init__(self, cluster: Cluster, topic: str) -> None:
         super().__init__()
@@ -70,8 +70,8 @@ async def test_kgtui_check_judges_groups_by_their_commits_during_the_check(
     broker.produce(topic, 100)
     for name in ("fine", "slow", "back", "stuck"):
         broker.commit(f"check-{name}", {(topic, 0): 1})
-    # `kgtui check` reads offsets every 0.5 s. With these settings, each read also refreshes the log end offsets, and
-    # the groups are expected to commit every 0.2 s.
+    # `kgtui check` reads committed offsets every 0.5 s. With `offset_refresh`, each read also includes the log end
+    # offsets. The groups are expected to commit every 0.2 s.
     watching = Watching(Options(offset_refresh=0.1), commit_interval=0.2)
     clock = WritingClock(broker, topic)
     code, groups = await checked(broker.bootstrap, capfd, "/^check-/", watching, clock)
@@ -96,9 +96,9 @@ async def test_kgtui_check_judges_groups_by_their_commits_during_the_check(
 async def test_kgtui_check_has_a_verdict_for_live_groups_of_every_type(
     live: Live, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    """No live group commits during the check.
+    """No live group commits during the check, so the verdict is STOP or STALL for groups with lag.
 
-    Therefore, the verdict is STOP or STALL for groups with lag, and OK for all other groups.
+    The verdict for all other groups is OK.
     """
     code, found = await checked(live.bootstrap, capfd, "not:/^check-/", Watching(commit_interval=0.1))
     for group in live.groups.values():

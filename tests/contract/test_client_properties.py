@@ -100,7 +100,8 @@ REFERENCES = [
 def with_providers(text: str, folder: Path) -> dict[str, str]:
     """Return client properties with Kafka's config providers and the client id `text`.
 
-    `text` contains references such as `${env:NAME}`. In `text`, FOLDER is replaced with the path `folder`.
+    `text` contains references to config providers, such as `${env:NAME}`. The word FOLDER in `text` stands for the path
+    `folder`.
     """
     package = "org.apache.kafka.common.config.provider"
     return {
@@ -119,7 +120,7 @@ def java_argument(properties: dict[str, str]) -> str:
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a folder with the files to which the `${…}` references in this module point."""
+    """Return a folder with the files that references such as `${file:…}` in this module need."""
     folder: Path = tmp_path_factory.mktemp("providers")
     (folder / "s.properties").write_text("pass.word = a\\tb\nlatin=\N{SNOWMAN}\n", encoding="utf-8")
     (folder / "word").write_text("with newline\n")
@@ -136,7 +137,7 @@ def decoded(text: str) -> str:
 
 @pytest.fixture(scope="module")
 def kafka_says(tmp_path_factory: pytest.TempPathFactory, folder: Path) -> list[list[str]]:
-    """Run a Java program that parses properties with Kafka's own classes; return the words of each printed line."""
+    """Run a Java program that parses properties with Kafka's classes; return the printed lines, split into words."""
     source: Path = tmp_path_factory.mktemp("ask") / "Ask.java"
     source.write_text(PROGRAM)
     command = [*java.command(jars.classpath("4.3.1"), source), *map(encoded, LINES)]

@@ -44,7 +44,7 @@ class Written:
 
 @pytest.fixture(scope="module")
 def written(live: Live) -> Written:
-    """Return all records in `__consumer_offsets` on the broker of the live groups, after `write_records`."""
+    """Call `write_records`, and then return all records of `__consumer_offsets` on the broker of the live groups."""
     coordinator_records.write_records(live)
     raw = read_offsets_topic(live.cluster)
     records = [
@@ -75,7 +75,7 @@ def test_the_offsets_topic_has_records_of_every_expected_type(written: Written) 
 
 
 def test_the_newest_commit_records_equal_the_committed_offsets(written: Written) -> None:
-    """For each partition, the newest commit record has the committed offset of the live group."""
+    """For each partition of a live group, the newest commit record contains the group's committed offset."""
     newest = {
         (record.group, record.key["topic"], record.key["partition"]): record.value and record.value["offset"]
         for record in written.records
@@ -102,7 +102,7 @@ def test_records_of_classic_groups_contain_the_members_of_the_groups(written: Wr
 
 
 def test_records_of_a_migrating_group_contain_the_metadata_of_classic_members(written: Written) -> None:
-    """While a group migrates to KIP-848, a classic member's record contains the metadata from its JoinGroup request."""
+    """While a group migrates to KIP-848, each classic member's record contains the metadata from its JoinGroup."""
     newest = {
         record.member: record.value["ClassicMemberMetadata"]
         for record in written.of_group(written.live["mixed"].id)

@@ -164,7 +164,7 @@ async def test_the_next_run_finds_out_whether_an_interrupted_deletion_succeeded(
 async def test_a_deletion_has_an_uncertain_outcome_if_the_broker_is_silent(folder: StateFolder) -> None:
     """The broker does not respond to the delete request, and kgtui does not repeat the request.
 
-    The outcome is determined when the broker responds again.
+    When the broker responds again, kgtui finds out whether the group was deleted.
     """
     async with simulated_live_groups.simulator("4.4") as cluster:
         simulated_live_groups.add_empty_group(cluster, "silenced")
@@ -191,10 +191,9 @@ async def test_a_deletion_has_an_uncertain_outcome_if_the_broker_is_silent(folde
 
 
 async def test_a_deletion_succeeds_although_the_coordinator_changes(folder: StateFolder) -> None:
-    """The group is deleted twice.
+    """The coordinator changes after the plan was made, or just before the delete request is sent.
 
-    The first time, its coordinator changes after the plan was made. The second time, it changes just before the delete
-    request is sent.
+    The test deletes the group once per case, and creates it again in between.
     """
     async with simulated_live_groups.simulator("4.4") as cluster:
         simulated_live_groups.add_empty_group(cluster, "moved")

@@ -37,19 +37,19 @@ async def test_kgtui_events_prints_the_changes_to_a_group_in_chronological_order
         watching = asyncio.create_task(watch(args, admin, query_of(args)))
 
         async def until(holds: Callable[[list[str]], bool]) -> None:
-            """Wait until `holds` returns true. Its argument is the list of the kinds of the printed events."""
+            """Wait until `holds` returns true for a list with the kind of each event that was printed so far."""
             async with asyncio.timeout(60):
                 while not holds([event["kind"] for event in printed]):
                     await asyncio.sleep(0.1)
                     printed.extend(map(json.loads, capfd.readouterr().out.splitlines()))
                     assert not watching.done()
 
-        await asyncio.sleep(2.0)  # Wait for the first list of groups. kgtui reports changes only after this list.
+        await asyncio.sleep(2.0)  # Wait until kgtui has listed the groups once. Only later changes are reported.
         members = await asyncio.to_thread(Members, broker, GROUP, TOPIC, CLASSIC)
         await asyncio.to_thread(members.wait_until_assigned)
         await until(lambda kinds: {"appeared", "joined", "moved"} <= set(kinds))
         await asyncio.to_thread(members.commit, {0: 8})
-        await asyncio.sleep(1.5)  # kgtui can notice the change from 8 back to 3 only if it has read 8 before.
+        await asyncio.sleep(1.5)  # kgtui must first read the offset 8, to notice the reset to 3.
         await asyncio.to_thread(members.commit, {0: 3})
         await until(lambda kinds: "rewound" in kinds)
         await asyncio.to_thread(members.leave)

@@ -93,7 +93,7 @@ BAD: tuple[tuple[str, ...], ...] = (
 
 
 NOWHERE = "no-such-host.invalid:1"
-"""Address of a server whose name cannot be resolved, so that Kafka's tool fails immediately."""
+"""Address with a host name that cannot be resolved. Kafka's tool then fails immediately."""
 
 ODD: tuple[tuple[str, ...], ...] = (
     ("--list=yes",),
@@ -136,7 +136,7 @@ def same_lines(ours: bytes, theirs: bytes) -> None:
 def test_kgtui_groups_prints_the_same_filtered_rows_as_the_kafka_groups_tool(
     live: Live, capfdbinary: pytest.CaptureFixture[bytes]
 ) -> None:
-    """The printed rows are equal byte by byte, in any order.
+    """The printed rows must be equal byte by byte, but can have a different order.
 
     The groups have all types, and some have unusual ids.
     """
@@ -152,7 +152,7 @@ def test_kgtui_groups_prints_the_same_filtered_rows_as_the_kafka_groups_tool(
 def test_kgtui_groups_rejects_invalid_options_like_the_kafka_groups_tool(
     capfdbinary: pytest.CaptureFixture[bytes],
 ) -> None:
-    """Exit status, output and the first line of the error are as in Kafka's tool, also for `--help` and `--version`.
+    """Exit status, output and the first line of the error must be the same, also for `--help` and `--version`.
 
     kgtui never prints a stack trace.
     """
@@ -176,7 +176,7 @@ def test_kgtui_groups_rejects_invalid_options_like_the_kafka_groups_tool(
 def test_kgtui_groups_accepts_unusual_options_like_the_kafka_groups_tool(
     capfdbinary: pytest.CaptureFixture[bytes],
 ) -> None:
-    """The server does not exist. If both tools report only this error, they have accepted the options."""
+    """The server does not exist. A tool that reports only this error has accepted the options."""
     for words in (("--bootstrap-server", NOWHERE, *odd) for odd in ODD):
         expected = run_java(words)
         ours = run_here(words, capfdbinary)
@@ -211,7 +211,7 @@ def test_the_json_output_of_kgtui_groups_contains_the_type_of_each_group(live: L
 
 
 def test_a_repeated_protocol_option_fails_as_in_kafka_groups(broker_431: Cluster) -> None:
-    """If `--protocol` is given twice, kgtui and Kafka's tool first print the groups, and then fail."""
+    """If `--protocol` is given twice, both tools print the groups before they fail."""
     words = ("--bootstrap-server", broker_431.bootstrap, "--list", "--protocol", "a", "--protocol", "b")
     theirs = run_java(words)
     ours = run_ours(words)

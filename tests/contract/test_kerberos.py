@@ -33,9 +33,9 @@ CLOCK_SKEW = 37
 
 @pytest.fixture(scope="module")
 def kdc(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Kdc]:
-    """Run a KDC with the principals `ada` and `old`. The principal `gone` was deleted.
+    """Run a KDC with the principals `ada` and `old`, and the deleted principal `gone`.
 
-    The keytab contains an outdated key of `old`.
+    The key in the keytab of `old` is outdated.
     """
     kdc = Kdc(tmp_path_factory.mktemp("kdc"))
     kdc.start()
@@ -157,9 +157,9 @@ async def test_the_error_for_an_expired_ticket_mentions_the_kinit_command(kdc: K
 
 @longer_if_busy(3)
 async def test_a_renewable_ticket_in_a_cache_is_renewed_before_it_expires(kdc: Kdc, timeout: float) -> None:
-    """Unless kgtui renews the ticket, the ticket expires after `timeout` seconds.
+    """Unless kgtui renews the ticket, it expires after `timeout` seconds.
 
-    If the test fails, the test is repeated with a larger `timeout`.
+    A failed test is repeated with a larger `timeout`.
     """
     cache = kdc.ticket_cache("ada", "-l", f"{timeout:.0f}s", "-r", "1h")
     mine = tickets(with_cache(cache))

@@ -27,9 +27,9 @@ if TYPE_CHECKING:
     from tests.brokers.cluster import Cluster
 
 READS_UNTIL_COMPLETE = 5
-"""Maximum number of reads from the election of new leaders to a complete lag.
+"""Maximum number of reads after the election of new leaders until the lag of all partitions is known.
 
-There is one read per second, or fewer on a busy machine.
+kgtui reads the lag once per second, or less often on a busy machine.
 """
 
 
@@ -104,7 +104,7 @@ async def _kill_a_leader(cluster: Cluster) -> None:
 async def _lag(admin: KafkaGroupAdmin) -> tuple[int | None, int]:
     """Read the group's lag like a poll of the terminal UI.
 
-    Return the lag in records, or None, and the number of partitions with an unknown lag.
+    Return the lag in records (None if it is unknown), and the number of partitions with an unknown lag.
     """
     groups = (await admin.list_groups()).rows
     read = await read_groups(admin, Deadline(10), offsets={GROUP: groups[GROUP]}, logs=Logs.COMMITTED_ENDS)

@@ -1,4 +1,4 @@
-"""Test logins to a real 4.3.1 broker with properties files that Kafka's own tools can read."""
+"""Test logins to a real 4.3.1 broker, with properties files in the format of Kafka's own tools."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 async def log_in_soon(address: str, config: dict[str, str]) -> list[str]:
     """Repeat `log_in` for up to 10 s; return the ids of the listed groups.
 
-    A broker does not always accept credentials right after it has created them.
+    A broker does not always accept new credentials immediately.
     """
     deadline = time.monotonic() + 10
     while True:
@@ -77,7 +77,7 @@ async def test_a_user_can_log_in_with_kerberos(
 async def test_the_login_steps_contain_the_result_of_a_kerberos_login(
     secure_broker: Secure, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """`Pool.login_steps` returns the steps that `kgtui doctor` prints."""
+    """`Pool.login_steps` returns the steps of a login, which `kgtui doctor` prints."""
     use_kdc(secure_broker, monkeypatch)
     good = with_keytab("team", secure_broker.keytabs["team"])
     for properties, expected in (
@@ -223,10 +223,10 @@ async def test_requests_succeed_while_a_renewable_kerberos_ticket_is_renewed(
 @pytest.mark.full
 @pytest.mark.broker
 @pytest.mark.parametrize("mechanism", ["SCRAM-SHA-256", "OAUTHBEARER"])
-async def test_the_monitor_polls_without_gaps_while_kgtui_logs_in_again(
+async def test_requests_are_not_delayed_while_kgtui_logs_in_again(
     secure_broker: Secure, mechanism: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The test sends requests for one minute.
+    """The test sends requests for one minute. During this time, kgtui must log in several times.
 
     SASL sessions end after ten seconds (`connections.max.reauth.ms`), and tokens expire after 15 seconds.
     """
@@ -280,7 +280,7 @@ async def test_a_client_can_log_in_with_pkcs12_stores(secure_broker: Secure, tmp
 
 @pytest.mark.broker
 async def test_a_client_can_log_in_with_a_certificate_in_a_property(secure_broker: Secure) -> None:
-    """The value of a property can be a certificate in PEM format (KIP-651)."""
+    """The properties contain the certificate itself, in PEM format, instead of the path of a file (KIP-651)."""
     pem = secure_broker.certificates.client.read_text()
     key_end = pem.index("-----END PRIVATE KEY-----") + len("-----END PRIVATE KEY-----")
     key_start = pem.index("-----BEGIN PRIVATE KEY-----")

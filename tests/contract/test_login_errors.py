@@ -46,10 +46,7 @@ async def test_the_login_error_for_a_missing_ticket_mentions_the_kinit_command(
 async def test_a_ticket_that_the_broker_cannot_decrypt_is_reported(
     secure_broker: Secure, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The ticket is for a different service on the broker's host.
-
-    An outdated keytab of the broker causes the same error.
-    """
+    """The ticket is for a different service on the broker's host. An outdated broker keytab has the same effect."""
     use_kdc(secure_broker, monkeypatch)
     other = f"other/{secure_broker.kdc.broker.partition('/')[2]}"
     secure_broker.kdc.add(other)
@@ -63,7 +60,7 @@ async def test_a_ticket_that_the_broker_cannot_decrypt_is_reported(
 async def test_a_refused_token_is_reported_with_the_claims_of_the_token(
     secure_broker: Secure, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """The error from the broker says only that the token is invalid, so kgtui adds the claims."""
+    """The broker's error says only that the token is invalid, so kgtui adds the claims of the token to its message."""
     caplog.set_level(logging.DEBUG)
     start = (
         f"{secure_broker.sasl} refused the token (invalid_token): check that sasl.oauthbearer.expected.* of the broker "
@@ -90,7 +87,7 @@ async def test_a_refused_token_is_reported_with_the_claims_of_the_token(
 async def test_an_expired_or_not_yet_valid_token_is_reported_with_its_time_limit(
     secure_broker: Secure, clock: int, claim: str, word: str
 ) -> None:
-    """The client's clock is wrong by ten minutes, so the client accepts a token that the broker refuses."""
+    """The client's clock is wrong by ten minutes, so the token seems valid to the client, but not to the broker."""
     now = int(time.time())
     limit = now + clock // 2
     with token_server() as endpoint:
@@ -135,8 +132,8 @@ async def test_an_expired_kerberos_ticket_is_reported_until_there_is_a_new_ticke
         secure_broker.kdc.ticket_cache("team").replace(cache)
         async with asyncio.timeout(60):
             while True:
-                # Calls can fail for some time after `kinit`, because the pool delays the next connection after a failed
-                # one.
+                # Calls can fail for some time after `kinit`, because the pool waits before it connects again after an
+                # error.
                 with suppress(ConnectError):
                     await pool.call(node, LIST_GROUPS, {}, timeout=30)
                     break

@@ -1,4 +1,4 @@
-"""Run `kgtui ls` and `kgtui show` on real brokers with live groups of every type."""
+"""Tests of `kgtui ls` and `kgtui show` on real brokers with live groups of every type."""
 
 from __future__ import annotations
 

@@ -40,19 +40,19 @@ Waiting for the CPU is not counted.
 """
 
 _TIME_WAIT, _LISTEN = "06", "0A"
-"""Codes of TCP states in Linux's `/proc/net/tcp`. In TIME_WAIT, both ends of the connection are already closed."""
+"""Codes of the TCP states TIME_WAIT (closed by both ends) and LISTEN in Linux's `/proc/net/tcp`."""
 
 OPTIONS = MonitorOptions(
     interval=INTERVAL, timeout=1.0, failure_pause_max=0.5, list_load=1.0, publish_interval=0.0, sweep_rate=2_000.0,
     sweep_pause=0.2, metadata_interval=0.3,
-    kept_events=50,  # The limit is low, because a growing number of stored events would look like a leak.
+    kept_events=50,  # Only few events are stored, because a growing number of stored events would look like a leak.
 )  # fmt: skip
 
 
 def open_connections(cluster: Simulator) -> int:
-    """Return the number of open sockets between kgtui and the simulated brokers; always 0 on systems other than Linux.
+    """Return the number of open sockets between kgtui and the simulated brokers; 0 if the system is not Linux.
 
-    Each connection has two sockets, because the simulator runs in the same process.
+    The simulator runs in the same process, so each connection has two sockets in this process.
     """
     if sys.platform != "linux":
         return 0
@@ -66,9 +66,9 @@ def open_connections(cluster: Simulator) -> int:
 
 
 def memory_of_kgtui() -> int:
-    """Return how many bytes kgtui's code has allocated.
+    """Return how many bytes kgtui's code has allocated, without the simulator.
 
-    The simulator, generated decoders, time series and health verdicts are not counted.
+    Generated decoders, time series and health verdicts are not counted either.
     """
     gc.collect()
     package = str(Path(facts.__file__).parents[1])
@@ -113,7 +113,7 @@ async def make_faults(cluster: Simulator, chance: random.Random) -> None:
 
 
 class Watcher:
-    """Collects states and lags that differ from the first snapshot. They are wrong, because the groups never change."""
+    """Collects states and lags that differ from the first snapshot. All are wrong, because the groups never change."""
 
     def __init__(self, monitor: Monitor) -> None:
         self.expected = _values(monitor.snapshot)

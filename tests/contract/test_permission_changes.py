@@ -60,9 +60,9 @@ async def test_the_monitor_marks_hidden_offsets_only_while_a_permission_is_missi
 async def test_kgtui_ls_watch_marks_hidden_offsets_only_while_a_permission_is_missing(
     secure_broker: Secure, changing: KafkaGroupAdmin
 ) -> None:
-    """The lag keeps its `≥` until kgtui reads the new permissions.
+    """The lag keeps the mark `≥` (lower bound) until kgtui reads the new permissions.
 
-    With a `max_age` of 60 s, kgtui uses permissions that it has read before. With 0, it always reads them again.
+    With `max_age` 60, kgtui reads permissions again only after 60 s. With 0, it always reads them again.
     """
 
     async def lag(max_age: float) -> tuple[LagTotal | None, bool]:
@@ -79,9 +79,9 @@ async def test_kgtui_ls_watch_marks_hidden_offsets_only_while_a_permission_is_mi
 
 
 async def test_a_newly_denied_topic_is_found_without_permission_to_read_acls(secure_broker: Secure) -> None:
-    """An ACL denies the user DESCRIBE on `team-b-events`.
+    """While kgtui runs, an ACL denies the user DESCRIBE on `team-b-events`.
 
-    kgtui names the hidden topic, and reports the lag of every group as a lower bound.
+    kgtui then names the hidden topic. It reports every lag as a lower bound, because offsets could be hidden.
     """
 
     async def lag(group: str) -> tuple[LagTotal | None, str]:

@@ -1,7 +1,7 @@
 """Test the README's table of permissions on a real 4.3.1 broker with StandardAuthorizer.
 
-For each line of the table, one principal has only the permissions in this line. Each of the other principals has
-all permissions in the table except one.
+For each line of the table, one principal has only the permissions in this line. For each permission, one principal has
+all other permissions in the table.
 """
 
 from __future__ import annotations
@@ -47,9 +47,9 @@ README = Path(__file__).parents[2] / "README.md"
 
 
 def _problem(answer: Answer[object], *, found: bool) -> str:
-    """Return the advice for the first error.
+    """Return the advice for the first error, if there is one.
 
-    If there is no error, return "" if the data was found, and `missing` if not.
+    Without an error, return "" if the data was found, or `missing` if it was not found.
     """
     return answer.faults[0].advice if answer.faults else "" if found else "missing"
 
@@ -115,7 +115,7 @@ ACTIONS: dict[str, Callable[[KafkaGroupAdmin], Awaitable[str]]] = dict(
 )
 """Action in the README's table → function that tries the action.
 
-The function returns "" if the action succeeds, otherwise advice or `missing`.
+The function returns "" if the action succeeds, the advice if there is an error, and `missing` if the broker omits data.
 """
 
 MISSING = [
@@ -133,9 +133,7 @@ MISSING = [
     ("see when data or offsets will expire", CLUSTER_CONFIGS, "grant DESCRIBE_CONFIGS on the cluster to this user"),
     ("delete", DELETE, "grant DELETE on the group to this user"),
 ]
-"""`(action, missing permission, result)`.
-
-The result is the advice for the error, or `missing` if the broker omits data without an error.
+"""`(action, missing permission, result)`. The result is what the function for the action returns (see `ACTIONS`).
 """
 
 
@@ -199,7 +197,7 @@ def test_lags_are_lower_bounds_if_the_user_may_not_describe_every_topic(
 ) -> None:
     """The user `team` lacks DESCRIBE on the topic `team-b-events`, in which only the group `team-a-and-b` has offsets.
 
-    Brokers do not say which groups have hidden offsets, so the lag of `team-a-app` is a lower bound, too.
+    Brokers do not say which groups have hidden offsets, so kgtui also reports the lag of `team-a-app` as a lower bound.
     """
     for principal, hidden in (("team", True), ("viewer", False), ("admin", False)):
         lag = 6 if group == "team-a-app" else 0 if hidden else 7
@@ -207,7 +205,7 @@ def test_lags_are_lower_bounds_if_the_user_may_not_describe_every_topic(
         verdict = "empty" if lag else "ok?"
         assert (code, out.splitlines()[1].split()[5:]) == (0, [verdict, *["≥"] * hidden, str(lag)])
         assert ("the lag of 1 group is a lower bound" in err) == hidden
-        # The exit code of `show` is not checked, because it also reads configs, which `team` may not see.
+        # The exit code of `show` is not checked, because `team` lacks the permission for the group's configs.
         _, out, _ = _kgtui(secure_broker, principal, capfd, "show", group)
         assert ("Offsets in topics that you are not allowed to describe are not listed" in out) == hidden
         _, out, _ = _kgtui(secure_broker, principal, capfd, "show", "--format", "json", group)
@@ -220,7 +218,7 @@ def test_lags_are_lower_bounds_if_the_user_may_not_describe_every_topic(
         assert ("permission" in {one["lacks"] for one in row["undecided"]}) == hidden
 
 
-def test_kgtui_mentions_a_denied_topic_that_a_member_reads(
+def test_kgtui_mentions_a_denied_topic_that_a_member_consumes(
     secure_broker: Secure, capfd: pytest.CaptureFixture[str]
 ) -> None:
     """An ACL denies principal `denied` DESCRIBE on `team-b-events`. The principal has DESCRIBE on all other topics."""
@@ -243,10 +241,10 @@ def test_kgtui_mentions_a_denied_topic_that_a_member_reads(
         delete_groups(secure_broker.cluster, "permission-denied")
 
 
-def test_kgtui_mentions_a_denied_topic_that_no_member_reads(
+def test_kgtui_mentions_a_denied_topic_that_no_member_consumes(
     secure_broker: Secure, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    """kgtui finds the topic in the ACLs. Principal `denied` can read ACLs, because it has DESCRIBE on the cluster."""
+    """kgtui finds the denied topic in the ACLs. With DESCRIBE on the cluster, the principal `denied` can read ACLs."""
     advice = "remove the ACL that denies DESCRIBE on topic team-b-events"
     for group, exit_code, lag in (
         ("team-b-app", 1, ["unreadable", "?"]), ("team-a-and-b", 0, ["ok?", "≥", "0"])
@@ -261,7 +259,7 @@ def test_kgtui_mentions_a_denied_topic_that_no_member_reads(
 def test_the_lag_of_a_group_without_commits_is_unknown_if_a_topic_is_hidden(
     secure_broker: Secure, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    """A member reads a topic on which the user `groupsonly` lacks DESCRIBE. Offsets could be hidden, so the lag is `?`.
+    """The user `groupsonly` lacks DESCRIBE on the topic of a member. Offsets could be hidden, so the lag is `?`.
 
     For users with DESCRIBE on all topics, the lag is `–`, because the group has no offsets.
     """

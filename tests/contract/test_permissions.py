@@ -1,7 +1,4 @@
-"""Tests of reading a real 4.3.1 broker as principals with few permissions.
-
-kgtui must say which permission is missing.
-"""
+"""Tests that kgtui says which permission is missing, on a real 4.3.1 broker, for principals with few permissions."""
 
 from __future__ import annotations
 
@@ -40,7 +37,7 @@ async def test_a_principal_that_has_only_describe_permission_cannot_delete_a_gro
         assert "DELETE" in outcome.fault.advice
 
 
-async def test_a_principal_reads_only_groups_for_which_it_has_acls(secure_broker: Secure) -> None:
+async def test_a_principal_can_describe_only_groups_for_which_it_has_acls(secure_broker: Secure) -> None:
     async with as_principal(secure_broker, "team") as admin:
         listed = set((await admin.list_groups()).rows)
         assert {"team-a-app", LIVE_GROUP} <= listed

@@ -1,4 +1,4 @@
-"""Tests of finding records by timestamp with ListOffsets, and of the times of unread records, on real brokers.
+"""Tests that ListOffsets finds records by timestamp, and that kgtui shows the times of unread records, on real brokers.
 
 One test also runs on the simulator.
 """
@@ -35,7 +35,7 @@ SEARCHES = 40
 
 
 async def first_records(address: str, topic: str, asked: Sequence[int]) -> list[tuple[int, int]]:
-    """Return (offset, timestamp) of the record that ListOffsets finds in partition 0 for each timestamp in `asked`."""
+    """For each timestamp in `asked`, return (offset, timestamp) of the record that ListOffsets finds in partition 0."""
     found = []
     async with RawClient(address) as wire:
         for at in asked:
@@ -48,11 +48,11 @@ async def first_records(address: str, topic: str, asked: Sequence[int]) -> list[
 
 
 def expected(times: Sequence[int], start: int, asked: Sequence[int]) -> list[tuple[int, int]]:
-    """Return (offset, timestamp) of the first record at or after each time in `asked`; (-1, -1) for no such record.
+    """For each time in `asked`, return (offset, timestamp) of the first record at or after it; (-1, -1) if none exists.
 
     Args:
-        times: timestamps of all records in the log.
-        start: log start offset.
+        times: timestamps of all records of the partition.
+        start: log start offset of the partition.
         asked: timestamps to look up.
     """
     indexes = [bisect_left(times, at) for at in asked]
@@ -60,13 +60,13 @@ def expected(times: Sequence[int], start: int, asked: Sequence[int]) -> list[tup
 
 
 def around(times: Sequence[int]) -> list[int]:
-    """Return the times of some records in `times`, and the milliseconds just before and after each of them, sorted."""
+    """Return some of the timestamps in `times`, the milliseconds before and after each of them, and 0, sorted."""
     chosen = {*times[:3], *times[:: max(len(times) // 10, 1)], *times[-3:]}
     return sorted({0} | {at + step for at in chosen for step in (-1, 0, 1)})
 
 
 async def test_listoffsets_returns_the_first_record_at_or_after_a_timestamp(broker: Cluster) -> None:
-    """Real brokers and the simulator must both return the expected record for each timestamp."""
+    """Real brokers and the simulator must find the same records."""
     now = int(time.time() * 1000)
     times = [now - 90_000_000 + step for step in (0, 0, 0, 5, 5, 1_000, 60_000, 60_001, 3_600_000, 86_400_000)]
     broker.create_topic("timed", 1)
@@ -88,8 +88,8 @@ async def test_listoffsets_returns_the_first_record_at_or_after_a_timestamp(brok
 async def test_kgtui_show_reads_the_time_and_the_expiry_of_the_first_unread_record(broker: Cluster) -> None:
     """The group `late` has unread records in the topics `expiring` and `compacted`.
 
-    Records in `expiring` expire after a day. The group `at-marker` has read `expiring` up to the abort marker, which is
-    the last record.
+    Records in `expiring` expire after a day. The topic ends with an aborted record and an abort marker. The committed
+    offset of the group `at-marker` is the offset of this marker.
     """
     now = int(time.time() * 1000)
     times = [now - 7_200_000 + 60_000 * number for number in range(100)]
@@ -128,7 +128,7 @@ async def test_kgtui_show_reads_the_time_and_the_expiry_of_the_first_unread_reco
 async def test_most_record_times_are_found_to_the_second(broker: Cluster) -> None:
     """Records are written at a constant rate, in a daily rhythm, or in bursts.
 
-    For the first two patterns, at least 90 % of the time ranges must be shorter than one second.
+    For the first two patterns, at least 90 % of the found time ranges must be shorter than one second.
     """
     shapes = {name: sorted(SHAPES[name][0](Random(name))) for name in ("steady", "daily", "bursts")}
     shift = int(time.time() * 1000) - 1_800_000_000_000

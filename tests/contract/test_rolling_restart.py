@@ -1,6 +1,6 @@
 """Tests that the monitor and `kgtui ls --watch` show no wrong values while real brokers stop, restart or pause.
 
-The only group remains Empty with a constant lag. Its only correct events are changes of its coordinator.
+The cluster's only group remains Empty with a constant lag, so its only events must be changes of the coordinator.
 """
 
 from __future__ import annotations
@@ -37,11 +37,11 @@ FRESH_WITHIN = 10.0
 
 
 VERDICTS = (None, Problem.EMPTY, Problem.UNREADABLE)
-"""Correct health verdicts: None before the group is read, EMPTY after a read, and UNREADABLE after a failed read."""
+"""Expected verdicts on the Empty group: None before the first read, EMPTY after a read, UNREADABLE after an error."""
 
 
 class Watcher:
-    """Collects every wrong state, lag, verdict and event in the snapshots of a monitor."""
+    """Checks each snapshot of a monitor. The set `wrong` collects the wrong states, lags, verdicts and events."""
 
     def __init__(self, monitor: Monitor) -> None:
         self.monitor, self.wrong = monitor, set[str]()
@@ -63,7 +63,7 @@ class Watcher:
         self.wrong.update(f"event {event}" for event in of_group if event.kind is not EventKind.COORDINATOR)
 
     def is_fresh(self) -> bool:
-        """Return whether all brokers respond, and all values are complete and were read in the last five seconds."""
+        """Return whether all brokers respond, and the group's complete lag was read in the last five seconds."""
         snapshot = self.monitor.snapshot
         found, at = facts.lag_total(snapshot, GROUP), facts.lag_read_at(snapshot, GROUP)
         return (

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 SIZES = ((120, 40), (80, 24))
 
 
-@pytest.hookimpl(tryfirst=True)  # xdist's own hook runs later and reads the `xdist_group` marks that this hook adds.
+@pytest.hookimpl(tryfirst=True)  # This hook must add `xdist_group` marks before xdist's own hook reads them.
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark all tests in this folder with `e2e`, and run each module in one xdist worker.
 
@@ -31,8 +31,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.e2e)
             if not requested_by(item):
                 item.add_marker(pytest.mark.xdist_group(item.path.stem))
-            # If ids with control characters or dialogs break a layout, narrow terminals show it first. Wide terminals
-            # are therefore tested only with `--full`.
+            # Layout errors usually appear on narrow terminals. Wide terminals are tested only with `--full`.
             if item.path.stem in {"test_hostile", "test_delete"} and "120x40" in item.name:
                 item.add_marker(pytest.mark.full)
 

@@ -39,7 +39,7 @@ class Login:
         address: address of the broker's listener for this login.
         secrets: kind of secret → text.
         variables: environment variables for the properties and libraries.
-        created: returns the secrets that the login created, such as tokens, by kind.
+        created: function that returns the secrets that were created during the login, such as tokens, by kind.
     """
 
     address: str
@@ -251,14 +251,14 @@ def _kerberos_cache(broker: Secure, folder: Path, _: ExitStack) -> Login:
 
     def created() -> dict[str, list[str | bytes]]:
         content = cache.read_bytes()
-        # The cache ends with the ticket, followed by the length (0) of an optional second ticket in four bytes.
+        # The cache ends with the ticket and four zero bytes, which are the length of a missing second ticket.
         return {"session key": [match[1] for match in _SESSION_KEY.finditer(content)], "ticket": [content[-36:-4]]}
 
     return Login(broker.sasl, with_cache(cache), {}, dict(broker.kdc.variables), created)
 
 
 _SESSION_KEY = re.compile(rb"\0[\x11-\x14]\0\0\0[\x10\x20](.{16})", re.DOTALL)
-"""Matches a session key in a ticket cache: encryption type, length, and the first 16 bytes, which are group 1."""
+"""Matches a session key in a ticket cache: encryption type, length and key. Group 1 has the key's first 16 bytes."""
 
 
 def _aws_profile(broker: Secure, folder: Path, _: ExitStack) -> Login:
@@ -286,9 +286,9 @@ def _aws_role(broker: Secure, folder: Path, stack: ExitStack) -> Login:
 
 
 SIGNATURE = "X-Amz-Signature"
-"""Parameter in the signed URLs that are tokens for Amazon MSK.
+"""Parameter of a signed URL. The tokens for Amazon MSK are signed URLs.
 
-Tests search for this name, because each process creates its own tokens, which tests do not know.
+Tests search for this name, because they do not know the tokens that kgtui creates in other processes.
 """
 
 

@@ -50,7 +50,7 @@ class Prepared:
         markers: the secrets to search for.
         wrong_address: a different listener of the same broker. The login fails there.
         is_restricted: whether the user lacks permissions on topics.
-        program: words of the command that starts kgtui.
+        program: command that starts kgtui, split into words.
     """
 
     login: Login
@@ -87,7 +87,7 @@ class Tools:
 
 
 def record_login_messages(prepared: Prepared, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Record each message that this process sends during a login, and each token in it, as a secret to search for."""
+    """From now on, search also for the messages that this process sends during a login, and for long words in them."""
     ask = login_module._ask
 
     async def recording(raw: Any, api: Any, fields: Any) -> Any:
@@ -124,7 +124,7 @@ def everything_logged() -> Iterator[io.StringIO]:
 
 
 def run(prepared: Prepared, tools: Tools, *words: str, address: str = "", expect: int | None = 0) -> str:
-    """Run a kgtui command in this process; return its output. Assert that output and logs contain no secret.
+    """Run a kgtui command in this process; return its output. Assert that its output and logs contain no secret.
 
     Args:
         address: address to connect to; by default the address of the login.
@@ -175,7 +175,7 @@ COMMANDS = (
 )
 """Command lines of kgtui, for all commands and output formats.
 
-`{lake}` stands for the folder of a recording.
+`{lake}` is replaced with the folder of a recording.
 """
 
 
@@ -348,4 +348,4 @@ PLACES: dict[str, Callable[[Prepared, Tools], None]] = {
     "screens, exports and processes": in_screens_exports_and_processes,
     "Spark plans": in_spark_plans,
 }
-"""Places that are searched together → function that runs kgtui, and asserts that these places contain no secret."""
+"""Name of a group of places → function that runs kgtui, and asserts that these places contain no secret."""

@@ -1,6 +1,6 @@
 """Functions that make kgtui show a secret. Each function plants the secret in a different place.
 
-A test uses them to prove that secrets in these places would be found.
+With these functions, a test checks that the search for secrets would find a secret in each place.
 """
 
 from __future__ import annotations

@@ -88,7 +88,7 @@ class Terminal:
         self.size = size
         self._environment = clean_environment(folder) | dict(environment or {})
         self._name = f"kgtui-{uuid.uuid4().hex[:12]}"
-        self._entered = 0  # number of the newest command that was entered into the shell
+        self._entered = 0  # Number of the newest command that was entered into the shell.
 
     @property
     def state(self) -> Path:
@@ -165,7 +165,7 @@ class Terminal:
         return self._tmux("capture-pane", "-p", "-e")
 
     def screen_and_history(self) -> str:
-        """Return the text on the screen, and before it the lines that have scrolled off the screen."""
+        """Return the lines that have scrolled off the screen, followed by the text on the screen."""
         return self._tmux("capture-pane", "-p", "-S", "-")
 
     @property
@@ -247,13 +247,13 @@ class Terminal:
         assert expected <= modes, f"terminal modes that the program did not turn on again: {expected - modes}"
 
     def _wait_for_prompt(self, timeout: float) -> tuple[int, int]:
-        """Wait until the last entered command has ended; return its exit code and the number of the next command."""
+        """Wait until the shell's last command has ended; return its exit code and the number of the next command."""
         prompt = self._prompt(self.wait_for(self._prompt, timeout))
         assert prompt is not None
         return prompt
 
     def _prompt(self, screen: str) -> tuple[int, int] | None:
-        """Return the last exit code and the number of the next command; None while a command runs."""
+        """Return last exit code and next command number from the shell's prompt; None while a command runs."""
         match = _PROMPT.match(screen.rstrip("\n").split("\n")[-1])
         return (int(match[1]), int(match[2])) if match and int(match[2]) > self._entered else None
 

@@ -68,9 +68,9 @@ def test_a_silent_broker_affects_only_the_groups_that_it_coordinates(
 
 
 def test_a_slow_broker_does_not_delay_the_reaction_to_keys(ui: Ui, cluster_with_faults: SimulatorProcess) -> None:
-    """A broker takes 8 s to respond. One key must collapse a tree node, and another must expand it, within 7 s.
+    """While a broker takes 8 s to respond, two keys must collapse and expand a tree node within 7 s.
 
-    One success in eight attempts is enough, because the machine can be busy.
+    The test repeats this up to eight times until it succeeds, because the machine can be busy.
     """
     cluster_with_faults.control("latency", node=2, seconds=8.0)
     ui.filter("kind:simple", shown=3)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from tests.e2e.terminal import Terminal
 
 EMPTY_GROUPS = {120: "tmp-debug-anna", 80: "console-consumer-11877"}
-"""Width of the terminal → id of the Empty group that the test deletes in this terminal."""
+"""Width of the terminal → id of the Empty group that the test deletes in a terminal of this width."""
 
 
 def audit_entries(ui: Ui, group: str) -> list[str]:
@@ -79,7 +79,7 @@ def test_deletion_of_a_live_group_is_refused_with_a_reason(ui: Ui) -> None:
 def test_the_delete_dialog_for_marked_groups_asks_for_the_number_of_groups(ui: Ui) -> None:
     """One marked group has members, and two are Empty.
 
-    The dialog refuses to delete the group with members. It says whether deleting the two Empty groups is safe.
+    The dialog refuses to delete the group with members. For the two Empty groups, it says whether deletion is safe.
     """
     terminal = ui.terminal
     ui.filter("/^(mirror-checkpoints|flink-savepoint-7|customers.sync)$/", shown=3)

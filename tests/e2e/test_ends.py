@@ -54,9 +54,9 @@ def test_the_program_exits_after_the_signals_of_a_closing_terminal(
 
 @pytest.mark.parametrize("typed", [b"", b"f" * 100], ids=["still", "busy"])
 def test_the_program_exits_when_the_terminal_is_closed(tmp_path: Path, cluster: SimulatorProcess, typed: bytes) -> None:
-    """The terminal is not the controlling terminal, as in some containers, so the program gets no signal.
+    """The terminal is not the program's controlling terminal, as in some containers, so no SIGHUP is sent.
 
-    The program must notice the closed terminal when it reads or writes.
+    The program must notice that its terminal was closed when it reads or writes.
     """
     parent, child = pty.openpty()
     program = subprocess.Popen(
@@ -111,9 +111,9 @@ def test_kgtui_demo_stops_the_simulator_when_the_terminal_ui_closes(terminal: Te
 def test_kgtui_ls_prints_no_error_if_the_reader_of_its_pipe_exits(
     terminal: Terminal, cluster: SimulatorProcess
 ) -> None:
-    """In one pipe, `head -1` exits after the first line. In the other pipe, `true` exits immediately.
+    """The reader is `head -1`, which exits after one line, or `true`, which exits immediately.
 
-    kgtui exits with 141, as after SIGPIPE. If it has written all lines before `head` exits, it exits with 0.
+    kgtui exits with 141, as after SIGPIPE. If it has written all lines before the reader exits, it exits with 0.
     """
     listing = f"{PROGRAM} ls --bootstrap-server {cluster.bootstrap} 2> ~/said"
     terminal.enter(f"{listing} | head -1; (exit ${{PIPESTATUS[0]}})")

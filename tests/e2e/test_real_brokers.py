@@ -92,7 +92,7 @@ def test_a_user_of_one_team_sees_only_groups_of_this_team(secure_broker: Secure,
 
 
 def test_the_overview_mentions_the_missing_permission_on_a_topic(secure_broker: Secure, terminal: Terminal) -> None:
-    """The user has DESCRIBE on the group, but not on the topic that the group reads.
+    """The user has DESCRIBE on the group, but not on the topic to which the group subscribes.
 
     ConsumerGroupDescribe needs DESCRIBE on every topic of the group.
     """
@@ -139,6 +139,6 @@ def test_the_offsets_pane_says_that_offsets_can_be_hidden(secure_broker: Secure,
     screen = terminal.wait_for("grant DESCRIBE on the topics of the group", BROKER_TIMEOUT)
     assert "no offsets that you may see" in screen
     assert "no committed offsets" not in screen
-    assert re.search(r"team-b-app +0 +\? ", screen)  # This is the group's line in the tree: no members, unknown lag.
+    assert re.search(r"team-b-app +0 +\? ", screen)  # The group's row in the tree has 0 members and an unknown lag.
     terminal.keys("q")
     assert terminal.status() == 0

@@ -42,7 +42,7 @@ def lake(newest_live: Live, tmp_path_factory: pytest.TempPathFactory) -> str:
 def test_kgtui_ls_prints_equal_values_for_a_recording_and_live_brokers(newest_live: Live, lake: str) -> None:
     """`kgtui ls` prints the same values with the option `--lake` as for the live brokers.
 
-    `kgtui show --lake` also finds every group in the recording.
+    `kgtui show --lake` must also show every live group.
     """
     where = ("--bootstrap-server", newest_live.bootstrap)
     fields = ("group", "type", "state", "coordinator", "lag", "members")

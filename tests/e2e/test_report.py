@@ -1,6 +1,6 @@
 """Test the HTML page of `kgtui report` in a real browser.
 
-The page sends no requests, runs no script in a group id, and has light and dark colors.
+The page must send no requests and have light and dark colors. It must not run scripts that are part of a group id.
 """
 
 from __future__ import annotations
@@ -100,7 +100,7 @@ def test_markup_in_group_ids_causes_no_requests_and_runs_no_scripts(
 def test_the_request_counter_notices_a_request_from_a_page(
     tmp_path: Path, browser: Browser, listener: RequestCounter
 ) -> None:
-    """The test of markup in group ids expects 0 requests, so it would not notice a broken counter."""
+    """Another test expects that a page sends 0 requests. With a broken counter, that test would always pass."""
     page = tmp_path / "careless.html"
     page.write_text(f"<body><img src={listener.url}/img>")
     browser.dom(page)

@@ -1,7 +1,7 @@
 """Test that no secret of a login is shown in outputs, logs, tracebacks, screens, files, processes or Spark plans.
 
-`LOGINS` contains logins to a real broker. Their client properties also contain secrets that have no effect on the
-login. Each function in `PLACES` runs kgtui, and searches several places for all these secrets.
+`LOGINS` contains logins to a real broker. Their client properties also contain secrets that the login does not need.
+Each function in `PLACES` runs kgtui, and searches several places for all secrets in the client properties.
 """
 
 from __future__ import annotations
@@ -26,17 +26,17 @@ if TYPE_CHECKING:
     from tests.e2e.secret_plants import Patch
 
 FAST = ("outputs and logs", "tracebacks and crash reports", "Spark plans")
-"""Places that every test run searches with every login, because the search takes little time."""
+"""Places that are searched with every login in every test run, because the search is fast."""
 
 ALSO_FAST = {("config-providers", "command output and recordings"), ("PLAIN", "screens, exports and processes")}
-"""(login, places): additional searches in every test run. All other searches run only with `--full`."""
+"""(login, places) for searches that also run in every test run. All other searches run only with `--full`."""
 
 SPARK = (
     pytest.mark.xdist_group("spark"),
     pytest.mark.filterwarnings("ignore::ResourceWarning"),
     pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
 )
-"""Marks for tests in the xdist worker for Spark. They ignore ResourceWarning, because PySpark leaves sockets open."""
+"""Marks for tests that use Spark. ResourceWarning is ignored, because PySpark leaves sockets open."""
 
 
 def combination(login: str, places: str, *values: object, is_full: bool) -> object:
@@ -121,7 +121,7 @@ from tests.e2e import secret_plants
 secret_plants.{plant}(setattr, Path(__file__).with_name("planted").read_text())
 sys.exit(main(sys.argv[1:]))
 """
-"""A program that calls a function of `secret_plants`, and then runs kgtui, which therefore shows a secret."""
+"""A program that calls a function of `secret_plants`, which makes kgtui show a secret, and then runs kgtui."""
 
 
 @pytest.mark.parametrize(

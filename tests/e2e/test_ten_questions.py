@@ -51,10 +51,10 @@ class Question(NamedTuple):
 
     Attributes:
         text: the question.
-        keys: keys to press; `text:abc` is typed and not counted.
+        keys: keys to press. For `text:abc`, the text `abc` is typed. Typed texts are not counted as keys.
         answer: regular expressions that all match the screen with the answer.
-        needs: regular expression to wait for before the first key, because kgtui must first find the problem; empty for
-            no waiting.
+        needs: regular expression for the screen before the first key. The test waits for a match, because kgtui must
+            first find the problem. If it is empty, the test does not wait.
         about_deleted: whether the test first deletes the group `DELETED`.
         narrow_keys: different keys for a narrow screen; None for `keys`.
         narrow_answer: different answer on a narrow screen; None for `answer`.
@@ -69,7 +69,7 @@ class Question(NamedTuple):
     narrow_answer: tuple[str, ...] | None = None
 
     def on(self, size: tuple[int, int]) -> Question:
-        """Return a copy of the question, with the keys and the answer for a terminal of the size `size`."""
+        """Return the question with the keys and the answer for a terminal of the size `size`."""
         if size == WIDE:
             return self
         keys = self.keys if self.narrow_keys is None else self.narrow_keys

@@ -33,17 +33,17 @@ def test_the_tree_shows_every_group_that_ls_prints(ui: Ui, cluster: SimulatorPro
     """Only short ids without special characters are compared, because the screen changes all other ids."""
     ids = listed_groups(cluster, tmp_path)
     terminal = ui.terminal
-    # Look for the number of groups in the row of the cluster, because a narrow header shows problems instead of this
-    # number.
+    # Look for the number of groups in the tree's row for the cluster. A narrow header shows problems instead of the
+    # number of groups.
     terminal.wait_for(lambda screen: any(str(len(ids)) in line.split() for line in screen.splitlines()[2:]))
-    # The fifth `b` selects no grouping. With a grouping by state, groups whose state changes during the test would move
-    # in the tree.
+    # After five presses of `b`, the tree is ungrouped. Otherwise, groups would move in the tree when their state
+    # changes.
     terminal.keys("b", "b", "b", "b", "b", "Home")
     terminal.wait_for(lambda screen: " ungrouped" in screen and "audit.sink" in screen)
     terminal.keys("End")
     last = max(names_shown(terminal.wait_for("web.recommend")) & set(ids))
     terminal.keys("Home")
-    # Wait until the last group of the tree is gone. Before, a part of the screen can still show the end of the tree.
+    # Wait until the screen shows only the beginning of the tree, without the tree's last group.
     names = names_shown(terminal.wait_for(lambda screen: "audit.sink" in screen and last not in names_shown(screen)))
     terminal.keys("NPage")  # The first Page Down key only moves the cursor to the last line.
     for _ in ids:
@@ -195,7 +195,7 @@ def test_key_y_copies_the_group_id_and_shift_y_copies_a_kafka_command(ui: Ui) ->
 
 
 def test_the_layout_adapts_when_the_terminal_is_resized(ui: Ui) -> None:
-    """The UI is redrawn for each new size. At 60×20, the panes and the help still work."""
+    """The UI is redrawn for each new size. At 60×20, the panes and the help can be opened."""
     terminal: Terminal = ui.terminal
     ui.filter("kind:simple", shown=3)
     for size in ((60, 20), (200, 50), (60, 20)):
@@ -222,7 +222,7 @@ def _shows_more_than(names: frozenset[str]) -> Callable[[str], object]:
 
 
 def _fits(width: int, height: int) -> Callable[[str], object]:
-    """Return a function that checks that the header is in the first row, and the footer in row `height`."""
+    """Return a function that checks whether the UI fills the terminal: header in the first row, footer in the last."""
 
     def fits(screen: str) -> bool:
         lines = screen.rstrip("\n").split("\n")

@@ -81,7 +81,7 @@ class Ui:
 
         Args:
             expression: the filter.
-            part: part of the id in the Overview; by default `expression`.
+            part: part of the group id that the Overview must show; by default, `expression`.
         """
         self.filter(expression, shown=1)
         self.terminal.keys("n", "1")
@@ -107,7 +107,10 @@ class Ui:
 
 
 def _complete(screen: str) -> bool:
-    """Return whether all brokers have responded, or a narrow header shows the number of problems instead."""
+    """Return whether all brokers have responded, according to the header.
+
+    A narrow header has no room for the number of brokers. It is complete when it shows the number of problems.
+    """
     found = re.search(r"LIVE · (?:read-only · )?brokers (\d+)/(\d+) · [\d,]+ group", screen)
     return found[1] == found[2] if found is not None else bool(re.search(r"LIVE · .*\d+ (more|problem)", screen))
 

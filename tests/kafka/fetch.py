@@ -40,14 +40,15 @@ Coordinate = tuple[str, str, str]
 Resolver = Callable[[Iterable[Coordinate], Path, bool], None]
 """Function that downloads jars.
 
-The arguments are the coordinates of the jars, the folder for the jars, and whether to download their dependencies, too.
+The arguments are the coordinates of the jars, the folder for the jars, and whether to include their dependencies.
 """
 
 
 def broker_coordinates(version: str) -> list[Coordinate]:
-    """Return the coordinates of the jars for a broker of Kafka `version`, and for its tools if Maven Central has them.
+    """Return the coordinates of the jars for a broker of Kafka `version`.
 
-    For a version in `jars.BROKER_VERSIONS`, jars for a Connect worker and a Streams program are included.
+    Jars for the command line tools are included if Maven Central has them. For a version in `jars.BROKER_VERSIONS`,
+    jars for a Connect worker and a Streams program are included as well.
     """
     tools = ("kafka-tools",) if jars.tools_version(version) == version else ()
     clients = CLIENT_ARTIFACTS if version in jars.BROKER_VERSIONS else ()
@@ -76,7 +77,7 @@ def missing(target: Path, coordinates: Iterable[Coordinate]) -> list[Coordinate]
 
 
 def pom(coordinates: Iterable[Coordinate], transitive: bool) -> str:
-    """Return a Maven project file (`pom.xml`) for these jars. With `transitive`, it includes their dependencies."""
+    """Return a Maven `pom.xml` that depends on the jars. With `transitive`, their dependencies are included."""
     others = "<exclusion><groupId>*</groupId><artifactId>*</artifactId></exclusion>"
     exclusions = "" if transitive else f"<exclusions>{others}</exclusions>"
     dependencies = "".join(
@@ -154,7 +155,7 @@ def ivy_jar() -> Path:
 
 
 def fill(target: Path, coordinates: Iterable[Coordinate], resolve: Resolver, *, transitive: bool) -> None:
-    """Download the jars that are missing in the folder `target`. An interrupted download leaves no files in it."""
+    """Download the jars that are missing in the folder `target`. An interrupted download does not change the folder."""
     lacking = missing(target, coordinates)
     if not lacking:
         return
@@ -174,7 +175,7 @@ def fill(target: Path, coordinates: Iterable[Coordinate], resolve: Resolver, *, 
         except OSError:
             if not target.is_dir():
                 raise
-            # The folder `target` already exists, so `partial` cannot be renamed to `target`. Move each jar instead.
+            # The folder `target` already exists, so the folder `partial` cannot be renamed. Move each jar instead.
             for jar in partial.glob("*.jar"):
                 jar.replace(target / jar.name)
     finally:
@@ -182,7 +183,7 @@ def fill(target: Path, coordinates: Iterable[Coordinate], resolve: Resolver, *, 
 
 
 def main() -> None:
-    """Download missing jars, and write missing archives of Kafka's classes (see `tests.java`).
+    """Download missing jars, and write missing class archives (see `tests.java`).
 
     With `--with ivy`, Ivy is used even if Maven is installed.
     """

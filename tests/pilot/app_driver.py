@@ -65,7 +65,7 @@ def sample_snapshot(**fields: Any) -> Snapshot:
 def session_of(monitor: ScriptedMonitor | None, **fields: Any) -> Session:
     """Return a session with a scripted monitor, a fixed clock and a fixed time zone.
 
-    `fields` are further arguments of `Session`.
+    `fields` are other arguments of `Session`.
     """
     fields.setdefault("display", DisplaySettings(now=lambda: NOW, zone=timezone(timedelta(hours=1))))
     return Session(ClusterLabel("prod-eu", "broker-1:9092"), monitor, **fields)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from kgtui.tui.tree.grouping import TreeNodes
 
 _FIRST_VIEW = frozenset({"test_tree", "test_tree_sorting", "test_main_screen", "test_main_screen_errors"})
-"""Modules in which the fixture `open_tree` has no effect. They test which nodes are open at the start."""
+"""Modules that test which nodes of the tree are open at the start. In these modules, `open_tree` does nothing."""
 
 
 @pytest.fixture

@@ -54,7 +54,7 @@ async def dialog_on(
     size: tuple[int, int] = (100, 30),
     monitor: Monitor | None = None,
 ) -> AsyncIterator[tuple[DeleteDialogApp, Pilot[None]]]:
-    """Run an app with the delete dialog for `groups`, and wait until it has checked which groups can be deleted."""
+    """Run an app with the delete dialog for `groups`, and wait until the dialog shows which groups can be deleted."""
     target = ClusterLabel("test", "b1:9092,b2:9092", command_config="/etc/client.properties")
     session = Session(target, monitor=monitor, admin=admin, state_folder=folder)
     app = DeleteDialogApp(session, groups)

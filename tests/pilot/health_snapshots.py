@@ -25,7 +25,7 @@ def with_health(snapshot: Snapshot, group: str, habit: Habit, *, ago: float = 1.
 
     Args:
         habit: how the group behaves. `well`: it has no lag. `slow`: its lag grows. `stuck`: its committed offset never
-            changes. `new`: like `stuck`, but there were too few reads for a verdict.
+            changes. `new`: like `stuck`, but the group has been read too few times for a verdict.
         ago: seconds since the last read of the group.
     """
     listing = snapshot.groups[group]

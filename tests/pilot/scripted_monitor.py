@@ -24,7 +24,7 @@ NOW = 1_760_000_000.0
 """Time of all snapshots: 2025-10-09 08:53:20 UTC, in seconds since the epoch."""
 
 Row = tuple[str, str | None, str, str | None, int]
-"""A group as a tuple `(id, type, protocol, state, node id of the coordinator)`."""
+"""A group as a tuple `(id, type, protocol type, state, node id of the coordinator)`."""
 
 
 def snapshot_of(
@@ -98,7 +98,7 @@ def many_groups(count: int, *, brokers: int = 5) -> list[Row]:
 def with_details(snapshot: Snapshot, group: str, members: int = 2, lag: int = 100, **fields: object) -> Snapshot:
     """Return a copy of a snapshot with known members and offsets of one group.
 
-    Each partition has the lag `lag`. `fields` are attributes of the description.
+    Each of the group's partitions has the lag `lag`. `fields` are attributes of the group's description.
     """
     listing = snapshot.groups[group]
     all_members = tuple(
@@ -133,7 +133,7 @@ def with_details(snapshot: Snapshot, group: str, members: int = 2, lag: int = 10
 
 
 class ScriptedMonitor:
-    """A monitor that publishes the snapshots of a test. Its attributes record the calls that the main screen makes."""
+    """A monitor that publishes the snapshots of a test, and records the main screen's calls in its attributes."""
 
     def __init__(self, snapshot: Snapshot) -> None:
         self.snapshot = snapshot

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 async def test_accepting_a_filter_with_one_match_selects_the_matching_group(
     tmp_path: Path, typed: str, selected: str | None
 ) -> None:
-    """If several groups or no group match the filter, no group is selected."""
+    """The test also accepts filters that match several groups or no group. In these cases, no group is selected."""
     app, _ = app_on(sample_snapshot(), tmp_path)
     async with app.run_test(size=(120, 40)) as pilot:
         await settled(pilot)
@@ -56,9 +56,9 @@ async def test_accepting_a_filter_that_equals_a_group_id_selects_this_group(tmp_
 
 
 def hold_layouts(monkeypatch: pytest.MonkeyPatch) -> asyncio.Event:
-    """From now on, the tree shows the matches of a filter only after the returned event is set.
+    """From now on, the tree shows the groups that match a filter only after the returned event is set.
 
-    Until then, the app holds keys back for up to a minute.
+    Until then, the app delays the handling of keys for up to a minute.
     """
     may_finish = asyncio.Event()
 
@@ -75,7 +75,7 @@ def hold_layouts(monkeypatch: pytest.MonkeyPatch) -> asyncio.Event:
 async def test_keys_after_an_accepted_filter_act_on_the_matching_group(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Key `y` copies the id of the selected group. It is held back until the tree has selected the matching group."""
+    """Key `y` copies the id of the selected group. The app must select the matching group before it handles `y`."""
     app, _ = app_on(sample_snapshot(), tmp_path)
     async with app.run_test(size=(120, 40)) as pilot:
         await settled(pilot)

@@ -54,7 +54,7 @@ class Clusters:
         self.snapshots: dict[str, Snapshot] = {}
 
     async def open(self, name: str) -> Session:
-        """Return a session on the cluster `name`; raise ConfigError for `staging`."""
+        """Return a session on the cluster `name`. The cluster `staging` cannot be opened: raise ConfigError."""
         self.opened.append(name)
         if name == "staging":
             raise ConfigError("config.toml: clusters.staging: [/red] no such file: staging.properties")

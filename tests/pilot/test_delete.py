@@ -69,7 +69,7 @@ async def test_the_delete_dialog_shows_the_time_of_the_last_commit(admin: Script
 async def test_the_delete_dialog_is_updated_when_a_member_joins_or_leaves(
     admin: ScriptedAdmin, folder: StateFolder
 ) -> None:
-    """A member joins and leaves while the dialog is open. After that, the user must confirm the deletion once more."""
+    """A member joins and leaves while the dialog is open. The user must then type the confirmation text again."""
     admin.add("g", state="Empty", lag=0)
     monitor = Monitor(admin, MonitorOptions(interval=0.05))
     monitor.set_view("g", ("g",))
@@ -193,7 +193,7 @@ async def test_a_delete_dialog_for_10000_groups_has_few_widgets(admin: ScriptedA
 
 
 async def leave_unfinished_delete(admin: ScriptedAdmin, folder: StateFolder, group: str) -> None:
-    """Delete a group without recording an outcome. The broker deletes the group, but the response never arrives."""
+    """Delete a group, but leave the outcome unknown: the broker deletes the group, but its response is lost."""
     lost = Fault("NO_ANSWER", "no answer", group=group)
     admin.delete_outcomes[group] = Outcome(group, lost, uncertain=True)
     await execute(admin, await plan(admin, [group]), folder)

@@ -1,4 +1,4 @@
-"""Tests of the texts that a user types to confirm a deletion in the delete dialog."""
+"""Tests of confirming a deletion by typing a text in the delete dialog."""
 
 from __future__ import annotations
 

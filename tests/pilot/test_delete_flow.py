@@ -71,7 +71,7 @@ async def select(app: KgtuiApp, pilot: Pilot[int], group: str) -> None:
 
 
 async def test_a_deleted_group_disappears_from_the_tree(admin: ScriptedAdmin, tmp_path: Path) -> None:
-    """Only the group whose id was typed is deleted. The group whose id looks the same stays in the tree."""
+    """Only the group whose id was typed is deleted. Another group, whose id looks the same, stays in the tree."""
     async with running(admin, tmp_path) as (app, pilot):
         await select(app, pilot, "payment")
         await pilot.press("d")
@@ -175,7 +175,7 @@ async def test_key_d_is_available_before_an_empty_group_has_been_described(
 
 
 async def test_key_d_accepts_an_empty_group_with_an_old_description(admin: ScriptedAdmin, tmp_path: Path) -> None:
-    """An old description does no harm, because the delete dialog reads the description again.
+    """The key is available, because the delete dialog reads the description again.
 
     For a group with members, the key is unavailable.
     """

@@ -94,9 +94,9 @@ async def test_listed_events_can_be_limited_by_time_kind_group_and_filter(tmp_pa
 
 
 async def test_one_row_counts_older_changes_of_a_group_and_enter_lists_them(tmp_path: Path) -> None:
-    """Only the five newest changes of a group have their own rows. One more row counts all older changes.
+    """Only the five newest changes of a group have their own rows. One row says how many older changes the group has.
 
-    This leaves room for changes to other groups.
+    This leaves room for the changes of other groups.
     """
     joined = Event(NOW, EventKind.JOINED, "payments.settle", STABLE, None, "m-2", "client-2 at /10.0.0.2")
     flapping = [joined._replace(at=NOW - 90 + number) for number in range(60)]

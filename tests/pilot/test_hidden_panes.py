@@ -1,4 +1,4 @@
-"""Tests of panes that are hidden behind another pane.
+"""Tests of panes that are hidden because another pane is open.
 
 The widgets of a hidden pane are created after the first groups are shown, or when the user opens the pane.
 """

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture(autouse=True)
 def patient(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Allow the app to hold keys back for up to 60 s, so that the tests also pass on a busy machine."""
+    """Let the app delay the handling of keys for up to 60 s, so that the tests also pass on a busy machine."""
     for name in ("HOLD_TIMEOUT", "ACTION_TIMEOUT"):
         monkeypatch.setattr(f"kgtui.tui.textual_compat.key_order.{name}", 60.0)
 
@@ -96,7 +96,7 @@ async def start_slow_action(pilot: Pilot[Any], app: KgtuiApp, *keys: str) -> Slo
 
 
 async def test_a_key_typed_while_a_dialog_runs_its_action_reaches_the_main_screen(tmp_path: Path) -> None:
-    """The key is held back until the dialog has closed. It is neither lost nor typed into the dialog's text field."""
+    """The app handles the key after the dialog has closed. The key is neither lost nor typed into the dialog."""
     app, monitor = app_on(sample_snapshot(), tmp_path)
     async with app.run_test(size=(120, 40)) as pilot:
         dialog = await start_slow_action(pilot, app, "p")

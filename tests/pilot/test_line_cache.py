@@ -33,8 +33,8 @@ async def equals_full_redraw(app: KgtuiApp, pilot: Pilot[int]) -> bool:
     """Redraw all widgets, and return whether the screen looks the same as before."""
     await settled(pilot)
     screen = main_screen(app)
-    # Wait until the right side shows the row under the cursor of the tree. It follows the cursor after a delay, and
-    # computes the page of a tree node in the background.
+    # Wait until the right side shows the row under the cursor of the tree. The right side is updated after a delay. The
+    # page of a tree node is computed in the background.
     await until(pilot, lambda: screen._pane_timer is None and screen.right_side.page.is_current)
     before = ""
     while before != (before := app.export_screenshot()):
@@ -121,7 +121,7 @@ def rows_on_screen(app: App[None]) -> list[str]:
 
 
 async def test_a_hidden_text_that_changed_is_shown_without_old_lines() -> None:
-    """The text is hidden twice, because Textual clears cached lines only when a widget is hidden for the first time."""
+    """Textual clears cached lines only when a widget is hidden for the first time, so the test hides the text twice."""
     app = TextApp()
     async with app.run_test(size=(40, 10)) as pilot:
         lines = app.query_one(TextLines)

@@ -34,7 +34,7 @@ def with_broker_status(snapshot: Snapshot, **fields: Any) -> Snapshot:
 
 
 async def test_the_header_is_written_at_most_once_per_second(tmp_path: Path) -> None:
-    """A slow connection could not transfer a new header for each response of a broker.
+    """If each response of a broker changed the header, a slow connection to the terminal would be overloaded.
 
     If only the poll duration changes, the header is not written again.
     """
@@ -286,7 +286,7 @@ async def test_the_configuration_can_assign_a_different_key_to_an_action(tmp_pat
 async def test_screen_suggests_a_correction_for_a_filter_that_matches_no_group(tmp_path: Path) -> None:
     """`members=0` suggests the term `members:0`. `paymnets.settle` suggests the group `payments.settle`.
 
-    For `payments state:Dead`, the tree says that `payments.settle` matches the first term.
+    For the filter `payments state:Dead`, the tree says that `payments.settle` matches the term `payments`.
     """
     app, _ = app_on(sample_snapshot(), tmp_path)
     async with app.run_test(size=(120, 30)) as pilot:

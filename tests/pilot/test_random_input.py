@@ -35,9 +35,9 @@ SCREENS: list[tuple[str, ...]] = [
     ("ctrl+p",), ("ctrl+p", "s"), ("question_mark",), ("C",), ("E",), ("I",), ("t",), ("Y",), ("x",), ("e",), ("R",),
     ("c",), ("d",),
 ]  # fmt: skip
-"""Sequences of keys. Each sequence opens a screen or dialog, or changes the main screen."""
+"""Key sequences. Each of them opens a screen or a dialog, or changes the main screen."""
 DIALOGS = [("ctrl+p",), ("question_mark",), ("C",), ("E",), ("x",), ("e",)]
-"""Items of `SCREENS` that open a screen or dialog in every session."""
+"""Those key sequences in `SCREENS` that always open a screen or a dialog."""
 SMALL = [(side, side) for side in range(12, 0, -1)]
 SMALL += [(width, 40) for width in range(1, 13)] + [(120, height) for height in range(1, 13)]
 """Small sizes of the terminal, as (columns, lines)."""
@@ -61,7 +61,7 @@ async def test_three_clicks_beside_the_command_palette_close_only_the_palette(tm
 async def test_every_screen_can_be_resized_to_a_small_terminal_without_a_crash(
     tmp_path: Path, keys: tuple[str, ...], request: pytest.FixtureRequest
 ) -> None:
-    """Without `--full`, each screen is tested with a sixth of the sizes. All screens together cover all sizes."""
+    """Without `--full`, each screen is tested with a sixth of the sizes. Each size is tested with several screens."""
     sizes = SMALL if request.config.getoption("--full") else SMALL[SCREENS.index(keys) % 6 :: 6]
     app, _ = app_on(sample_snapshot(), tmp_path)
     async with app.run_test(size=(120, 40)) as pilot:
@@ -111,7 +111,7 @@ async def test_random_keys_and_clicks_do_not_crash_the_app(tmp_path: Path, count
 
 
 def send(app: KgtuiApp, chance: random.Random) -> None:
-    """Send a random key, paste, click or resize to the app. `chance` is the source of randomness."""
+    """Send a random key, paste, click or resize to the app. `chance` generates the random numbers."""
     kind = chance.random()
     if kind < 0.75:
         key = chance.choice(KEYS)

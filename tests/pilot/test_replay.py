@@ -82,9 +82,9 @@ async def test_keys_move_a_replay_to_earlier_and_later_polls_of_the_recording(
 async def test_the_cluster_page_of_a_recording_lists_the_recorded_changes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """At an earlier poll, the page says that the recording has no changes until then.
+    """At a poll before the first change, the page says that the recording has no changes until this poll.
 
-    The text `kgtui started`, which the page of a running cluster has, does not occur.
+    The text `kgtui started` must not occur, because only the page of a running cluster has it.
     """
     monkeypatch.setenv("KGTUI_CONFIG_DIR", str(tmp_path / "config"))
     monkeypatch.setenv("KGTUI_STATE_DIR", str(tmp_path / "state"))

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def backgrounds(tree: GroupTree) -> set[Color | None]:
-    """Return the background colors in the tree. There is more than one color only if a cursor is drawn."""
+    """Return the background colors in the tree. There is one color, and a second one if a cursor is drawn."""
     return {segment.style.bgcolor for y in range(tree.size.height) for segment in tree.render_line(y) if segment.style}
 
 
@@ -200,7 +200,7 @@ async def test_a_new_snapshot_without_changes_does_not_redraw_the_tree(
 
 @pytest.mark.parametrize("width", [60, 80, 120, 200])
 async def test_tree_columns_stay_aligned_if_group_ids_contain_control_characters(tmp_path: Path, width: int) -> None:
-    """Each row is exactly as wide as the tree, even if the group id contains wide characters."""
+    """Each row is exactly as wide as the tree, even if the group id contains control characters or wide characters."""
     snapshot = snapshot_of([(group, "classic", "consumer", "Stable", 1) for group in HOSTILE])
     app, _ = app_on(snapshot, tmp_path)
     async with app.run_test(size=(width, 40)) as pilot:

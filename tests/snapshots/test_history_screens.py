@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 
 def app_with_history(tmp_path: Path, **fields: Any) -> KgtuiApp:
-    """Return the app with lag samples of a group from the last twenty minutes.
+    """Return the app. For one group, it has lag samples of the last twenty minutes.
 
     `fields` are arguments of `Session`.
     """

@@ -79,7 +79,7 @@ def open_insights(*presses: str) -> Callable[[Pilot[Any]], Awaitable[None]]:
 def test_insights_screen_with_details_of_the_first_finding(snap_compare: Compare) -> None:
     """The first line counts the findings of each severity. The most urgent finding is described below the table.
 
-    A vertical line in its plot marks when the problem began.
+    A vertical line in the plot of this finding marks when the problem began.
     """
     assert snap_compare(app_on_findings(rows_with_problems()), terminal_size=(120, 40), run_before=open_insights())
 
@@ -112,7 +112,7 @@ def test_insights_screen_with_marked_unused_groups(snap_compare: Compare) -> Non
 
 
 def test_insights_screen_with_missing_tables_and_escaped_group_ids(snap_compare: Compare) -> None:
-    """Warnings name the missing tables and kinds of findings, and the command that creates the tables.
+    """Warnings name the missing tables, the kinds of findings that need them, and the command that creates the tables.
 
     Markup and control characters in group ids are shown as text.
     """
@@ -134,7 +134,7 @@ def test_insights_screen_in_ascii_mode(snap_compare: Compare) -> None:
 
 
 def test_insights_screen_without_a_recording(snap_compare: Compare, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The screen says that the cluster is not recorded, and has the key and the commands that record it."""
+    """The screen says that the cluster is not recorded. It names the key and the commands that record the cluster."""
     monkeypatch.delenv("KGTUI_LAKE")
     app = KgtuiApp(
         session_of(ScriptedMonitor(sample_snapshot()), state_folder=StateFolder(Path("/home/anna/.local/state/kgtui")))

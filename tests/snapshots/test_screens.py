@@ -42,7 +42,7 @@ def pressing(*presses: str) -> Callable[[Pilot[Any]], Awaitable[None]]:
 
     async def run(pilot: Pilot[Any]) -> None:
         await settled(pilot)
-        # The second iteration only stops the blinking cursors of a screen that the keys have opened.
+        # The keys can open a screen. The second iteration only turns off the blinking cursors of this screen.
         for keys in (presses, ()):
             for field in pilot.app.screen.query(Input):
                 field.cursor_blink = False
@@ -55,9 +55,9 @@ def pressing(*presses: str) -> Callable[[Pilot[Any]], Awaitable[None]]:
 
 @pytest.fixture
 def shows(snap_compare: Compare, tmp_path: Path) -> Callable[..., bool]:
-    """Return a function that shows a snapshot of a cluster, presses keys, and compares the screen with a stored image.
+    """Return a function that runs the app, presses keys, and compares the screen with a stored image.
 
-    The arguments of the function are snapshot, terminal size, keys, and `Session` settings.
+    The arguments of the function are the cluster's `Snapshot`, the terminal size, keys, and arguments of `Session`.
     """
 
     def compare(snapshot: Snapshot, size: tuple[int, int], *presses: str, **fields: Any) -> bool:
@@ -95,7 +95,7 @@ def test_tree_with_health_verdicts_on_a_narrow_screen_in_ascii_mode(shows: Calla
 
 
 def test_overview_pane_says_how_long_detecting_a_stop_takes(shows: Callable[..., bool]) -> None:
-    """There is no verdict yet. The line `undecided` says how long kgtui must read a group to notice a stop."""
+    """There is no verdict yet. The line `undecided` says how long it takes to detect that a group has stopped."""
     assert shows(with_health(sample_snapshot(), "payments.settle", "new"), (120, 40), "n", "n")
 
 
@@ -172,7 +172,7 @@ def test_tree_grouped_by_topic(shows: Callable[..., bool]) -> None:
 
 
 def test_tree_grouped_by_name_prefix_with_marked_groups(shows: Callable[..., bool]) -> None:
-    """Each group is the only one with its prefix, so all groups are under the node `other names`.
+    """No two groups have the same prefix, so all groups are under the node `other names`.
 
     Two groups are marked with a star, and the header says "2 marked".
     """
@@ -180,8 +180,10 @@ def test_tree_grouped_by_name_prefix_with_marked_groups(shows: Callable[..., boo
 
 
 def test_tree_escapes_control_characters_in_group_ids(shows: Callable[..., bool]) -> None:
-    """Group ids with markup, escape sequences, bidirectional characters, newlines, wide characters or 32,000 letters
-    are readable and stay in their column.
+    """Unusual group ids are shown in a readable form, and stay in their column.
+
+    Some contain markup, escape sequences, bidirectional characters, newlines or wide characters. One has 32,000
+    letters.
     """
     snapshot = snapshot_of([(group, "classic", "consumer", "Stable", 1) for group in HOSTILE])
     assert shows(snapshot, (100, 24), "n", "n")
@@ -248,7 +250,7 @@ def test_dialog_with_the_copied_command(shows: Callable[..., bool]) -> None:
 
 
 def test_help_screen_on_an_80_by_24_terminal(shows: Callable[..., bool]) -> None:
-    """The keys are listed by section and cover the whole screen."""
+    """The help fills the whole screen. It lists the keys by section."""
     assert shows(sample_snapshot(), (80, 24), "question_mark")
 
 

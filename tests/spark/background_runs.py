@@ -55,9 +55,10 @@ class BackgroundRuns:
         self.cluster_python_starts = self.cluster_executors = 0
 
     def start(self, *kills: int) -> None:
-        """Start one run on a standalone cluster, and one series of runs per item of `kills`.
+        """Start one run on a standalone cluster, and several series of runs.
 
-        The item is the number of runs to kill in the series. One more run completes the lake.
+        Args:
+            kills: number of runs to kill, for each series. After these runs, one more run completes the lake.
         """
         self._uninterrupted = self._pool.submit(self._run_on_cluster)
         self._killed = {number: self._pool.submit(self._run_with_kills, number) for number in kills}
@@ -65,12 +66,12 @@ class BackgroundRuns:
     def killed(self, kills: int) -> tuple[list[Path], int]:
         """Return the complete lakes of the series with `kills` kills, and how many runs were actually killed.
 
-        There is more than one lake if a run ended before it was killed, because the next run then used a new lake.
+        If a run ended before it could be killed, its lake is complete, and the next run of the series used a new lake.
         """
         return self._killed[kills].result()
 
     def uninterrupted(self) -> Path:
-        """Return the lake of the run on the standalone cluster, which was not killed."""
+        """Return the lake of the run that was not killed. It ran on the standalone cluster."""
         assert self._uninterrupted is not None
         return self._uninterrupted.result()
 
@@ -84,8 +85,8 @@ class BackgroundRuns:
         random, killed = Random(kills), 0
         lakes = [self._new_lake(f"killed-{kills}")]
         for number in range(kills):
-            # Runs 0, 2, 4, … are killed before or during the reading of records. Runs 1, 3, 5, … are killed while they
-            # decode records or compute gold tables. Runs 1, 2, 5, 6, … use a Spark Connect server.
+            # Runs with an even number are killed before or while they read records. Runs with an odd number are killed
+            # while they decode records or compute gold tables. Runs 1, 2, 5, 6, … use a Spark Connect server.
             steps = STEPS[2:] if number % 2 else STEPS[:2]
             target = ("local[2]",) if number % 4 in (1, 2) else ()
             if self._kill_after(random.choice(steps), random.uniform(0, 5), lakes[-1], *target):
@@ -102,10 +103,10 @@ class BackgroundRuns:
         return lake
 
     def with_killed_executors(self, *steps: str) -> Path:
-        """Run the pipeline on a standalone cluster, and return the lake. Kill one executor when each step begins.
+        """Run the pipeline on a standalone cluster, and return the lake. Kill executors during the run.
 
         Args:
-            steps: names from `STEPS`.
+            steps: names in `STEPS`. When one of these steps begins, one executor is killed.
         """
         return self._pool.submit(self._run_with_killed_executors, steps).result()
 
@@ -132,8 +133,7 @@ class BackgroundRuns:
     def _kill_after(self, step: str, seconds: float, lake: Path, *target: str) -> bool:
         """Start a run, and kill it `seconds` seconds after step `step` has begun.
 
-        Return False if the run ended before it could be killed. `target` is the argument `target` of
-        `pipeline_program`, if any.
+        Return False if the run ended before it could be killed. `target` is passed to `pipeline_program`.
         """
         program = self._start_program(lake, *target)
         try:
@@ -159,7 +159,7 @@ class BackgroundRuns:
 
     def _start_program(self, lake: Path, *target: str) -> subprocess.Popen[str]:
         """Start `pipeline_program` in a new process group, so that the program can be killed together with its JVM."""
-        # Other tests in this process may have set PYSPARK_PYTHON, which would choose the Python of the executors.
+        # Remove PYSPARK_PYTHON, which other tests may have set. The executors would run the Python that it names.
         environment = {name: value for name, value in os.environ.items() if name != "PYSPARK_PYTHON"}
         with _errors(lake).open("w") as errors:
             self._running = subprocess.Popen(

@@ -81,7 +81,7 @@ def background_runs(
     record_files: Path,
     tmp_path_factory: pytest.TempPathFactory,
 ) -> Iterator[BackgroundRuns]:
-    """Before the first test, start background runs of the pipeline if any selected test needs them."""
+    """Yield the background runs of the pipeline. They are started early if a selected test needs them."""
     runs = BackgroundRuns(tmp_path_factory.mktemp("runs"), recording, record_files, connect_url(spark))
     waiting = [item for item in request.session.items if _waits_for_background_runs(item)]
     kills = sorted(item.callspec.params["kills"] for item in waiting if hasattr(item, "callspec"))
@@ -93,9 +93,9 @@ def background_runs(
 
 @pytest.fixture(scope="session")
 def uninterrupted_lake(spark: SparkSession, background_runs: BackgroundRuns) -> SparkLake:
-    """Return the lake of a complete run over `recording` and `record_files`. Tests must not change this lake.
+    """Return the lake of a run on a standalone Spark cluster that was not killed. Tests must not change this lake.
 
-    The run used a standalone Spark cluster.
+    The run has processed all data in `recording` and `record_files`.
     """
     return SparkLake(spark, background_runs.uninterrupted())
 

@@ -1,6 +1,6 @@
 """Compute the findings that `kgtui pipeline demo` must report.
 
-They follow from the file that describes the simulated incidents.
+They are computed from the file that describes the simulated incidents.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ class Incident:
     Attributes:
         begin: seconds since the epoch; None if it began before the simulated history.
         end: seconds since the epoch; None if it continues at the end of the history.
-        seconds: DRAIN: time until the group has caught up, None if it does not catch up. AT_RISK: time until the group
-            loses records. Other kinds: None.
+        seconds: for DRAIN, time until the group has caught up, or None if it does not catch up. For AT_RISK, time until
+            the group loses records. None for all other kinds.
     """
 
     kind: Kind
@@ -49,7 +49,7 @@ def incidents(plan: HistoryPlan) -> tuple[list[Incident], set[str]]:
 
 
 def _with_times(value: Any, plan: HistoryPlan) -> Any:
-    """Replace each time in `value`, such as `{fraction = 0.5}`, with seconds since the beginning of the history."""
+    """Replace each time in `value` with seconds since the start of the history. `{fraction = 0.5}` is its middle."""
     if isinstance(value, list):
         return [_with_times(item, plan) for item in value]
     if not isinstance(value, dict):
@@ -79,11 +79,11 @@ def _of_group(group: dict[str, Any], topics: dict[str, Any], plan: HistoryPlan) 
 
 
 def _of_speeds(name: str, speeds: list[tuple[float, float]], kept: float, plan: HistoryPlan) -> Iterator[Incident]:
-    """Yield the incidents of a group whose reading speed changes; yield nothing if `speeds` is empty.
+    """Yield the incidents of a group whose consumption speed changes; yield nothing if `speeds` is empty.
 
     Args:
         name: id of the group.
-        speeds: pairs (seconds since the start of the history, records read per record written).
+        speeds: pairs (seconds since the start of the history, number of records consumed per produced record).
         kept: retention time of the topic, in seconds.
     """
     if not speeds:

@@ -1,4 +1,4 @@
-"""Write rows of the silver table `commits` with the same offsets as in the polls of a simulated cluster."""
+"""Write commits to the silver table `commits`. They have the same offsets as the polls of a simulated cluster."""
 
 from __future__ import annotations
 
@@ -68,11 +68,11 @@ class FollowingCommits:
         self._offsets[record_partition] += 1
 
     def write(self, *, late: float = 0.0, group: str | None = None) -> None:
-        """Write the added rows. With `late` or `group`, hold some rows back until the next call.
+        """Write the rows that were added since the last call. Keep some of them for the next call.
 
         Args:
-            late: fraction of the rows to hold back.
-            group: if not None, hold back the rows of all other groups.
+            late: fraction of the rows to keep.
+            group: if not None, keep the rows of all other groups.
         """
         held = [row for row in self._rows if self._random.random() < late or group not in (None, row["group"])]
         rows = [row for row in self._rows if row not in held]

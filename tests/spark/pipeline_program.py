@@ -1,6 +1,6 @@
 """Run the pipeline on a folder of records: `python -m tests.spark.pipeline_program LAKE RECORDS [TARGET]`.
 
-This is a separate program, so that `background_runs` can kill the program.
+`background_runs` starts this program in processes that it can kill.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def main(lake: str, records: str, target: str = "") -> None:
     try:
         run(spark, Path(lake), Path(records), target)
     finally:
-        # If an error occurred and the session were not stopped, Python would wait forever for the Spark Connect server.
+        # Without this call, Python would wait forever for the Spark Connect server after an error.
         spark.stop()
 
 
@@ -53,7 +53,7 @@ def run(spark: SparkSession, lake: Path, records: Path, target: str) -> None:
     new = new_lake(spark, lake)
     run_once(new, sources, partial(update_gold, on_progress=print_step), print_step)
     if target.startswith("spark:"):
-        # Normally, executors decode records in Java. Check that they can also run kgtui's Python code.
+        # Normally, executors decode records in Java. Check that the executors can also run kgtui's Python code.
         assert new.read(COORDINATOR_RECORDS).limit(10).transform(decode_records).count() == 10
     print_step("done")
 

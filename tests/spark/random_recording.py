@@ -1,4 +1,4 @@
-"""Create random recordings for tests: groups that read, stop, lag, rebalance, disappear and come back."""
+"""Create random recordings for tests. The groups consume, stop, fall behind, rebalance, disappear and come back."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ class _Cluster:
     def _change_partitions(self, group: int, keyframe: bool) -> None:
         """Change a group's offsets at random.
 
-        Group 2 is slow, and group 3 reads nothing, so the time lags of these groups grow.
+        Group 2 is slow, and group 3 consumes nothing, so the time lags of these groups grow.
         """
         for index in range(_PARTITIONS):
             most = (1_000, 1_000, 5, 0)[group]

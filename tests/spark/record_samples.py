@@ -48,7 +48,7 @@ def commit(version: int, group: str = "payments", *, key_version: int = 1, **fie
 def write_file(
     folder: Path, name: str, records: list[Record], first_offset: int = 0, timestamps: list[int] | None = None
 ) -> None:
-    """Write records to a Parquet file, as records of partition 0 with consecutive offsets.
+    """Write records to a Parquet file. They belong to partition 0 and have consecutive offsets.
 
     Args:
         timestamps: timestamp of each record, in microseconds since the epoch; None for `NOON`.
@@ -73,12 +73,12 @@ def ignore(_: object) -> None:
 def check_decoded(
     position: Any, key: bytes | None, value: bytes | None, tables: dict[str, dict[Any, Any]]
 ) -> None:  # fmt: skip
-    """Assert that a record is in the right silver table, with the values that `kgtui.protocol.records` decodes.
+    """Assert that a record is in the right silver table, with the same values as decoded by `kgtui.protocol.records`.
 
     Args:
         position: partition and offset of the record, or only the offset.
         key, value: key and value of the record.
-        tables: name of a silver table → position → row.
+        tables: name of a silver table → rows of the table by position.
     """
     expected = decode(key, value)
     quarantined = tables[QUARANTINE.name].get(position)

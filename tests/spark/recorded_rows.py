@@ -29,7 +29,7 @@ DAY = date(2026, 11, 23)
 
 
 def ms(seconds: float) -> int:
-    """Convert seconds after `START` to milliseconds since the epoch, the unit of times in recorded tables."""
+    """Convert seconds after `START` to milliseconds since the epoch, as in the tables of a recording."""
     return round((START + seconds) * 1000)
 
 
@@ -94,7 +94,7 @@ class RecordedTables:
         self._add(self.partitions, row | more)
 
     def partition_gone(self, group: str, topic: str, partition: int) -> None:
-        """Add a row to the table `partitions`, which says that the group no longer has an offset in this partition."""
+        """Add a row to the table `partitions`. It says that the group no longer has an offset in this partition."""
         self._add(self.partitions, {"group": group, "topic": topic, "partition": partition, "gone": True})
 
     def fault(
@@ -112,7 +112,7 @@ class RecordedTables:
         rows.append(place | row)
 
     def frames(self, spark: SparkSession) -> tuple[DataFrame, DataFrame, DataFrame, DataFrame]:
-        """Return DataFrames of the tables `polls` (after `poll_timeline`), `groups`, `partitions` and `faults`."""
+        """Return DataFrames: `polls` (converted with `poll_timeline`), `groups`, `partitions` and `faults`."""
         tables = ((POLLS, self.polls), (GROUPS, self.groups), (PARTITIONS, self.partitions), (FAULTS, self.faults))
         polls, groups, partitions, faults = (frame(spark, table, rows) for table, rows in tables)
         return poll_timeline(polls).localCheckpoint(), groups, partitions, faults

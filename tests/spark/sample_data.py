@@ -37,7 +37,7 @@ class Cluster:
         self.positions = {(group, tp): 90 for group in GROUPS for tp in self.ends}
 
     def poll(self) -> PollResult:
-        """Write and consume a random number of records in each partition, and return the result of a poll."""
+        """Produce and consume a random number of records in each partition, and return the result of a poll."""
         for tp in self.ends:
             self.ends[tp] += self.random.randrange(50)
         for group, tp in self.positions:
@@ -46,7 +46,7 @@ class Cluster:
         return self.result()
 
     def result(self) -> PollResult:
-        """Return the result of a poll in the current state. Unlike `poll`, this method writes and consumes nothing."""
+        """Return the result of a poll in the current state. Unlike `poll`, this method does not change the state."""
         bounds = {tp: PartitionBounds(0, end) for tp, end in self.ends.items()}
         listed = {
             group: Listing("share" if group == "shared" else "consumer", "consumer", "Stable", 1) for group in GROUPS

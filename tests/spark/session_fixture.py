@@ -29,8 +29,8 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
         # kgtui writes the jar of its Java decoder into this folder. Programs that tests start use the same folder.
         patch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
         spill = tmp_path_factory.mktemp("spark")
-        # With a lower priority, this process and its JVM do not slow down tests of the terminal UI. With a much lower
-        # priority, Spark's Python workers would not start within 10 s.
+        # Lower the priority, so that this process and its JVM do not slow down tests of the terminal UI. With a much
+        # lower priority, Spark's Python workers would not start within 10 s.
         os.nice(4)
         session = start("local[2]", options=LONG_LIVED | CONNECT_SERVER | {"spark.local.dir": str(spill)})
         yield session

@@ -30,13 +30,13 @@ SMALL_JOBS = {
 
 
 def _java_options(*flags: str) -> dict[str, str]:
-    """Return the Spark option with all flags for the JVM: the flags that kgtui always passes, followed by `flags`."""
+    """Return the Spark option for JVM flags. Its value is the flags that kgtui always uses, followed by `flags`."""
     name = "spark.driver.extraJavaOptions"
     return {name: " ".join([local_options()[name], *flags])}
 
 
-# The optimizing compiler is off, because it would use half of the CPU time in the first minutes. The bytecode of
-# Spark's 20,000 classes is not verified.
+# To save CPU time, the optimizing compiler is off, and the bytecode of Spark's 20,000 classes is not verified. The
+# compiler would use half of the CPU time in the first minutes.
 _FAST_START = (
     "-XX:TieredStopAtLevel=1",
     "-XX:ReservedCodeCacheSize=240m",
@@ -81,6 +81,6 @@ def new_lake(spark: SparkSession, path: Path) -> SparkLake:
 
 def compute_only(tables: Collection[Table], lake: SparkLake, patch: pytest.MonkeyPatch) -> None:
     """Make the gold job compute only the gold tables `tables`, because each table takes seconds."""
-    # Create all other gold tables, without rows. If one were missing, each run would compute all days again.
+    # Create all other gold tables without rows, because a run computes all days again if a gold table is missing.
     create_tables(lake.folder, [table for table in (*GOLD, *GOLD_STATE) if table not in tables])
     patch.setattr(gold, "TABLES", tuple(tables))

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from types import TracebackType
 
 _TIMEOUT = 120.0
-"""Maximum seconds until the master listens, and again until the worker has registered."""
+"""Maximum time until the master listens, and then until the worker has registered, in seconds each."""
 
 
 class StandaloneCluster:

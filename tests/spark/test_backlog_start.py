@@ -1,4 +1,4 @@
-"""Tests of the time at which a backlog began, which follows from the time lags after the latest recording gap."""
+"""Tests of computing when a backlog began. The computation uses only time lags after the latest recording gap."""
 
 from __future__ import annotations
 

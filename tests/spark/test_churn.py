@@ -20,8 +20,8 @@ def record_members(tables: RecordedTables, group: str, present: str, before: str
     If the poll is a keyframe, add all members. Otherwise, add only members that joined or left.
 
     Args:
-        present: members at the latest poll. Each character is a member id.
-        before: members at the previous poll.
+        present: ids of the members at the latest poll, one character per id.
+        before: ids of the members at the previous poll, one character per id.
     """
     keyframe = tables.polls[-1]["poll"] == tables.keyframe
     for name in sorted(set(present) | set(before)):
@@ -55,8 +55,8 @@ def test_rebalances_from_polls_and_from_records_are_counted_per_hour(spark: Spar
             record_members(tables, "flaps", now, before)
             present = now
         tables.commit("flaps", "t", 0, 0, 0, owner="a" if "a" in present else "b")
-    # Only six minutes of the last hour were recorded. They contain three rebalances, which are too few to report that
-    # the group flaps (rebalances again and again).
+    # Only six minutes of the last hour were recorded, with three rebalances. This is not enough to report that the
+    # group flaps (rebalances again and again).
     for second, now in ((14_400, "abc"), (14_520, "bc"), (14_640, "abc"), (14_760, "bc")):
         tables.poll(second, keyframe=second == 14_400, gap="recorder stopped" if second == 14_400 else None)
         if second == 14_400:
@@ -84,7 +84,7 @@ def test_rebalances_from_polls_and_from_records_are_counted_per_hour(spark: Spar
         ("flaps", at(3_600), 0, 2, 0, 0, 0, 0, 300.0, None, 2_700.0, 0.0, False, "recorded", None, None, at(6_900)),
         ("flaps", at(14_400), 3, 0, None, 1, 2, 3, 0.0, None, 360.0, 30.0, False, "recorded",
          at(14_520), at(14_760), at(14_760)),
-        # Group `records` is not in the recording, so `covered_to` is the time of its last decoded rebalance.
+        # Group `records` is known only from decoded records, so `covered_to` is the time of its last rebalance.
         ("records", at(10_800), 7, None, 7, 7, 0, 14, 28.0, None, None, 7.0, True, "silver",
          at(10_800), at(13_800), at(13_800)),
     ]  # fmt: skip

@@ -58,7 +58,7 @@ def silver_tables(
 
 
 def end_of_day(spark: SparkSession, day: float) -> DataFrame:
-    """Return the argument `days` of `decoded_activity`, with one row for the time `day` days after `START`."""
+    """Return one row, for the parameter `days` of `decoded_activity`. Its time is `day` days after `START`."""
     return spark.createDataFrame([(at(day * DAYS).date(), ms(day * DAYS))], "day DATE, at BIGINT")
 
 
@@ -85,8 +85,8 @@ def test_unused_groups_and_families_of_unused_groups_are_listed(spark: SparkSess
         tables.commit("share", "t", 0, None, 9, kind="share", spso=4, lag=5)
     timeline, groups, partitions, _ = tables.frames(spark)
     since = at(3 * DAYS).date()
-    # As in the gold job, read only the history of groups without members, and compute both inputs of `cleanup` first
-    # (`localCheckpoint`).
+    # Do the same as the gold job: use only the history of groups without members, and compute both inputs of `cleanup`
+    # first (`localCheckpoint`).
     asked = groups_without_members(timeline, groups, since=since)
     assert {row.group for row in asked.collect()} == {"old.a", "old.b", "new.a", "alone", "waits", "share", "shrinks"}
     partitions = partitions.join(asked, "group", "left_semi")
@@ -94,7 +94,7 @@ def test_unused_groups_and_families_of_unused_groups_are_listed(spark: SparkSess
     silver = silver_tables(spark, [("alone", 9, -3.0)], [])
     decoded = decoded_activity(*silver, end_of_day(spark, 3.5)).localCheckpoint()
     rows = cleanup(recorded, decoded, since=since).cache()
-    # All commits of group `alone` are known from decoded records, so none of its offsets can be hidden.
+    # The commits of group `alone` were decoded from records, so none of its offsets can be hidden.
     assert {row["name"]: row["offsets_may_be_hidden"] for row in rows.collect()} == {
         "old.*": True, "old.a": True, "old.b": False, "new.a": False, "alone": False, "share": None
     }  # fmt: skip
@@ -113,10 +113,10 @@ def test_unused_groups_and_families_of_unused_groups_are_listed(spark: SparkSess
 
 
 def test_offsets_expire_a_week_after_the_group_was_last_active(spark: SparkSession) -> None:
-    """kgtui knows the last commit of a group if the commits were decoded from records.
+    """Decoded records show when a group made its last commit.
 
-    Otherwise, it assumes that the group committed until it became Empty, because polls do not show commits of an
-    unchanged offset.
+    Polls do not show commits of an unchanged offset. Without decoded records, kgtui therefore assumes that the group
+    committed until it became Empty.
     """
     tables = RecordedTables()
     for day in (0.5, 1.0, 1.5, 3.5):
@@ -134,18 +134,18 @@ def test_offsets_expire_a_week_after_the_group_was_last_active(spark: SparkSessi
     decoded = decoded_activity(*silver, end_of_day(spark, 3.5)).localCheckpoint()
     rows = cleanup(recorded, decoded, since=since).select("name", F.unix_millis("expires_at")).collect()
     assert dict(map(tuple, rows)) == {
-        # Group `polled` became Empty on day 1.5. Its commits were not decoded from records.
+        # Group `polled` became Empty on day 1.5. Its commits are known only from polls.
         "polled": ms(1.5 * DAYS + WEEK),
-        # Group `decoded` made its last commit on day 1, according to decoded records.
+        # Decoded records show that group `decoded` made its last commit on day 1.
         "decoded": ms(1.0 * DAYS + WEEK),
-        # Group `classic` has been Empty since day 0.5. A reset of offsets on day 1.5 does not delay the expiry.
+        # Group `classic` has been Empty since day 0.5. The reset of its offsets on day 1.5 does not delay their expiry.
         "classic": ms(0.5 * DAYS + WEEK),
-        # Group `simple` never has members. The poll on day 1.5 is the first that shows its last commit.
+        # Group `simple` never has members. Its last commit first appears in the poll on day 1.5.
         "simple": ms(1.5 * DAYS + WEEK),
     }
 
 
-def test_unused_groups_that_only_decoded_records_mention_are_listed(spark: SparkSession) -> None:
+def test_unused_groups_known_only_from_decoded_records_are_listed(spark: SparkSession) -> None:
     """No group is in the recording. Group `gone` was deleted, and group `busy` has a member, so they are not listed."""
     commits = [
         ("simple", 3, 0.0), ("left", 1, 0.0), ("left", 2, 1.0), ("busy", 1, 0.0), ("gone", 1, 0.0),

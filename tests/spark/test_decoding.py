@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 def commits() -> list[Record]:
-    """Return commits of all versions with ordinary and extreme values, and tombstones with the keys of some commits."""
+    """Return commits of all versions with ordinary and extreme values, and tombstones for some of these commits."""
     records = [commit(version) for version in range(5)] + [commit(version, key_version=0) for version in range(5)]
     tagged_key, without_tags = commit(4)
     assert without_tags is not None
@@ -52,7 +52,7 @@ def commits() -> list[Record]:
     records += [commit(4, topicId=UUID(bytes=byte * 16)) for byte in (b"\xfb", b"\xff")]
     key, value = commit(4, topicId=UUID(int=1))
     assert value is not None
-    # The value ends with the topic id 1. Change the last byte, so that the topic id is 0, which means "no topic id".
+    # The value ends with the bytes of the topic id 1. Change this id to 0, which means that there is no topic id.
     records.append((key, value[:-1] + b"\0"))
     return records + [(key, None) for key, _ in records[::3]]
 
@@ -73,7 +73,7 @@ def records() -> list[Record]:
 
 @pytest.fixture
 def code_generation(spark: SparkSession) -> Iterator[None]:
-    """Turn on Spark's code generation, as on a user's machine. All other tests run without it."""
+    """Turn on Spark's code generation. It is on when users run the pipeline, but off in all other tests."""
     before = {name: value for name, value in SMALL_JOBS.items() if ".codegen." in name}
     for name in before:
         spark.conf.unset(name)
@@ -99,9 +99,9 @@ def bronze_rows(spark: SparkSession, records: list[Record]) -> DataFrame:
 def decoder(request: pytest.FixtureRequest, spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Run the test once per method that Spark can use to decode records of `__consumer_offsets`.
 
-    - `java`: the Java decoder decodes commits, and keeps all other records in memory until they are decoded, too
-    - `java in two passes`: the Java decoder keeps no records, so Spark must read them again
-    - `expressions and python`: Spark expressions decode regular commits, and Python decodes the rest
+    - `java`: the Java decoder decodes commits, and keeps all other records in memory to decode them later
+    - `java in two passes`: the Java decoder keeps no records in memory, so Spark reads the other records again
+    - `expressions and python`: Spark expressions decode regular commits, and Python decodes all other records
     """
     assert has_decoder(spark)
     if request.param == "java in two passes":

@@ -64,7 +64,7 @@ def check_findings(findings: list[Finding], plan: HistoryPlan) -> None:
 
 
 def differences(incident: Incident, finding: Finding) -> list[str]:
-    """Return one message for each time in `finding` that differs too much from the simulated time in `incident`."""
+    """Return a message for each time in `finding` that differs too much from the corresponding time in `incident`."""
     name = f"{incident.group} {incident.kind.value}"
     texts = []
     if incident.begin is None:

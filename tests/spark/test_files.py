@@ -71,9 +71,9 @@ def test_a_record_that_differs_from_the_stored_record_is_rejected(lake: SparkLak
 
 @pytest.mark.full
 def test_files_can_be_decoded_in_any_order(lake: SparkLake, tmp_path: Path) -> None:
-    """Three runs decode three files in the wrong order. The rows must be the same as after one run with one file.
+    """Three runs decode three files, but not in the order of the records' offsets.
 
-    Some rebalances depend on events in several files.
+    The rows must be the same as if one run had decoded one file. Some rebalances depend on events in several files.
     """
     random = Random(5)
     records: list[Record] = [record for _ in range(2) for record in every_record_type(3, random.randint(0, 9))]
@@ -106,7 +106,7 @@ def test_a_missing_folder_and_a_folder_without_record_files_are_rejected(lake: S
 
 
 def test_unusual_timestamps_are_limited_and_gold_tables_ignore_future_records(lake: SparkLake, tmp_path: Path) -> None:
-    """If gold tables used records from the future, one broker with a wrong clock would make groups look unused."""
+    """If gold tables used records from the future, a broker with a wrong clock would make other groups look unused."""
     year = 365 * 86_400_000_000
     micros = {-1: 0, -100 * year: 0, 130 * year: 130 * year, 20_000 * year: 253_402_128_000_000_000}
     records = [commit(4, f"g{number}") for number in range(len(micros))]

@@ -38,23 +38,24 @@ def test_gold_table_forecast_says_when_groups_catch_up_or_lose_records(spark: Sp
             rows.append(lag_row("drains", minute, topic, lag=60_000 - 300 * minute if minute >= 30 else 7,
                                 steady=1_800 if minute >= 30 else 0))  # fmt: skip
             rows.append(lag_row("done", minute, topic, lag=0))
-        # The lag of group `ages` falls like that of `drains`. Its time lag falls by one second per second.
+        # The lag of group `ages` falls as fast as the lag of `drains`. Its time lag falls by one second per second.
         if minute >= 30:
             rows.append(lag_row("ages", minute, lag=60_000 - 300 * minute, steady=1_800,
                                 time_lag=10_000.0 - 60 * (minute - 30)))  # fmt: skip
-        # Group `stuck` reads nothing. The log start offset of its partition increases by 10,000 every ten minutes.
+        # Group `stuck` consumes nothing. The log start offset of its partition increases by 10,000 every ten minutes.
         start = 1_000 * (minute // 10 * 10)
         stuck: dict[str, Any] = {"position": 100_000, "log_end": 200_000 + 600 * minute, "log_start": start,
                    "lead": 100_000 - start, "lost": 0, "lag": 100_000 + 600 * minute,
                    "time_lag_at_least": True}  # fmt: skip
         rows.append(lag_row("stuck", minute, "t", **stuck))
         rows.append(lag_row("stuck", minute, lag=100_000 + 600 * minute, lost=0))
-        # Group `slow` is like `stuck`, but reads 300 records per minute in each of two topics. For topic `k`, the time
-        # until records are lost follows from the retention time; for topic `l`, from the log start offset.
+        # Group `slow` is like group `stuck`, but consumes 300 records per minute in each of the topics `k` and `l`. The
+        # time until it loses records depends on the retention time of topic `k` and on the log start offset of topic
+        # `l`.
         slow = stuck | {"time_lag": 600.0, "position": 100_000 + 300 * minute}
         rows += [lag_row("slow", minute, topic, **slow) for topic in ("k", "l")]
-        # The time lag of group `later` grows by 0.11 s per second. It would reach the retention time (75 min) only
-        # after 8.8 h, so the group is not at risk.
+        # The time lag of group `later` grows so slowly (0.11 s per second) that it would reach the retention time (75
+        # min) only after 8.8 h, so the group is not at risk.
         later: dict[str, Any] = {"position": 100_000, "log_end": 235_400, "lag": 135_400, "lost": 0}
         later["time_lag"] = 600 + 6.6 * minute
         rows.append(lag_row("later", minute, "l", **later))

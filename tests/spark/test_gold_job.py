@@ -1,4 +1,4 @@
-"""Tests of the gold job: its tables agree with the recording, and computing a day again does not change them."""
+"""Tests that gold tables contain the same values as the recording, and that a second computation changes nothing."""
 
 from __future__ import annotations
 
@@ -63,8 +63,8 @@ def test_gold_table_forecast_uses_the_recorded_retention_time_of_the_topic(unint
     rows = uninterrupted_lake.read(FORECAST).filter("`group` = '[/foo]' AND topic = 't'").collect()
     assert len(rows) == 3
     assert {row["loss_basis"] for row in rows} == {"retention"}
-    # Records older than RETENTION are deleted. In a recording of seven minutes, the age of the first unread record can
-    # be anything from 0 to 420 s.
+    # The group loses its first unread record when the age of the record reaches RETENTION. In a recording of seven
+    # minutes, the record is at most 420 s old.
     assert all(RETENTION - 420 <= row["loss_seconds"] <= RETENTION for row in rows)
 
 
@@ -89,7 +89,7 @@ def without_column(path: Path, column: str) -> None:
 def test_an_incremental_run_and_a_complete_run_give_the_same_gold_rows(
     spark: SparkSession, uninterrupted_lake: SparkLake, tmp_path: Path
 ) -> None:
-    """Before the last run, the test removes a column of the gold table `lag`. All rows are then computed again."""
+    """Before the last run, the test removes a column of the gold table `lag`, so that all rows are computed again."""
     lake = SparkLake(spark, shutil.copytree(uninterrupted_lake.folder.local_path, tmp_path / "lake"))
     first = {table.name: stored_rows(lake.folder.local_path, table) for table in GOLD}
     assert {name for name, rows in first.items() if not rows} == {"churn", "cleanup"}

@@ -38,11 +38,11 @@ TEN = START // HOUR * HOUR + 2 * HOUR
 
 
 HEALTH_TABLES = (LAG, HEALTH, HEALTH_STATE)
-"""The gold table `lag`, and two tables that are computed from it: `health` and its state."""
+"""The gold tables `lag` and `health`, and the table that stores the state of `health` between runs."""
 
 
 def assert_equals_a_complete_run(lake: SparkLake, tables: Iterable[Table] = gold.TABLES) -> None:
-    """Copy the lake without its gold tables, run the gold job on the copy, and assert that the tables are equal."""
+    """Compute the gold tables again in a copy of the lake without them; assert that they equal the lake's tables."""
     path = lake.folder.local_path
     complete = shutil.copytree(path, path.parent / "complete", ignore=shutil.ignore_patterns("gold", "_checkpoints"))
     update_gold(SparkLake(lake.spark, complete))
@@ -55,9 +55,9 @@ def assert_equals_a_complete_run(lake: SparkLake, tables: Iterable[Table] = gold
 def test_incremental_runs_equal_a_complete_run_for_random_commits(
     spark: SparkSession, tmp_path: Path, seed: int
 ) -> None:
-    """`seed` determines whether commits begin before the polls, after them, or at the same time.
+    """Depending on `seed`, the commits begin before the polls, after them, or at the same time.
 
-    There are also late commits, tombstones, gaps, groups that disappear for a while, and a recreated topic.
+    Some commits are late. There are also tombstones, gaps, groups that disappear for a while, and a recreated topic.
     """
     random, cluster = Random(seed), Cluster(seed)
     lake = new_lake(spark, tmp_path / "lake")
@@ -94,14 +94,14 @@ def test_a_commit_whose_record_is_written_later_is_counted(
 ) -> None:
     """A group commits 20 ms before 10:00, but Kafka writes the record of this commit 5 ms after 10:00.
 
-    The first run stores the state of 10:00 before the record is decoded. The second run must add the commit.
+    The first run stores the state at 10:00 before the record is decoded. The second run must add the commit to it.
     """
     cluster, lake = Cluster(1), new_lake(spark, tmp_path / "lake")
     compute_only(HEALTH_TABLES, lake, monkeypatch)
     recording, commits = RecordingBuilder(lake.folder.local_path), FollowingCommits(lake, Random(1), cluster)
 
     def record_minutes(first: int, last: int) -> None:
-        """Each minute, record a poll 10 ms before the full minute, and commits of two groups 10 ms before the poll."""
+        """Record a poll 10 ms before the end of each minute, and commits of two groups 10 ms before each poll."""
         for minute in range(first, last):
             poll, written = TEN + minute * MINUTE - 10, TEN + minute * MINUTE - 20
             recording.poll(cluster.poll(), poll, keyframe=minute % 10 == 0)
@@ -149,11 +149,11 @@ def test_incremental_gold_tables_of_four_days_equal_those_of_a_complete_run(
 
 
 class Interrupted(Exception):
-    """Raised by the test after a table was written, so that the run ends early."""
+    """The test raises this exception after a table was written, so that the run ends early."""
 
 
 def files_by_span(lake: SparkLake, table: Table) -> dict[int, set[str]]:
-    """Return the files of each time span, by number of the span. Assert that no file contains rows of two spans."""
+    """Return a dict: index of each time span → its files. Assert that no file contains rows of two time spans."""
     assert table.file_span is not None
     column, seconds = table.file_span
     found: dict[int, set[str]] = {}
@@ -177,7 +177,7 @@ def test_the_run_after_an_interrupted_run_completes_the_gold_tables(
 ) -> None:
     """The second run is interrupted after it has written the gold table `last`. The third run completes the tables.
 
-    Files of earlier time spans must not change. Some commits are decoded one run late.
+    Files of earlier time spans must not change. Some commits are decoded only by the next run.
     """
     random, cluster = Random(1), Cluster(1)
     lake = new_lake(spark, tmp_path / "lake")

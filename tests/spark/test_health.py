@@ -40,7 +40,7 @@ OPTIONS = (
 
 
 def random_window(random: Random, options: Options) -> tuple[Window, int]:
-    """Return the commit window of a random consumer, and the time at which its status is judged, in milliseconds."""
+    """Return a window of a random consumer's commits, and the time for which to compute its status, in milliseconds."""
     ring, now, end, offset = CommitRing(options), 1_000, random.randrange(20), random.randrange(10)
     most_read, most_written = random.choice([0, 1, 3, 8]), random.choice([0, 1, 3, 8])
     for _ in range(random.randrange(25)):
@@ -80,7 +80,7 @@ class PartitionHistory:
     reads: list[tuple[float, PartitionLag]]
 
     def samples(self, since: float, until: float) -> list[Sample]:
-        """Return the polls from `since` to `until` as `Sample` objects, from which `kgtui.model` computes a status.
+        """Return the polls from `since` to `until` as `Sample` objects, with which `kgtui.model` computes a status.
 
         Both times are in seconds after `START`.
         """
@@ -95,7 +95,7 @@ def random_history(random: Random, times: list[float], share: bool) -> Partition
     """Return the history of a random consumer that may stop, fall behind or rewind. Some log end offsets are unknown.
 
     Args:
-        times: polls, in seconds after `START`.
+        times: times of the polls, in seconds after `START`.
         share: whether the consumer belongs to a share group.
     """
     reads, end, position = [], random.randrange(50), random.randrange(20)
@@ -121,7 +121,8 @@ def record(histories: list[PartitionHistory], polls: list[tuple[float, bool, str
     """Return the rows that the recorder would write for `histories`.
 
     Args:
-        polls: (seconds after `START`, whether the poll writes all rows, reason for a gap before the poll or None).
+        polls: one tuple per poll: time in seconds after `START`, whether the poll writes all rows, and the reason for a
+            gap before the poll (None if there is no gap).
     """
     tables = RecordedTables()
     before: dict[int, PartitionLag] = {}
@@ -163,8 +164,8 @@ def test_spark_and_the_model_compute_the_same_status_for_random_recordings(spark
             if history.share:
                 verdict, details = judge_share(row, samples, 1, watching)
                 if Status.WARN in (verdict.status, *(one.status for one in details.undecided)):
-                    # Spark never returns WARN for share groups. WARN needs the lag at every poll, but a recording
-                    # contains only changes of the lag.
+                    # Spark never returns the status WARN for share groups. To compute it, the lag at every poll would
+                    # be needed, but a recording contains only changes of the lag.
                     continue
             else:
                 verdict, details = judge_observed(row, samples, watching)
@@ -180,7 +181,7 @@ def test_spark_and_the_model_compute_the_same_status_for_random_recordings(spark
 
 @dataclass
 class Consumer:
-    """Simulates a consumer of one partition, and collects its commits as rows of silver `commits`."""
+    """Simulates a consumer of one partition, and collects its commits as rows of the silver table `commits`."""
 
     ring: CommitRing = field(default_factory=CommitRing)
     commits: list[dict[str, Any]] = field(default_factory=list)
@@ -192,7 +193,7 @@ class Consumer:
         return self.commits[-1]["offset"] if self.commits else None
 
     def write(self, records: int) -> None:
-        """Append `records` records to the log, so that the next poll sees a new log end offset."""
+        """Append `records` records to the partition, which increases the log end offset for the next poll."""
         self.ends.append(self.ends[-1] + records)
         self.ring.log_end(self.ends[-1])
 
@@ -218,8 +219,8 @@ class Consumer:
 def test_spark_and_the_model_compute_the_same_status_for_random_silver_commits(spark: SparkSession) -> None:
     random, tables, options = Random(4), RecordedTables(), Options()
     consumers = [Consumer() for _ in range(120)]
-    # For each consumer: how many records are written at most between two polls, how many the consumer reads at most
-    # before a commit, and at which poll the consumer stops.
+    # For each consumer: maximum number of produced records between two polls, maximum number of consumed records
+    # before a commit, and index of the poll at which the consumer stops.
     habits = [(random.choice([0, 3, 20]), random.choice([0, 1, 9]), random.randrange(2, 60)) for _ in consumers]
     for poll in range(31):
         tables.poll(poll * 10, keyframe=poll == 18)

@@ -1,4 +1,4 @@
-"""Tests that a run that computes only new gold rows gives the same rows as a run that computes all rows."""
+"""Tests that runs that compute only new gold rows (incremental runs) give the same tables as one complete run."""
 
 from __future__ import annotations
 
@@ -68,8 +68,8 @@ def test_incremental_churn_rows_equal_those_of_a_complete_run(spark: SparkSessio
 
 
 @pytest.mark.parametrize("seed", FULL[:6])
-def test_many_incremental_runs_give_the_tables_of_one_run(spark: SparkSession, tmp_path: Path, seed: int) -> None:
-    """A batch consists of polls and commits. Some commits are written only with the next batch.
+def test_many_incremental_runs_give_the_same_tables_as_one_run(spark: SparkSession, tmp_path: Path, seed: int) -> None:
+    """Each run computes a batch of polls and commits. Some commits are late: they are written with the next batch.
 
     Some batches begin after a gap.
     """
@@ -94,7 +94,7 @@ def test_many_incremental_runs_give_the_tables_of_one_run(spark: SparkSession, t
 
 
 class RandomCommits:
-    """Writes random rows to the silver tables `commits` and `rebalances`. Some calls of `write` hold rows back."""
+    """Writes random rows to the silver tables `commits` and `rebalances`. Some rows are written one call late."""
 
     def __init__(self, lake: SparkLake, random: Random) -> None:
         self._lake, self._random = lake, random

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from tests.spark.record_samples import Record
 
 FORGED_COUNTS = ("7fffffff", "ffffffff", "80000000", "ffffffff07", "ffffffff7f", "ffffffffff01", "00")
-"""Wrong lengths of strings and arrays, in hexadecimal: much too large, negative, or not a valid number."""
+"""Wrong lengths of strings and arrays, in hexadecimal. They are much too large, negative, or not a valid number."""
 
 
 def classic_groups() -> list[Record]:
@@ -88,7 +88,7 @@ def damaged(random: Random, record: Record) -> list[Record]:
 
 
 def unusual() -> list[Record]:
-    """Return records without a key, without a type, of an unknown type, or with unknown tagged fields."""
+    """Return records whose key is missing, too short or of an unknown type, and commits with unknown tagged fields."""
     key, value = commit(4)
     assert value is not None
     tags = ("0105 00", "0180017f 00", "0209 01ff 07 02aabb", "0207 01aa 07 01bb", "ffffffff0f", "0100 0f", "0110 ff")
@@ -99,7 +99,7 @@ def unusual() -> list[Record]:
 def check_equal(spark: SparkSession, records: list[Record]) -> set[str]:
     """Assert that Java decodes all records like Python.
 
-    Return the names of the result columns (structs) that contain records.
+    Return the names of the result's struct columns that are not null for at least one record.
     """
     rows = bronze_rows(spark, records).transform(decode_in_jvm).collect()
     assert sorted(row.record_offset for row in rows) == list(range(len(records)))
@@ -121,7 +121,7 @@ def _plain(column: str, value: Any) -> Any:
 
 
 def random_records(seed: int, count: int) -> list[Record]:
-    """Return `count` random records of each type and version, and damaged copies of them."""
+    """Return random records, `count` of each type and version, followed by damaged copies of all these records."""
     random = Random(seed)
     valid: list[Record] = [*every_record_type(seed, count)]
     return valid + [copy for record in valid for copy in damaged(random, record)]
@@ -160,8 +160,8 @@ def test_the_java_decoder_keeps_all_records_except_commits_in_memory(spark: Spar
     assert found == {tuple(row) for row in every if row.offset in rest}
 
 
-def test_kept_records_of_wrong_number_or_size_are_discarded(spark: SparkSession) -> None:
-    """In the first case, one record is expected, but two are kept.
+def test_kept_records_are_discarded_if_too_many_or_too_large(spark: SparkSession) -> None:
+    """In the first case, two records are kept, although only one is expected.
 
     In the second case, 40 records of 1 MB exceed the limit of 32 MB.
     """
@@ -199,7 +199,7 @@ def test_the_java_decoder_is_off_if_it_returns_unexpected_fields(
 
 
 def test_a_forged_array_length_is_rejected_without_allocating_memory(spark: SparkSession) -> None:
-    """The array claims 2,147,483,647 elements. A list of so many elements would not fit into the JVM's memory."""
+    """The array seems to have 2,147,483,647 elements. A list of this size would not fit into the JVM's memory."""
     key, value = encode(
         RecordType.GROUP_METADATA, {"group": "g"}, _classic("consumer", [], -1) | {"protocol": None}, version=3
     )

@@ -145,7 +145,7 @@ def test_a_run_fails_if_spark_reads_nothing_from_a_topic_with_records(quiet_clus
     quiet_cluster.commit("somebody", {("quiet", 0): 0})
     topic = describe_topic(lake.folder.local_path, quiet_cluster.bootstrap)
     lake.spark.conf.set(INTERNAL_TOPICS_OPTION, "false")
-    # The second run has no new records to read, but must fail like the first run.
+    # In the second run, the topic has no new records. The run must still report the same error as the first run.
     for _ in range(2):
         with pytest.raises(SourceError, match="did not see"):
             run_once(lake, Sources(topic=topic), ignore, ignore)

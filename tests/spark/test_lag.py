@@ -51,7 +51,7 @@ def two_minutes_of_three_groups() -> RecordedTables:
         if second == 60:
             tables.group("leaves", gone=True)
             tables.partition_gone("leaves", "quiet", 0)
-        # Topic `busy` gets ten records per second. Group `reads` commits each of these records 20 seconds later.
+        # Topic `busy` gets ten records per second. Group `reads` commits the offset of each record 20 seconds later.
         tables.commit("reads", "busy", 0, max(second * 10 - 200, 0), second * 10)
         tables.commit("reads", "busy", 1, None, 50)
     return tables
@@ -84,8 +84,8 @@ def test_a_gap_makes_rates_null_but_not_the_time_lag(spark: SparkSession) -> Non
     tables.poll(0)
     tables.group("g")
     tables.commit("g", "t", 0, 100, 100)
-    # Nothing has changed, so this poll adds only a row to `polls`. Most polls after a gap write all rows, but this one
-    # does not.
+    # Nothing has changed, so this poll adds only a row to `polls`. After a gap, most polls are keyframes (all rows are
+    # written), but this poll is not.
     tables.poll(70, gap="no poll for 70 s")
     tables.poll(130)
     tables.commit("g", "t", 0, 160, 220)

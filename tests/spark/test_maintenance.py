@@ -36,7 +36,7 @@ def append(lake: SparkLake, first_offset: int, count: int) -> None:
 
 
 def decode(lake: SparkLake) -> dict[str, int | None]:
-    """Decode the new bronze rows; return a dict: title of each table, such as `silver/commits` → number of its rows."""
+    """Decode the new bronze rows; return a dict: table, such as `silver/commits` → its number of rows."""
     await_end(silver.start_decoding(lake, interval=None), ignore)
     tables = {status.table.title: status for status in maintenance.status(lake.folder.path).tables}
     assert all(not status.error for status in tables.values()), tables

@@ -43,7 +43,7 @@ class GroupLog:
         """Add a record that was written `second` seconds after `START`.
 
         Args:
-            about: value of the column `about`, which says what the record describes.
+            about: what the record describes; value of the column `about`.
             values: values of other columns. A tombstone has `tombstone=True`.
         """
         place = {"record_offset": 10 * len(self.rows), "record_time": at(second)}
@@ -87,7 +87,7 @@ def classic_group() -> GroupLog:
     log = GroupLog("payments", "classic")
     log.add_generation(10, 1, {"a": ["t-0", "t-1"]})
     log.add_generation(20, 2, {"a": ["t-0"], "b": ["t-1"]})
-    # The second record of generation 2 is not another rebalance. A new coordinator wrote the same record again.
+    # This record is not another rebalance: a new coordinator wrote the record of generation 2 again.
     log.add_generation(25, 2, {"a": ["t-0"], "b": ["t-1"]})
     log.add_generation(30, 3, {"b": ["t-0", "t-1"], "c": []})
     log.add_generation(40, 4, {})
@@ -119,7 +119,7 @@ def consumer_group() -> GroupLog:
 
 
 def rebalance(group: str, group_type: str, offset: int, epoch: int, *values: Any) -> dict[str, Any]:
-    """Return an expected row of `rebalances`. `values` are start, end, cause, joined, left, members and moved."""
+    """Return an expected row of `rebalances`. `values`: start, end, cause, joined, left, members and moved."""
     names = ("start", "end", "cause", "joined", "left", "members", "moved")
     place = {"day": START.date(), "record_partition": 3, "record_offset": offset, "group": group, "type": group_type}
     return place | {"epoch": epoch} | dict(zip(names, values, strict=True))
@@ -174,9 +174,9 @@ def random_log(random: Random, group: str) -> GroupLog:
 
 
 def test_few_stored_events_suffice_to_compute_new_rebalances(spark: SparkSession) -> None:
-    """Rebalances are computed from new events and from the stored events that `needed_events` selects.
+    """The function `needed_events` selects the stored events that are needed to compute new rebalances.
 
-    They must equal the rebalances that are computed from all events.
+    The rebalances computed from these events and the new events must equal those computed from all events.
     """
     random = Random(18)
     rows: list[dict[str, Any]] = []

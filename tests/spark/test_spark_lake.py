@@ -75,7 +75,7 @@ def days_in(rows: DataFrame) -> list[date]:
 
 
 def test_read_days_returns_only_rows_from_before_the_call(spark: SparkSession, tmp_path: Path) -> None:
-    """The lake's path has characters with a special meaning in URIs and file name patterns, which must not matter."""
+    """The test must also pass if the lake's path contains special characters of URIs and file name patterns."""
     lake = new_lake(spark, tmp_path / "a b+c#d %x{y}*?é")
     first, second, third = (DAY.replace(day=number) for number in (20, 21, 22))
     assert days_in(lake.read_days(COORDINATOR_RECORDS, first, third)) == []

@@ -79,5 +79,5 @@ class S3Server:
 
 
 def request(url: str, method: str) -> None:
-    """Send a request without a body. Raises `urllib.error.URLError` if the server does not answer with success."""
+    """Send a request without a body. Raises `urllib.error.URLError` if the request fails."""
     urllib.request.urlopen(urllib.request.Request(url, method=method), timeout=60).close()  # noqa: S310 - a test server

@@ -66,7 +66,7 @@ class FaultyServer:
 
 
 def main() -> None:
-    """Serve until standard input is closed."""
+    """Run the server until standard input is closed."""
     logging.getLogger("werkzeug").setLevel(logging.ERROR)
     server = make_server("127.0.0.1", 0, FaultyServer(), threaded=True)
     threading.Thread(target=server.serve_forever, daemon=True).start()

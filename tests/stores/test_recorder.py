@@ -41,7 +41,7 @@ async def record(uri: str) -> list[str]:
 
 
 async def error_of_recorder(uri: str) -> str:
-    """Run a recorder, which must fail with a `LakeError`, and return the message of the error."""
+    """Assert that a recorder for the lake `uri` fails with a `LakeError`; return the message of the error."""
     with pytest.raises(LakeError) as caught:
         await Recorder(ScriptedMonitor(scripted()), scripted(), uri, FAST).run()
     assert "\x1b" not in str(caught.value)
@@ -127,9 +127,9 @@ def test_a_lock_renewal_can_be_repeated_after_a_lost_response(bucket: Bucket) ->
 
 @pytest.mark.parametrize("fault", ["ignore-conditions", "reject-conditions"])
 def test_without_conditional_writes_the_lock_is_not_enforced(bucket: Bucket, fault: str) -> None:
-    """The store ignores or rejects conditions of writes.
+    """The store ignores the conditions of conditional writes, or rejects such writes.
 
-    A second recorder is refused only because it has read the lock file before.
+    A second recorder is refused only because it reads the lock file before it writes the file.
     """
     bucket.switch_on(fault)
     lock, second = recorder_lock(lock_path(bucket)), recorder_lock(lock_path(bucket))
@@ -172,8 +172,8 @@ async def test_the_error_for_missing_credentials_mentions_the_variables_to_set(
 ) -> None:
     monkeypatch.delenv("AWS_ACCESS_KEY_ID")
     monkeypatch.delenv("AWS_SECRET_ACCESS_KEY")
-    # Clients without credentials request credentials from the machine's metadata service. Set an address of this
-    # service on which no server listens.
+    # Clients without credentials ask the machine's metadata service for credentials. At this address, there is no
+    # such service.
     monkeypatch.setenv("AWS_METADATA_ENDPOINT", ADDRESS_WITHOUT_SERVER)
     assert "set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY" in await error_of_recorder(bucket.uri())
 
@@ -185,7 +185,7 @@ async def test_the_recorder_error_says_that_the_store_does_not_answer(
     assert "the store does not answer" in await error_of_recorder(bucket.uri())
     # If AWS_ALLOW_HTTP is not set, the error must name this variable.
     monkeypatch.delenv("AWS_ALLOW_HTTP")
-    # Use a new bucket name, because kgtui would reuse its old connection, which allows HTTP, for the first bucket.
+    # Use a new bucket name. For the first bucket, kgtui would reuse its old connection, which allows HTTP.
     assert "AWS_ALLOW_HTTP" in await error_of_recorder(f"s3a://other-{bucket.name}/lake")
 
 
@@ -223,5 +223,5 @@ def lock_path(bucket: Bucket) -> store.StorePath:
 
 
 def write_holder(bucket: Bucket, host: str, pid: int) -> None:
-    """Write a lock file that names the process `pid` on the machine `host` as the holder of the lock."""
+    """Write a lock file, as if the process `pid` on the machine `host` held the lock."""
     lock_path(bucket).write_bytes(json.dumps({"host": host, "pid": pid, "since": 1.0}).encode())

@@ -19,7 +19,7 @@ GROUP = "payments.settle"
 POLLS = 120
 """Number of polls in the recording."""
 POLL_INTERVAL = 30
-"""Time between two polls of the recording, in seconds. The recording covers one hour, plus a gap of ten minutes."""
+"""Time between two polls of the recording, in seconds. The recording covers 70 minutes, with a gap of ten minutes."""
 
 REBALANCES = (40, 90)
 """Indexes of the polls at which a rebalance begins. Each rebalance lasts for two polls."""
@@ -60,7 +60,7 @@ def offsets(poll: int) -> GroupOffsets:
 
 
 def live_samples(samples: int = POLLS, every: float = 10.0) -> SeriesStore:
-    """Return the time series of the example group, one sample every `every` seconds, as in the app's memory."""
+    """Return the time series of the example group, as the app keeps it in memory, with a sample per `every` seconds."""
     store = SeriesStore()
     for poll in range(samples):
         description, group_offsets = describe(poll), offsets(poll)
@@ -81,7 +81,7 @@ def time_of_poll(poll: int) -> float:
 def record(path: Path) -> Path:
     """Write a lake (folder with recorded tables) with all polls, and return its path.
 
-    `early` exists only before the gap in the recording, `late` only after it.
+    The group `early` exists only before the gap in the recording, and the group `late` only after the gap.
     """
     recording = RecordingBuilder(path)
     for poll in range(POLLS):

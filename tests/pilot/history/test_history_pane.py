@@ -172,7 +172,7 @@ async def test_markup_in_member_ids_and_states_is_shown_as_text(tmp_path: Path) 
 async def test_the_history_pane_of_a_recording_shows_gaps_and_changes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The log has a row for a gap. Enter moves the replay to the time of the selected row.
+    """The pane's log has a row for the gap. Enter moves the replay to the time of the selected row.
 
     If the lake cannot be read, the pane shows the error.
     """
@@ -200,9 +200,10 @@ async def test_the_history_pane_of_a_recording_shows_gaps_and_changes(
 
 
 async def test_history_log_lists_changes_in_samples_and_other_events(tmp_path: Path) -> None:
-    """Two kinds of events are not in the samples: changes before the first sample, and changes of the coordinator.
+    """The pane's log also lists two kinds of events that lag samples do not contain.
 
-    The log does not list events of other groups, or events before the shown time span.
+    These are changes before the first sample, and changes of the coordinator. The log does not list events of other
+    groups, or events before the shown time span.
     """
     first = NOW - (sample_history.POLLS - 1) * 10.0
     listing = Listing("consumer", "consumer", "Stable", 1)

@@ -41,7 +41,7 @@ GROUPS = ("pay", "fraud", "fill", "calm", "restless", "perf.a", "tmp")
 def cluster(groups: tuple[str, ...] = GROUPS) -> Snapshot:
     """Return a snapshot of a cluster with the groups `groups`.
 
-    By default, these are the groups in the findings, except `perf.b`, which was deleted.
+    The default are the groups that the findings are about, without `perf.b`, which was deleted.
     """
     return snapshot_of(
         [(group, "classic", "consumer", "Empty" if group in ("perf.a", "tmp") else "Stable", 1) for group in groups]
@@ -68,7 +68,7 @@ async def open_insights(pilot: Pilot[int], app: KgtuiApp) -> InsightsScreen:
 
 
 def unwrapped_text(app: KgtuiApp) -> str:
-    """Return the text on the screen without line breaks and repeated blanks."""
+    """Return the text on the screen as one line, without frames and repeated spaces."""
     return " ".join(re.sub("[│▌▊▐▎]", " ", screen_text(app)).split())
 
 
@@ -106,7 +106,7 @@ async def test_insights_screen_lists_findings_by_urgency_with_evidence_and_plot(
 async def test_first_finding_is_described_in_full_before_the_cursor_moves(
     tmp_path: Path, lake: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The height of the description is known only after the first layout. The screen must draw it again then."""
+    """The description's height is known only after the first layout. The description must then be drawn again."""
     monkeypatch.setattr(screen_module, "DETAILS_DELAY", 1e6)
     app, _ = app_on(cluster(), tmp_path)
     async with app.run_test(size=(120, 40)) as pilot:
@@ -207,7 +207,7 @@ async def test_key_l_switches_between_plot_and_evidence_on_small_screens(tmp_pat
 async def test_missing_gold_tables_are_listed_with_the_command_that_creates_them(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Without the list, users could think that there are no problems of the missing kinds."""
+    """Without these tables, some problems cannot be found. Users must not think that there are no such problems."""
     path = write(tmp_path / "prod", rows_with_problems())
     for table in (CHURN, BASELINE):
         (path / table.layer / table.name).rename(tmp_path / table.name)

@@ -95,7 +95,7 @@ async def test_quitting_the_app_finishes_the_recording(tmp_path: Path) -> None:
     assert not tmp_path.joinpath("own", "recorder.lock").exists()
 
 
-async def test_the_record_dialog_refuses_a_lake_that_another_process_writes(
+async def test_the_record_dialog_refuses_a_lake_of_another_running_recorder(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The dialog stays open and names the process that records into this lake. No other message is shown."""

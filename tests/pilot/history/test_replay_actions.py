@@ -118,8 +118,8 @@ async def test_comparing_two_times_lists_the_differences(tmp_path: Path, monkeyp
         await until(pilot, lambda: len(screen.table.rows) == everything)
         await pilot.press("v")
         assert [row.kind for row in screen.table.rows] == ["groups", "groups"]
-        # Enter can go to group `early` in the last row, because this group exists at the replayed time. Group `late` in
-        # the first row does not.
+        # At the replayed time, the group `early` (last row) exists, but the group `late` (first row) does not. Enter
+        # selects the group in the tree.
         await pilot.press("end", "enter")
         await until(pilot, lambda: app.screen is main_screen(app))
         await until(pilot, lambda: main_screen(app).group == "early")

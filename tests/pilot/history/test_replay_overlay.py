@@ -78,8 +78,8 @@ async def open_recording(pilot: Pilot[int], app: KgtuiApp, lake: Path, time: str
     return top(app)
 
 
-async def test_an_opened_recording_takes_over_filter_and_selection(tmp_path: Path) -> None:
-    """Filter, selected group, open pane and sort order are copied.
+async def test_an_opened_recording_keeps_the_filter_and_the_selected_group(tmp_path: Path) -> None:
+    """The recording is shown with the filter, selected group, open pane and sort order of the live screen.
 
     The live screen keeps its filter and its selected group, and receives snapshots while the recording is shown.
     """
@@ -161,7 +161,7 @@ async def test_a_recording_reopens_at_the_time_that_was_shown_last(tmp_path: Pat
 async def test_the_open_recording_dialog_suggests_the_default_lake(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The default lake is the folder in `KGTUI_LAKE`, or the default folder if this variable is not set."""
+    """The suggested lake is the value of `KGTUI_LAKE`, or the default folder if this variable is not set."""
     usual = sample_history.record(tmp_path / "lakes" / "prod-eu")
     async with live(tmp_path) as (app, _, pilot):
         for expected in (usual, tmp_path / "other"):

@@ -75,7 +75,7 @@ def classic_group() -> GroupDescription:
 
 
 def share_group() -> GroupDescription:
-    """Return a share group in which all members read the same partitions."""
+    """Return a share group in which the same partitions are assigned to all members."""
     members = tuple(
         Member(f"KQ{index}x8Zk7S6-{index}", f"fraud-{index}", f"/10.3.0.{index}", epoch=7, protocol="share",
                topics=("card.events",), assignment=(("card.events", (0, 1, 2)),))
@@ -181,7 +181,7 @@ def consumer_offsets() -> GroupOffsets:
 
 
 def classic_offsets() -> GroupOffsets:
-    """Return offsets of partitions with a known lag, and of one partition for each reason why a lag can be unknown."""
+    """Return offsets of partitions with a known lag, and of one partition per possible reason for an unknown lag."""
     committed = [CommittedOffset("orders.created", part, 1000, 1, "") for part in range(12)]
     committed += [
         CommittedOffset("orders.paid", 0, None), CommittedOffset("orders.paid", 1, 77),
@@ -223,9 +223,9 @@ def many_offsets(count: int, added_lag: int = 0) -> GroupOffsets:
 
 
 def configs() -> tuple[GroupConfig, ...]:
-    """Return the configs of a group. Two configs are set for the group, and one of the two is sensitive.
+    """Return the configs of a group, most with default values.
 
-    The other configs have their default values.
+    Two configs are set for the group. One of these two is sensitive.
     """
     names = {
         "consumer.heartbeat.interval.ms": "5000", "consumer.session.timeout.ms": "45000",

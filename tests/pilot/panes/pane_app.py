@@ -1,4 +1,4 @@
-"""An app for tests of a single pane. To the left of the pane, there can be an empty area."""
+"""An app for tests of a single pane. The pane can have an empty area on its left."""
 
 from __future__ import annotations
 

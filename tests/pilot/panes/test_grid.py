@@ -37,7 +37,7 @@ def group_of_many_members(members: int, partitions: int = 300) -> Snapshot:
 
 
 async def test_the_grid_has_a_row_per_partition_and_a_column_per_member() -> None:
-    """Different symbols show the old owner and the new owner of a partition, and that a partition has no owner."""
+    """The symbols in a row show the old owner and the new owner of the partition, or that it has no owner."""
     pane = AssignmentsPane()
     async with PaneApp(pane, data.example_snapshot(), "payments.settle").run_test(size=(80, 30)) as pilot:
         await pilot.press("v")

@@ -88,7 +88,7 @@ async def test_selecting_a_group_with_an_error_does_not_trigger_a_layout(tmp_pat
 async def test_moving_the_cursor_between_groups_and_nodes_recomputes_no_styles(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """In a large tree, computing styles for each cursor move would create garbage faster than Python collects it."""
+    """If styles were recomputed for each cursor move in a large tree, Python's garbage collector could not keep up."""
     styled: list[object] = []
     apply = Stylesheet.apply
 
@@ -113,7 +113,7 @@ async def test_moving_the_cursor_between_groups_and_nodes_recomputes_no_styles(
 
 
 async def test_showing_a_notice_triggers_only_one_layout(layouts: list[object]) -> None:
-    """A notice (lines above a pane, for example about an error) has the height 0 while it is hidden."""
+    """A notice consists of lines above a pane, for example about an error. While it is hidden, its height is 0."""
 
     class Noticed(App[None]):
         def get_theme_variable_defaults(self) -> dict[str, str]:

@@ -66,7 +66,7 @@ async def test_a_new_snapshot_keeps_the_focus_and_scroll_position_of_each_pane(e
 
 
 async def test_table_rows_are_reused_if_the_group_has_not_changed() -> None:
-    """The rows are not computed again if a newer snapshot contains the same `GroupDescription`."""
+    """The rows are not computed again if the newer snapshot contains the same `GroupDescription` object."""
     snapshot = data.example_snapshot()
     pane = MembersPane()
     app = PaneApp(pane, snapshot, "payments.settle")
@@ -325,7 +325,7 @@ async def test_rows_computed_for_a_previously_selected_group_are_discarded() -> 
     async with app.run_test(size=(100, 30)):
         pane.show(replace(snapshot, offsets=large), "payments.settle")
         pane.show(replace(snapshot, offsets=large), "orders.enrich")
-        # When the second group was shown, the pane canceled the worker that computed rows of the first group.
+        # The pane cancels the worker that computes rows of the first group when the second group is shown.
         with contextlib.suppress(WorkerCancelled):
             await app.workers.wait_for_complete()
         assert {row.topic for row in pane.table.rows} >= {"orders.created", "secret.audit"}

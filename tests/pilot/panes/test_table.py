@@ -144,7 +144,7 @@ async def test_the_table_draws_only_its_visible_rows() -> None:
 
 
 async def test_a_refresh_redraws_only_changed_rows() -> None:
-    """Only the row under the cursor may be redrawn without a change. If no row has changed, nothing is drawn."""
+    """If a row changes, the row under the cursor may also be redrawn. If no row has changed, nothing is drawn."""
     app = TableApp(many(1_000))
     async with app.run_test(size=(40, 14)) as pilot:
         await pilot.press("down")

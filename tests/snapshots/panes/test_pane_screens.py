@@ -35,8 +35,8 @@ def pane_app(pane: Pane, group: str) -> PaneApp[Pane]:
 def test_overview_pane_of_a_reconciling_group(snap_compare: Compare) -> None:
     """Labels are on the left, and values are beside them.
 
-    Three values are amber: the state, the number of classic members, and the number of members behind the epoch.
-    The number of records that were deleted unread is red.
+    Three values are amber: the state, the number of classic members, and the number of members with an old epoch.
+    The number of records that were deleted before the group consumed them is red.
     """
     assert snap_compare(pane_app(OverviewPane(), "payments.settle"), terminal_size=(80, 32))
 
@@ -60,8 +60,8 @@ def test_overview_pane_escapes_control_characters_in_the_group_id(snap_compare: 
 def test_members_pane_of_a_consumer_group(snap_compare: Compare) -> None:
     """There is one line per member. The first member is shown in full below the table.
 
-    The epoch of two members is behind the group's epoch (`40 < 41` in amber). One member has the mark `! classic`, and
-    one has 0 partitions.
+    Two members have an older epoch than the group (`40 < 41` in amber). One member has the mark `! classic`. One member
+    has 0 partitions.
     """
     assert snap_compare(pane_app(MembersPane(), "payments.settle"), terminal_size=(120, 20))
 
@@ -72,7 +72,10 @@ def test_members_pane_of_a_consumer_group_on_a_narrow_screen(snap_compare: Compa
 
 
 def test_members_pane_of_a_streams_group(snap_compare: Compare) -> None:
-    """Each of the two processes has two indented threads, with numbers of tasks and of records to restore."""
+    """Under each of the two processes, there are two indented rows for its threads.
+
+    A row shows the number of tasks, and the number of records that must still be restored.
+    """
     assert snap_compare(pane_app(MembersPane(), "clicks.aggregate"), terminal_size=(100, 18))
 
 
@@ -92,7 +95,7 @@ def test_members_pane_when_the_coordinator_does_not_respond(snap_compare: Compar
 def test_assignments_pane_during_a_rebalance(snap_compare: Compare) -> None:
     """The summary says that 3 of 14 partitions must move.
 
-    For each partition, columns show the owner, the status, the target, and the members that delay the move.
+    For each partition, columns show the owner, the status, the target owner, and the members that delay the move.
     """
     assert snap_compare(pane_app(AssignmentsPane(), "payments.settle"), terminal_size=(100, 24))
 
@@ -100,13 +103,17 @@ def test_assignments_pane_during_a_rebalance(snap_compare: Compare) -> None:
 def test_assignments_pane_as_a_grid(snap_compare: Compare) -> None:
     """There is a column per member and a row per partition. The row under the cursor is shown in full below the grid.
 
-    `+`: the member will get the partition. `-`: it must revoke the partition. `!`: the partition has no owner.
+    `+` means that the member will get the partition, `-` that it must revoke the partition, and `!` that the partition
+    has no owner.
     """
     assert snap_compare(pane_app(AssignmentsPane(), "payments.settle"), press=["v", "right"], terminal_size=(80, 24))
 
 
 def test_assignments_pane_as_a_grid_with_an_idle_member(snap_compare: Compare) -> None:
-    """The column of the idle member is the last column and has a colon in every row. The grid fits a small screen."""
+    """The idle member has no partitions. Its column is the last one, with a colon in every row.
+
+    The grid fits a small screen.
+    """
     assert snap_compare(pane_app(AssignmentsPane(), "orders.enrich"), press=["v"], terminal_size=(60, 20))
 
 
@@ -119,9 +126,10 @@ def test_assignments_pane_with_one_row_per_member(snap_compare: Compare) -> None
 
 
 def test_offsets_pane_with_every_reason_for_an_unknown_lag(snap_compare: Compare) -> None:
-    """`?`: no leader. `–`: no committed offset. `x`: the topic was deleted, or access is denied.
+    """A topic with several partitions has a row with its total lag. A symbol shows why a lag is unknown.
 
-    A topic with several partitions has a row with its total lag.
+    `?` means that the partition has no leader, `–` that no offset is committed, and `x` that the topic was deleted or
+    that access is denied.
     """
     assert snap_compare(pane_app(OffsetsPane(), "orders.enrich"), terminal_size=(120, 28))
 
@@ -129,7 +137,8 @@ def test_offsets_pane_with_every_reason_for_an_unknown_lag(snap_compare: Compare
 def test_offsets_pane_sorted_by_lag_with_records_that_were_deleted_unread(snap_compare: Compare) -> None:
     """The largest lag comes first, and the title of the lag column is highlighted.
 
-    One partition has the lead 0, because records were deleted unread. It has `! 500 lost` in red.
+    One partition has the lead 0 and the red text `! 500 lost`, because 500 records were deleted before the group
+    consumed them.
     """
     assert snap_compare(pane_app(OffsetsPane(), "payments.settle"), press=["s"], terminal_size=(80, 24))
 
@@ -137,7 +146,7 @@ def test_offsets_pane_sorted_by_lag_with_records_that_were_deleted_unread(snap_c
 def test_offsets_pane_of_a_share_group(snap_compare: Compare) -> None:
     """The column START-OFFSET replaces COMMITTED.
 
-    `?`: the broker did not report the lag. `–`: there is no start offset.
+    `?` means that the broker did not report the lag, and `–` that there is no start offset.
     """
     assert snap_compare(pane_app(OffsetsPane(), "fraud.score"), terminal_size=(80, 14))
 
