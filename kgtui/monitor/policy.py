@@ -136,7 +136,7 @@ They are read earlier on a refresh by the user, or if a broker starts or stops r
 
 @dataclass(frozen=True, slots=True)
 class MonitorOptions:
-    """Settings of a monitor. Times are in seconds. The "sweep" is the background read of all groups.
+    """Settings of a monitor. Times are in seconds. The sweep reads all groups in the background, again and again.
 
     Attributes:
         interval: time between two list requests to a broker, and between two reads of visible groups.
@@ -150,12 +150,12 @@ class MonitorOptions:
         large_later_factor: multiplies the rate of later sweeps if there are more than `LARGE_CLUSTER` groups.
         sweep_batch: maximum number of groups that the sweep reads from a broker at once.
         sweep_partitions: maximum number of partitions per request. A larger group is read alone.
-        sweep_pause: minimum time between the starts of two sweeps over all groups with members.
+        sweep_pause: minimum time between two reads of an unchanged group with members by the sweep.
         empty_pause: minimum time between two reads of an Empty group by the sweep.
         describe_pause: minimum time between two descriptions of an unchanged group by the sweep.
         sweep_load: maximum fraction of the time that a broker spends on sweeps after the first one.
         suspects: maximum number of groups with a possible problem that are read more often than others.
-        publish_interval: minimum time between two snapshots, in clusters with up to 40,000 groups.
+        publish_interval: minimum time between two snapshots. `publish_pause` makes it longer in large clusters.
         settle_time: how long the visible groups must stay the same before new ones are read.
         metadata_interval: time between two reads of the cluster's metadata.
         kept_groups: maximum number of groups whose details are kept, even off the screen.

@@ -13,7 +13,7 @@ FOREVER = math.inf
 
 
 class Slot(NamedTuple):
-    """Identifies one member of a group. If a later member has the same number, only `joined` differs."""
+    """Identifies one member of a group. A member that joins later can get the same `number`; then, `joined` differs."""
 
     number: int
     joined: int

@@ -185,11 +185,11 @@ class ClusterChoice:
 
 @dataclass(slots=True)
 class Session:
-    """One open cluster or recording, with its settings. An attribute that does not apply to the session is None.
+    """A cluster or a recording that is shown, with its settings. An attribute that does not apply to it is None.
 
     Attributes:
         target: name, addresses and color of the cluster.
-        monitor: polls the cluster; None if no cluster is open yet. The start screen then asks for one.
+        monitor: polls the cluster; None while the start screen asks for a cluster.
         admin: reads and changes the cluster, for actions such as delete.
         filter: filter expression at the start.
         ui: the table `[ui]` of `config.toml`, with command-line options applied.
@@ -206,8 +206,9 @@ class Session:
         close: closes the connections after the app has switched to another session.
         replay_position: position in the replayed recording; None on a live cluster.
         lake: folder of the replayed recording; None on a live cluster.
-        open_recording: opens a recording from its folder, at a typed time. Raises `KgtuiError` if either is invalid.
-        live_session: the live session from which this recording was opened.
+        open_recording: opens a recording, from its folder and a time that the user has typed. Raises `KgtuiError` if
+            one is invalid.
+        live_session: the live session from which the replayed recording was opened.
         warnings: sentences about the configuration that the user should read.
         monitor_task: the task of `monitor.run()`, if it was started before the app.
         recording: the recording that kgtui is writing now.

@@ -136,7 +136,7 @@ async def test_the_overview_shows_the_reason_for_a_verdict_and_the_lag_trend(tmp
     assert "≥ 2 min age of the oldest unread record" in overview
 
 
-async def test_the_overview_shows_how_long_detecting_a_stop_takes(tmp_path: Path) -> None:
+async def test_the_overview_shows_after_how_long_a_stopped_group_is_detected(tmp_path: Path) -> None:
     app, _ = app_on(with_health(sample_snapshot(), "payments.settle", "new"), tmp_path)
     async with app.run_test(size=(160, 50)) as pilot:
         await settled(pilot)

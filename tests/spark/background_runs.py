@@ -42,8 +42,8 @@ class BackgroundRuns:
         connect_url: Spark Connect server for the last run of each series.
 
     Attributes:
-        cluster_python_starts: how many times the cluster's worker has started its `python3`; 0 until the run has ended.
-        cluster_executors: how many executors the cluster's worker has started; 0 until the run has ended.
+        cluster_python_starts: how often the Spark worker of the standalone cluster has started its `python3`.
+        cluster_executors: number of executors that this Spark worker has started. Both are 0 until the run has ended.
     """
 
     def __init__(self, folder: Path, recording: Path, records: Path, connect_url: str) -> None:
@@ -55,7 +55,7 @@ class BackgroundRuns:
         self.cluster_python_starts = self.cluster_executors = 0
 
     def start(self, *kills: int) -> None:
-        """Start one run on a standalone cluster, and several series of runs.
+        """Start one run on a standalone cluster, and one series of runs on this machine for each number in `kills`.
 
         Args:
             kills: number of runs to kill, for each series. After these runs, one more run completes the lake.

@@ -149,13 +149,12 @@ def state_at(rows: DataFrame, times: DataFrame, key: Sequence[str]) -> DataFrame
 
     Args:
         rows: rows of a recorded table that `with_timeline` has returned.
-        times: one row per poll, with its time `at` and its `keyframe` (the last poll with all rows). Other columns
-            replace columns of `rows` with the same name.
+        times: one row per poll, with its time `at` and its `keyframe` (the last poll until then with all rows).
+            Other columns replace columns of `rows` with the same name.
         key: columns that identify a group, partition or error.
 
     Returns:
-        DataFrame with the columns of `rows` and `times`. `at` is the poll in `times`. `poll` is the poll that recorded
-            the row: the same one, or an earlier one.
+        DataFrame with the columns of `rows` and `times`. `poll` is the poll that recorded the row, at or before `at`.
     """
     order = Window.partitionBy("keyframe", *key).orderBy("poll")
     ours = [name for name in rows.columns if name == "keyframe" or name not in times.columns]

@@ -43,9 +43,8 @@ class StackedPlot(NamedTuple):
     """One of the plots of a group, such as the plot of its lag.
 
     Attributes:
-        labels: labels to the left of the lines, from top to bottom. If there are fewer labels than lines, `0` is added
-            beside the last line.
-        rows: lines of the plot, from top to bottom.
+        labels: labels of the vertical axis, one per text row, from top to bottom. A missing last one is `0`.
+        rows: text rows of the plot, from top to bottom.
     """
 
     labels: list[PaneLine]

@@ -200,7 +200,7 @@ async def test_end_offsets_are_not_requested_for_partitions_without_a_commit() -
 
 
 @pytest.mark.parametrize("separately", [False, True])
-async def test_read_groups_returns_errors_as_faults_or_raises_them(separately: bool) -> None:
+async def test_read_groups_raises_errors_unless_separate_faults_are_requested(separately: bool) -> None:
     """If `separately` is true, `read_groups` returns errors as faults, with its other results.
 
     Otherwise, it raises them.
@@ -287,7 +287,7 @@ async def test_permissions_are_not_checked_for_topics_with_committed_offsets() -
     assert dict(admin.calls)["partition_bounds"] == ("t-c-0",)
 
 
-async def test_partition_count_of_the_total_lag_includes_partitions_without_commit() -> None:
+async def test_total_lag_counts_partitions_without_a_commit_too() -> None:
     """`LagTotal.partitions` also counts partitions that members own, but that have no committed offset.
 
     Such a partition does not increase the lag.

@@ -107,7 +107,7 @@ async def test_kgtui_check_is_undecided_about_simple_groups_with_hidden_offsets(
     assert "OFFSETS_MAY_BE_HIDDEN" in found["err"]
 
 
-async def test_kgtui_check_is_undecided_about_consumer_groups_with_hidden_offsets(
+async def test_kgtui_check_gives_no_final_verdict_if_all_topics_are_forbidden(
     company: Simulator, capfd: pytest.CaptureFixture[str]
 ) -> None:
     """The output says that the verdict on each group could be ERR, because the user lacks DESCRIBE on all topics."""

@@ -61,7 +61,7 @@ async def events(monitor: Monitor, *texts: str) -> None:
     await until(monitor, lambda: set(texts) <= {event.text for event in monitor.events.kept()})
 
 
-async def test_creation_state_changes_and_deletion_of_a_group_cause_events() -> None:
+async def test_each_change_between_creation_and_deletion_of_a_group_causes_an_event() -> None:
     admin = ScriptedAdmin()
     admin.add("other")
     async with watching(admin) as monitor:

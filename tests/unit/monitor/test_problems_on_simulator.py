@@ -89,7 +89,7 @@ def simulated(groups: int) -> tuple[Simulator, dict[str, Problem]]:
 
 
 def all_read(snapshot: Snapshot, now: float, groups: int) -> bool:
-    """Return whether, exactly at the time `now`, all brokers have listed their groups and all groups were read."""
+    """Return whether all brokers have sent their lists, and all `groups` groups were read, at clock time `now`."""
     listed = all(broker.answered_at == now for broker in snapshot.brokers.values())
     return listed and sum(1 for row in snapshot.summaries.values() if row.lag_at == now) == groups
 

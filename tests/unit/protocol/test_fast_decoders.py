@@ -198,7 +198,7 @@ def test_listoffsets_response_with_tagged_fields_in_some_partitions_is_decoded()
         assert [row[3] for row in decoded["Topics"][0]["Partitions"]] == [7 * n for n in range(10)]
 
 
-def test_offsetfetch_rows_that_only_seem_equally_long_are_decoded_correctly() -> None:
+def test_offsetfetch_rows_of_different_sizes_are_not_mistaken_for_equally_long_rows() -> None:
     """To find out quickly whether all rows have the same size, the decoder checks one byte per row.
 
     Here, the checked bytes can be equal although the rows have different sizes.

@@ -89,7 +89,7 @@ def test_column_of_the_tree_is_found_from_a_horizontal_position() -> None:
     assert fitted_columns.column_at(heading.index("by state")) is None
 
 
-def test_tree_row_of_a_group_shows_lag_plot_trend_and_time_lag() -> None:
+def test_tree_row_shows_the_lag_as_a_number_plot_trend_and_age() -> None:
     trail = Trail()
     for at, lag in ((10, 0), (20, 50), (30, 400), (40, 200)):
         trail.add(at, [Position(("t", 0), 1_000 - lag, 1_000, lag)])
