@@ -207,15 +207,17 @@ class HealthTier:
 
     async def process_reads(self) -> None:
         """Store every queued read, and compute every verdict that is due."""
+        # One object for all reads and verdicts, because many short verdicts in a row would also block the event loop.
+        slices = Slices(asyncio.sleep, _SLICE_SECONDS)
         while True:
-            await self._store_reads()
+            await self._store_reads(slices)
             group = self._next()
             if group is None:
                 return
-            await self._compute_verdict(group)
+            await self._compute_verdict(group, slices)
+            await slices.pause_if_due()
 
-    async def _store_reads(self) -> None:
-        slices = Slices(asyncio.sleep, _SLICE_SECONDS)
+    async def _store_reads(self, slices: Slices) -> None:
         while self._reads:
             await self._add(self._reads.popleft())
             await slices.pause_if_due()
@@ -293,20 +295,20 @@ class HealthTier:
             return self._selected
         return min(due, key=lambda group: self._due.get(group, 0.0), default=None) if self._cpu_credit > 0 else None
 
-    async def _compute_verdict(self, group: str) -> None:
+    async def _compute_verdict(self, group: str, slices: Slices) -> None:
         """Compute the verdict on a group in short steps, between which other tasks run."""
         self._unjudged.discard(group)
         began = self._timer.now()
         history = self._histories[group]
         self._retention.want(history.topics)
-        slices = Slices(asyncio.sleep, _SLICE_SECONDS)
+        spent_before = slices.spent
         # While the verdict is computed, no read is added to `history`, so that all steps see the same reads.
         health = await slices.run(health_steps(history, self._retention.known))
         offsets, access = self._store.offsets.get(group), self._store.access
         hides_topics = access is not None and access.hides_topics
         if offsets is not None and (hides_topics or offsets.value.hidden):
             health = with_hidden_offsets(health, none_visible=not offsets.value.partitions)
-        spent = slices.spent
+        spent = slices.spent - spent_before
         cpu = _CPU_OF_SELECTED if group == self._selected else _CPU_OF_ALL * len(self._histories)
         self._due[group] = began + max(self._watching.rules.expire_cache, spent / cpu)
         self._cpu_credit = max(self._cpu_credit - spent, -_CPU_CREDIT)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -13,7 +13,9 @@ from kgtui.model.answer import Answer, Fault
 from kgtui.model.burrow import Status
 from kgtui.model.cluster import Retention
 from kgtui.model.group import GroupDescription, Listing
+from kgtui.model.health import health_steps
 from kgtui.model.offsets import CommittedOffset, GroupOffsets, PartitionBounds
+from kgtui.model.slices import Slices, run_at_once
 from kgtui.monitor import Monitor, MonitorOptions, health
 from kgtui.monitor.health import HealthTier, ReadResult, RetentionTier
 from kgtui.monitor.poll_timer import PollTimer
@@ -21,7 +23,7 @@ from kgtui.monitor.store import Store
 from tests.scripted import ScriptedAdmin
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
+    from collections.abc import AsyncIterator, Generator
 
     from kgtui.model.health import GroupHealth
 
@@ -158,7 +160,7 @@ async def test_a_group_with_many_partitions_does_not_block_other_tasks(
     setup = HealthSetup()
     for number in range(40):
         setup.take(500, 1_000 + number, partitions=1_200)
-        await setup.tier._store_reads()
+        await setup.tier._store_reads(Slices(asyncio.sleep, 0.0))
         setup.now += 2
     history = setup.tier._histories["g"]
     assert {len(samples) <= 34 for samples in history.samples.values()} == {True}
@@ -175,6 +177,37 @@ async def test_a_group_with_many_partitions_does_not_block_other_tasks(
     counting.cancel()
     assert setup.health().kind is Status.STOP
     assert turns > 1_000
+
+
+async def test_other_tasks_run_between_many_short_verdicts(monkeypatch: pytest.MonkeyPatch) -> None:
+    names = tuple(f"g{number}" for number in range(5))
+    setup = HealthSetup(names)
+    for _ in range(2):
+        for group in names:
+            setup.take(10, 10, group)
+        setup.now += 2
+    turns = 0
+    turns_at_verdict: list[int] = []
+    compute = health_steps
+
+    def at_once(*arguments: Any) -> Generator[None, None, GroupHealth]:
+        """Compute a verdict without a step in which other tasks could run."""
+        return run_at_once(compute(*arguments))
+        yield
+
+    async def count() -> None:
+        nonlocal turns
+        while True:
+            await asyncio.sleep(0)
+            turns += 1
+
+    monkeypatch.setattr(health, "health_steps", at_once)
+    monkeypatch.setattr(health, "_SLICE_SECONDS", 0.0)
+    monkeypatch.setattr(setup.store, "put_health", lambda *_: turns_at_verdict.append(turns))
+    counting = asyncio.create_task(count())
+    await setup.tier.process_reads()
+    counting.cancel()
+    assert len(set(turns_at_verdict)) == len(names)
 
 
 async def test_the_verdict_on_the_selected_group_is_computed_first(monkeypatch: pytest.MonkeyPatch) -> None:
