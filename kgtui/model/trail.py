@@ -75,13 +75,7 @@ class Sums(NamedTuple):
 
 
 class _Format(NamedTuple):
-    """How the sums and positions of a trail are encoded.
-
-    Attributes:
-        sums: format of one sample.
-        two_sums: format of two consecutive samples.
-        position: type code of an array of positions.
-    """
+    """Formats of one sample and of two consecutive samples, and the type code of an array of positions."""
 
     sums: Struct
     two_sums: Struct
@@ -369,9 +363,8 @@ def last_rates(data: bytes) -> tuple[float, float] | None:
 
 def _format_and_samples(data: bytes) -> tuple[_Format, int]:
     """Return (format, number of samples) of an encoded trail; 0 samples if `data` is empty."""
-    if not data:
-        return _NARROW_FORMAT, 0
-    return (_WIDE_FORMAT, data[0] - _WIDE) if data[0] & _WIDE else (_NARROW_FORMAT, data[0])
+    wide, samples = divmod(data[0] if data else 0, _WIDE)
+    return (_WIDE_FORMAT if wide else _NARROW_FORMAT), samples
 
 
 def _hash(keys: Sequence[tuple[str, int]]) -> int:
