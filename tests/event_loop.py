@@ -45,22 +45,29 @@ def longer_if_busy(timeout: float) -> Callable[[Callable[..., Awaitable[None]]],
 
 
 @asynccontextmanager
+async def counting_sleeps(seconds: float) -> AsyncIterator[Callable[[], int]]:
+    """Yield a function that returns how many sleeps of this length another task has completed."""
+    number = 0
+
+    async def count() -> None:
+        nonlocal number
+        while True:
+            await asyncio.sleep(seconds)
+            number += 1
+
+    counting = asyncio.create_task(count())
+    try:
+        yield lambda: number
+    finally:
+        counting.cancel()
+        await asyncio.gather(counting, return_exceptions=True)
+
+
+@asynccontextmanager
 async def counting_waits() -> AsyncIterator[Callable[[], float]]:
     """Yield a function that estimates how many seconds have passed since the `with` block began.
 
     The function counts completed sleeps of 20 ms. On a busy machine, the estimate is lower than the real time.
     """
-    steps = 0
-
-    async def count() -> None:
-        nonlocal steps
-        while True:
-            await asyncio.sleep(_STEP)
-            steps += 1
-
-    counting = asyncio.create_task(count())
-    try:
-        yield lambda: steps * _STEP
-    finally:
-        counting.cancel()
-        await asyncio.gather(counting, return_exceptions=True)
+    async with counting_sleeps(_STEP) as steps:
+        yield lambda: steps() * _STEP

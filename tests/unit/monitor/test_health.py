@@ -20,6 +20,7 @@ from kgtui.monitor import Monitor, MonitorOptions, health
 from kgtui.monitor.health import HealthTier, ReadResult, RetentionTier
 from kgtui.monitor.poll_timer import PollTimer
 from kgtui.monitor.store import Store
+from tests.event_loop import counting_sleeps
 from tests.scripted import ScriptedAdmin
 
 if TYPE_CHECKING:
@@ -164,19 +165,10 @@ async def test_a_group_with_many_partitions_does_not_block_other_tasks(
         setup.now += 2
     history = setup.tier._histories["g"]
     assert {len(samples) <= 34 for samples in history.samples.values()} == {True}
-    turns = 0
-
-    async def count() -> None:
-        nonlocal turns
-        while True:
-            await asyncio.sleep(0)
-            turns += 1
-
-    counting = asyncio.create_task(count())
-    await setup.tier.process_reads()
-    counting.cancel()
+    async with counting_sleeps(0) as turns:
+        await setup.tier.process_reads()
+        assert turns() > 1_000
     assert setup.health().kind is Status.STOP
-    assert turns > 1_000
 
 
 async def test_other_tasks_run_between_many_short_verdicts(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -186,7 +178,6 @@ async def test_other_tasks_run_between_many_short_verdicts(monkeypatch: pytest.M
         for group in names:
             setup.take(10, 10, group)
         setup.now += 2
-    turns = 0
     turns_at_verdict: list[int] = []
     compute = health_steps
 
@@ -195,18 +186,11 @@ async def test_other_tasks_run_between_many_short_verdicts(monkeypatch: pytest.M
         return run_at_once(compute(*arguments))
         yield
 
-    async def count() -> None:
-        nonlocal turns
-        while True:
-            await asyncio.sleep(0)
-            turns += 1
-
     monkeypatch.setattr(health, "health_steps", at_once)
     monkeypatch.setattr(health, "_SLICE_SECONDS", 0.0)
-    monkeypatch.setattr(setup.store, "put_health", lambda *_: turns_at_verdict.append(turns))
-    counting = asyncio.create_task(count())
-    await setup.tier.process_reads()
-    counting.cancel()
+    async with counting_sleeps(0) as turns:
+        monkeypatch.setattr(setup.store, "put_health", lambda *_: turns_at_verdict.append(turns()))
+        await setup.tier.process_reads()
     assert len(set(turns_at_verdict)) == len(names)
 
 
