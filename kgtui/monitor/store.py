@@ -273,7 +273,7 @@ class Store:
             self._events.listed_without_members(group, listing, broker.answered_at, at)
 
     def set_unobserved(self, count: int) -> None:
-        """Store how many groups with a possible problem are not read more often, because there are too many."""
+        """Store the number of groups with a possible problem that are only screened, because there are too many."""
         if count != self.unobserved:
             self.unobserved = count
             self._stale.add("screened")

@@ -19,7 +19,7 @@ _TOLERANCE = 0.25
 _LOW, _HIGHER = 0.1, 0.2
 """Two fractions of a rise of the time lag: 10 % and 20 %.
 
-The start of the rise is computed from the times at which the time lag reached them.
+The start of a rise is extrapolated from the two times at which the time lag had risen this far.
 """
 
 

@@ -141,7 +141,7 @@ def _expires_at(retention: int) -> Column:
     becomes Empty.
     """
     # Without a decoded commit, the last commit is only known from polls. They do not show commits that repeat the
-    # previous offset, so the last commit may have been later. Use `quiet_since` instead, which is not earlier.
+    # previous offset, so the last commit may have been later. Use `quiet_since`, which is at least as late.
     group_type, is_simple = F.col("type"), F.coalesce(F.col("protocol") == "", F.lit(False))
     by_commit = F.when(F.col("decoded_last_commit").isNotNull(), F.col("last_commit")).otherwise(F.col("quiet_since"))
     after_commit = group_type.isin(*TYPES_BY_OFFSET_EXPIRY[OffsetExpiry.AFTER_COMMIT]) | is_simple
