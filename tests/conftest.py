@@ -1,4 +1,4 @@
-"""Pytest configuration for all tests: the option `--full`, garbage collection, and fixtures for real brokers."""
+"""Pytest configuration for all tests: the option `--full`, garbage collection, and common fixtures."""
 
 from __future__ import annotations
 
@@ -13,6 +13,10 @@ from hypothesis import HealthCheck, settings
 
 if TYPE_CHECKING:
     from collections.abc import Generator
+    from pathlib import Path
+
+    from kgtui.config import StateFolder
+    from tests.scripted import ScriptedAdmin
 
 # Hypothesis must not fail a test because its examples run slowly. Other tests can keep the machine busy.
 settings.register_profile("random", deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -46,6 +50,25 @@ def chance(pytestconfig: pytest.Config) -> random.Random:
     seed = random.SystemRandom().randrange(10**6) if pytestconfig.getoption("--full") else 1
     sys.stdout.write(f"seed {seed}\n")
     return random.Random(seed)
+
+
+# The next two fixtures import kgtui only if a test needs them, because every test process imports this module.
+
+
+@pytest.fixture
+def admin() -> ScriptedAdmin:
+    """Return a scripted cluster without groups."""
+    from tests.scripted import ScriptedAdmin
+
+    return ScriptedAdmin()
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> StateFolder:
+    """Return a `StateFolder` whose folder does not exist on disk yet."""
+    from kgtui.config import StateFolder
+
+    return StateFolder(tmp_path / "state")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

@@ -19,7 +19,6 @@ from kgtui.actions.plan import Undo, plan
 from kgtui.actions.results import DeletionStatus
 from kgtui.actions.verification import unfinished
 from kgtui.admin.kafka import connect
-from kgtui.config import StateFolder
 from tests.contract import simulated_live_groups
 from tests.contract.deletable_groups import COMMITTED, DeletionCluster, deletion_clusters
 from tests.contract.target_cluster import NEWEST, PARAMS
@@ -28,14 +27,10 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator
     from pathlib import Path
 
+    from kgtui.config import StateFolder
     from tests.brokers.cluster import Cluster
     from tests.brokers.live import Live
     from tests.brokers.secure import Secure
-
-
-@pytest.fixture
-def folder(tmp_path: Path) -> StateFolder:
-    return StateFolder(tmp_path / "state")
 
 
 @pytest.fixture(params=PARAMS)

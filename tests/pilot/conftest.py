@@ -6,29 +6,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from kgtui.config import StateFolder
 from kgtui.tui.tree.model import TreeModel
-from tests.scripted import ScriptedAdmin
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from kgtui.tui.tree.grouping import TreeNodes
 
 _FIRST_VIEW = frozenset({"test_tree", "test_tree_sorting", "test_main_screen", "test_main_screen_errors"})
 """Modules that test which nodes of the tree are open at the start. In these modules, `open_tree` does nothing."""
-
-
-@pytest.fixture
-def admin() -> ScriptedAdmin:
-    """Return a scripted cluster without groups."""
-    return ScriptedAdmin()
-
-
-@pytest.fixture
-def folder(tmp_path: Path) -> StateFolder:
-    """Return the state folder for backups and the audit log."""
-    return StateFolder(tmp_path / "state")
 
 
 @pytest.fixture(autouse=True)

@@ -6,13 +6,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from kgtui.config import StateFolder
 from tests.unit.commands.checking import Script
 from tests.unit.commands.runs import Completed, runner
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
 
     from tests.scripted import ScriptedAdmin
 
@@ -31,9 +29,3 @@ def script(monkeypatch: pytest.MonkeyPatch) -> Script:
     script = Script()
     monkeypatch.setattr("kgtui.commands.group_watch.Clock", lambda: script)
     return script
-
-
-@pytest.fixture
-def folder(tmp_path: Path) -> StateFolder:
-    """Return the state folder, which contains the backups and the audit log."""
-    return StateFolder(tmp_path / "state")
