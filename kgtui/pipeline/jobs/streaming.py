@@ -30,7 +30,7 @@ The error occurs, for example, on a busy machine.
 def start_query(
     lake: SparkLake, writer: DataStreamWriter, layer: str, name: str, interval: float | None
 ) -> StreamingQuery:
-    """Start a streaming query. If Spark's Python worker does not start in time, try again, up to eight times in total.
+    """Start a streaming query. If Spark's Python worker does not start in time, try up to `_START_ATTEMPTS` times.
 
     Args:
         writer: the query. Its name, checkpoint and trigger are set here.
