@@ -1,11 +1,13 @@
 """Pytest fixtures for real brokers.
 
-All brokers that the collected tests need are started together in the background, except brokers of
-`FULL_BROKER_VERSIONS`, which are started one after the other.
+All brokers that the tests of one xdist group need are started together in the background, except brokers of
+`FULL_BROKER_VERSIONS`, which are started one after the other. A broker is stopped after the last test that needs it,
+because even an idle broker uses CPU time.
 """
 
 from __future__ import annotations
 
+import os
 import threading
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from functools import partial
@@ -19,7 +21,7 @@ from tests.jars import ALL_BROKER_VERSIONS, BROKER_VERSIONS, FULL_BROKER_VERSION
 if TYPE_CHECKING:
     # At run time, `Cluster`, `Live` and `Secure` are imported only if a test needs a broker, because they import
     # Kafka client libraries.
-    from collections.abc import Callable, Generator, Iterator
+    from collections.abc import Callable, Generator, Iterable, Iterator
     from pathlib import Path
 
     from tests.brokers.cluster import Cluster
@@ -47,6 +49,9 @@ The fixture `live_431` creates groups on the broker of the fixture `broker_431`.
 _FULL_VERSION = {named(kind, version): version for version in FULL_BROKER_VERSIONS for kind in ("live", "broker")}
 """Fixtures that only `tests/run --full` uses: name → Kafka version, such as `live_440` → `4.4.0`."""
 
+_BROKERS = pytest.StashKey["Brokers"]()
+_RUNNING_GROUP = pytest.StashKey[str]()
+
 _KIND = {"broker": "broker", "live": "live", "newest_live": "live"}
 """Fixtures that run a test once per Kafka version: name → `broker` if the test gets a broker, or `live` for groups."""
 
@@ -71,6 +76,28 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> Generator[None]:
     items.sort(key=lambda item: max(order.index(_FULL_VERSION.get(name, "")) for name in requested_by(item) or {""}))
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Tell the fixture `brokers` which xdist group is running."""
+    item.session.stash[_RUNNING_GROUP] = group_of(item)
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_runtest_teardown(item: pytest.Item) -> Generator[None]:
+    """Stop the brokers that no later test needs."""
+    yield
+    brokers = item.session.stash.get(_BROKERS, None)
+    if brokers is not None and requested_by(item):
+        brokers.note_end_of(item)
+        brokers.stop_unneeded()
+
+
+def group_of(item: pytest.Item) -> str:
+    """Return the xdist group of a test; an empty string if there is none."""
+    marker = item.get_closest_marker("xdist_group")
+    return str(marker.args[0]) if marker else ""
+
+
 def pytest_unconfigure() -> None:
     """Stop the JVMs that run Kafka's command line tools."""
     tools.stop()
@@ -90,10 +117,19 @@ class Brokers:
     """Starts brokers, and live groups on them, in the background. Nothing is started twice.
 
     The argument `name` of a method is a fixture name in `NAMES` or in `_FULL_VERSION`.
+
+    Args:
+        folder: folder for the data of the brokers.
+        begun_groups: folder, shared by all xdist workers, with an empty file for each xdist group that has begun.
+        tests: all tests; those that need no broker are ignored.
     """
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, begun_groups: Path, tests: Iterable[pytest.Item]) -> None:
         self._folder = folder
+        self._waiting = {test: names for test in tests if (names := requested_by(test))}
+        self._begun_groups = begun_groups
+        self._begun_groups.mkdir(exist_ok=True)
+        self._own_groups: set[str] = set()
         self._pool = ThreadPoolExecutor(max_workers=5, thread_name_prefix="brokers")
         self._lock = threading.Lock()
         self._started: dict[str, Future[Any]] = {}
@@ -122,6 +158,32 @@ class Brokers:
         from tests.brokers import coordinator_records
 
         self._pool.submit(lambda: coordinator_records.write_records(self.get(name)))
+
+    def note_begin_of(self, group: str) -> None:
+        """Tell all xdist workers that this worker runs the tests of an xdist group."""
+        if group not in self._own_groups:
+            self._own_groups.add(group)
+            (self._begun_groups / group).touch()
+
+    def note_end_of(self, test: pytest.Item) -> None:
+        """Note that a test has ended, and that this worker runs the tests of its xdist group."""
+        self.note_begin_of(group_of(test))
+        self._waiting.pop(test, None)
+
+    def stop_unneeded(self) -> None:
+        """Stop all brokers and live groups that no later test in this process needs.
+
+        An xdist worker runs all tests of a group. So tests of groups that other workers have begun do not count.
+        """
+        elsewhere = {path.name for path in self._begun_groups.iterdir()} - self._own_groups
+        names = set().union(*(names for test, names in self._waiting.items() if group_of(test) not in elsewhere))
+        # Live groups also need their broker.
+        kept = {*names, *(name.replace("live_", "broker_") for name in names)}
+        for name in [name for name in reversed(self._running) if name not in kept]:
+            with self._lock:
+                del self._started[name]
+                unneeded = self._running.pop(name)
+            unneeded.stop()
 
     def stop(self) -> None:
         """Stop everything that was started: first the members of the live groups, then the brokers."""
@@ -165,9 +227,19 @@ class Brokers:
 
 @pytest.fixture(scope="session")
 def brokers(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Brokers]:
-    """Return an object that starts brokers when tests need them. At the end of the test run, stop all brokers."""
-    brokers = Brokers(tmp_path_factory.mktemp("brokers"))
-    needed = set().union(*(requested_by(item) for item in request.session.items))
+    """Return an object that starts brokers. Start those that tests of the running xdist group need.
+
+    Each broker is stopped after the last test that needs it, or at the end of the test run.
+    """
+    # pytest-xdist gives each worker its own folder, and all of these folders have the same parent.
+    own = tmp_path_factory.getbasetemp()
+    shared = own.parent if "PYTEST_XDIST_WORKER" in os.environ else own
+    tests = request.session.items
+    brokers = Brokers(tmp_path_factory.mktemp("brokers"), shared / "begun-groups", tests)
+    group = request.session.stash[_RUNNING_GROUP]
+    brokers.note_begin_of(group)
+    request.session.stash[_BROKERS] = brokers
+    needed = set().union(*(requested_by(test) for test in tests if group_of(test) == group))
     for name in NAMES:
         if name in needed:
             brokers.start(name)

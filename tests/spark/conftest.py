@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from kgtui.pipeline.spark_lake import SparkLake
-from tests.brokers.fixtures import LIVE, requested_by
+from tests.brokers.fixtures import LIVE, group_of, requested_by
 from tests.spark import sample_data
 from tests.spark.background_runs import BackgroundRuns
 from tests.spark.spark_settings import connect_url, new_lake
@@ -23,10 +23,12 @@ if TYPE_CHECKING:
 HERE = Path(__file__).parent
 
 
+@pytest.hookimpl(tryfirst=True)  # This hook must add `xdist_group` marks before xdist's own hook reads them.
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Run all Spark tests in one xdist worker, so that they share one JVM.
 
-    Most Spark tests run before other tests. Spark tests that wait for background runs come last.
+    Spark tests that need a broker come first, so that the broker can be stopped early. Spark tests that wait for
+    background runs come last.
     """
     for item in items:
         if HERE in item.path.parents:
@@ -39,7 +41,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             # PySpark leaves sockets open, so that Python issues a ResourceWarning, which must not fail a test.
             item.add_marker(pytest.mark.filterwarnings("ignore::ResourceWarning"))
             item.add_marker(pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"))
-    items.sort(key=lambda item: (_waits_for_background_runs(item), HERE not in item.path.parents))
+    items.sort(key=lambda item: (_waits_for_background_runs(item), group_of(item) != "spark", not requested_by(item)))
 
 
 def _waits_for_background_runs(item: pytest.Item) -> bool:
