@@ -142,6 +142,10 @@ class Monitor:
         if self._details is not None:
             self._details.set_view(selected, visible)
 
+    def note_input(self) -> None:
+        """Note that the user has just pressed a key or clicked. Background reads then wait for a moment."""
+        self._timer.note_input()
+
     def want_configs(self, group: str | None) -> None:
         """Set the group whose configs are also read while it is selected; None for no group."""
         self._configs_of = group

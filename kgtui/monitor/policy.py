@@ -36,6 +36,18 @@ ABANDON_AFTER = 0.25
 KEY_REPEAT_LIMIT = 1.0
 """Maximum delay of reads, in seconds, while the user holds down a key that changes the selected or visible groups."""
 
+QUIET_FROM = 2_000
+"""With more groups than this, the background read of all groups waits while the user presses keys.
+
+Otherwise, its computations would delay the reaction to the keys.
+"""
+
+QUIET_TIME = 1.0
+"""This waiting ends when the user has pressed no key for this number of seconds."""
+
+QUIET_WAIT_MAX = 5.0
+"""Longest such waiting time before each batch of groups, in seconds."""
+
 SHOWN_AFTER_LEAVING = 60.0
 """Minimum seconds for which a broker that has left the cluster is shown.
 
@@ -168,8 +180,8 @@ class MonitorOptions:
     list_load: float = 0.1
     visible_groups: int = 40
     sweep_rate: float = 600.0
-    first_sweep_factor: float = 2.6
-    large_first_factor: float = 0.65
+    first_sweep_factor: float = 2.1
+    large_first_factor: float = 0.78
     large_later_factor: float = 0.35
     sweep_batch: int = 250
     sweep_partitions: int = 2_500

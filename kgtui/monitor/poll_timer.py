@@ -6,7 +6,7 @@ import asyncio
 import time
 from typing import TYPE_CHECKING
 
-from kgtui.monitor.policy import LONGEST_INTERVAL, SHORTEST_INTERVAL
+from kgtui.monitor.policy import LONGEST_INTERVAL, QUIET_TIME, QUIET_WAIT_MAX, SHORTEST_INTERVAL
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -30,6 +30,7 @@ class PollTimer:
         self._running = asyncio.Event()
         self._running.set()
         self._refresh = asyncio.Event()
+        self._busy_until = 0.0
 
     @property
     def paused(self) -> bool:
@@ -53,6 +54,22 @@ class PollTimer:
         """Let all polling loops read immediately. If polling is paused, each of them reads exactly once."""
         waiting, self._refresh = self._refresh, asyncio.Event()
         waiting.set()
+
+    def note_input(self) -> None:
+        """Note that the user has just pressed a key or clicked."""
+        self._busy_until = time.monotonic() + QUIET_TIME
+
+    async def wait_for_quiet(self) -> None:
+        """Wait until the user has pressed no key for `QUIET_TIME` seconds, but at most `QUIET_WAIT_MAX` seconds.
+
+        Call this before a read that nobody waits for.
+        """
+        end = time.monotonic() + QUIET_WAIT_MAX
+        while True:
+            left = min(self._busy_until, end) - time.monotonic()
+            if left <= 0:
+                return
+            await asyncio.sleep(left)
 
     async def pause_for(self, seconds: float, *, wake: asyncio.Event | None = None) -> bool:
         """Wait until `seconds` have passed, `wake` is set or `refresh` is called.

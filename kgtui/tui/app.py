@@ -194,10 +194,18 @@ class KgtuiApp(CrashReportingApp):
 
     async def on_event(self, event: events.Event) -> None:
         """Pass keys and pasted text to `KeyOrder`, so that each key is handled completely before the next."""
+        if isinstance(event, events.InputEvent) and not isinstance(event, events.MouseMove):
+            self._note_input()
         if isinstance(event, events.Key | events.Paste) and not event.is_forwarded:
             await self._key_order.send(event)
         else:
             await super().on_event(event)
+
+    def _note_input(self) -> None:
+        """Let the monitors delay their background reads, also the monitor of the cluster behind a replay."""
+        for session in (self.session, self.session.live_session):
+            if session is not None and session.monitor is not None:
+                session.monitor.note_input()
 
     def action_run_action(self, action_id: str) -> None:
         """Run an action whose key works on every screen (`Action.everywhere`)."""

@@ -143,6 +143,7 @@ class ScriptedMonitor:
         self.views: list[tuple[str | None, tuple[str, ...]]] = []
         self.configs_wanted: list[str | None] = []
         self.refreshed = 0
+        self.inputs = 0
         self._listeners: list[Callable[[Snapshot], None]] = []
 
     def publish(self, snapshot: Snapshot) -> None:
@@ -157,6 +158,9 @@ class ScriptedMonitor:
 
     def set_view(self, selected: str | None, visible: Sequence[str] = ()) -> None:
         self.views.append((selected, tuple(visible)))
+
+    def note_input(self) -> None:
+        self.inputs += 1
 
     def want_configs(self, group: str | None) -> None:
         self.configs_wanted.append(group)

@@ -10,6 +10,7 @@ from textual.command import CommandPalette
 from textual.widgets import Input
 
 from kgtui.tui.dialogs.prompt import TextPrompt
+from kgtui.tui.tree.widget import GroupTree
 from tests.pilot.app_driver import app_on, main_screen, post_keys, sample_snapshot, settled, until
 
 if TYPE_CHECKING:
@@ -51,6 +52,18 @@ async def test_a_key_right_after_a_cursor_key_acts_on_the_new_row(tmp_path: Path
         await until(pilot, lambda: bool(app.clipboard))
         assert app.clipboard == screen.group_tree.group
         assert app.clipboard != before
+
+
+async def test_keys_and_clicks_delay_background_reads_but_mouse_moves_do_not(tmp_path: Path) -> None:
+    app, monitor = app_on(sample_snapshot(), tmp_path)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settled(pilot)
+        await pilot.hover(GroupTree)
+        assert monitor.inputs == 0
+        await pilot.press("down")
+        assert monitor.inputs == 1
+        await pilot.click(GroupTree)
+        assert monitor.inputs > 1
 
 
 async def test_a_pane_key_works_immediately_after_the_command_palette(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -10,6 +11,7 @@ import pytest
 
 from kgtui.admin.base import ListingDelta
 from kgtui.model.offsets import CommittedOffset
+from kgtui.monitor.policy import QUIET_TIME
 from kgtui.monitor.poll_timer import PollTimer
 from kgtui.monitor.screening import Screening
 from kgtui.monitor.store import Store
@@ -107,6 +109,45 @@ async def test_additional_reads_of_changed_groups_lengthen_the_next_pause(
     screening.changed["g-5"] = None
     await tier._read_round(1, ["g-0", "g-1", "g-2", "g-3"], first=False, seconds=0.0)
     assert pauses == [3.0, 5.0]
+
+
+@pytest.mark.parametrize(("groups", "batches_read"), [(3, 3), (3_000, 1)])
+async def test_background_read_of_many_groups_waits_while_the_user_presses_keys(
+    groups: int, batches_read: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A background read of only a few groups does not wait, because it hardly delays the reaction to keys."""
+    for name in ("QUIET_TIME", "QUIET_WAIT_MAX"):
+        monkeypatch.setattr(f"kgtui.monitor.poll_timer.{name}", 60.0)
+    admin, batches = ScriptedAdmin(), 0
+    for number in range(groups):
+        admin.add(f"g-{number}")
+    store = Store(10)
+    await store.take_list(1, ListingDelta(admin.groups, [], len(admin.groups), 1.0), first=True)
+    timer = PollTimer(1.0)
+
+    async def read(_groups: Sequence[str], _changed: set[str]) -> bool:
+        nonlocal batches
+        batches += 1
+        timer.note_input()
+        return True
+
+    tier = SweepTier(admin, store, Screening(store), replace(FAST, sweep_batch=1), timer, lambda: None)
+    tier._sweeps[1] = asyncio.current_task()  # type: ignore[assignment]
+    monkeypatch.setattr(tier, "_read", read)
+    reading = asyncio.create_task(tier._read_round(1, [f"g-{number}" for number in range(3)], first=True, seconds=0.0))
+    await asyncio.wait((reading,), timeout=5.0 if batches_read == 3 else 0.2)
+    assert batches == batches_read
+    reading.cancel()
+
+
+async def test_waiting_for_a_quiet_user_ends_after_the_maximum_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("kgtui.monitor.poll_timer.QUIET_WAIT_MAX", 0.05)
+    timer = PollTimer(1.0)
+    await asyncio.wait_for(timer.wait_for_quiet(), 0.01)
+    timer.note_input()
+    began = time.monotonic()
+    await timer.wait_for_quiet()
+    assert 0.05 <= time.monotonic() - began < QUIET_TIME
 
 
 async def test_empty_group_with_new_commits_is_read_more_often() -> None:
