@@ -33,13 +33,16 @@ TYPES_FROM = 5
 """First version of ListGroups whose response contains group types (KIP-848, Kafka 3.8)."""
 
 _ROWS_PER_CHUNK = 10
-"""Minimum number of rows in one chunk of a ListGroups response. A poll compares chunks with the last response."""
+"""Minimum number of rows in a chunk. A chunk is a part of a ListGroups response: the rows of successive groups.
+
+To find changes fast, a poll compares the chunks of the last response, instead of single rows, with the new response.
+"""
 
 _CHUNKS_PER_SLICE = 500
-"""Number of chunks of rows that are compared or split before the event loop can run other tasks."""
+"""Number of chunks that are compared or split before the event loop can run other tasks."""
 
 _MISSES_TO_STOP = 16
-"""If a new list lacks this number of successive chunks of the last list, the comparison stops.
+"""If this number of successive chunks of the last list are missing in the new list, the comparison stops.
 
 The broker has then probably changed the order of its groups. The rest of the new list is decoded in full.
 """

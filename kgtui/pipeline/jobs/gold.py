@@ -55,7 +55,7 @@ _ATTEMPTS = 4
 """Maximum number of attempts to compute a table if executors are lost. Spark has the same maximum for its tasks."""
 
 _GROUPS_PER_FILE = 5_000
-"""Maximum number of groups per file of gold `lag`. A file with one hour of 5,000 groups has about 30 MB."""
+"""Maximum number of groups per file of the gold table `lag`. A file with one hour of 5,000 groups has about 30 MB."""
 
 _LOST_CHECKPOINT = "Checkpoint block"
 """Part of the error that Spark reports if a part of a local checkpoint is lost together with its executor."""

@@ -47,7 +47,7 @@ class GoldOptions:
     """Settings for computing the gold tables.
 
     Attributes:
-        window: length of the time windows of gold `health`, in seconds.
+        window: length of the time windows of the gold table `health`, in seconds.
         offsets_retention: the brokers' `offsets.retention.minutes`, in seconds.
         topics: topic → retention in seconds. Topics with unknown or unlimited retention are missing.
         look_back: number of days before the first recomputed day in which `cleanup` searches a group's last activity.
@@ -82,8 +82,8 @@ SLOTS = {
     HEALTH_STATE: Slots("at", WINDOW_SECONDS),
     CHURN: Slots("hour", HOUR),
     CLEANUP: Slots("day", 24 * HOUR),
-    # Also recompute the hour before a changed hour, because some columns of gold `forecast` are null except in the last
-    # two hours of a day.
+    # Also recompute the hour before a changed hour, because some columns of the gold table `forecast` are null
+    # except in the last two hours of a day.
     FORECAST: Slots("hour", HOUR, before=HOUR),
     FORECAST_STATE: Slots("hour", HOUR),
     BASELINE: Slots("hour", HOUR),
@@ -159,7 +159,7 @@ class GoldInputs:
 
     @property
     def lag(self) -> DataFrame:
-        """Rows of gold `lag`. It is recomputed before the other gold tables, so that they use its new rows."""
+        """Rows of the gold table `lag`. It is recomputed first, so that the other gold tables use its new rows."""
         return self.rows(LAG, DAY_BEFORE)
 
     @cached_property
@@ -196,16 +196,18 @@ class GoldInputs:
 
     @cached_property
     def health_times(self) -> DataFrame:
-        """Time slots of gold `health`. They are checkpointed, because they are small and used often."""
+        """Time slots of the gold table `health`. They are checkpointed, because they are small and used often."""
         times = time_slots(self.timeline, self.options.window, self.since_slot(HEALTH))
         return times.transform(with_hour_ends).localCheckpoint()
 
     @cached_property
     def health_start(self) -> tuple[int, int, int]:
-        """Times from which three inputs of gold `health` are read, in milliseconds since the epoch; 0 if unknown.
+        """Times from which three inputs of the gold table `health` are read; 0 if unknown.
+
+        The times are in milliseconds since the epoch:
 
         1. The recorded tables: the keyframe (a poll with all rows) of the first time slot in `health_times`.
-        2. The earlier rows of gold `health`: the last poll before `health_times`.
+        2. The earlier rows of the gold table `health`: the last poll before `health_times`.
         3. Log end offsets: the first poll whose log end offset is needed for a commit window.
         """
         first = self.health_times.agg(
@@ -228,7 +230,7 @@ class GoldInputs:
 
     @cached_property
     def hourly_lag(self) -> DataFrame:
-        """Rows of gold `lag`, aggregated by hour. Gold `forecast` and gold `forecast_state` are computed from them."""
+        """Rows of the gold table `lag`, aggregated by hour, for the gold tables `forecast` and `forecast_state`."""
         since = self.since_slot(FORECAST)
         state = self.rows(FORECAST_STATE, DAY_BEFORE) if self.lake.exists(FORECAST_STATE) else None
         return hourly_lag(self.lag, since, state).localCheckpoint()
@@ -236,18 +238,18 @@ class GoldInputs:
     def _steady_since(self) -> int | None:
         """Return the first poll after the latest gap before the first poll in `timeline`, in ms since the epoch.
 
-        Return None if `timeline` itself begins just after a gap, or if gold `lag` does not exist.
+        Return None if `timeline` itself begins just after a gap, or if the gold table `lag` does not exist.
         """
         if not self.lake.exists(LAG):
             return None
-        # In gold `lag`, column `steady_since` is the first poll after the last gap.
+        # In the gold table `lag`, column `steady_since` is the first poll after the last gap.
         day = self.first - DAY_BEFORE
         rows = self.lake.read(LAG).filter((F.col("day") == F.lit(day)) & ~is_since("steady_since", day_start(day)))
         row = rows.select(F.unix_millis("steady_since").alias("at")).first()
         return None if row is None else int(row["at"])
 
     def _carried(self) -> Carried | None:
-        """Return the newest state in gold `health_state` from which `health` can be computed; None if there is none.
+        """Return the newest state in the gold table `health_state` that can be used; None if there is none.
 
         With a state, only later polls and commits are needed.
         """

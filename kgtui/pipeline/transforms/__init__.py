@@ -7,14 +7,14 @@
 | `group_events` | silver `group_events`: one row per record that is not an offset commit |
 | `rebalances` | silver `rebalances` |
 | `recorded_state` | state of groups and partitions at any poll of a recording |
-| `lag` | gold `lag`: lag, rates and time lag per minute |
+| `lag` | the gold table `lag`: lag, rates and time lag per minute |
 | `observed_windows` | newest commits in each partition, as observed by polls |
 | `commit_windows` | newest commits in each partition, from polls or silver `commits` |
-| `health_state` | gold `health_state`: saved state from which `health` is updated |
-| `health` | gold `health`: status by Burrow's rules, every five minutes |
+| `health_state` | the gold table `health_state`: saved state from which `health` is updated |
+| `health` | the gold table `health`: status by Burrow's rules, every five minutes |
 | `problem_times` | when problems and backlogs began and ended |
-| `churn` | gold `churn`: rebalances per group and hour |
-| `forecast` | gold `forecast`: when groups catch up or lose records |
-| `baseline` | gold `baseline`: comparison with earlier weeks or days |
-| `cleanup` | gold `cleanup`: unused groups and group families |
+| `churn` | the gold table `churn`: rebalances per group and hour |
+| `forecast` | the gold table `forecast`: when groups catch up or lose records |
+| `baseline` | the gold table `baseline`: comparison with earlier weeks or days |
+| `cleanup` | the gold table `cleanup`: unused groups and group families |
 """

@@ -1,4 +1,4 @@
-"""Gold `baseline`: compare lag and rates of each hour with the same hour in earlier weeks or days.
+"""The gold table `baseline`: compare lag and rates of each hour with the same hour in earlier weeks or days.
 
 The normal value is the median of these earlier hours. The spread is the median absolute deviation (MAD) of these hours.
 """
@@ -35,7 +35,7 @@ _MONDAY = 4 * 24
 _SIGMA_PER_MAD = 1.4826
 """Factor that converts a median absolute deviation (MAD) to a standard deviation, for a normal distribution."""
 _SERIES = {"lag": 1.0, "rate_in": 0.1, "rate_out": 0.1}
-"""Dict: column of gold `lag` that is compared → minimum standard deviation for the comparison, in records or records/s.
+"""Columns of the gold table `lag` that are compared → minimum standard deviation, in records or records/s.
 
 Smaller standard deviations are replaced by the minimum, because any change to a small value would look unusual.
 """
@@ -47,7 +47,7 @@ def baseline(lag: DataFrame, *, before: DataFrame | None = None, since: int | No
     """Compute the gold table `baseline`.
 
     Args:
-        lag: gold `lag`.
+        lag: the gold table `lag`.
         before: stored rows of `baseline` for hours before `since`; None if there are none.
         since: beginning of the first hour to return, in milliseconds since the epoch; None for all hours.
     """

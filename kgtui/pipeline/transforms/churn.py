@@ -1,4 +1,4 @@
-"""Gold `churn`: how often and how long each group rebalanced in each hour.
+"""The gold table `churn`: how often and how long each group rebalanced in each hour.
 
 The data come from a recording, and from rebalances decoded from `__consumer_offsets`.
 """
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
 HOUR = 3_600_000
-"""Length of time that one row of gold `churn` covers, in milliseconds."""
+"""Length of time that one row of the gold table `churn` covers, in milliseconds."""
 
 _KEY = ("group", "hour")
 _COUNTS = ("rebalances", "members_joined", "members_left", "partitions_moved", "rebalancing_seconds", "epoch_steps")

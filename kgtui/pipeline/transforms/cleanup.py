@@ -1,4 +1,4 @@
-"""Gold `cleanup`: groups, and families of groups, that are unused at the end of each day.
+"""The gold table `cleanup`: groups, and families of groups, that are unused at the end of each day.
 
 A family is all groups whose ids have the same prefix, such as `team-007.`. The activity of groups comes from polls
 (`recorded_activity`) and from records of `__consumer_offsets` (`decoded_activity`).

@@ -1,6 +1,6 @@
-"""Gold `forecast`: when each group will have caught up, and whether its unread records will be deleted before that.
+"""The gold table `forecast`: when each group will have caught up, and whether it will lose unread records before that.
 
-It is computed from gold `lag`.
+It is computed from the gold table `lag`.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
 HOUR = 3_600
-"""Length of time that one row of gold `forecast` covers, in seconds."""
+"""Length of time that one row of the gold table `forecast` covers, in seconds."""
 
 _KEY = ("group", "topic", "partition")
 _JUMPS = ("first_jump_at", "first_jump_start", "last_jump_at", "last_jump_start")
@@ -53,7 +53,7 @@ def forecast(
     """Compute the gold table `forecast`.
 
     Args:
-        lag: gold `lag`, beginning one day before `since`.
+        lag: the gold table `lag`, beginning one day before `since`.
         retention: topics with a known, limited retention. Columns: topic, retention_seconds. None if there are none.
         since: beginning of the first hour to return, in milliseconds since the epoch; None for all hours.
         hours: result of `hourly_lag`; None to compute it from all rows of `lag`.
@@ -68,11 +68,11 @@ def forecast(
 
 
 def hourly_lag(lag: DataFrame, since: int | None = None, state: DataFrame | None = None) -> DataFrame:
-    """Aggregate gold `lag` to one row per hour, for each partition and each group (see `_hours`).
+    """Aggregate the gold table `lag` to one row per hour, for each partition and each group (see `_hours`).
 
     Args:
         since: beginning of the first hour to return, in milliseconds since the epoch; None for all hours.
-        state: gold `forecast_state`, used instead of the rows of `lag` before `since`; None to use only `lag`.
+        state: the gold table `forecast_state`, used instead of rows of `lag` before `since`; None to use only `lag`.
     """
     if since is None or state is None:
         return lag.transform(_with_deletion_rate).transform(_hours, since)
@@ -93,7 +93,7 @@ def _carried(state: DataFrame, since: int) -> DataFrame:
 
 
 def forecast_state(hours: DataFrame) -> DataFrame:
-    """Return the rows of gold `forecast_state` from the result of `hourly_lag`."""
+    """Return the rows of the gold table `forecast_state` from the result of `hourly_lag`."""
     return hours.filter(F.col("topic").isNotNull()).transform(conform, FORECAST_STATE)
 
 
@@ -126,7 +126,7 @@ def _with_deletion_rate(lag: DataFrame, carried: DataFrame | None = None) -> Dat
 
 
 def _hours(lag: DataFrame, since: int | None = None) -> DataFrame:
-    """Aggregate rows of gold `lag` (one per minute) to one row per hour, for each partition and each group.
+    """Aggregate rows of the gold table `lag` (one per minute) to one row per hour, for each partition and each group.
 
     - lag, offsets, `time_lag` and `deletion_rate`: values in the last minute of the hour
     - `slope`, `reads`, `sxx`, `syy`: linear regression of the lag over time. `slope` is in records/s. `reads` is the
@@ -324,7 +324,7 @@ def _with_behind_since(rows: DataFrame, lag: DataFrame) -> DataFrame:
 
 
 def _to_table(rows: DataFrame) -> DataFrame:
-    """Convert forecasts to rows of gold `forecast`, and add the timestamps `drained_at` and `loss_at`."""
+    """Convert forecasts to rows of the gold table `forecast`, and add the timestamps `drained_at` and `loss_at`."""
 
     def time_after(name: str) -> Column:
         # If the trend is close to zero, the result can be too late for a Spark timestamp. Times that are more than a

@@ -1,4 +1,4 @@
-"""Gold `health`: the status of each group and partition by Burrow's rules, in time windows of five minutes.
+"""The gold table `health`: the status of each group and partition by Burrow's rules, in time windows of five minutes.
 
 The rules are the same as in `kgtui.model.burrow` (for commits) and `kgtui.model.health.judging` (for polls).
 """
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from kgtui.model.burrow import Options
 
 WINDOW_SECONDS = 300
-"""Default length of a time window, in seconds. Gold `health` has one status per group and time window."""
+"""Default length of a time window, in seconds. The gold table `health` has one status per group and time window."""
 
 COMMITS = "commits"
 """Value of the column `basis` if a status was computed from silver `commits`, and not from polls."""
@@ -45,7 +45,7 @@ _ROW = (
 )  # fmt: skip
 """Columns of the rows that `_with_group_rows` returns, in addition to `_SLOT`.
 
-`started` is not written to gold `health`. The time `bad_since` is computed from it.
+`started` is not written to the gold table `health`. The time `bad_since` is computed from it.
 """
 
 
@@ -69,7 +69,7 @@ def health(
     Args:
         timeline: result of `poll_timeline`.
         commits: silver `commits`; None to use polls only. See `commit_windows`.
-        lag: gold `lag`, whose time lags show when a group began to fall behind; None to use the oldest commit.
+        lag: the gold table `lag`, which shows when a group began to fall behind; None to use the oldest commit.
         before: stored rows of `health` before `since`, which show problems that began earlier; None if there are none.
         since: start of the first time window to return, in milliseconds since the epoch; None for all time windows.
         seconds: length of a time window.
@@ -363,7 +363,7 @@ def _went_back_at() -> Column:
 
 
 def _to_table(rows: DataFrame) -> DataFrame:
-    """Convert health verdicts to rows of gold `health`."""
+    """Convert health verdicts to rows of the gold table `health`."""
     return rows.withColumns({
         "day": to_day(F.col("slot")),
         "window_start": to_timestamp(F.col("slot")),

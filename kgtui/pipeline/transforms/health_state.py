@@ -1,4 +1,4 @@
-"""Save the state of each partition, so that gold `health` can be updated without reading old polls and commits.
+"""Save the state of each partition, so that old polls and commits are not needed to update the gold table `health`.
 
 A state has one row per partition, with its newest commits, at the last poll of an hour. An update reads this state and
 the rows of later polls.
@@ -45,7 +45,7 @@ STATE = f"""struct<
     still_since: bigint,
     decoded: {DECODED}
 >"""
-"""Spark type of the state of one partition, which gold `health_state` stores as JSON.
+"""Spark type of the state of one partition, which the gold table `health_state` stores as JSON.
 
 `recorded` has the columns `RECORDED` of the partition's newest row. `decoded` has the type `DECODED`. For the other
 fields, see `observed_windows`.
@@ -66,7 +66,7 @@ class Carried:
 
 
 def read_state(table: DataFrame, at: int) -> Carried:
-    """Read the state of one poll from gold `health_state`. `at` is the time of the poll in ms since the epoch."""
+    """Read the state of one poll from the gold table `health_state`. `at` is the poll's time in ms since the epoch."""
     moment = F.timestamp_millis(F.lit(at))
     rows = table.filter((F.col("at") == moment) & (F.col("day") == F.to_date(moment)))
     rows = rows.select(*PARTITION_KEY, F.from_json("state", STATE).alias("carried"))
@@ -77,7 +77,7 @@ def read_state(table: DataFrame, at: int) -> Carried:
 
 
 def state_rows(windows: DataFrame) -> DataFrame:
-    """Convert the column `saved` of commit windows (see `observed_windows`) to rows of gold `health_state`."""
+    """Convert the column `saved` of commit windows (see `observed_windows`) to rows of the table `health_state`."""
     at = F.col("at")
     return windows.filter(F.col("saved").isNotNull()).select(
         to_day(at).alias("day"), *PARTITION_KEY, to_timestamp(at).alias("at"), F.to_json("saved").alias("state")

@@ -1,4 +1,4 @@
-"""Gold `lag`: position, lag, rates and time lag of each partition and group per minute, from recordings."""
+"""The gold table `lag`: position, lag, rates and time lag of each partition and group per minute, from recordings."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
 MINUTE = 60
-"""Length of time that one row of gold `lag` covers, in seconds."""
+"""Length of time that one row of the gold table `lag` covers, in seconds."""
 
 _SHORT_TIME_LAG = 900_000
 """Length of the time span before the first computed minute whose log end offsets are always used, in milliseconds.
@@ -285,7 +285,7 @@ def _row(columns: dict[str, Column]) -> Column:
 
 
 def _to_table(rows: DataFrame) -> DataFrame:
-    """Convert the rows of groups and partitions to rows of gold `lag`."""
+    """Convert the rows of groups and partitions to rows of the gold table `lag`."""
     return rows.withColumns({
         "day": to_day(F.col("slot")),
         "minute": to_timestamp(F.col("slot")),

@@ -1,6 +1,6 @@
-"""Find when each problem in gold `health` began, and in which time window it ended.
+"""Find when each problem in the gold table `health` began, and in which time window it ended.
 
-Each row of gold `health` has the status of a group or partition in one time window.
+Each row of the gold table `health` has the status of a group or partition in one time window.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def with_age_histories(rows: DataFrame, lag: DataFrame) -> DataFrame:
     Args:
         rows: rows with group, topic, partition, `at` (ms) and `steady_since` (ms). Time lags before `steady_since`, the
             first poll after the latest gap between polls, are not used.
-        lag: gold `lag`.
+        lag: the gold table `lag`.
 
     Returns:
         DataFrame with at, group, topic, partition and `ages`. `ages` is an array of structs (`at` in ms, time lag `age`
@@ -77,7 +77,7 @@ def _in_python(function: Callable[[Sequence[tuple[int, float]]], int], ages: Col
 
 
 def with_problem_times(rows: DataFrame, before: DataFrame | None, lag: DataFrame | None) -> DataFrame:
-    """Add the columns `bad_since` and `ended_since` to rows of gold `health`.
+    """Add the columns `bad_since` and `ended_since` to rows of the gold table `health`.
 
     - `bad_since`: when the current problem began; null if the status is OK or unknown
     - `ended_since`: beginning of the group's problem that ended in this time window; null if no problem ended
@@ -86,7 +86,7 @@ def with_problem_times(rows: DataFrame, before: DataFrame | None, lag: DataFrame
         rows: one row per time window and group or partition. Column `started` says when the problem of a partition
             began according to its commits, in ms.
         before: stored rows of `health` for earlier time windows; None if there are none.
-        lag: gold `lag`. Its time lags show more exactly than `started` when a problem began. None to use `started`.
+        lag: the gold table `lag`, which shows more exactly than `started` when a problem began; None to use `started`.
     """
     order = Window.partitionBy(*_KEY).orderBy("at")
     bad, is_group = F.coalesce(F.col("status") != "OK", F.lit(False)), F.col("topic").isNull()
