@@ -11,10 +11,11 @@ import sys
 from typing import TYPE_CHECKING, ClassVar, cast
 
 from textual import events, on
+from textual.scrollbar import ScrollBar, ScrollBarRender
 from textual.worker import WorkerError
 
 from kgtui.tui import text, themes
-from kgtui.tui.ascii_filter import AsciiFilter
+from kgtui.tui.ascii_filter import AsciiFilter, AsciiScrollBar
 from kgtui.tui.messages import ClustersRequested, DeleteRequested, LiveRequested, RecordingOpened
 from kgtui.tui.palette import ActionCommands, ChoiceCommands, GroupCommands
 from kgtui.tui.screen_actions import table
@@ -85,6 +86,7 @@ class KgtuiApp(CrashReportingApp):
         self.session = session
         self.display_settings = session.display or text.DisplaySettings()
         self.display_settings.ascii = self.display_settings.ascii or not _locale_writes_unicode()
+        ScrollBar.renderer = AsciiScrollBar if self.display_settings.ascii else ScrollBarRender
         self._terminal_poll = select.poll()
         self._quit_requested = False
         self._unsubscribe: Callable[[], None] | None = None

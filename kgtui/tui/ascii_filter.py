@@ -6,11 +6,12 @@ no ASCII symbols for them, so this module replaces their characters.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from rich.cells import cell_len, set_cell_size
 from rich.segment import Segment
 from textual.filter import LineFilter
+from textual.scrollbar import ScrollBarRender
 
 if TYPE_CHECKING:
     from textual.color import Color
@@ -62,3 +63,13 @@ class AsciiFilter(LineFilter):
 def _ascii(text: str) -> str:
     # Pad the text to its old width. An emoji with a variation selector can be wider than its ASCII replacement.
     return set_cell_size(text.translate(_REPLACEMENTS), cell_len(text))
+
+
+class AsciiScrollBar(ScrollBarRender):
+    """Draws scroll bars without block characters, so that they begin and end at the edge of a cell.
+
+    `AsciiFilter` would replace the block characters at both ends with `-` or `|`, which would look like text.
+    """
+
+    VERTICAL_BARS: ClassVar[list[str]] = [" "] * len(ScrollBarRender.VERTICAL_BARS)
+    HORIZONTAL_BARS: ClassVar[list[str]] = [" "] * len(ScrollBarRender.HORIZONTAL_BARS)

@@ -9,6 +9,7 @@ import pytest
 from rich.cells import cell_len
 from rich.segment import Segment
 from textual.color import Color
+from textual.scrollbar import ScrollBar
 
 from kgtui.config import StateFolder
 from kgtui.model.answer import Fault
@@ -95,6 +96,15 @@ async def other_characters_in_sizes(pilot: Pilot[int], app: KgtuiApp) -> str:
         await settled(pilot)
         found += other_characters(app)
     return found
+
+
+async def test_scroll_bars_have_no_dashes_at_their_ends_in_ascii_mode(tmp_path: Path) -> None:
+    app = ascii_app(tmp_path)
+    async with app.run_test() as pilot:
+        await settled(pilot)
+        for position in range(20):
+            bar = ScrollBar.renderer.render_bar(size=10, virtual_size=100, window_size=35, position=position)
+            assert {segment.text.strip() for segment in bar.segments} == {""}
 
 
 async def test_main_screen_with_all_panes_has_only_ascii_characters_in_ascii_mode(tmp_path: Path) -> None:
