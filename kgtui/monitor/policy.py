@@ -37,16 +37,16 @@ KEY_REPEAT_LIMIT = 1.0
 """Maximum delay of reads, in seconds, while the user holds down a key that changes the selected or visible groups."""
 
 QUIET_FROM = 2_000
-"""With more groups than this, the background read of all groups waits while the user presses keys.
+"""With more groups than this, background reads wait while the user presses keys.
 
-Otherwise, its computations would delay the reaction to the keys.
+Otherwise, their computations would delay the reaction to the keys.
 """
 
 QUIET_TIME = 1.0
 """This waiting ends when the user has pressed no key for this number of seconds."""
 
 QUIET_WAIT_MAX = 5.0
-"""Longest such waiting time before each batch of groups, in seconds."""
+"""Longest such waiting time before each read, in seconds."""
 
 SHOWN_AFTER_LEAVING = 60.0
 """Minimum seconds for which a broker that has left the cluster is shown.

@@ -6,7 +6,7 @@ import asyncio
 import time
 from typing import TYPE_CHECKING
 
-from kgtui.monitor.policy import LONGEST_INTERVAL, QUIET_TIME, QUIET_WAIT_MAX, SHORTEST_INTERVAL
+from kgtui.monitor.policy import LONGEST_INTERVAL, QUIET_FROM, QUIET_TIME, QUIET_WAIT_MAX, SHORTEST_INTERVAL
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -59,11 +59,16 @@ class PollTimer:
         """Note that the user has just pressed a key or clicked."""
         self._busy_until = time.monotonic() + QUIET_TIME
 
-    async def wait_for_quiet(self) -> None:
+    async def wait_for_quiet(self, groups: int) -> None:
         """Wait until the user has pressed no key for `QUIET_TIME` seconds, but at most `QUIET_WAIT_MAX` seconds.
 
-        Call this before a read that nobody waits for.
+        Call this before a read that the user does not wait for.
+
+        Args:
+            groups: number of groups in the cluster. With at most `QUIET_FROM` groups, this function does not wait.
         """
+        if groups <= QUIET_FROM:
+            return
         end = time.monotonic() + QUIET_WAIT_MAX
         while True:
             left = min(self._busy_until, end) - time.monotonic()

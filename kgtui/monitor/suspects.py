@@ -64,6 +64,7 @@ class SuspectTier:
         """Read the suspects at regular intervals until this task is canceled."""
         async with asyncio.TaskGroup() as tasks:
             while True:
+                await self._timer.wait_for_quiet(len(self._store.groups))
                 chosen = self.choose()
                 self._on_chosen(chosen)
                 self._view.read_soon([group for group in chosen if group not in self._view.in_view], tasks)

@@ -18,7 +18,7 @@ from kgtui.model.offsets import positions_of
 from kgtui.model.slices import PAUSE
 from kgtui.model.summary import summary_of, with_newer_offsets
 from kgtui.monitor.lost_records import compare_with_log_starts
-from kgtui.monitor.policy import QUIET_FROM, listed_without_members, sweep_groups, sweep_rate
+from kgtui.monitor.policy import listed_without_members, sweep_groups, sweep_rate
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -132,8 +132,7 @@ class SweepTier:
         """
         round_began, done, read, options = self._timer.now(), 0, 0, self._options
         while done < len(groups):
-            if len(self._store.groups) > QUIET_FROM:
-                await self._timer.wait_for_quiet()
+            await self._timer.wait_for_quiet(len(self._store.groups))
             began = self._timer.now()
             part = self._next_batch(groups, done)
             done += len(part)

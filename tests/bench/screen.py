@@ -32,6 +32,9 @@ FIRST_SWEEP_CPU, LATER_CPU = 500, 250
 afterward.
 """
 
+MOST_BYTES_WHILE_STILL = 100
+"""Maximum number of bytes that the app may write to the terminal per second while nothing changes."""
+
 
 @dataclass(frozen=True, slots=True)
 class Size:
@@ -233,11 +236,11 @@ def _without_changes(size: Size) -> Iterator[Figure]:
         with ui:
             ui.wait_for(GROUPS_SHOWN)
             _wait_until(ui, "swept", groups, 240)
-            time.sleep(2.0)
+            _wait_until_still(ui, min(18 * size.seconds, 180.0))
             before, written = ui.usage(), ui.written
             time.sleep(size.seconds)
             rate = (ui.written - written) / size.seconds
-            yield Figure("bytes/s to the terminal while nothing changes", rate, "B", target=100)
+            yield Figure("bytes/s to the terminal while nothing changes", rate, "B", target=MOST_BYTES_WHILE_STILL)
             cpu = (ui.usage().cpu - before.cpu) / (size.seconds / INTERVAL) * 1000
             yield Figure(f"CPU time per poll of {groups:,} groups while nothing changes", cpu, "ms")
 
@@ -249,6 +252,16 @@ def _wait_until(ui: Terminal, statistic: str, least: float, timeout: float) -> N
         if time.monotonic() > end:
             raise TimeoutError(f"{statistic} is still {value}; at least {least:.0f} was expected")
         time.sleep(0.25)
+
+
+def _wait_until_still(ui: Terminal, timeout: float) -> None:
+    """Wait until little is drawn for 5 s, because all verdicts have settled, but at most `timeout` seconds."""
+    end = time.monotonic() + timeout
+    while time.monotonic() < end:
+        written = ui.written
+        time.sleep(min(5.0, timeout))
+        if ui.written - written < 5 * MOST_BYTES_WHILE_STILL:
+            return
 
 
 class _Keyboard:

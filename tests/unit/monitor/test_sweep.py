@@ -143,10 +143,10 @@ async def test_background_read_of_many_groups_waits_while_the_user_presses_keys(
 async def test_waiting_for_a_quiet_user_ends_after_the_maximum_time(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("kgtui.monitor.poll_timer.QUIET_WAIT_MAX", 0.05)
     timer = PollTimer(1.0)
-    await asyncio.wait_for(timer.wait_for_quiet(), 0.01)
+    await asyncio.wait_for(timer.wait_for_quiet(3_000), 0.01)
     timer.note_input()
     began = time.monotonic()
-    await timer.wait_for_quiet()
+    await timer.wait_for_quiet(3_000)
     assert 0.05 <= time.monotonic() - began < QUIET_TIME
 
 
