@@ -181,7 +181,7 @@ class Brokers:
         kept = {*names, *(name.replace("live_", "broker_") for name in names)}
         for name in [name for name in reversed(self._running) if name not in kept]:
             with self._lock:
-                del self._started[name]
+                self._started.pop(name, None)
                 unneeded = self._running.pop(name)
             unneeded.stop()
 
