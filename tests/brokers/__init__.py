@@ -1,7 +1,8 @@
-"""Real Kafka brokers for tests, which are started once per test run.
+"""Real Kafka brokers for tests, which are started once per xdist worker.
 
 The brokers are processes on this machine, without mocks or containers. When a test first uses one of the fixtures
-below, all brokers that the collected tests need are started together. They stop at the end of the test run::
+below, all brokers that the tests of its xdist group need are started together. Each broker is stopped after the last
+test that needs it::
 
     broker_431, broker_392      a `Cluster` of one node: .bootstrap, .version, .tool(), .create_topic(),
                                 .produce(), .commit(), .admin; tests can create and delete groups of their own
