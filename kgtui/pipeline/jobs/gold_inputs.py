@@ -82,8 +82,8 @@ SLOTS = {
     HEALTH_STATE: Slots("at", WINDOW_SECONDS),
     CHURN: Slots("hour", HOUR),
     CLEANUP: Slots("day", 24 * HOUR),
-    # Also recompute the hour before a changed hour, because some columns of the gold table `forecast` are null
-    # except in the last two hours of a day.
+    # Also recompute the hour before a changed hour, because each run computes some columns of the gold table `forecast`
+    # for the last two hours of a day.
     FORECAST: Slots("hour", HOUR, before=HOUR),
     FORECAST_STATE: Slots("hour", HOUR),
     BASELINE: Slots("hour", HOUR),
