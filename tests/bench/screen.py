@@ -279,10 +279,12 @@ class _Keyboard:
     def press(self, key: bytes) -> float:
         """Press a key; return the time until the frame that shows the key's result, in milliseconds."""
         time.sleep(self._random.uniform(0.02, 0.08))
-        self._count += 1
+        self.synchronize()
         since = self._terminal.written
         pressed = self._terminal.press(key)
-        return (self._terminal.wait_for(b"<%06d>" % self._count, since=since) - pressed) * 1000
+        # Wait for any other count, because the app also counts when it draws the tree again for another reason.
+        other_count = rb"<(?!%06d>)\d{6}>" % self._count
+        return (self._terminal.wait_for(other_count, since=since) - pressed) * 1000
 
     def press_without_waiting(self, key: bytes) -> None:
         self._terminal.press(key)
