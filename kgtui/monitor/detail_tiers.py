@@ -356,7 +356,7 @@ class DetailTiers:
             self._record_times.set_suspects,
             others=screening.without_problem_to_observe,
         )
-        self._sweep = SweepTier(admin, store, screening, options, timer, changed_in_background)
+        self._sweep = SweepTier(admin, store, screening, options, timer, changed_in_background, changed)
         search = EmptyGroupSearch(admin, store, screening, options.timeout)
         self._empty_groups = EmptyGroupTier(search, timer, lambda: self._view.in_view, changed_in_background)
         self._access = AccessTier(admin, store, options, timer, changed)

@@ -60,6 +60,7 @@ class SweepTier:
 
     Args:
         changed: called after each change to the store.
+        all_read: called when all groups of a coordinator have been read once.
     """
 
     def __init__(
@@ -70,6 +71,7 @@ class SweepTier:
         options: MonitorOptions,
         timer: PollTimer,
         changed: Callable[[], None],
+        all_read: Callable[[], None] = lambda: None,
     ) -> None:
         self._admin = admin
         self._store = store
@@ -77,6 +79,7 @@ class SweepTier:
         self._options = options
         self._timer = timer
         self._changed = changed
+        self._all_read = all_read
         self._sweeps: dict[int, asyncio.Task[None]] = {}
         self._average_partitions = _EXPECTED_PARTITIONS
         self._committing: set[str] = set()
@@ -116,6 +119,8 @@ class SweepTier:
                 empty = empty[start:next_empty]
             began = self._timer.now()
             await self._read_round(node, busy + empty, first=rounds == 0, seconds=seconds)
+            if rounds == 0:
+                self._all_read()
             rounds += 1
             length = max(seconds, options.sweep_pause)
             await self._timer.pause_for(min(length - (self._timer.now() - began), length))

@@ -111,6 +111,37 @@ async def test_additional_reads_of_changed_groups_lengthen_the_next_pause(
     assert pauses == [3.0, 5.0]
 
 
+async def test_snapshot_is_published_when_all_groups_of_a_broker_were_read_once() -> None:
+    """The next rounds of the background read do not publish snapshots immediately."""
+    admin = ScriptedAdmin()
+    for number in range(5):
+        admin.add(f"g-{number}", "consumer", lag=1)
+    store = Store(10)
+    await store.take_list(1, ListingDelta(admin.groups, [], len(admin.groups), 1.0), first=True)
+    sizes: list[int] = []
+    rounds = asyncio.Event()
+
+    def changed() -> None:
+        if sum(method == "committed_offsets" for method, _ in admin.calls) >= 9:
+            rounds.set()
+
+    options = replace(FAST, sweep_batch=2)
+    tier = SweepTier(
+        admin,
+        store,
+        Screening(store),
+        options,
+        PollTimer(1.0),
+        changed,
+        lambda: sizes.append(len(store.summaries)),
+    )
+    sweep = asyncio.create_task(tier.run())
+    async with asyncio.timeout(60):
+        await rounds.wait()
+    sweep.cancel()
+    assert sizes == [5]
+
+
 @pytest.mark.parametrize(("groups", "batches_read"), [(3, 3), (3_000, 1)])
 async def test_background_read_of_many_groups_waits_while_the_user_presses_keys(
     groups: int, batches_read: int, monkeypatch: pytest.MonkeyPatch
