@@ -45,6 +45,7 @@ class Size:
         keys: number of presses of each key.
         seconds: duration of a measurement without keys.
         soak_seconds: duration of the memory measurement.
+        settle_seconds: maximum time until the verdicts on all groups have settled if no group changes.
         screened_groups: number of groups for measuring the memory that the search for problems needs.
     """
 
@@ -53,11 +54,14 @@ class Size:
     keys: int = 300
     seconds: float = 30.0
     soak_seconds: float = 300.0
+    settle_seconds: float = 180.0
     screened_groups: int = 5_000
 
 
 QUICK = Size(keys=100, seconds=10.0, soak_seconds=20.0, screened_groups=500)
-TINY = Size(groups=300, large_node_groups=400, keys=3, seconds=0.5, soak_seconds=0.5, screened_groups=20)
+TINY = Size(
+    groups=300, large_node_groups=400, keys=3, seconds=0.5, soak_seconds=0.5, settle_seconds=1.0, screened_groups=20
+)
 
 
 def figures(size: Size) -> Iterator[Figure]:
@@ -89,8 +93,7 @@ def _with_changes(size: Size, bare_keys: _Keyboard, bare: Terminal) -> Iterator[
         ui.press(HOME)
         time.sleep(min(size.seconds, 5.0))
         yield from _polls(size, ui, "after the first read of all groups", LATER_CPU)
-        keys.synchronize()
-        yield _page(size, ui, keys)
+        yield _page(size, ui)
         yield from _latencies(size, keys, bare_keys)
         yield from _filtering(size, ui, keys, bare_keys)
         yield from _memory(size, ui, keys, bare)
@@ -117,7 +120,7 @@ def _polls(size: Size, ui: Terminal, when: str, target: float) -> Iterator[Figur
     yield Figure(f"bytes/s to the terminal {when}, 1 % of the groups change per poll", rate, "B")
 
 
-def _page(size: Size, ui: Terminal, keys: _Keyboard) -> Figure:
+def _page(size: Size, ui: Terminal) -> Figure:
     """Measure the CPU time per poll while the page about the whole cluster is shown.
 
     The reference value is the CPU time while the panes of one group are shown.
@@ -129,7 +132,6 @@ def _page(size: Size, ui: Terminal, keys: _Keyboard) -> Figure:
         before = ui.usage().cpu
         time.sleep(size.seconds)
         cpu[key] = (ui.usage().cpu - before) / (size.seconds / INTERVAL) * 1000
-    keys.synchronize()
     name = "CPU time per poll while the page about the whole cluster is shown"
     return Figure(name, cpu[HOME], "ms", "panes of one group", cpu[NEXT_MATCH])
 
@@ -161,13 +163,11 @@ def _filtering(size: Size, ui: Terminal, keys: _Keyboard, bare_keys: _Keyboard) 
     for _ in range(max(size.keys // 50, 1)):
         ui.press(b"/")
         time.sleep(0.3)
-        keys.synchronize()
         for letter in b"team-01":
             times.append(keys.press(bytes([letter])))
             bare.append(bare_keys.press(PAGE_DOWN))
         ui.press(ESCAPE)
         time.sleep(0.5)
-        keys.synchronize()
     name, median = "substring filter: time from key to frame", statistics.median
     yield Figure(f"{name}, p50", median(times), "ms", "minimal app", median(bare), 60)
     yield Figure(f"{name}, worst", max(times), "ms", "minimal app", max(bare))
@@ -236,7 +236,7 @@ def _without_changes(size: Size) -> Iterator[Figure]:
         with ui:
             ui.wait_for(GROUPS_SHOWN)
             _wait_until(ui, "swept", groups, 240)
-            _wait_until_still(ui, min(18 * size.seconds, 180.0))
+            _wait_until_still(ui, size.settle_seconds)
             before, written = ui.usage(), ui.written
             time.sleep(size.seconds)
             rate = (ui.written - written) / size.seconds
@@ -270,20 +270,15 @@ class _Keyboard:
     def __init__(self, terminal: Terminal) -> None:
         self._terminal = terminal
         self._random = random.Random(7)
-        self.synchronize()
-
-    def synchronize(self) -> None:
-        """Set the expected key count to the number of keys that the program has counted."""
-        self._count: int = self._terminal.ask("stats")["count"]
 
     def press(self, key: bytes) -> float:
         """Press a key; return the time until the frame that shows the key's result, in milliseconds."""
         time.sleep(self._random.uniform(0.02, 0.08))
-        self.synchronize()
+        count = self._terminal.ask("stats")["count"]
         since = self._terminal.written
         pressed = self._terminal.press(key)
         # Wait for any other count, because the app also counts when it draws the tree again for another reason.
-        other_count = rb"<(?!%06d>)\d{6}>" % self._count
+        other_count = rb"<(?!%06d>)\d{6}>" % count
         return (self._terminal.wait_for(other_count, since=since) - pressed) * 1000
 
     def press_without_waiting(self, key: bytes) -> None:
@@ -292,9 +287,7 @@ class _Keyboard:
 
     def select_largest_node(self) -> int:
         """Move the cursor to the largest node of the tree; return the number of groups in this node."""
-        response = self._terminal.ask("largest")
-        self._count = response["count"]
-        return int(response["groups"])
+        return int(self._terminal.ask("largest")["groups"])
 
     def expand_largest_node(self) -> None:
         """Expand the largest node of the tree, and move the cursor to the first row in this node."""

@@ -87,9 +87,8 @@ def pytest_runtest_teardown(item: pytest.Item) -> Generator[None]:
     """Stop the brokers that no later test needs."""
     yield
     brokers = item.session.stash.get(_BROKERS, None)
-    if brokers is not None and requested_by(item):
+    if brokers is not None:
         brokers.note_end_of(item)
-        brokers.stop_unneeded()
 
 
 def group_of(item: pytest.Item) -> str:
@@ -150,7 +149,8 @@ class Brokers:
         """Wait until the broker or the live groups of the fixture `name` are ready, and return them."""
         # Only one version of FULL_BROKER_VERSIONS runs at a time, so stop the others.
         if name in _FULL_VERSION:
-            self._stop_others(_FULL_VERSION[name])
+            version = _FULL_VERSION[name]
+            self._stop(lambda other: _FULL_VERSION.get(other, version) != version)
         return self.start(name).result()
 
     def write_coordinator_records(self, name: str) -> None:
@@ -159,31 +159,27 @@ class Brokers:
 
         self._pool.submit(lambda: coordinator_records.write_records(self.get(name)))
 
-    def note_begin_of(self, group: str) -> None:
-        """Tell all xdist workers that this worker runs the tests of an xdist group."""
-        if group not in self._own_groups:
-            self._own_groups.add(group)
-            (self._begun_groups / group).touch()
+    def begin(self, group: str) -> None:
+        """Start all brokers and live groups that the tests of an xdist group need. The tests run in this process."""
+        self._note_begin_of(group)
+        needed = set().union(*(names for test, names in self._waiting.items() if group_of(test) == group))
+        for name in NAMES:
+            if name in needed:
+                self.start(name)
 
     def note_end_of(self, test: pytest.Item) -> None:
-        """Note that a test has ended, and that this worker runs the tests of its xdist group."""
-        self.note_begin_of(group_of(test))
-        self._waiting.pop(test, None)
-
-    def stop_unneeded(self) -> None:
-        """Stop all brokers and live groups that no later test in this process needs.
+        """After a test, stop all brokers and live groups that no later test in this process needs.
 
         An xdist worker runs all tests of a group. So tests of groups that other workers have begun do not count.
         """
+        if self._waiting.pop(test, None) is None:
+            return
+        self._note_begin_of(group_of(test))
         elsewhere = {path.name for path in self._begun_groups.iterdir()} - self._own_groups
         names = set().union(*(names for test, names in self._waiting.items() if group_of(test) not in elsewhere))
         # Live groups also need their broker.
-        kept = {*names, *(name.replace("live_", "broker_") for name in names)}
-        for name in [name for name in reversed(self._running) if name not in kept]:
-            with self._lock:
-                self._started.pop(name, None)
-                unneeded = self._running.pop(name)
-            unneeded.stop()
+        needed = {*names, *(name.replace("live_", "broker_") for name in names)}
+        self._stop(lambda name: name not in needed)
 
     def stop(self) -> None:
         """Stop everything that was started: first the members of the live groups, then the brokers."""
@@ -198,13 +194,16 @@ class Brokers:
             self._running[name] = started
         return started
 
-    def _stop_others(self, version: str) -> None:
+    def _note_begin_of(self, group: str) -> None:
+        """Tell all xdist workers that this worker runs the tests of an xdist group."""
+        if group not in self._own_groups:
+            self._own_groups.add(group)
+            (self._begun_groups / group).touch()
+
+    def _stop(self, is_unneeded: Callable[[str], bool]) -> None:
+        """Stop the brokers and live groups whose names `is_unneeded` accepts: first live groups, then brokers."""
         with self._lock:
-            others = {
-                name: self._started.pop(name)
-                for name in [*self._started]
-                if _FULL_VERSION.get(name, version) != version
-            }
+            others = {name: self._started.pop(name) for name in [*self._started] if is_unneeded(name)}
         wait(others.values())
         for name in [name for name in reversed(self._running) if name in others]:
             self._running.pop(name).stop()
@@ -234,15 +233,9 @@ def brokers(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
     # pytest-xdist gives each worker its own folder, and all of these folders have the same parent.
     own = tmp_path_factory.getbasetemp()
     shared = own.parent if "PYTEST_XDIST_WORKER" in os.environ else own
-    tests = request.session.items
-    brokers = Brokers(tmp_path_factory.mktemp("brokers"), shared / "begun-groups", tests)
-    group = request.session.stash[_RUNNING_GROUP]
-    brokers.note_begin_of(group)
+    brokers = Brokers(tmp_path_factory.mktemp("brokers"), shared / "begun-groups", request.session.items)
     request.session.stash[_BROKERS] = brokers
-    needed = set().union(*(requested_by(test) for test in tests if group_of(test) == group))
-    for name in NAMES:
-        if name in needed:
-            brokers.start(name)
+    brokers.begin(request.session.stash[_RUNNING_GROUP])
     yield brokers
     brokers.stop()
 
