@@ -71,7 +71,7 @@ class SweepTier:
         options: MonitorOptions,
         timer: PollTimer,
         changed: Callable[[], None],
-        all_read: Callable[[], None] = lambda: None,
+        all_read: Callable[[], None],
     ) -> None:
         self._admin = admin
         self._store = store

@@ -75,7 +75,7 @@ async def test_slow_batches_and_clock_changes_cause_no_long_pauses_between_batch
         return True
 
     options = replace(FAST, sweep_batch=1, sweep_rate=1.0, sweep_pause=15.0, first_sweep_factor=1.0)
-    tier = SweepTier(admin, store, Screening(store), options, timer, lambda: None)
+    tier = SweepTier(admin, store, Screening(store), options, timer, lambda: None, lambda: None)
     tier._sweeps[1] = asyncio.current_task()  # type: ignore[assignment]
     monkeypatch.setattr(timer, "pause_for", pause_for)
     monkeypatch.setattr(tier, "_read", read)
@@ -102,7 +102,7 @@ async def test_additional_reads_of_changed_groups_lengthen_the_next_pause(
         return True
 
     options = replace(FAST, sweep_batch=2, sweep_rate=1.0, sweep_pause=15.0)
-    tier = SweepTier(admin, store, screening, options, timer, lambda: None)
+    tier = SweepTier(admin, store, screening, options, timer, lambda: None, lambda: None)
     tier._sweeps[1] = asyncio.current_task()  # type: ignore[assignment]
     monkeypatch.setattr(timer, "pause_for", pause_for)
     monkeypatch.setattr(tier, "_read", read)
@@ -162,7 +162,7 @@ async def test_background_read_of_many_groups_waits_while_the_user_presses_keys(
         timer.note_input()
         return True
 
-    tier = SweepTier(admin, store, Screening(store), replace(FAST, sweep_batch=1), timer, lambda: None)
+    tier = SweepTier(admin, store, Screening(store), replace(FAST, sweep_batch=1), timer, lambda: None, lambda: None)
     tier._sweeps[1] = asyncio.current_task()  # type: ignore[assignment]
     monkeypatch.setattr(tier, "_read", read)
     reading = asyncio.create_task(tier._read_round(1, [f"g-{number}" for number in range(3)], first=True, seconds=0.0))
