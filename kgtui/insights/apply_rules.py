@@ -92,7 +92,7 @@ def _past_problems(context: Context, since: float) -> tuple[Finding, ...]:
 
 
 _LAG_COLUMNS = ("group", "state", "time_lag")
-"""Columns of gold table `lag` that `Context.lag` reads: the state and time lag of each group."""
+"""Columns of the gold table `lag` that `Context.lag` reads: the state and time lag of each group."""
 
 
 class Context:

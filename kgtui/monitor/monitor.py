@@ -143,7 +143,7 @@ class Monitor:
             self._details.set_view(selected, visible)
 
     def note_input(self) -> None:
-        """Note that the user has just pressed a key or clicked. Background reads then wait for a moment."""
+        """Make background reads wait for a moment, because the user has just pressed a key or clicked."""
         self._timer.note_input()
 
     def want_configs(self, group: str | None) -> None:

@@ -43,10 +43,10 @@ Otherwise, their computations would delay the reaction to the keys.
 """
 
 QUIET_TIME = 1.0
-"""This waiting ends when the user has pressed no key for this number of seconds."""
+"""In a cluster with many groups, background reads wait until the user has pressed no key for this many seconds."""
 
 QUIET_WAIT_MAX = 5.0
-"""Longest such waiting time before each read, in seconds."""
+"""Maximum time, in seconds, for which a background read waits while the user presses keys."""
 
 SHOWN_AFTER_LEAVING = 60.0
 """Minimum seconds for which a broker that has left the cluster is shown.

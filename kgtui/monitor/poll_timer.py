@@ -56,7 +56,7 @@ class PollTimer:
         waiting.set()
 
     def note_input(self) -> None:
-        """Note that the user has just pressed a key or clicked."""
+        """Make `wait_for_quiet` wait, because the user has just pressed a key or clicked."""
         self._busy_until = time.monotonic() + QUIET_TIME
 
     async def wait_for_quiet(self, groups: int) -> None:

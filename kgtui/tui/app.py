@@ -195,7 +195,10 @@ class KgtuiApp(CrashReportingApp):
         return self.session.state_folder.crashes
 
     async def on_event(self, event: events.Event) -> None:
-        """Pass keys and pasted text to `KeyOrder`, so that each key is handled completely before the next."""
+        """Pass keys and pasted text to `KeyOrder`, so that each key is handled completely before the next.
+
+        Keys and clicks also delay the background reads of the monitors.
+        """
         if isinstance(event, events.InputEvent) and not isinstance(event, events.MouseMove):
             self._note_input()
         if isinstance(event, events.Key | events.Paste) and not event.is_forwarded:

@@ -230,7 +230,7 @@ class GoldInputs:
 
     @cached_property
     def hourly_lag(self) -> DataFrame:
-        """Rows of the gold table `lag`, aggregated by hour, for the gold tables `forecast` and `forecast_state`."""
+        """Rows of the gold table `lag` per hour, from which `forecast` and `forecast_state` are computed."""
         since = self.since_slot(FORECAST)
         state = self.rows(FORECAST_STATE, DAY_BEFORE) if self.lake.exists(FORECAST_STATE) else None
         return hourly_lag(self.lag, since, state).localCheckpoint()
@@ -242,7 +242,7 @@ class GoldInputs:
         """
         if not self.lake.exists(LAG):
             return None
-        # In the gold table `lag`, column `steady_since` is the first poll after the last gap.
+        # In the gold table `lag`, the column `steady_since` contains the time of the first poll after the last gap.
         day = self.first - DAY_BEFORE
         rows = self.lake.read(LAG).filter((F.col("day") == F.lit(day)) & ~is_since("steady_since", day_start(day)))
         row = rows.select(F.unix_millis("steady_since").alias("at")).first()

@@ -61,8 +61,8 @@ def commit_windows(
     elif "saved" in windows.columns:
         saved = F.struct("saved.*", F.lit(None).cast(DECODED).alias("decoded"))
         windows = windows.withColumn("saved", F.when(F.col("saved").isNotNull(), saved))
-    # Checkpoint the result, because the gold table `health` reads it twice. Also, without the checkpoint, the query
-    # plan would have more than the 100 nested messages that Spark Connect allows.
+    # Checkpoint the result, because it is used twice to compute the gold table `health`. Also, without the checkpoint,
+    # the query plan would have more than the 100 nested messages that Spark Connect allows.
     return windows.localCheckpoint()
 
 
