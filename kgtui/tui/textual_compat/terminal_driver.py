@@ -4,6 +4,8 @@
   differences between styles.
 - Input: an invalid UTF-8 byte or an unexpected escape sequence in the input makes Textual exit. This driver ignores
   both.
+- Paste: if the pasted text contains an escape sequence, Textual handles the rest of the text as keys, and `q` would
+  quit. This driver removes escape sequences from pasted text.
 - Closed terminal: after a write error, Textual hangs. This driver discards all further output instead.
 """
 
@@ -14,7 +16,7 @@ import locale
 import logging
 import re
 import sys
-from functools import lru_cache, partial
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kgtui.output import redirect_to_devnull
@@ -72,7 +74,48 @@ def input_decoder(encoding: str) -> Callable[[], codecs.IncrementalDecoder]:
         encoding: the encoding to use instead if the encoding of the locale is ASCII.
     """
     of_locale = codecs.lookup(locale.getencoding()).name
-    return partial(codecs.getincrementaldecoder(encoding if of_locale == "ascii" else of_locale), errors="ignore")
+    decoder = codecs.getincrementaldecoder(encoding if of_locale == "ascii" else of_locale)
+    return lambda: _PasteCleaner(decoder(errors="ignore"))
+
+
+class _PasteCleaner(codecs.IncrementalDecoder):
+    """Decodes terminal input, and removes escape sequences from text between the two marks of a bracketed paste."""
+
+    def __init__(self, decoder: codecs.IncrementalDecoder) -> None:
+        super().__init__("ignore")
+        self._decoder = decoder
+        self._is_pasting = False
+        self._tail = ""  # the end of the previous text, which may be the first half of a start mark
+        self._held = ""  # an escape sequence in a paste that is not complete yet
+
+    def decode(self, data: Any, final: bool = False) -> str:
+        rest = self._held + self._decoder.decode(data, final)
+        self._held = ""
+        shown: list[str] = []
+        while rest:
+            if not self._is_pasting:
+                # Search in `tail` too, but do not hold it back: the key Escape must be handled immediately.
+                searched = self._tail + rest
+                start = searched.find(_PASTE_BEGINS)
+                end = len(searched) if start < 0 else start + len(_PASTE_BEGINS)
+                shown.append(searched[len(self._tail) : end])
+                self._is_pasting = start >= 0
+                self._tail = "" if self._is_pasting else searched[1 - len(_PASTE_BEGINS) :]
+                rest = searched[end:]
+                continue
+            pasted, mark, rest = rest.partition(_PASTE_ENDS)
+            if not mark and not final and (unfinished := _UNFINISHED.search(pasted)):
+                pasted, self._held = pasted[: unfinished.start()], unfinished[0]
+            shown += [_ESCAPE_SEQUENCE.sub("", pasted), mark]
+            self._is_pasting = not mark
+        return "".join(shown)
+
+
+_PASTE_BEGINS, _PASTE_ENDS = "\x1b[200~", "\x1b[201~"
+_ESCAPE_SEQUENCE = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|[@-Z\\-_])?")
+"""Matches an escape sequence (ECMA-48), or a single escape character."""
+_UNFINISHED = re.compile(r"\x1b(?:\[[0-?]{0,30}[ -/]{0,5})?\Z")
+"""Matches the beginning of an escape sequence at the end of a text."""
 
 
 class LossTolerantTerminal:
