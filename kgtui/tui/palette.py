@@ -1,11 +1,16 @@
-"""The command palette finds actions, groups, themes, groupings, sort keys and saved filters by name."""
+"""The command palette finds actions, groups, themes, groupings, sort keys and saved filters by name.
+
+Textual parses all titles and help texts as markup, so values from brokers and from the user are escaped.
+"""
 
 from __future__ import annotations
 
 from functools import partial
 from typing import TYPE_CHECKING
 
+from rich.text import Text
 from textual.command import DiscoveryHit, Hit, Provider
+from textual.markup import escape
 
 from kgtui.model.query.sort_keys import SORT_KEYS
 from kgtui.tui import text
@@ -18,6 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from textual.command import Hits
+    from textual.fuzzy import Matcher
 
     from kgtui.tui.screen_actions.action import Action
 
@@ -80,7 +86,7 @@ class GroupCommands(MainScreenProvider):
             state = text.plain(main.snapshot.state_of(group) or "unknown state")
             yield Hit(
                 0.9 - rank / 1000, text.cell(group, 80, cut="middle"), partial(main.go_to, group),
-                text=text.plain(group, 80), help=f"group {text.marks().dot} {state}",
+                text=text.plain(group, 80), help=f"group {text.marks().dot} {escape(state)}",
             )  # fmt: skip
 
 
@@ -90,7 +96,7 @@ class ChoiceCommands(MainScreenProvider):
     async def discover(self) -> Hits:
         """For the empty query, yield a command for each saved filter."""
         for name, choose, meaning in self._filters():
-            yield DiscoveryHit(name, choose, help=meaning)
+            yield DiscoveryHit(escape(name), choose, text=name, help=escape(meaning))
 
     async def search(self, query: str) -> Hits:
         """Yield a command for each theme, grouping, sort key and saved filter whose name matches the query."""
@@ -98,7 +104,7 @@ class ChoiceCommands(MainScreenProvider):
         for name, choose, meaning in self._choices():
             score = matcher.match(name)
             if score > 0:
-                yield Hit(0.8 * score, matcher.highlight(name), choose, text=name, help=meaning)
+                yield Hit(0.8 * score, _highlighted(matcher, name), choose, text=name, help=escape(meaning))
 
     def _choices(self) -> Iterator[tuple[str, Callable[[], None], str]]:
         app, main = self.app, self.main
@@ -121,6 +127,16 @@ class ChoiceCommands(MainScreenProvider):
             yield f"Filter: {text.plain(name)}", partial(main.set_filter, expression), text.plain(expression, 80)
 
 
+def _highlighted(matcher: Matcher, name: str) -> Text:
+    """Return a name in which the characters that match the query are highlighted."""
+    shown = Text(name)
+    _, offsets = matcher.fuzzy_search.match(matcher.query, name)
+    style = matcher.match_style.rich_style
+    for offset in offsets:
+        shown.stylize(style, offset, offset + 1)
+    return shown
+
+
 def _help(main: MainScreen, action: Action) -> str:
     why = main.why_unavailable(action.id)
-    return f"not now: {why}" if why else action.help
+    return escape(f"not now: {why}" if why else action.help)

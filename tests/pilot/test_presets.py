@@ -60,3 +60,16 @@ async def test_invalid_presets_are_named_in_one_notice(tmp_path: Path) -> None:
         assert first.startswith("[/red]: ")
         assert second.startswith("odd: ")
         assert not toast.markup
+
+
+async def test_the_command_palette_shows_square_brackets_in_filters_and_states(tmp_path: Path) -> None:
+    presets = {"odd [/x] name": "topic:a[/x]", "range": "/^team-[a-z]+/"}
+    app, _ = app_on(sample_snapshot(), tmp_path, presets=presets)
+    async with app.run_test(size=(100, 30)) as pilot:
+        await settled(pilot)
+        await search_palette(pilot, "filter: odd [/x] name")
+        assert "topic:a[/x]" in screen_text(app)
+        await pilot.press("escape")
+        await until(pilot, lambda: app.screen is main_screen(app))
+        await search_palette(pilot, "filter: range")
+        assert "/^team-[a-z]+/" in screen_text(app)

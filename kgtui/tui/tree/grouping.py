@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, get_args
@@ -32,6 +33,9 @@ GROUPING_TITLES: dict[Grouping, str] = {
 
 Path = tuple[str, ...]
 """Path of a node: the keys of its ancestors and its own key, such as `("consumer", "Stable")`."""
+
+_COORDINATOR = re.compile(r"broker -?[0-9]{1,10}")
+"""Matches the key of a node with the groups of one coordinator."""
 
 STATE_UNKNOWN = "unknown state"
 NO_TOPIC = "no topic"
@@ -280,7 +284,8 @@ def _key_rank(key: str, grouping: Grouping) -> tuple[int, int, str]:
         return (9, _LAST.index(key), key)
     if grouping in _KEYS_OF_GROUP:
         return (0, 0, key)
-    if grouping == "coordinator" and key.startswith("broker "):
+    # A state is the second key of a path. A broker could name it anything, so check that this is a coordinator.
+    if grouping == "coordinator" and _COORDINATOR.fullmatch(key):
         return (0, int(key[7:]), "")
     if key in _STATE_RANK:
         return (0, _STATE_RANK[key], "")

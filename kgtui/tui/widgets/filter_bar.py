@@ -57,7 +57,7 @@ class FilterBar(Vertical):
         & Input {
             width: 1fr; height: 1; border: none; padding: 0; background: $surface; color: $foreground;
             &:focus { border: none; background: $panel; }
-            &.-invalid { color: $kg-error; }
+            &.-invalid, &.-invalid:focus { border: none; color: $kg-error; }
             & > .input--placeholder { color: $kg-muted; }
         }
         & #note { width: auto; padding: 0 1; color: $kg-muted; }

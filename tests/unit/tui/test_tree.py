@@ -106,6 +106,13 @@ def test_tree_by_topic_shows_a_group_under_each_of_its_topics() -> None:
     ]  # fmt: skip
 
 
+def test_tree_by_coordinator_accepts_any_state_from_a_broker() -> None:
+    rows: list[Row] = [("a", "consumer", "consumer", "broker x", 1), ("b", "consumer", "consumer", "Stable", 10)]
+    nodes = run_at_once(build_nodes(snapshot_of(rows), "coordinator"))
+    assert [node.path for node in nodes.top] == [("broker 1",), ("broker 10",)]
+    assert ("broker 1", "broker x") in nodes.by_path
+
+
 def test_tree_uses_states_from_describegroups_if_listgroups_returns_no_states() -> None:
     """Before Kafka 2.6, ListGroups returns no states, so kgtui uses the states from DescribeGroups."""
     known = Summary(0, 0, 0, 0, (), "", 1.0, 1.0, state="Empty", type="classic")
