@@ -108,7 +108,13 @@ class Recording:
         )
         self._task = asyncio.create_task(self._recorder.run(), name="record")
         session.recording = self
-        await asyncio.wait({self._task}, timeout=FIRST_ERRORS_WAIT)
+        session.monitor.resume()  # paused polling would record the same listing again and again
+        try:
+            await asyncio.wait({self._task}, timeout=FIRST_ERRORS_WAIT)
+        except asyncio.CancelledError:  # the user has closed the dialog
+            self._task.add_done_callback(self._ended)
+            self._recorder.stop()
+            raise
         if not self._task.done():
             self._task.add_done_callback(self._ended)
         elif (error := self._clear_session(self._task)) is not None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 from typing import TYPE_CHECKING
 
 from textual import on, work
@@ -117,7 +118,8 @@ class OpenRecordingDialog(TextPrompt["Session"]):
         self._at = at
 
     def compose_fields(self) -> ComposeResult:
-        time = "" if self._at is None else text.to_datetime(self._at).isoformat(timespec="seconds")
+        # Round up, because the recording opens at the last poll before the typed time.
+        time = "" if self._at is None else text.to_datetime(math.ceil(self._at)).isoformat(timespec="seconds")
         yield Static(self.ABOUT, id="about", classes="note", markup=False)
         yield Static("Folder of the recording", classes="note", markup=False)
         yield Input(str(self._lake.path), placeholder="a folder", compact=True, id="lake")

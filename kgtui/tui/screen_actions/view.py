@@ -88,6 +88,13 @@ def _needs_monitor(context: ActionContext) -> str | None:
     return "no cluster is open; press c to open one" if context.session.monitor is None else None
 
 
+def _cannot_pause(context: ActionContext) -> str | None:
+    session = context.session
+    if session.monitor is not None and session.recording is not None and session.replay_position is None:
+        return "the recording needs every poll; press R to end it first"
+    return _needs_monitor(context)
+
+
 def _needs_lake_library(_: ActionContext) -> str | None:
     library = missing_library()
     return f"findings need {library}; install it with: pip install 'kgtui[history]'" if library else None
@@ -118,7 +125,8 @@ ACTIONS: tuple[Action, ...] = (
     _ViewAction(id="refresh", keys="r", shown_keys="r", name="Refresh", unavailable=_needs_monitor,
                 run=lambda screen: screen.monitor.refresh(), help="Poll every broker now."),
     _ViewAction(id="pause", keys="p", shown_keys="p", name="Pause", run=_toggle_pause,
-                unavailable=_needs_monitor, help="Pause polling, or resume it."),
+                unavailable=_cannot_pause,
+                help="Pause polling, or resume it. During a recording, polling cannot be paused."),
     _ViewAction(id="faster", keys="plus,equals_sign", shown_keys="+", name="Faster", run=_poll_more_often,
                 unavailable=_needs_monitor, help="Poll more often."),
     _ViewAction(id="slower", keys="minus", shown_keys="-", name="Slower", run=_poll_less_often,

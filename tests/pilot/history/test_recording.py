@@ -164,3 +164,37 @@ async def test_recording_is_refused_if_no_cluster_is_open(tmp_path: Path) -> Non
         await settled(pilot)
         await pilot.press("R")
         await until(pilot, lambda: "no cluster is open" in screen_words(app))
+
+
+async def test_a_recording_ends_if_its_dialog_is_closed_while_it_starts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Afterwards, the next recording can be started."""
+    monkeypatch.setattr(recording, "FIRST_ERRORS_WAIT", 60)
+    app = live(tmp_path)
+    async with app.run_test(size=(100, 30)) as pilot:
+        await submit_dialog(pilot, app, str(tmp_path / "lake"))
+        await until(pilot, lambda: app.session.recording is not None)
+        await pilot.press("escape")
+        await until(pilot, lambda: app.session.recording is None)
+        monkeypatch.undo()
+        await submit_dialog(pilot, app, str(tmp_path / "lake"))
+        await until(pilot, lambda: app.screen is main_screen(app))
+        assert app.session.recording is not None
+
+
+async def test_polling_cannot_be_paused_during_a_recording(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """If polling is paused when a recording starts, polling resumes."""
+    app = live(tmp_path)
+    async with app.run_test(size=(120, 30)) as pilot:
+        monitor = app.session.monitor
+        assert monitor is not None
+        await until(pilot, lambda: "payment" in screen_text(app))
+        await pilot.press("p")
+        await until(pilot, lambda: monitor.paused)
+        await submit_dialog(pilot, app, str(tmp_path / "lake"))
+        await until(pilot, lambda: not monitor.paused and app.screen is main_screen(app))
+        shown = notices(app, monkeypatch)
+        await pilot.press("p")
+        await until(pilot, lambda: any("press R to end it first" in message for message in shown))
+        assert not monitor.paused
