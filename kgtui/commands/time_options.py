@@ -44,7 +44,7 @@ def parse_time(option: str, text: str, last: float) -> float:
     if ":" in text or "-" in text:
         try:
             return _parse_date_or_time_of_day(text, last)
-        except ValueError as error:
+        except (ValueError, OverflowError) as error:
             raise UsageError(f"{option} takes {_EXPECTED}, not {text!r}") from error
     try:
         back = read_range(text, TIME_UNITS)
@@ -59,5 +59,12 @@ def _parse_date_or_time_of_day(text: str, last: float) -> float:
     end = utc_datetime(last).astimezone()
     if "-" in text:
         return parse_rfc3339(text)
-    day = datetime.fromisoformat(f"{end.date().isoformat()}T{text}").astimezone()
-    return (day if day <= end else day - timedelta(days=1)).timestamp()
+    # Without a time zone, Python looks up the offset of each day, which can differ from that of `end`. In the night in
+    # which the clocks go back, a time occurs twice: `fold` is 1 for the second time.
+    for days_back in (0, 1):
+        day = datetime.fromisoformat(f"{end.date() - timedelta(days=days_back)}T{text}")
+        for fold in (1, 0):
+            at = day.replace(fold=fold).timestamp() if day.tzinfo is None else day.timestamp()
+            if at <= last:
+                return at
+    raise ValueError(f"{text} is not a time of day")

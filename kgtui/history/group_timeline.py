@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from kgtui.history.poll_index import RecordedPoll
 
 
-FAULT_COLUMNS = ("poll", "gone", "scope", "broker", "group")
+FAULT_COLUMNS = ("poll", "gone", "scope", "name", "broker", "group")
 GROUP_COLUMNS = (
     "poll", "gone", "coordinator", "state", "group_epoch", "assignment_epoch", "members", "offsets_may_be_hidden",
 )  # fmt: skip
@@ -135,7 +135,7 @@ def _unread(
 ) -> set[int]:
     """Return the times of the polls at which an error prevented reading the group's offsets, in ms since the epoch."""
     found: set[int] = set()
-    active: set[tuple[object, object, object]] = set()
+    active: set[tuple[object, object, object, object]] = set()
     coordinator: int | None = None
     keyframe = None
     for poll in recorded_polls:
@@ -144,9 +144,9 @@ def _unread(
         for row in groups.get(poll.ms, ()):
             coordinator = row["coordinator"]
         for row in faults.get(poll.ms, ()):
-            key = (row["scope"], row["broker"], row["group"])
+            key = (row["scope"], row["name"], row["broker"], row["group"])
             active.discard(key) if row["gone"] else active.add(key)
-        if any(group is not None or broker in (None, coordinator) for _, broker, group in active):
+        if any(group is not None or broker in (None, coordinator) for _, _, broker, group in active):
             found.add(poll.ms)
     return found
 

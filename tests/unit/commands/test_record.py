@@ -198,6 +198,34 @@ def test_time_options_accept_only_absolute_and_relative_times(
         time.tzset()
 
 
+@pytest.mark.parametrize(
+    ("last", "typed", "expected"),
+    [
+        ("2026-10-25T09:00+01:00", "10:04", "2026-10-24T10:04+02:00"),
+        ("2026-03-29T09:00+02:00", "10:04", "2026-03-28T10:04+01:00"),
+        ("2026-10-25T02:45+01:00", "02:30", "2026-10-25T02:30+01:00"),
+        ("2026-10-25T02:15+01:00", "02:30", "2026-10-25T02:30+02:00"),
+    ],
+)
+def test_a_time_of_day_is_found_across_a_change_to_or_from_summer_time(
+    monkeypatch: pytest.MonkeyPatch, last: str, typed: str, expected: str
+) -> None:
+    """In Berlin, 2:00 to 3:00 occurred twice on 2026-10-25, and did not occur on 2026-03-29."""
+    monkeypatch.setenv("TZ", "Europe/Berlin")
+    time.tzset()
+    try:
+        found = parse_time("--at", typed, datetime.fromisoformat(last).timestamp())
+        assert found == datetime.fromisoformat(expected).timestamp()
+    finally:
+        monkeypatch.undo()
+        time.tzset()
+
+
+def test_a_time_before_the_year_1_in_utc_is_rejected() -> None:
+    with pytest.raises(UsageError, match="--at takes a time such as"):
+        parse_time("--at", "0001-01-01T00:00+14:00", 0.0)
+
+
 def test_recorder_exits_with_70_if_the_monitor_crashes(
     cluster: SimulatorProcess, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -160,6 +160,14 @@ def test_group_timeline_has_no_rates_after_unreadable_offsets(tmp_path: Path) ->
     assert list(timeline.lag) == [400] * 6
 
 
+def test_group_timeline_has_no_rates_while_a_broker_gives_changing_errors(tmp_path: Path) -> None:
+    silent, closed = (("broker", Fault(name, "no", broker=1)) for name in ("NO_ANSWER", "NOT_CONNECTED"))
+    faults = [(), (silent,), (closed,), (closed,), (), ()]
+    write(tmp_path, *(poll_of(100 + 20 * n, end=500 + 20 * n, faults=reported) for n, reported in enumerate(faults)))
+    timeline = RecordingReader(tmp_path).group_timeline("pay", at(0), at(5))
+    assert [none_if_nan(rate) for rate in timeline.read] == [None, None, None, None, None, 2.0]
+
+
 def test_group_timeline_of_a_time_range_without_polls_is_empty(tmp_path: Path) -> None:
     write(tmp_path, poll_of())
     timeline = RecordingReader(tmp_path).group_timeline("pay", at(0) - 500, at(0) - 400)
