@@ -217,7 +217,7 @@ class LakeFolder:
 
     @contextmanager
     def _explained(self, action: str) -> Iterator[None]:
-        """If the lake is in a store, convert an `OSError` in the `with` block to `LakeError`.
+        """Convert an `OSError` in the `with` block to `LakeError`, except if a local folder cannot be written.
 
         Args:
             action: `read` or `written`; completes the message `… cannot be …`.
@@ -225,9 +225,9 @@ class LakeFolder:
         try:
             yield
         except OSError as error:
-            if not isinstance(self.path, StorePath):
+            if action == "written" and not isinstance(self.path, StorePath):
                 raise
-            raise LakeError(f"{self.path} cannot be {action}: {reason_of(error)}") from error
+            raise LakeError(f"{visible(str(self.path))} cannot be {action}: {reason_of(error)}") from error
 
     def _version(self) -> int:
         version = self._read_marker().get("version")

@@ -25,6 +25,7 @@ from tests.unit.history.recording_builder import CLUSTER, START, RecordingBuilde
 from tests.unit.history.test_recording_reader import poll_of
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
 USABLE = ["my lake", "a#b", "a?b", "a%zz", "100%", "%2x", "a:b", "file:a", "c++ {x}*;&=$'\"`<>~@!,é漢"]
@@ -112,3 +113,12 @@ def test_the_rejected_part_of_a_path_is_printed_with_escapes(tmp_path: Path) -> 
     (tmp_path / "link").symlink_to("a%20b")
     with pytest.raises(LakeError, match=r"/link/x cannot .* because its full path, .*/a%20b/x, contains %20, with"):
         LakeFolder(tmp_path / "link" / "x").check_path()
+
+
+@pytest.mark.parametrize("call", [LakeFolder.check, LakeFolder.check_usable, LakeFolder.prepare])
+def test_a_path_that_the_system_cannot_open_is_rejected_with_the_reason(
+    tmp_path: Path, call: Callable[[LakeFolder], None]
+) -> None:
+    folder = LakeFolder(tmp_path / ("x" * 300))
+    with pytest.raises(LakeError, match=r"cannot be read: .*File name too long"):
+        call(folder)
