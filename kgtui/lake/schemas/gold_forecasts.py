@@ -81,8 +81,8 @@ FORECAST = table(
         "behind_since",
         "timestamp",
         "when the current backlog (unread records) of the group began, within the last 24 hours. This is slow to "
-        "compute, so each run computes it only for the last two hours of a day. Values of earlier runs stay. It is "
-        "null in rows about a partition, without a forecast, and if the oldest unread record is less than a minute old",
+        "compute, so it is computed only for the last two hours of a day. It is null in all other hours, "
+        "in rows about a partition, without a forecast, and if the oldest unread record is less than a minute old",
     ),
     Column(
         "behind_since_at_least",
