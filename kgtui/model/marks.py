@@ -30,6 +30,7 @@ class Marks:
     closed: str = "▸"
     marked: str = "✱"
     dot: str = "·"
+    times: str = "×"
     arrow: str = "→"
     fault: str = "!"
     warn: str = "▴"
@@ -47,8 +48,9 @@ class Marks:
 
 UNICODE = Marks()
 ASCII = Marks(
-    none="-", at_least=">=", at_most="<=", ellipsis="~", opened="v", closed=">", marked="*", dot="-", arrow="->",
-    warn="^", error="X", stable="=", rebalancing="~", empty=".", dead="x", not_ready="_", bar="#", rule="-", record="*",
+    none="-", at_least=">=", at_most="<=", ellipsis="~", opened="v", closed=">", marked="*", dot="-", times="x",
+    arrow="->", warn="^", error="X", stable="=", rebalancing="~", empty=".", dead="x", not_ready="_", bar="#", rule="-",
+    record="*",
 )  # fmt: skip
 
 TO_ASCII = {

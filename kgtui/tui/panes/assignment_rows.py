@@ -295,7 +295,7 @@ def assignment_summary(assignment: Assignment, names: Mapping[str, str]) -> list
         parts.append((Cell(f"{counted(len(assignment.unreported), 'member')} {has} not reported assignments", MUTED),))
     if assignment.idle:
         parts.append((Cell(f"{len(assignment.idle)} idle", WARN),))
-    ratios = [f"{skew.by} {skew.ratio:.1f}×" for skew in assignment.skews if skew.ratio is not None]
+    ratios = [f"{skew.by} {skew.ratio:.1f}{text.marks().times}" for skew in assignment.skews if skew.ratio is not None]
     if ratios:
         parts.append((Cell("skew ", MUTED), Cell("  ".join(ratios))))
     return parts

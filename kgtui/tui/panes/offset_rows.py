@@ -193,7 +193,9 @@ def _topic(row: OffsetRow) -> Cell:
 
 
 def _partition(row: OffsetRow) -> Cell:
-    return Cell(f"×{row.topic_total.partitions}", ACCENT) if row.topic_total else Cell(str(row.partition))
+    if row.topic_total is not None:
+        return Cell(f"{text.marks().times}{row.topic_total.partitions}", ACCENT)
+    return Cell(str(row.partition))
 
 
 def _widest_lag(row: OffsetRow) -> int | str | None:
