@@ -59,12 +59,14 @@ def forecast(
         hours: result of `hourly_lag`; None to compute it from all rows of `lag`.
     """
     hours = hourly_lag(lag, since) if hours is None else hours
+    # Hours without any lag count too. Otherwise, earlier hours that are not recomputed could be the last ones.
+    last_hours = hours.groupBy("day").agg(F.max("hour").alias("last_hour"))
     if retention is None:
         hours = hours.withColumn("retention_seconds", F.lit(None).cast("double"))
     else:
         hours = hours.join(F.broadcast(retention.select("topic", "retention_seconds")), "topic", "left")
     rows = hours.transform(_with_trend).transform(_with_loss).transform(_with_group_risk)
-    return rows.filter(F.col("lag") > 0).transform(_with_behind_since, lag).transform(_to_table)
+    return rows.filter(F.col("lag") > 0).transform(_with_behind_since, lag, last_hours).transform(_to_table)
 
 
 def hourly_lag(lag: DataFrame, since: int | None = None, state: DataFrame | None = None) -> DataFrame:
@@ -296,7 +298,7 @@ def _with_group_risk(rows: DataFrame) -> DataFrame:
     })  # fmt: skip
 
 
-def _with_behind_since(rows: DataFrame, lag: DataFrame) -> DataFrame:
+def _with_behind_since(rows: DataFrame, lag: DataFrame, last_hours: DataFrame) -> DataFrame:
     """Add `behind_since` and `behind_since_at_least` to the rows of groups in the last two hours of each day.
 
     In other rows, both are null. Computing them for all hours would be slow, because each needs time lags of 24 hours.
@@ -304,7 +306,6 @@ def _with_behind_since(rows: DataFrame, lag: DataFrame) -> DataFrame:
     # Checkpoint the rows, because they are read twice: to find the groups with a backlog, and to add the times at which
     # the backlogs began.
     rows = rows.localCheckpoint()
-    last_hours = rows.groupBy("day").agg(F.max("hour").alias("last_hour"))
     rows = rows.join(F.broadcast(last_hours), "day").withColumn("at", F.unix_millis("covered_to"))
     recent = F.unix_seconds("hour") >= F.unix_seconds("last_hour") - HOUR
     searched = recent & F.col("topic").isNull() & (F.col("time_lag") >= _LEAST_AGE)
