@@ -59,12 +59,8 @@ def _parse_date_or_time_of_day(text: str, last: float) -> float:
     end = utc_datetime(last).astimezone()
     if "-" in text:
         return parse_rfc3339(text)
-    # Without a time zone, Python looks up the offset of each day, which can differ from that of `end`. In the night in
-    # which the clocks go back, a time occurs twice: `fold` is 1 for the second time.
-    for days_back in (0, 1):
-        day = datetime.fromisoformat(f"{end.date() - timedelta(days=days_back)}T{text}")
-        for fold in (1, 0):
-            at = day.replace(fold=fold).timestamp() if day.tzinfo is None else day.timestamp()
-            if at <= last:
-                return at
-    raise ValueError(f"{text} is not a time of day")
+    day = datetime.fromisoformat(f"{end.date()}T{text}")
+    # Without a time zone, `timestamp` looks up the UTC offset of each day. In the night in which the clocks go back, a
+    # time occurs twice: `fold` is 1 for the second time.
+    times = [(day - timedelta(days=back)).replace(fold=fold).timestamp() for back in (0, 1, 2) for fold in (0, 1)]
+    return max(at for at in times if at <= last)

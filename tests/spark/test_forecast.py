@@ -84,6 +84,18 @@ def test_gold_table_forecast_says_when_groups_catch_up_or_lose_records(spark: Sp
     assertDataFrameEqual(result, spark.createDataFrame(expected, result.schema))
 
 
+def test_behind_since_is_null_if_later_hours_of_the_day_are_without_lag(spark: SparkSession) -> None:
+    late = [lag_row("late", minute, lag=1_000 * minute, time_lag=600.0) for minute in range(50, 60)]
+    done = [lag_row("late", minute, lag=0) for minute in (60, 120, 180)]
+
+    def known(rows: list[dict[str, Any]]) -> list[bool]:
+        found = forecast(frame(spark, LAG, rows)).selectExpr("behind_since IS NOT NULL AS known").collect()
+        return [row.known for row in found]
+
+    assert known(late + done[:1]) == [True]
+    assert known(late + done) == [False]
+
+
 def baseline_row(group: str, hours_ago: int, lag: float, rate: float | None = None) -> dict[str, Any]:
     """Return a row of `baseline` for the hour that began `hours_ago` hours before `START`."""
     hour = at(-3_600 * hours_ago)

@@ -82,9 +82,8 @@ SLOTS = {
     HEALTH_STATE: Slots("at", WINDOW_SECONDS),
     CHURN: Slots("hour", HOUR),
     CLEANUP: Slots("day", 24 * HOUR),
-    # Also recompute two hours before a changed hour. The column `behind_since` is computed for the last two hours of a
-    # day, and becomes null in the hour before them.
-    FORECAST: Slots("hour", HOUR, before=2 * HOUR),
+    # Also recompute the hour before a changed hour, because `behind_since` is computed for the last two hours of a day.
+    FORECAST: Slots("hour", HOUR, before=HOUR),
     FORECAST_STATE: Slots("hour", HOUR),
     BASELINE: Slots("hour", HOUR),
 }

@@ -59,7 +59,8 @@ def forecast(
         hours: result of `hourly_lag`; None to compute it from all rows of `lag`.
     """
     hours = hourly_lag(lag, since) if hours is None else hours
-    # Hours without any lag count too. Otherwise, earlier hours that are not recomputed could be the last ones.
+    # Hours without lag count too. Otherwise, the last hours with lag could be before `since`, and an incremental run
+    # would not recompute them.
     last_hours = hours.groupBy("day").agg(F.max("hour").alias("last_hour"))
     if retention is None:
         hours = hours.withColumn("retention_seconds", F.lit(None).cast("double"))

@@ -93,22 +93,27 @@ class _PasteCleaner(codecs.IncrementalDecoder):
         self._held = ""
         shown: list[str] = []
         while rest:
-            if not self._is_pasting:
-                # Search in `tail` too, but do not hold it back: the key Escape must be handled immediately.
-                searched = self._tail + rest
-                start = searched.find(_PASTE_BEGINS)
-                end = len(searched) if start < 0 else start + len(_PASTE_BEGINS)
-                shown.append(searched[len(self._tail) : end])
-                self._is_pasting = start >= 0
-                self._tail = "" if self._is_pasting else searched[1 - len(_PASTE_BEGINS) :]
-                rest = searched[end:]
-                continue
-            pasted, mark, rest = rest.partition(_PASTE_ENDS)
-            if not mark and not final and (unfinished := _UNFINISHED.search(pasted)):
-                pasted, self._held = pasted[: unfinished.start()], unfinished[0]
-            shown += [_ESCAPE_SEQUENCE.sub("", pasted), mark]
-            self._is_pasting = not mark
+            part, rest = self._clean_paste(rest, final) if self._is_pasting else self._copy_until_paste(rest)
+            shown.append(part)
         return "".join(shown)
+
+    def _copy_until_paste(self, text: str) -> tuple[str, str]:
+        """Split the text after the first start mark."""
+        # A start mark can begin in `_tail`, which was already returned: the key Escape must not wait for more input.
+        searched = self._tail + text
+        before, mark, pasted = searched.partition(_PASTE_BEGINS)
+        self._is_pasting = bool(mark)
+        shown = (before + mark)[len(self._tail) :]
+        self._tail = "" if mark else searched[1 - len(_PASTE_BEGINS) :]
+        return shown, pasted
+
+    def _clean_paste(self, text: str, final: bool) -> tuple[str, str]:
+        """Split the text after the first end mark. The first part is returned without escape sequences."""
+        pasted, mark, rest = text.partition(_PASTE_ENDS)
+        if not mark and not final and (unfinished := _UNFINISHED.search(pasted)):
+            pasted, self._held = pasted[: unfinished.start()], unfinished[0]
+        self._is_pasting = not mark
+        return _ESCAPE_SEQUENCE.sub("", pasted) + mark, rest
 
 
 _PASTE_BEGINS, _PASTE_ENDS = "\x1b[200~", "\x1b[201~"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import defaultdict
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, get_args
@@ -33,9 +32,6 @@ GROUPING_TITLES: dict[Grouping, str] = {
 
 Path = tuple[str, ...]
 """Path of a node: the keys of its ancestors and its own key, such as `("consumer", "Stable")`."""
-
-_COORDINATOR = re.compile(r"broker -?[0-9]{1,10}")
-"""Matches the key of a node with the groups of one coordinator."""
 
 STATE_UNKNOWN = "unknown state"
 NO_TOPIC = "no topic"
@@ -276,17 +272,16 @@ _LAST = (OTHER_NAMES, NO_TOPIC, NOT_READ, STATE_UNKNOWN)
 
 
 def _rank(path: Path, grouping: Grouping) -> tuple[tuple[int, int, str], ...]:
-    return tuple(_key_rank(key, grouping) for key in path)
+    return tuple(_key_rank(key, grouping, depth) for depth, key in enumerate(path))
 
 
-def _key_rank(key: str, grouping: Grouping) -> tuple[int, int, str]:
+def _key_rank(key: str, grouping: Grouping, depth: int) -> tuple[int, int, str]:
     if key in _LAST:
         return (9, _LAST.index(key), key)
     if grouping in _KEYS_OF_GROUP:
         return (0, 0, key)
-    # A state is the second key of a path. A broker could name it anything, so check that this is a coordinator.
-    if grouping == "coordinator" and _COORDINATOR.fullmatch(key):
-        return (0, int(key[7:]), "")
+    if grouping == "coordinator" and depth == 0:
+        return (0, int(key.removeprefix("broker ")), "")
     if key in _STATE_RANK:
         return (0, _STATE_RANK[key], "")
     name = key.split(" ", 1)[0]

@@ -174,30 +174,35 @@ def test_durations_are_parsed_to_seconds_and_invalid_durations_are_rejected() ->
             parse_duration("--for", text)
 
 
-def test_time_options_accept_only_absolute_and_relative_times(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setenv("TZ", "Europe/Berlin")
-    time.tzset()
-    try:
-        last = datetime(2026, 11, 21, 10, 30, tzinfo=UTC).timestamp()
-
-        def found(text: str) -> str:
-            return datetime.fromtimestamp(parse_time("--at", text, last), UTC).isoformat()
-
-        assert found("2026-11-21T10:04:23Z") == "2026-11-21T10:04:23+00:00"
-        assert found("2026-11-21 10:04") == "2026-11-21T09:04:00+00:00"
-        assert found("10:04") == "2026-11-21T09:04:00+00:00"
-        assert found("23:00") == "2026-11-20T22:00:00+00:00"
-        assert found("15m") == "2026-11-21T10:15:00+00:00"
-        for text in ("", "yesterday", "25:00", "2026-13-01", "1m..2m"):
-            with pytest.raises(UsageError, match="--at takes a time such as"):
-                parse_time("--at", text, last)
-    finally:
-        monkeypatch.undo()
+@pytest.fixture
+def berlin() -> Iterator[None]:
+    """Set the time zone of the process to that of Berlin."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("TZ", "Europe/Berlin")
         time.tzset()
+        yield
+    time.tzset()
 
 
+@pytest.mark.usefixtures("berlin")
+def test_time_options_accept_only_absolute_and_relative_times() -> None:
+    last = datetime(2026, 11, 21, 10, 30, tzinfo=UTC).timestamp()
+
+    def found(text: str) -> str:
+        return datetime.fromtimestamp(parse_time("--at", text, last), UTC).isoformat()
+
+    assert found("2026-11-21T10:04:23Z") == "2026-11-21T10:04:23+00:00"
+    assert found("2026-11-21 10:04") == "2026-11-21T09:04:00+00:00"
+    assert found("10:04") == "2026-11-21T09:04:00+00:00"
+    assert found("23:00") == "2026-11-20T22:00:00+00:00"
+    assert found("23:59+00:00") == "2026-11-20T23:59:00+00:00"
+    assert found("15m") == "2026-11-21T10:15:00+00:00"
+    for text in ("", "yesterday", "25:00", "2026-13-01", "1m..2m"):
+        with pytest.raises(UsageError, match="--at takes a time such as"):
+            parse_time("--at", text, last)
+
+
+@pytest.mark.usefixtures("berlin")
 @pytest.mark.parametrize(
     ("last", "typed", "expected"),
     [
@@ -207,18 +212,10 @@ def test_time_options_accept_only_absolute_and_relative_times(
         ("2026-10-25T02:15+01:00", "02:30", "2026-10-25T02:30+02:00"),
     ],
 )
-def test_a_time_of_day_is_found_across_a_change_to_or_from_summer_time(
-    monkeypatch: pytest.MonkeyPatch, last: str, typed: str, expected: str
-) -> None:
+def test_a_time_of_day_is_found_across_a_change_to_or_from_summer_time(last: str, typed: str, expected: str) -> None:
     """In Berlin, 2:00 to 3:00 occurred twice on 2026-10-25, and did not occur on 2026-03-29."""
-    monkeypatch.setenv("TZ", "Europe/Berlin")
-    time.tzset()
-    try:
-        found = parse_time("--at", typed, datetime.fromisoformat(last).timestamp())
-        assert found == datetime.fromisoformat(expected).timestamp()
-    finally:
-        monkeypatch.undo()
-        time.tzset()
+    found = parse_time("--at", typed, datetime.fromisoformat(last).timestamp())
+    assert found == datetime.fromisoformat(expected).timestamp()
 
 
 def test_a_time_before_the_year_1_in_utc_is_rejected() -> None:
