@@ -4,7 +4,7 @@ The JSON-lines file has a header (`"kind": "backup"`), then one line per offset 
 "end"`) counts these lines, so that a truncated file is noticed. Readers ignore unknown fields.
 
 The CSV file has lines `topic,partition,offset` for `kafka-consumer-groups --group G --reset-offsets --from-file`. It
-leaves out deleted topics, because Kafka's tool would reject the whole file.
+leaves out partitions of deleted topics, because Kafka's tool would reject the whole file.
 """
 
 from __future__ import annotations
@@ -205,9 +205,9 @@ def _position(row: Mapping[str, Any]) -> int | None:
 def _csv(data: GroupData) -> str:
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
-    gone = data.gone_topics
+    gone = data.gone_partitions
     for row in data.positions:
-        if row.topic not in gone:
+        if (row.topic, row.partition) not in gone:
             writer.writerow((row.topic, row.partition, _offset(row)))
     return text.getvalue()
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from kgtui.admin.base import GroupAdmin
     from kgtui.model.answer import Fault
     from kgtui.model.group import GroupConfig, GroupDescription
-    from kgtui.model.offsets import CommittedOffset, GroupOffsets, ShareOffset
+    from kgtui.model.offsets import CommittedOffset, GroupOffsets, ShareOffset, TopicPartition
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,11 +58,11 @@ class GroupData:
         return rows
 
     @property
-    def gone_topics(self) -> frozenset[str]:
-        """Names of the topics in the group's offsets that no longer exist in the cluster."""
+    def gone_partitions(self) -> frozenset[TopicPartition]:
+        """The partitions in the group's offsets that no longer exist in the cluster, usually because of the topic."""
         bounds = self.offsets.bounds or {}
         return frozenset(
-            row.topic
+            (row.topic, row.partition)
             for row in self.rows
             if row.error in TOPIC_GONE
             or ((found := bounds.get((row.topic, row.partition))) is not None and found.error in TOPIC_GONE)

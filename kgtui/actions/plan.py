@@ -188,7 +188,7 @@ def loss_of(data: GroupData, last_commit: float | None = None, *, hides_topics: 
     total = sum((row.start_offset if hasattr(row, "start_offset") else row.offset) or 0 for row in positions)
     unread = lag_of_group(data.offsets)
     hidden = unread.hidden or (hides_topics and listing_of(data.description).has_offsets)
-    gone = sorted(data.gone_topics & {row.topic for row in positions})
+    gone = sorted({topic for topic, _ in data.gone_partitions & {(row.topic, row.partition) for row in positions}})
     gaps = _gaps(data, gone, hidden=hidden)
     undo = Undo.IRREVERSIBLE if gone else Undo.PARTLY if gaps else Undo.RESTORABLE
     return DeletionLoss(

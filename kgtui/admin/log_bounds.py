@@ -90,7 +90,7 @@ class BoundsReader:
         """
         try:
             topics = {topic for topic, _ in todo}
-            leaders = await self._pool.find_leaders(topics, timeout=deadline.left(), refresh=refresh)
+            leaders = await self._pool.find_leaders(topics, needed=todo, timeout=deadline.left(), refresh=refresh)
         except UnreachableError as error:
             if not bounds:
                 raise

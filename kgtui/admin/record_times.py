@@ -195,7 +195,9 @@ class _Call:
             return
         topics = {topic for topic, _ in partitions}
         self._lookups += 1
-        leaders = await self._pool.find_leaders(topics, timeout=self._deadline.left(), refresh=self._lookups > 1)
+        leaders = await self._pool.find_leaders(
+            topics, needed=partitions, timeout=self._deadline.left(), refresh=self._lookups > 1
+        )
         for tp in partitions:
             node = leaders.nodes.get(tp)
             if node is not None:

@@ -295,10 +295,14 @@ class LeaderCache:
         """End the pause of `failed` for this broker. Call this when the broker has responded."""
         self._silent.pop(node, None)
 
-    async def find(self, topics: Iterable[str], *, timeout: float, refresh: bool) -> Leaders:
+    async def find(
+        self, topics: Iterable[str], *, needed: Iterable[tuple[str, int]] = (), timeout: float, refresh: bool
+    ) -> Leaders:
         """Return the leaders of all partitions of these topics.
 
         Args:
+            needed: partitions of these topics. If one is missing in the cache, for example because it was added to the
+                topic later, the topic is looked up again.
             refresh: whether to ignore the cache.
 
         Raises:
@@ -306,8 +310,9 @@ class LeaderCache:
         """
         found = Leaders()
         missing = []
+        outdated = {topic for topic, partition in needed if partition not in self._topics.get(topic, ())}
         for topic in dict.fromkeys(topics):
-            known = None if refresh else self._topics.get(topic)
+            known = None if refresh or topic in outdated else self._topics.get(topic)
             if known is None:
                 missing.append(topic)
             else:
@@ -339,6 +344,7 @@ class LeaderCache:
         """Add the leaders in rows of a Metadata response to `found`. Cache each topic whose leaders are all known."""
         for row in rows:
             topic = row["Name"]
+            self._topics.pop(topic, None)
             if row["ErrorCode"]:
                 found.errors[topic] = row["ErrorCode"]
                 continue
@@ -356,8 +362,6 @@ class LeaderCache:
             found.nodes.update({(topic, index): node for index, node in leaders.items()})
             if complete:
                 self._topics[topic] = leaders
-            else:
-                self._topics.pop(topic, None)
 
 
 def _topics_request(topics: Sequence[str]) -> dict[str, Any]:

@@ -248,13 +248,24 @@ class Pool:
         """Remove the coordinator of a group from the cache, so that the next call looks it up again."""
         self._coordinators.forget(group)
 
-    async def find_leaders(self, topics: Iterable[str], *, timeout: float, refresh: bool = False) -> Leaders:
+    async def find_leaders(
+        self,
+        topics: Iterable[str],
+        *,
+        needed: Iterable[tuple[str, int]] = (),
+        timeout: float,
+        refresh: bool = False,
+    ) -> Leaders:
         """Return the leader of every partition of these topics. Never creates a topic.
+
+        Args:
+            needed: partitions of these topics. If one is missing in the cache, the topic is looked up again.
+            refresh: whether to ignore the cache.
 
         Raises:
             UnreachableError: no broker responded.
         """
-        return await self._leaders.find(topics, timeout=timeout, refresh=refresh)
+        return await self._leaders.find(topics, needed=needed, timeout=timeout, refresh=refresh)
 
     def leader_failed(self, node: int) -> bool:
         """Clear the cache for all topics in which this broker leads a partition, because the broker did not respond.

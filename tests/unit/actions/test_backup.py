@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import stat
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
@@ -33,7 +34,8 @@ COMMITTED = (
     CommittedOffset("orders", 1, None),
     CommittedOffset("old", 0, 9),
 )
-BOUNDS = {("orders", 0): PartitionBounds(1, 20), ("old", 0): PartitionBounds(None, None, 3)}
+GONE = PartitionBounds(None, None, 3)
+BOUNDS = {("orders", 0): PartitionBounds(1, 20), ("old", 0): GONE}
 
 
 def consumer(group: str = "g") -> GroupData:
@@ -92,6 +94,15 @@ def test_backup_of_a_share_group_contains_start_offsets(folder: StateFolder) -> 
 def test_csv_backup_has_the_format_of_kafka_scripts(folder: StateFolder) -> None:
     """The CSV file omits partitions without a committed offset and partitions of deleted topics."""
     assert read_backup(write_a_backup(folder, consumer())).csv.read_text() == "orders,0,7\n"
+
+
+def test_csv_backup_of_a_topic_recreated_with_fewer_partitions_contains_the_remaining_ones(folder: StateFolder) -> None:
+    offsets = GroupOffsets(
+        (CommittedOffset("orders", 0, 7), CommittedOffset("orders", 1, 8)),
+        bounds={("orders", 0): PartitionBounds(1, 20), ("orders", 1): GONE},
+    )
+    data = replace(consumer(), offsets=offsets)
+    assert read_backup(write_a_backup(folder, data)).csv.read_text() == "orders,0,7\n"
 
 
 def test_only_the_owner_can_read_a_backup(folder: StateFolder) -> None:

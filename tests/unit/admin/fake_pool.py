@@ -149,7 +149,14 @@ class FakePool(Pool):
     def forget_coordinator(self, group: str) -> None:
         self.learned.pop(group, None)
 
-    async def find_leaders(self, topics: Iterable[str], *, timeout: float, refresh: bool = False) -> Leaders:
+    async def find_leaders(
+        self,
+        topics: Iterable[str],
+        *,
+        needed: Iterable[tuple[str, int]] = (),
+        timeout: float,
+        refresh: bool = False,
+    ) -> Leaders:
         names = sorted(topics)
         self.leaders_looked_up.append((names, refresh))
         if self.unreachable:

@@ -216,6 +216,26 @@ async def test_partitions_without_leaders_have_an_error_and_are_not_cached() -> 
         assert leaders.errors == {}
 
 
+async def test_a_partition_added_to_a_cached_topic_is_found_if_it_is_needed() -> None:
+    async with cluster(1) as fake, Pool(fake.seeds, options=QUICK) as pool:
+        fake.topics = {"topic": {0: 1}}
+        await pool.find_leaders(["topic"], timeout=60)
+        fake.topics = {"topic": {0: 1, 1: 1}}
+        leaders = await pool.find_leaders(["topic"], needed=[("topic", 0)], timeout=60)
+        assert leaders.nodes == {("topic", 0): 1}
+        leaders = await pool.find_leaders(["topic"], needed=[("topic", 0), ("topic", 1)], timeout=60)
+        assert leaders.nodes == {("topic", 0): 1, ("topic", 1): 1}
+
+
+async def test_a_deleted_topic_is_removed_from_the_cache() -> None:
+    async with cluster(1) as fake, Pool(fake.seeds, options=QUICK) as pool:
+        fake.topics = {"topic": {0: 1}}
+        await pool.find_leaders(["topic"], timeout=60)
+        fake.topics = {}
+        assert (await pool.find_leaders(["topic"], timeout=60, refresh=True)).errors == {"topic": 3}
+        assert (await pool.find_leaders(["topic"], timeout=60)).errors == {"topic": 3}
+
+
 async def test_leader_lookup_returns_the_topic_id_if_the_brokers_report_it() -> None:
     async with cluster(1) as fake, Pool(fake.seeds, options=QUICK) as pool:
         fake.topics = {"topic": {0: 1}}
