@@ -1,9 +1,11 @@
 """Execute a deletion plan.
 
-For each group: back up, log the intent, describe again, send one delete request, verify, log the outcome. A group that
-became active after the plan was made is not deleted.
+For each group: back up, log the intent, describe again, read the offsets again, send one delete request, verify, log
+the outcome. A group is not deleted if it became active after the plan was made, or if its offsets differ from the
+backup.
 
-If no response arrives, the request is not sent again. Instead, kgtui checks which groups still exist.
+If no response arrives, or an error after which the broker may still delete the group, the request is not sent again.
+Instead, kgtui checks which groups still exist. After a request was sent, the backup is kept whatever the outcome is.
 """
 
 from __future__ import annotations
@@ -17,7 +19,7 @@ from typing import TYPE_CHECKING
 
 from kgtui.actions.audit import write_intent, write_outcome
 from kgtui.actions.backup import backup_path, discard_backup, write_backup
-from kgtui.actions.group_data import GroupData, read_group_data
+from kgtui.actions.group_data import GroupData, positions_of, read_group_data, read_offsets
 from kgtui.actions.plan import why_no_backup
 from kgtui.actions.results import DeletionStatus, GroupResult, Results
 from kgtui.actions.synced_files import check_writable, shared_lock
@@ -28,13 +30,14 @@ from kgtui.model.answer import Answer, Fault, Outcome, why_missing
 from kgtui.model.guard import NOT_PERMITTED, why_not_delete, why_not_described
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from kgtui.actions.plan import Allowed, Plan
     from kgtui.admin.base import GroupAdmin
     from kgtui.config import StateFolder
     from kgtui.model.cluster import ClusterInfo
+    from kgtui.model.offsets import TopicPartition
 
 BATCH = 20
 """Maximum number of groups per DeleteGroups request.
@@ -48,8 +51,9 @@ CONCURRENCY = 8
 
 _NO_SPACE = "the backup or the audit log cannot be written ({}), so nothing was sent; free some space and try again"
 _ACTIVE = "the group became active, so the broker refused the deletion"
-_LOST_GONE = "no response arrived, but the group no longer exists"
-_LOST = "no response arrived, so the result is unknown: {}. At its next start, kgtui checks the group again"
+_LOST_GONE = "{}, but the group no longer exists"
+_LOST = "{}, so the result is unknown: {}. At its next start, kgtui checks the group again"
+_COMMITTED = "offsets of the group changed after the backup, so an application may be using it; try again"
 _INTERRUPTED = "the deletion was interrupted, so the result is unknown; kgtui checks the group at its next start"
 _STILL_THERE = "the broker reported success, but the group exists; check whether an application has joined again"
 _NOT_VERIFIED = "the broker reported success, but the result could not be verified"
@@ -131,11 +135,16 @@ def _batches(lines: Iterable[Allowed]) -> Iterator[list[Allowed]]:
 
 @dataclass(frozen=True, slots=True)
 class _Ready:
-    """A group that is ready to be deleted: its backup and its `intent` line in the audit log are on disk."""
+    """A group that is ready to be deleted: its backup and its `intent` line in the audit log are on disk.
+
+    Attributes:
+        positions: the offsets in the backup.
+    """
 
     line: Allowed
     entry: str
     backup: Path
+    positions: Mapping[TopicPartition, int]
 
     def result(self, status: DeletionStatus, reason: str = "", fault: Fault | None = None, **more: bool) -> GroupResult:
         return GroupResult(self.line.group, status, reason, fault, backup=self.backup, entry=self.entry, **more)
@@ -153,7 +162,7 @@ class _Deletion:
     async def run(self, lines: Sequence[Allowed]) -> None:
         """Back up, delete and verify a batch of groups with the same coordinator, and log the outcomes."""
         ready = await self._prepare(lines)
-        ready = await self._check(ready)
+        ready = await self._check_offsets(await self._check(ready))
         if not ready:
             return
         outcomes = await self._send([one.line.group for one in ready])
@@ -189,7 +198,7 @@ class _Deletion:
         except OSError:
             discard_backup(path)
             raise
-        return _Ready(line, entry, path)
+        return _Ready(line, entry, path, positions_of(data.offsets))
 
     async def _check(self, ready: Sequence[_Ready]) -> list[_Ready]:
         """Describe the groups again. Return the groups that may still be deleted. Refuse the deletion of the others."""
@@ -206,16 +215,41 @@ class _Deletion:
             if description is None:
                 fault = why_missing(answer.faults, group)
                 gone = fault.name == "GROUP_ID_NOT_FOUND"
-                reason = "the group was gone before the request was sent" if gone else why_not_described(fault)
-                await self._finish(one.result(DeletionStatus.GONE if gone else DeletionStatus.REFUSED, reason, fault))
+                if gone:
+                    reason = "the group was gone before the request was sent"
+                    await self._finish(one.result(DeletionStatus.GONE, reason, fault))
+                else:
+                    await self._refuse(one, why_not_described(fault), fault)
             elif description.type != one.line.type:
                 changed = f"the group was a {one.line.type} group in the plan but is a {description.type} group now"
-                await self._finish(one.result(DeletionStatus.REFUSED, changed))
+                await self._refuse(one, changed)
             elif (why := why_not_delete(group, description)) is not None:
-                await self._finish(one.result(DeletionStatus.REFUSED, f"the group changed since the plan: {why}"))
+                await self._refuse(one, f"the group changed since the plan: {why}")
             else:
                 passed.append(one)
         return passed
+
+    async def _check_offsets(self, ready: Sequence[_Ready]) -> list[_Ready]:
+        """Read the offsets again. Return the groups whose backup is up to date. Refuse the deletion of the others."""
+        read = await read_offsets(self.admin, [one.line.description for one in ready], timeout=self.timeout)
+        passed = []
+        for one in ready:
+            offsets = read[one.line.group]
+            if isinstance(offsets, Fault):
+                await self._refuse(one, why_no_backup(offsets) or "", offsets)
+            elif positions_of(offsets) != one.positions:
+                await self._refuse(one, _COMMITTED)
+            else:
+                passed.append(one)
+        return passed
+
+    async def _refuse(self, one: _Ready, reason: str, fault: Fault | None = None) -> None:
+        """Refuse a deletion before its request was sent, and remove the backup."""
+        result = one.result(DeletionStatus.REFUSED, reason, fault)
+        with contextlib.suppress(OSError):
+            await asyncio.to_thread(discard_backup, one.backup)
+            result = replace(result, backup=None)
+        await self._finish(result)
 
     async def _send(self, groups: Sequence[str]) -> dict[str, Outcome]:
         """Send one DeleteGroups request, and return group id → outcome.
@@ -239,20 +273,14 @@ class _Deletion:
             await self._finish(_verified(one, outcomes[group], found[group]))
 
     async def _finish(self, result: GroupResult) -> None:
-        """Log the result for one group, and remove the backup of the group if its deletion was refused."""
+        """Log the result for one group."""
+        certain = result.status is not DeletionStatus.UNCERTAIN
         try:
-            result = await asyncio.to_thread(self._log, result)
+            await asyncio.to_thread(write_outcome, self.folder.audit, result, certain=certain)
         except OSError as error:
             lost = f"the outcome could not be logged in the audit log ({error.strerror or error})"
             result = replace(result, reason=f"{result.reason}; {lost}" if result.reason else lost)
         self.keep(result)
-
-    def _log(self, result: GroupResult) -> GroupResult:
-        if result.status is DeletionStatus.REFUSED and result.backup is not None:
-            discard_backup(result.backup)
-            result = replace(result, backup=None)
-        write_outcome(self.folder.audit, result, certain=result.status is not DeletionStatus.UNCERTAIN)
-        return result
 
 
 def _result_if_not_deleted(one: _Ready, outcome: Outcome) -> GroupResult | None:
@@ -271,14 +299,16 @@ def _result_if_not_deleted(one: _Ready, outcome: Outcome) -> GroupResult | None:
 
 def _verified(one: _Ready, outcome: Outcome, found: Presence) -> GroupResult:
     if outcome.uncertain:
+        name = outcome.fault.name if outcome.fault is not None and outcome.fault.code is not None else ""
+        what = f"the broker responded with {name}" if name else "no response arrived"
         if found is Presence.GONE:
-            return one.result(DeletionStatus.DELETED, _LOST_GONE, outcome.fault, verified=True)
+            return one.result(DeletionStatus.DELETED, _LOST_GONE.format(what), outcome.fault, verified=True)
         now = (
             "the group exists now, but the broker may still delete it"
             if found is Presence.PRESENT
             else "kgtui could not check whether the group still exists"
         )
-        return one.result(DeletionStatus.UNCERTAIN, _LOST.format(now), outcome.fault)
+        return one.result(DeletionStatus.UNCERTAIN, _LOST.format(what, now), outcome.fault)
     if found is Presence.PRESENT:
         return one.result(DeletionStatus.FAILED, _STILL_THERE)
     if found is Presence.UNKNOWN:

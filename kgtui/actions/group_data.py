@@ -80,6 +80,22 @@ class GroupData:
         return f"a complete backup is not possible: the offsets of {count} cannot be read ({reasons})"
 
 
+async def read_offsets(
+    admin: GroupAdmin, descriptions: Iterable[GroupDescription], *, timeout: float
+) -> dict[str, GroupOffsets | Fault]:
+    """Return a dict: group id → offsets of the group, or the error if they cannot be read. Log bounds are not read."""
+    listings = {description.group: listing_of(description) for description in descriptions}
+    read = await read_groups(admin, Deadline(timeout), offsets=listings, every_offset=True, separately=True)
+    return {group: read.offsets_of(group) or read.why_missing(group, OFFSETS) for group in listings}
+
+
+def positions_of(offsets: GroupOffsets) -> dict[TopicPartition, int]:
+    """Return the committed offset or the share-partition start offset of each partition in which the group has one."""
+    committed = {(row.topic, row.partition): row.offset for row in offsets.committed}
+    share = {(row.topic, row.partition): row.start_offset for row in offsets.share}
+    return {partition: offset for partition, offset in (committed | share).items() if offset is not None}
+
+
 async def read_group_data(
     admin: GroupAdmin, descriptions: Iterable[GroupDescription], *, timeout: float
 ) -> dict[str, GroupData | Fault]:

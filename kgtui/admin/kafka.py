@@ -16,6 +16,7 @@ from kgtui.client.pool import Lane, Pool
 from kgtui.errors import BrokerError, UnreachableError
 from kgtui.model.answer import Answer, Coverage, Fault, Outcome, fault_of
 from kgtui.model.cluster import Broker, ClusterInfo
+from kgtui.model.error_numbers import MAY_BE_EXECUTED
 from kgtui.model.group import Listing
 from kgtui.model.group_types import canonical_state, canonical_type
 from kgtui.model.record_times import PRECISION
@@ -43,7 +44,7 @@ DESCRIBE_BATCH = 100
 """Maximum number of groups in one describe or delete request. The limit keeps responses small."""
 
 UNCERTAIN = frozenset({"NO_ANSWER", "DISCONNECTED", "DAMAGED_ANSWER"})
-"""Names of the errors after which kgtui does not know whether the broker has executed the request."""
+"""Names of the errors without a response. kgtui does not know whether the broker has executed the request."""
 
 REMEMBERED_TYPES = 10_000
 """Maximum number of groups that are no longer listed, but whose type stays cached.
@@ -338,7 +339,9 @@ async def _send_delete(pool: Pool, node: int, names: Sequence[str], deadline: De
 
 def _failed(group: str, fault: Fault | None) -> Outcome:
     fault = fault or Fault("NO_ANSWER", "the broker's response does not contain this group", group=group)
-    return Outcome(group, fault, uncertain=fault.name in UNCERTAIN)
+    # A fault without a broker comes from the lookup of the coordinator: no request was sent.
+    may_be_executed = fault.broker is not None and fault.code in MAY_BE_EXECUTED
+    return Outcome(group, fault, uncertain=may_be_executed or fault.name in UNCERTAIN)
 
 
 def _lane(groups: Sequence[str]) -> Lane:

@@ -23,7 +23,9 @@ from kgtui.errors import (
 from kgtui.model.answer import Answer, Coverage, Fault, fault_of
 from kgtui.model.error_numbers import (
     CLUSTER_AUTHORIZATION_FAILED,
+    COORDINATOR_LOAD_IN_PROGRESS,
     GROUP_AUTHORIZATION_FAILED,
+    NOT_COORDINATOR,
     TOPIC_AUTHORIZATION_FAILED,
 )
 from kgtui.protocol.error_codes import Reaction, lookup
@@ -92,6 +94,13 @@ LONGEST_PAUSE = 1.0
 
 EXCHANGE_ERRORS = (ClientError, ProtocolError, UnreachableError)
 """Types of the errors that a request to a broker can raise."""
+
+_REPEATED_WRITES = frozenset({COORDINATOR_LOAD_IN_PROGRESS, NOT_COORDINATOR})
+"""A request that must not be executed twice is sent again only after these error codes.
+
+After other retriable codes, the request may have been executed. For example, a coordinator of Kafka 4.0 or newer
+responds with COORDINATOR_NOT_AVAILABLE if the write to `__consumer_offsets` was not replicated in time.
+"""
 
 RECONNECTS = 2
 """Maximum number of times that a group's request is repeated because the connection to the coordinator was lost."""
@@ -164,8 +173,8 @@ class Router:
             asked: name of the request in messages, such as `describe`.
             operation: ACL operation that the request needs. If the user lacks it, the fault contains the advice to
                 grant it.
-            repeat: whether the request may be executed twice. If False, it is sent again only if the broker certainly
-                has not executed it.
+            repeat: whether the request may be executed twice. If False, it is sent again only if the broker has not
+                executed it (see `_REPEATED_WRITES`).
         """
         ids = list(dict.fromkeys(groups))
         todo = _Pending(ids)
@@ -224,7 +233,7 @@ class Router:
             todo.faults.update(result.faults)
             for group, (code, message) in result.codes.items():
                 fault = fault_of_code(code, message=message, broker=node, group=group, asked=asked, operation=operation)
-                self._sort_code(todo, group, code, fault)
+                self._sort_code(todo, group, code, fault, repeat)
             unanswered = result.without_result(names)
             if result.error is not None:
                 self._sort_error(todo, node, unanswered, result.error, repeat)
@@ -243,9 +252,11 @@ class Router:
         except EXCHANGE_ERRORS as error:
             return Batch(error=error)
 
-    def _sort_code(self, todo: _Pending, group: str, code: int, fault: Fault) -> None:
+    def _sort_code(self, todo: _Pending, group: str, code: int, fault: Fault, repeat: bool) -> None:
         reaction = lookup(code).reaction
-        if reaction is Reaction.FIND_COORDINATOR:
+        if not repeat and code not in _REPEATED_WRITES:
+            todo.faults[group] = fault
+        elif reaction is Reaction.FIND_COORDINATOR:
             todo.moved.add(group)
             todo.again[group] = fault
         elif reaction is Reaction.RETRY:

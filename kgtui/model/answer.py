@@ -115,7 +115,8 @@ class Outcome:
 
     Attributes:
         fault: why the write failed; None if it succeeded.
-        uncertain: True if no response arrived. The broker may have executed the write.
+        uncertain: whether the broker may have executed the write although it did not confirm this: no response arrived,
+            or an error such as REQUEST_TIMED_OUT.
     """
 
     group: str

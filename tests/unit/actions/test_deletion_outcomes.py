@@ -83,6 +83,19 @@ async def test_deletion_is_uncertain_if_the_response_is_lost(admin: ScriptedAdmi
     assert result.backup.exists()
 
 
+async def test_deletion_is_uncertain_after_an_error_after_which_the_broker_may_still_delete_the_group(
+    admin: ScriptedAdmin, folder: StateFolder
+) -> None:
+    admin.add("g", state="Empty", lag=5)
+    fault = Fault("COORDINATOR_NOT_AVAILABLE", "The coordinator is not available.", 15, broker=1, group="g")
+    admin.delete_outcomes["g"] = Outcome("g", fault, uncertain=True)
+    result = (await delete(admin, folder, "g")).by_group["g"]
+    assert result.status is DeletionStatus.UNCERTAIN
+    assert result.reason.startswith("the broker responded with COORDINATOR_NOT_AVAILABLE, so the result is unknown")
+    assert result.backup is not None
+    assert result.backup.exists()
+
+
 async def test_outcome_of_a_deletion_is_uncertain_if_its_request_raises_an_error(
     admin: ScriptedAdmin, folder: StateFolder
 ) -> None:

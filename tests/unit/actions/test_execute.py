@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
@@ -34,7 +35,7 @@ async def test_empty_group_is_described_again_and_backed_up_before_it_is_deleted
 ) -> None:
     """kgtui describes the group three times: for the plan, directly before the deletion, and after the deletion.
 
-    kgtui then logs the outcome of the deletion.
+    Directly before the deletion, it also reads the offsets again. kgtui then logs the outcome of the deletion.
     """
     admin.add("g", type_, state="Empty", lag=5)
     made = await plan(admin, ["g"])
@@ -43,7 +44,7 @@ async def test_empty_group_is_described_again_and_backed_up_before_it_is_deleted
     assert (result.status, result.verified) == (DeletionStatus.DELETED, True)
     names = [call for call, _ in admin.calls]
     sent = names.index("delete_groups")
-    assert names[sent - 1] == "describe_groups"
+    assert names[sent - 2 : sent] == ["describe_groups", "share_offsets" if type_ == "share" else "committed_offsets"]
     assert names[sent + 1] == "describe_groups"
     assert delete_requests(admin) == [("g",)]
     ((entry,), damaged) = read_entries(folder.audit)
@@ -108,10 +109,40 @@ async def test_group_that_becomes_active_during_its_backup_is_not_deleted(
     assert delete_requests(admin) == []
 
 
+async def test_group_whose_offsets_change_after_its_backup_is_not_deleted(
+    admin: ScriptedAdmin, folder: StateFolder
+) -> None:
+    """An application commits an offset between the backup and the second description of the group."""
+    admin.add("g", state="Empty", lag=5)
+    made = await plan(admin, ["g"])
+
+    def commit() -> None:
+        (row,) = admin.commits["g"]
+        admin.commits["g"] = (replace(row, offset=(row.offset or 0) + 1),)
+
+    on_call(admin, "describe_groups", commit)
+    result = (await execute(admin, made, folder)).by_group["g"]
+    assert result.status is DeletionStatus.REFUSED
+    assert result.reason.startswith("offsets of the group changed after the backup")
+    assert delete_requests(admin) == []
+    assert list_backups(folder) == ([], [])
+
+
+async def test_group_is_not_deleted_if_its_offsets_cannot_be_read_again(
+    admin: ScriptedAdmin, folder: StateFolder
+) -> None:
+    admin.add("g", state="Empty", lag=5)
+    made = await plan(admin, ["g"])
+    on_call(admin, "describe_groups", admin.commits.clear)
+    result = (await execute(admin, made, folder)).by_group["g"]
+    assert (result.status, result.backup) == (DeletionStatus.REFUSED, None)
+    assert delete_requests(admin) == []
+
+
 async def test_deletion_is_refused_if_the_broker_reports_a_non_empty_group(
     admin: ScriptedAdmin, folder: StateFolder
 ) -> None:
-    """The broker responds with NON_EMPTY_GROUP (68), and the refusal is logged."""
+    """The broker responds with NON_EMPTY_GROUP (68). The refusal is logged, and the backup is kept."""
     admin.add("g", state="Empty", lag=5)
     on_call(admin, "delete_groups", member_joins(admin))
     result = (await delete(admin, folder, "g")).by_group["g"]
@@ -119,6 +150,7 @@ async def test_deletion_is_refused_if_the_broker_reports_a_non_empty_group(
     assert "became active, so the broker refused" in result.reason
     assert result.fault is not None
     assert result.fault.code == 68
+    assert [backup.path for backup in list_backups(folder)[0]] == [result.backup]
     assert "g" in admin.groups
     ((entry,), _) = read_entries(folder.audit)
     assert entry.outcome is not None

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from kgtui.model.answer import Answer
     from tests.unit.admin.fake_pool import Sent
 
-MOVED, LOADING, NOT_AVAILABLE, FORBIDDEN, NEWER = 16, 14, 15, 30, 31_999
+MOVED, LOADING, NOT_AVAILABLE, TIMED_OUT, FORBIDDEN, NEWER = 16, 14, 15, 7, 30, 31_999
 OK = 0
 
 
@@ -238,6 +238,33 @@ async def test_router_repeats_a_write_request_while_the_group_moves_or_loads() -
     script = Script({"a": [MOVED, LOADING, OK]})
     answer = await run(FakePool(), script, repeat=False)
     assert (list(answer.rows), script.times("a")) == (["a"], 3)
+
+
+@pytest.mark.parametrize("code", [NOT_AVAILABLE, TIMED_OUT])
+async def test_router_does_not_repeat_a_write_request_that_may_have_been_executed(code: int) -> None:
+    script = Script({"a": [code, OK]})
+    answer = await run(FakePool(), script, repeat=False)
+    assert ([fault.code for fault in answer.faults], script.times("a")) == ([code], 1)
+
+
+@pytest.mark.parametrize(("code", "uncertain"), [(NOT_AVAILABLE, True), (TIMED_OUT, True), (FORBIDDEN, False)])
+async def test_outcome_of_a_delete_request_is_uncertain_if_it_may_have_been_executed(
+    code: int, uncertain: bool
+) -> None:
+    def answer(sent: Sent) -> Any:
+        return {"Results": [{"GroupId": name, "ErrorCode": code} for name in sent.fields["GroupsNames"]]}
+
+    (outcome,) = await KafkaGroupAdmin(FakePool(answers={"DeleteGroups": answer})).delete_groups(["g"])
+    assert (outcome.ok, outcome.uncertain) == (False, uncertain)
+
+
+async def test_outcome_of_a_delete_request_is_certain_if_its_coordinator_was_not_found() -> None:
+    """No request was sent, although the lookup failed with COORDINATOR_NOT_AVAILABLE (15)."""
+    pool = FakePool(
+        coordinators={"g": BrokerError("no coordinator", code=NOT_AVAILABLE, name="COORDINATOR_NOT_AVAILABLE")}
+    )
+    (outcome,) = await KafkaGroupAdmin(pool).delete_groups(["g"])
+    assert (outcome.ok, outcome.uncertain) == (False, False)
 
 
 async def test_outcome_of_a_delete_request_is_uncertain_if_the_response_is_lost() -> None:
