@@ -144,7 +144,7 @@ class KafkaGroupAdmin:
         deadline = Deadline(timeout)
         types = None if types is None else {canonical_type(name) for name in types}
         states = None if states is None else {canonical_state(state) for state in states}
-        view = await self._pool.metadata(timeout=deadline.left())
+        view = await self._pool.metadata(timeout=deadline.left(), refresh=True)
         nodes = sorted(view.brokers)
         answers = await asyncio.gather(*(self._list_broker(node, deadline, types, states) for node in nodes))
         faults = [answer for answer in answers if isinstance(answer, Fault)]

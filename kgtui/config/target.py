@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kgtui.config.properties import Properties, filled_in, read_properties
-from kgtui.config.settings import flag
+from kgtui.config.settings import ClusterSettings, flag
 from kgtui.errors import ConfigError
 from kgtui.model.paths import expanded
 
@@ -195,20 +196,28 @@ def _warn_of_other_brokers(properties: Properties, seeds: tuple[str, ...], sourc
 def _by_address(settings: Settings, seeds: tuple[str, ...], where: str) -> Target:
     """Return the cluster at these addresses.
 
-    If `config.toml` contains a cluster with one of these addresses, its read-only mode, color and label apply.
+    If `config.toml` contains clusters with one of these addresses, the color and label of the first one apply. The
+    cluster is read-only if one of them is.
 
     Args:
         where: name of the flag or environment variable that contains the addresses.
     """
-    for cluster in settings.clusters.values():
-        bootstrap = cluster.bootstrap if isinstance(cluster.bootstrap, str) else ",".join(cluster.bootstrap)
-        if not {part.strip() for part in bootstrap.split(",")}.isdisjoint(seeds):
-            return Target(
-                seeds[0],
-                seeds,
-                read_only=cluster.read_only,
-                color=cluster.color,
-                environment=cluster.environment,
-                source=where,
-            )
-    return Target(seeds[0], seeds, source=where)
+    given = {seed.lower() for seed in seeds}
+    same = [cluster for cluster in settings.clusters.values() if given & _addresses(settings, cluster)]
+    first = same[0] if same else ClusterSettings()
+    read_only = any(cluster.read_only for cluster in same)
+    return Target(seeds[0], seeds, read_only=read_only, color=first.color, environment=first.environment, source=where)
+
+
+def _addresses(settings: Settings, cluster: ClusterSettings) -> set[str]:
+    """Return the bootstrap addresses of a configured cluster in lower case.
+
+    The set is empty if they cannot be read. Other properties of the cluster are not checked, because an error in them
+    does not concern the cluster that kgtui connects to.
+    """
+    addresses, folder = cluster.address, settings.path.parent
+    with suppress(ConfigError):
+        if not addresses and cluster.command_config:
+            addresses = read_properties(folder / expanded(cluster.command_config)).get("bootstrap.servers", "")
+        addresses = filled_in({"bootstrap.servers": addresses}, str(settings.path), folder)["bootstrap.servers"]
+    return {part.strip().lower() for part in addresses.split(",") if part.strip()}

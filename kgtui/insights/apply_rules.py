@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import timedelta
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -189,7 +189,8 @@ def _findings(context: Context) -> list[Finding]:
 
 
 def _unused(context: Context) -> list[GoldRow]:
-    return context.gold.newest(CLEANUP, "day")
+    # The table has no rows for days without candidates. So do not use its newest day, which can be in the past.
+    return context.gold.rows(CLEANUP, since=utc_datetime(context.now).date(), time="day")
 
 
 def _unhealthy(context: Context) -> list[GoldRow]:
@@ -201,9 +202,8 @@ def _forecasts(context: Context) -> list[GoldRow]:
 
     If a group has no trend in the newest hour yet, return its forecasts for the hour before.
     """
-    last = context.gold.last(FORECAST, "hour")
-    if not isinstance(last, datetime):
-        return []
+    # The table has no rows for hours without lag. So do not use its newest hour, which can be in the past.
+    last = utc_datetime(context.now).replace(minute=0, second=0, microsecond=0)
     rows = context.gold.rows(FORECAST, since=last - timedelta(hours=1), time="hour", where=_HAS_FORECAST)
     whole = {(row["group"], row["hour"]): row for row in rows if row["topic"] is None}
     before = {group: hour for group, hour in whole if hour != last}

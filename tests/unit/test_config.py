@@ -237,6 +237,37 @@ def test_the_error_about_an_unknown_cluster_lists_the_configured_clusters(folder
         config.resolve(config.load(), Namespace(cluster="prd"))
 
 
+@pytest.mark.parametrize(
+    "cluster",
+    [
+        'bootstrap = "prod:9092"',
+        'bootstrap = ["Prod:9092"]',
+        '"bootstrap.servers" = "prod:9092"',
+        '"bootstrap.servers" = "${HOST_OF_PROD}:9092"',
+        'command_config = "prod.properties"',
+    ],
+)
+def test_a_read_only_cluster_is_recognized_by_its_addresses(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, cluster: str
+) -> None:
+    """Another cluster with the same address is not read-only, and the password of the first one is not set."""
+    (folder / "prod.properties").write_text("bootstrap.servers=prod:9092\n")
+    monkeypatch.setenv("HOST_OF_PROD", "prod")
+    write(
+        folder,
+        f"""
+        [clusters.alias]
+        bootstrap = "prod:9092"
+        [clusters.prod]
+        read_only = true
+        ssl.key.password = "${{UNSET}}"
+        {cluster}
+    """,
+    )
+    assert config.resolve(config.load(), Namespace(bootstrap_server="PROD:9092")).read_only
+    assert not config.resolve(config.load(), Namespace(bootstrap_server="other:9092")).read_only
+
+
 def test_options_and_variables_can_make_a_cluster_read_only_but_never_writable(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

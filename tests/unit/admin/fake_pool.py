@@ -56,6 +56,7 @@ class FakePool(Pool):
         learned: cached coordinators: group id → node id.
         listings: cached rows of the brokers' lists: group id → `Listing`.
         recently_failed: node ids of the leaders whose last request failed.
+        view: cached metadata; None until it is read for the first time.
     """
 
     answers: dict[str, Callable[[Sent], Any]] = field(default_factory=dict)
@@ -72,6 +73,7 @@ class FakePool(Pool):
     listings: dict[str, Listing] = field(default_factory=dict)
     seeds: tuple[str, ...] = ("127.0.0.1:9092",)
     recently_failed: set[int] = field(default_factory=set)
+    view: ClusterView | None = None
 
     def __post_init__(self) -> None:
         self.settings = PLAINTEXT
@@ -80,8 +82,10 @@ class FakePool(Pool):
         pass
 
     async def metadata(self, *, timeout: float, refresh: bool = False) -> ClusterView:
-        brokers = {node: BrokerAddress(node, "127.0.0.1", 9091 + node, None) for node in self.nodes}
-        return ClusterView("fake", self.nodes[0], brokers, {})
+        if self.view is None or refresh:
+            brokers = {node: BrokerAddress(node, "127.0.0.1", 9091 + node, None) for node in self.nodes}
+            self.view = ClusterView("fake", self.nodes[0], brokers, {})
+        return self.view
 
     async def version(self, node: int, api: Api, *, timeout: float, lane: Lane = Lane.BULK) -> int:
         highest = self.versions.get((api.name, node), self.versions.get(api.name, api.high))

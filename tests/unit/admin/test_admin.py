@@ -46,6 +46,14 @@ async def test_group_lists_of_all_brokers_are_merged_and_sorted() -> None:
     assert pool.learned["g1"] == 2
 
 
+async def test_groups_of_a_broker_that_was_added_later_are_listed() -> None:
+    pool = FakePool(answers={"ListGroups": lambda sent: lists(row(f"g{sent.node}"))}, nodes=(1,))
+    admin = KafkaGroupAdmin(pool)
+    assert list((await admin.list_groups()).rows) == ["g1"]
+    pool.nodes = (1, 2)
+    assert list((await admin.list_groups()).rows) == ["g1", "g2"]
+
+
 async def test_a_group_listed_by_two_brokers_appears_once_in_the_result() -> None:
     """While a group moves from one broker to another, both brokers can list the group."""
     pool = FakePool(answers={"ListGroups": lambda _: lists(row("moves"))})

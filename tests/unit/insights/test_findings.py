@@ -147,6 +147,17 @@ def test_newest_forecast_without_trend_is_replaced_with_the_previous_forecast(tm
     }
 
 
+def test_forecasts_and_unused_groups_of_the_past_give_no_findings(tmp_path: Path) -> None:
+    """Since yesterday, no group has lag or is unused, so the newest rows of both tables are old."""
+    past = NOW - 24 * HOUR
+    rows = {
+        LAG: [row(LAG, group="g", minute=NOW, source="recorded", lag=0)],
+        FORECAST: [row(FORECAST, group="g", hour=past, lag=9, lost=0, at_risk=True, loss_seconds=900.0)],
+        CLEANUP: [row(CLEANUP, kind="group", name="g", groups=1, quiet_since=past, covered_to=past)],
+    }
+    assert read_insights(write(tmp_path, rows)).findings == ()
+
+
 def test_forecast_without_a_risk_of_record_loss_gives_no_finding() -> None:
     assert at_risk([row(FORECAST, group="g", hour=NOW, lag=1, lost=0, at_risk=risk) for risk in (False, None)]) == []
 
