@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
 from kgtui.history import rows
+from kgtui.model.member_names import names_of_ids
 from kgtui.model.offsets import lag_of_group
 
 if TYPE_CHECKING:
@@ -211,6 +212,8 @@ class Comparison:
         relisted: a tuple (group id, earlier `Listing`, later `Listing`) for each group whose `Listing` differs, for
             example in its state.
         members_joined, members_left: pairs (group id, member id).
+        member_names: (group id, member id) → shortest unique name, for the members of groups in which members or owners
+            differ.
         moved: partitions with a different owner.
         lags: groups with a different lag, largest increase first.
     """
@@ -224,6 +227,7 @@ class Comparison:
     members_left: tuple[tuple[str, str], ...]
     moved: tuple[OwnerChange, ...]
     lags: tuple[LagChange, ...]
+    member_names: Mapping[tuple[str, str], str] = field(default_factory=dict)
 
 
 def compare(a: PointInTime, b: PointInTime) -> Comparison:
@@ -235,6 +239,7 @@ def compare(a: PointInTime, b: PointInTime) -> Comparison:
     members_joined: list[tuple[str, str]] = []
     members_left: list[tuple[str, str]] = []
     moved: list[OwnerChange] = []
+    member_names: dict[tuple[str, str], str] = {}
     lags: list[LagChange] = []
     for state in (a, b):
         state.prepare(both, offsets=True)
@@ -243,7 +248,12 @@ def compare(a: PointInTime, b: PointInTime) -> Comparison:
         before, after = a.member_ids(group), b.member_ids(group)
         members_joined += [(group, name) for name in sorted(after - before)]
         members_left += [(group, name) for name in sorted(before - after)]
-        moved += _moved(group, a.owners(group), b.owners(group))
+        moved_here = _moved(group, a.owners(group), b.owners(group))
+        moved += moved_here
+        if moved_here or before != after:
+            ids = before | after | {owner for change in moved_here for owner in (change.before, change.after) if owner}
+            names = names_of_ids(ids, [*a.members(group).values(), *b.members(group).values()])
+            member_names |= {(group, member): name for member, name in names.items()}
         lag_before, lag_after = a.lag(group), b.lag(group)
         grown = LagChange(group, lag_before.lag, lag_after.lag, lag_before.hidden, lag_after.hidden)
         if grown.before != grown.after:
@@ -258,6 +268,7 @@ def compare(a: PointInTime, b: PointInTime) -> Comparison:
         tuple(members_left),
         tuple(moved),
         tuple(sorted(lags, key=lambda grown: (-grown.by, grown.group))),
+        member_names,
     )
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from kgtui.model.health.values import DEFAULT_WATCHING
+from kgtui.model.health.values import DEFAULT_WATCHING, GroupHealth
 from kgtui.model.judgment import Basis, GroupStatus, Judgment, Problem
 from kgtui.model.number_format import counted
 from kgtui.model.trail import REBALANCES_KEPT, SAMPLES, WAITED_MAX
@@ -75,13 +75,18 @@ def flapping(trail: Trail, now: float) -> Iterator[Judgment]:
 
 
 def growing(trail: Trail) -> Iterator[Judgment]:
-    """Yield `Problem.BEHIND` if the lag grew in each read, and records from before the first read are still unread."""
+    """Yield `Problem.BEHIND` if the lag grew in each read, and records from before the first read are still unread.
+
+    Like the exact verdict, ignore a lag that grows by only a small fraction of the new records.
+    """
     samples = trail.samples
     if len(samples) < SAMPLES or any(sample.unknown for sample in samples):
         return
     first, last = samples[0], samples[-1]
+    grown, written = last.lag - first.lag, last.log_ends - first.log_ends
+    if grown <= GroupHealth.GROWS_BY * written:
+        return
     if last.positions < first.log_ends and all(after.lag > before.lag for before, after in pairwise(samples)):
-        grown = last.lag - first.lag
         why = f"the lag grew by {grown:,} in {last.at - first.at} s, {last.lag:,} unread"
         yield judgment_of_screening(GroupStatus.WARN, Problem.BEHIND, why, first.at, seen=False)
 

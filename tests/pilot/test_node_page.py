@@ -120,13 +120,20 @@ async def test_the_exclamation_mark_key_selects_the_next_group_with_a_problem(tm
 
 
 async def test_an_acknowledged_group_is_listed_again_when_its_problem_changes(tmp_path: Path) -> None:
+    """Pressing A again withdraws the acknowledgment."""
     app, monitor = app_on(snapshot_with_problems(), tmp_path)
-    async with app.run_test(size=(140, 44)) as pilot:
+    async with app.run_test(size=(140, 44), notifications=True) as pilot:
         await settled(pilot)
         await until(pilot, lambda: len(listed(app)) == 2)
         await pilot.press("tab", "A")
         await until(pilot, lambda: listed(app) == ["share-mailer"])
         assert "1 acknowledged" in screen_words(app)
+        assert "orders.enrich needs no attention until its problem changes" in screen_words(app)
+        main_screen(app).go_to("orders.enrich")
+        await pilot.press("A")
+        await until(pilot, lambda: "orders.enrich needs attention again" in screen_words(app))
+        await pilot.press("A", "home", "tab")
+        await until(pilot, lambda: listed(app) == ["share-mailer"])
         monitor.publish(sample_snapshot(screened={"orders.enrich": BEHIND}, serial=2))
         await until(pilot, lambda: listed(app) == ["orders.enrich"])
 

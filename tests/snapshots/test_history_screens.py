@@ -119,6 +119,7 @@ COMPARISON = Comparison(
         LagChange("billing", None, 12),
         LagChange("orders.enrich", 5_000, 312),
     ),
+    member_names={("payments.settle", "settle-9f3c1ab2-77d0-4e6e-a1f1-000000000003"): "settle#9f3c"},
 )  # fmt: skip
 
 

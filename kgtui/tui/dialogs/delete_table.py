@@ -135,9 +135,9 @@ def columns(details_title: str) -> tuple[Column[DeleteRow], ...]:
     """
     return (
         Column("verdict", "WHAT", lambda row: row.status, lambda row: Cell(row.status, row.role), max_width=12),
-        Column("group", "GROUP", lambda row: row.group, min_width=16, max_width=60, cut="middle"),
+        Column("group", "GROUP", lambda row: row.group, min_width=16, max_width=40, cut="middle"),
         Column("type", "TYPE", lambda row: row.type, lambda row: Cell(row.type, MUTED), rank=2, max_width=18),
-        Column("words", details_title, lambda row: row.details, min_width=12, max_width=200),
+        Column("words", details_title, lambda row: row.details, min_width=36, max_width=200),
     )
 
 

@@ -331,7 +331,7 @@ class NodePage(Vertical):
         groups = None if subject.path is None else subject.parts
         changes = self.query_one("#page-changes", RecentEventTable)
         newest = tables.events_of(snapshot.events, groups, MOST_EVENTS)
-        changes.set_rows(event_rows(newest, ROWS_PER_GROUP), at_top=not changes.has_focus)
+        changes.set_rows(event_rows(newest, ROWS_PER_GROUP), at_top=not changes.has_focus or changes.cursor == 0)
         yield
         self.query_one("#page-brokers", LineTable).set_rows(tables.broker_rows(snapshot))
         rows, columns = tables.state_table(summary.states)

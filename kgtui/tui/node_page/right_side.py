@@ -151,12 +151,19 @@ class RightSide(Vertical):
     def acknowledge(self, group: str) -> bool:
         """Hide the problem of a group until the problem or the health status changes.
 
-        Return False if it was already hidden, or if the group needs no attention.
+        Return False if the group needs no attention.
         """
         judgment = self._problems.judgments.get(group)
-        if judgment is None or judgment.kind in ONLY_COUNTED or group in self._acknowledged:
+        if judgment is None or judgment.kind in ONLY_COUNTED:
             return False
         self._acknowledged[group] = judgment
+        self._problems_changed()
+        return True
+
+    def withdraw_acknowledgment(self, group: str) -> bool:
+        """Show the problem of a group again. Return False if it was not hidden."""
+        if self._acknowledged.pop(group, None) is None:
+            return False
         self._problems_changed()
         return True
 

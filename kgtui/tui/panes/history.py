@@ -240,7 +240,8 @@ class HistoryPane(Pane):
         self.table.set_placeholder(self._placeholder)
         reading = None if self.snapshot is None or self.group is None else self.snapshot.details.get(self.group)
         members = () if reading is None else reading.value.members or ()
-        self.table.set_rows(with_member_names(timeline.log[::-1], members))
+        # A cursor on the newest change stays on the newest change.
+        self.table.set_rows(with_member_names(timeline.log[::-1], members), at_top=self.table.cursor == 0)
 
     def _show_lines(self, lines: list[PaneLine]) -> None:
         if self.plots.styles.height is None or self.plots.styles.height.value != len(lines):

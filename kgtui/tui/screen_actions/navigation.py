@@ -6,7 +6,6 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from kgtui.model.query.sort_keys import CYCLED_SORT_KEYS, SORT_KEYS, joined
-from kgtui.tui import text
 from kgtui.tui.messages import LiveRequested
 from kgtui.tui.screen_actions.action import Action, needs_group
 from kgtui.tui.tree.grouping import GROUPING_TITLES, GROUPINGS
@@ -128,10 +127,8 @@ def _next_problem(screen: ClusterScreen) -> None:
 
 
 def _acknowledge(screen: ClusterScreen) -> None:
-    if screen.group is not None and screen.right_side.acknowledge(screen.group):
-        screen.toast(f"{text.plain(screen.group, 60)} needs no attention until its problem changes")
-    else:
-        screen.toast("this group has no problem to acknowledge")
+    if screen.group is not None:
+        screen.acknowledge(screen.group)
 
 
 _MoveAction = partial(Action, section="Move", in_palette=False)
@@ -172,7 +169,8 @@ ACTIONS: tuple[Action, ...] = (
                 help="Go to the group with the most severe problem; press again to go to the next one."),
     _FindAction(id="acknowledge", keys="A", shown_keys="A", name="Acknowledge", run=_acknowledge,
                 unavailable=needs_group,
-                help="Acknowledge the problem of the group: it no longer needs attention until its problem changes."),
+                help="Acknowledge the problem of the group: it needs no attention until its problem changes. Press "
+                     "again to undo this."),
     _FindAction(id="mark", keys="space", shown_keys="space", name="Mark", run=lambda screen: screen.group_tree.mark(),
                 help="Mark or unmark the group; on a branch of the tree, all its groups that match the filter."),
     _FindAction(id="mark-all", keys="asterisk", shown_keys="*", name="Mark all",

@@ -10,6 +10,7 @@ from textual.containers import Horizontal
 from textual.screen import Screen
 
 from kgtui.model.query import parse
+from kgtui.tui import text
 from kgtui.tui.messages import GroupOpened, GroupSelected, SnapshotArrived
 from kgtui.tui.node_page.page import NodePage
 from kgtui.tui.node_page.right_side import RightSide
@@ -248,6 +249,16 @@ class ClusterScreen(Screen[None]):
         """Show a short message for a few seconds."""
         self.notify(message, title=title, timeout=6, markup=False)
 
+    def acknowledge(self, group: str) -> None:
+        """Acknowledge the problem of a group, or withdraw the acknowledgment, and show a message about it."""
+        name = text.plain(group, 60)
+        if self.right_side.withdraw_acknowledgment(group):
+            self.toast(f"{name} needs attention again")
+        elif self.right_side.acknowledge(group):
+            self.toast(f"{name} needs no attention until its problem changes; A on the group in the tree undoes this")
+        else:
+            self.toast(f"{name} has no problem to acknowledge")
+
     @on(GroupSelected)
     def _group_selected(self) -> None:
         self.update_monitor()
@@ -291,7 +302,7 @@ class ClusterScreen(Screen[None]):
     @on(NodePage.GroupChosen)
     def _group_chosen_on_page(self, message: NodePage.GroupChosen) -> None:
         if message.action == "acknowledge":
-            self.right_side.acknowledge(message.group)
+            self.acknowledge(message.group)
         elif message.action == "explain":
             from kgtui.tui.dialogs.explain import ExplainDialog
 

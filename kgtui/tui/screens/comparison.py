@@ -96,25 +96,28 @@ def _listing_change(before: Listing, after: Listing) -> SafeText:
 
 def _members(comparison: Comparison) -> Iterator[Difference]:
     for group, member in comparison.members_joined:
-        yield Difference("members", "joined", group, _member_text(member), OK)
+        yield Difference("members", "joined", group, _member_text(comparison, group, member), OK)
     for group, member in comparison.members_left:
-        yield Difference("members", "left", group, _member_text(member), WARN)
+        yield Difference("members", "left", group, _member_text(comparison, group, member), WARN)
 
 
-def _member_text(member: str) -> SafeText:
-    return SafeText(f"member {text.plain(member, 120, cut='middle')}")
+def _member_text(comparison: Comparison, group: str, member: str) -> SafeText:
+    name = comparison.member_names.get((group, member), member)
+    return SafeText(f"member {text.plain(name, 120, cut='middle')}")
 
 
 def _partitions(comparison: Comparison) -> Iterator[Difference]:
     arrow = text.marks().arrow
     for group, topic, partition, before, after in comparison.moved:
-        owners = f"{_owner(before)} {arrow} {_owner(after)}"
+        owners = f"{_owner(comparison, group, before)} {arrow} {_owner(comparison, group, after)}"
         description = SafeText(f"{text.plain(topic, 40)}-{partition}: {owners}")
         yield Difference("partitions", "moved", group, description, ACCENT)
 
 
-def _owner(member: str | None) -> str:
-    return "no owner" if member is None else text.plain(member, 40, cut="middle")
+def _owner(comparison: Comparison, group: str, member: str | None) -> str:
+    if member is None:
+        return "no owner"
+    return text.plain(comparison.member_names.get((group, member), member), 40, cut="middle")
 
 
 def _lags(comparison: Comparison) -> Iterator[Difference]:

@@ -33,6 +33,10 @@ The first part is a time. It needs no reserved space, because all times have the
 """
 
 
+_LEAST_SHRINKAGE = 9
+"""Minimum number of cells by which the poll status is narrowed. This happens if one of its parts is left out."""
+
+
 class PollStatus(LineWidget):
     """The poll status: time and duration of the last poll, and the percentage of groups whose lag has been read.
 
@@ -47,20 +51,19 @@ class PollStatus(LineWidget):
     def __init__(self) -> None:
         super().__init__()
         self._shown: list[Piece] = []
-        self._widest: dict[int, int] = {}
+        self._width = 0
 
     def show(self, right: list[Piece]) -> int:
         """Show these pieces of text, and return the resulting width of this widget in terminal cells.
 
-        The width shrinks only if the number of pieces changes, because each change of the width causes a new layout.
+        The width does not shrink by less than `_LEAST_SHRINKAGE`, because each change causes a new layout.
         """
         self._shown = _with_blanks(right)
         needed = _reserved_width(right) + 1 if right else 0
-        width = self._widest[len(right)] = max(needed, self._widest.get(len(right), 0))
-        if self.styles.width is None or self.styles.width.value != width:
-            self.styles.width = width
+        if needed > self._width or needed <= self._width - _LEAST_SHRINKAGE:
+            self.styles.width = self._width = needed
         self.redraw()
-        return width
+        return self._width
 
     def pieces(self, width: int) -> Sequence[Piece]:
         """Return the pieces of text, with blanks before the first one, so that the text is right-aligned."""
@@ -155,16 +158,19 @@ class ClusterHeader(LineWidget):
         """Return the left part of the header, and update `PollStatus` in the right part.
 
         If the line is too narrow, leave out the poll status first, then problems, beginning with the least severe ones.
+        The time of a recorded poll is always shown.
         """
         left, right = self._left([problem.piece for problem in self._problems]), self._right()
         while right and _width(left) + _reserved_width(right) + 2 > width:
             polled = right.pop()
-            if not right and _width(left) + 12 < width:
+            if not right and (self._replay_position is not None or _width(left) + 12 < width):
+                # In a recording, the time is more important than the problems.
                 right = [(polled[0].split(" ")[1], "header--plain")]
                 break
-        if self._problems and _text_width(left) > width:
+        room = width - (_width(right) + 2 if self._replay_position is not None else 0)
+        if self._problems and _text_width(left) > room:
             left = self._left(brief=True)
-            left += _fitting(self._problems, width - _text_width(left))
+            left += _fitting(self._problems, room - _text_width(left))
         right_width = self.query_one(PollStatus).show(right)
         return spread(left, [], max(width - right_width, 0))
 

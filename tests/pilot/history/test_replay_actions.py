@@ -8,9 +8,12 @@ from typing import TYPE_CHECKING
 from kgtui.commands.connecting import open_recording
 from kgtui.commands.parser import parse_args
 from kgtui.commands.sessions import LakeReplayPosition, SessionOpener
+from kgtui.model.judgment import Problem
+from kgtui.tui import text
 from kgtui.tui.app import KgtuiApp
 from kgtui.tui.screen_actions import replay
 from kgtui.tui.screens.comparison import ComparisonScreen
+from kgtui.tui.widgets.header import ClusterHeader
 from tests.pilot.app_driver import main_screen, screen_text, screen_words, settled, until
 from tests.pilot.history import sample_history
 
@@ -86,6 +89,20 @@ async def test_short_replay_steps_reach_the_next_poll_and_skip_gaps(tmp_path: Pa
     assert not await position.advance(1.0)
 
 
+async def test_a_narrow_header_shows_the_time_of_the_recorded_poll_rather_than_problems(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("KGTUI_CONFIG_DIR", str(tmp_path / "config"))
+    async with replaying(tmp_path, "0s") as (app, pilot, admin):
+        await pilot.resize_terminal(50, 24)
+        await settled(pilot)
+        problems = {Problem.STOP: 11, Problem.FLAPPING: 22, Problem.BEHIND: 33, Problem.EMPTY: 204}
+        app.screen.query_one(ClusterHeader).show(main_screen(app).snapshot, problems=problems)
+        header = screen_text(app).splitlines()[0]
+        assert text.date(admin.poll.at).split(" ")[1] in header
+        assert "11 stopped · 259 more" in header
+
+
 async def test_comparing_two_times_lists_the_differences(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Key `v` limits the table to one kind of difference, and `l` to the selected group.
 
@@ -110,7 +127,7 @@ async def test_comparing_two_times_lists_the_differences(tmp_path: Path, monkeyp
             for row in screen.table.rows
             if (row.group, row.kind) == (sample_history.GROUP, "members")
         }  # fmt: skip
-        assert members == {"member settle-2", "member settle-3"}
+        assert members == {"member client-2", "member client-3"}
         everything = len(screen.table.rows)
         await pilot.press("l")
         await until(pilot, lambda: {row.group for row in screen.table.rows} == {sample_history.GROUP})

@@ -285,6 +285,7 @@ def test_comparison_of_two_polls_lists_changed_groups_members_owners_and_lags(tm
             ("pay", "Stable", "Reconciling")
         ]
         assert (found.members_joined, found.members_left) == ((("pay", "m-2"),), (("pay", "m-1"),))
+        assert found.member_names == {("pay", "m-1"): "client#m-1", ("pay", "m-2"): "client#m-2"}
         assert found.moved == (OwnerChange("pay", "t", 0, "m-1", "m-2"),)
         assert found.lags == (LagChange("pay", 50, 790),)
         assert found.lags[0].by == 740

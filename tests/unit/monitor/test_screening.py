@@ -140,6 +140,11 @@ async def test_a_growing_lag_is_a_problem_unless_the_unread_records_are_recent(s
     assert [other.read(rows((1_000 * n, 1_010 * n))).kind for n in range(8)][-1] is None
 
 
+async def test_a_lag_that_grows_by_a_small_fraction_of_the_new_records_is_not_a_problem(sweep: Sweep) -> None:
+    found = [sweep.read(rows((960 * n, 20_000 + 1_000 * n))) for n in range(8)]
+    assert {one.kind for one in found} == {None}
+
+
 async def test_lost_records_are_reported_until_a_read_finds_no_lost_records(sweep: Sweep) -> None:
     sweep.read(rows((5, 90)))
     assert sweep.read(rows((5, 90)), lost=20).kind is Problem.DATA_LOST
