@@ -82,9 +82,25 @@ class PointInTime:
         )
 
     @cached_property
-    def group_faults(self) -> Mapping[tuple[str, str], Fault]:
-        """Dict: (scope, group id) → fault, for faults of single groups. The scope names the data that were not read."""
-        return {(scope, fault.group): fault for scope, fault in self.faults if fault.group is not None}
+    def _faults_by_subject(self) -> Mapping[tuple[str, str | int | None], Fault]:
+        """Dict: (scope, group id or node id of a broker) → fault. Instead of an id, None means the whole cluster."""
+        return {(scope, fault.broker if fault.group is None else fault.group): fault for scope, fault in self.faults}
+
+    def fault_of(self, scope: str, group: str) -> Fault | None:
+        """Return why data of a group could not be read at this poll; None if they were read.
+
+        The reason can be a fault of the group, of its coordinator, or of the whole cluster.
+
+        Args:
+            scope: `describe` or `offsets`.
+        """
+        listing = self.listings.get(group)
+        coordinator = None if listing is None else listing.coordinator
+        causes = (
+            (scope, group),
+            *((cause, node) for cause in ("cluster", "broker", scope) for node in (coordinator, None)),
+        )
+        return next((fault for cause in causes if (fault := self._faults_by_subject.get(cause)) is not None), None)
 
     def prepare(self, groups: Collection[str], *, offsets: bool) -> None:
         """Read the data of several groups from disk in one step.

@@ -234,7 +234,8 @@ class ReplayAdmin:
     ) -> Answer[Mapping[str, T]]:
         """Call `read` for each group. Return the results, and a fault for each group without a result.
 
-        For a group whose data the recorder could not read, the recorded fault is returned, and `read` is not called.
+        If the recorder could not read the data of a group, of its coordinator or of the whole cluster, the recorded
+        fault is returned, and `read` is not called.
 
         Args:
             scope: kind of the data that `read` returns, such as `offsets`.
@@ -246,7 +247,7 @@ class ReplayAdmin:
             found: dict[str, T] = {}
             faults = []
             for group in names:
-                fault = state.group_faults.get((scope, group))
+                fault = state.fault_of(scope, group)
                 value = read(group) if fault is None else None
                 if value is not None and (scope == "offsets" or group in state.listings):
                     found[group] = value

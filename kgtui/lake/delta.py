@@ -21,7 +21,7 @@ from kgtui.lake.arrow import (
 )
 from kgtui.lake.folder import LOG
 from kgtui.lake.parquet import CompactedFile, RowsInMemory, merge_files, read_rows, write_rows
-from kgtui.lake.schemas import PARTITION, SETTINGS, SUPERSEDED_HOURS
+from kgtui.lake.schemas import PARTITION, SUPERSEDED_HOURS
 from kgtui.lake.schemas.recorded import day_of
 from kgtui.lake.store import file_size, options_for
 
@@ -255,7 +255,7 @@ class RecordedTable:
         return read_rows([self.path / file["path"] for file in files], self.table, columns, where)
 
     def create(self) -> DeltaTable:
-        """Create the table if it does not exist, add missing columns, and return the table.
+        """Create the table if it does not exist, or add missing columns and update its Delta properties; return it.
 
         A column's description is stored as its comment. Added columns are nullable, because existing rows lack values.
         """
@@ -268,7 +268,7 @@ class RecordedTable:
                 partition_by=[self.table.partition] if self.table.partition else None,
                 name=self.table.name,
                 description=self.table.about,
-                configuration=SETTINGS,
+                configuration=self.table.settings,
                 storage_options=options_for(self.path) or None,
             )
             self._delta = delta
@@ -276,6 +276,9 @@ class RecordedTable:
         missing = [field.with_nullable(True) for field in commented_schema(self.table) if field.name not in stored]
         if missing:
             delta.alter.add_columns([load_deltalake().Field.from_arrow(field) for field in missing])
+            delta.update_incremental()
+        if changed := dict(self.table.settings.items() - delta.metadata().configuration.items()):
+            delta.alter.set_table_properties(changed)
             delta.update_incremental()
         return delta
 

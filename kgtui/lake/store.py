@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cache
@@ -141,6 +142,12 @@ class StorePath:
     def mkdir(self, mode: int = 0o777, parents: bool = False, exist_ok: bool = False) -> None:
         """Do nothing, because a store creates folders when files are written into them."""
 
+    def remove_files(self) -> None:
+        """Delete all files in this folder and its subfolders."""
+        for entry in self._entries(recursive=True):
+            if entry.is_file:
+                self.file_system().delete_file(entry.path)
+
     def file_system(self) -> Any:
         """Return the store as a pyarrow file system, in which this file has the path `key`."""
         return _file_system(self.root, tuple(sorted(options_for(self).items())))
@@ -154,6 +161,14 @@ class StorePath:
         selector = FileSelector(self.key, allow_not_found=True, recursive=recursive)
         found: list[Any] = self.file_system().get_file_info(selector)
         return found
+
+
+def remove_folder(path: LakePath) -> None:
+    """Delete a folder with everything in it."""
+    if isinstance(path, StorePath):
+        path.remove_files()
+    else:
+        shutil.rmtree(path)
 
 
 @cache

@@ -176,10 +176,7 @@ class StoredTable:
             delta.cleanup_metadata()
 
     def vacuum(self) -> None:
-        """Remove files that the table has not used for an hour.
-
-        The time is set by the table property `delta.deletedFileRetentionDuration`. It is an hour in tables of kgtui.
-        """
+        """Remove files that the table has not used for an hour, or for a day in the bronze layer (`Table.settings`)."""
         with owner_only():
             self._open().vacuum(dry_run=False, full=True)
 
@@ -197,7 +194,7 @@ def tables(folder: LakeFolder) -> Iterator[StoredTable]:
 
 
 def create_tables(folder: LakeFolder, schemas: Iterable[Table]) -> None:
-    """Create missing tables, and add missing columns to existing tables.
+    """Create missing tables. Add missing columns to existing tables, and update their Delta properties.
 
     This function does not use Spark, which would need several seconds.
 

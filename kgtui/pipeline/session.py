@@ -111,6 +111,11 @@ def session_options(partitions: int | None = None) -> dict[str, str]:
         "spark.sql.streaming.kafka.useDeprecatedOffsetFetching": "true",
         "spark.sql.redaction.options.regex": SECRETS,
         "spark.sql.execution.arrow.maxRecordsPerBatch": "4096",
+        # VACUUM lists files in this number of tasks. With the default of 10,000, it would take half a minute.
+        "spark.sql.sources.parallelPartitionDiscovery.parallelism": "32",
+        # OPTIMIZE merges files that are smaller than 64 MB into files of up to 128 MB. The defaults are 1 GB.
+        "spark.databricks.delta.optimize.minFileSize": str(64 * 1024 * 1024),
+        "spark.databricks.delta.optimize.maxFileSize": str(128 * 1024 * 1024),
         # Maximum bytecode size of methods that Spark generates, in bytes. Larger methods would be slow, because the JIT
         # compiler skips them.
         "spark.sql.codegen.hugeMethodLimit": "8000",

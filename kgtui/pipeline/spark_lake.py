@@ -10,16 +10,17 @@ import uuid
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Literal
 
+from pyspark.errors import PySparkException
 from pyspark.sql import functions as F
 
 from kgtui.lake.folder import LOG, LakeFolder, is_table
-from kgtui.lake.schemas import SETTINGS
+from kgtui.lake.store import remove_folder
 from kgtui.lake.table_changes import CHANGED_FROM, newest_version
 from kgtui.model.rfc3339 import utc_datetime
 from kgtui.pipeline.spark_schema import conform, with_comments
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
     from datetime import date
 
     from pyspark.sql import DataFrame, SparkSession
@@ -39,6 +40,15 @@ _MOST_PARQUET_FILES = 32
 
 With more than 32 paths, Spark would start a slow job to check them. Then the Delta table is read instead.
 """
+
+_DEFINITION = frozenset({"ADD COLUMN", "SET TBLPROPERTIES"})
+"""Operations of Delta commits that change the definition of a table, but no rows."""
+
+_CONFLICT = "DELTA_CONCURRENT"
+"""Part of the error that Delta Lake reports if another commit has replaced files that a write has read."""
+
+_ATTEMPTS = 5
+"""How often a write is attempted while `kgtui lake optimize` or `maintain` compacts the same table."""
 
 _COMMIT_METADATA = "spark.databricks.delta.commitInfo.userMetadata"
 """Name of a Spark option. Delta Lake stores its value as `userMetadata` in each commit of the session."""
@@ -69,8 +79,8 @@ class SparkLake:
 
     def was_written(self, table: Table) -> bool:
         """Return whether rows were ever written to a bronze or silver table, even if they have been deleted since."""
-        # Version 0 of the Delta table has no rows. Each newer version either adds columns or writes rows.
-        return any(commit.get("operation") != "ADD COLUMN" for commit in self._commits(table, 0))
+        # Version 0 of the Delta table has no rows. Each newer version either changes the definition or writes rows.
+        return any(commit.get("operation") not in _DEFINITION for commit in self._commits(table, 0))
 
     def read(self, table: Table) -> DataFrame:
         """Return all rows of a table; empty if the table does not exist.
@@ -173,11 +183,9 @@ class SparkLake:
         }
         if changed_from is not None:
             spark.conf.set(_COMMIT_METADATA, json.dumps({CHANGED_FROM: changed_from}))
+        source = f"MERGE INTO {self.sql_name(table)} AS t USING `{view}` AS s ON {' AND '.join(match)}"
         try:
-            spark.sql(
-                f"MERGE INTO {self.sql_name(table)} AS t USING `{view}` AS s ON {' AND '.join(match)} "
-                f"{actions[matched]}"
-            )
+            _repeat_on_conflict(lambda: spark.sql(f"{source} {actions[matched]}"))
         finally:
             spark.conf.unset(_COMMIT_METADATA)
         spark.catalog.dropTempView(view)
@@ -197,10 +205,18 @@ class SparkLake:
         writer = rows.write.format("delta").mode("overwrite").option("mergeSchema", "true")
         if is_new:
             partition_by = [] if table.partition is None else [table.partition]
-            writer = writer.partitionBy(*partition_by).options(**SETTINGS)
+            writer = writer.partitionBy(*partition_by).options(**table.settings)
         elif since is not None:
             writer = writer.option("replaceWhere", _sql_since(table, *since))
-        writer.save(self.uri(table))
+        _repeat_on_conflict(lambda: writer.save(self.uri(table)))
+
+    def optimize(self, table: Table) -> None:
+        """Merge the small files of each day, and remove files that are no longer needed (see `Table.settings`).
+
+        Streaming queries may write to the table and read it at the same time.
+        """
+        _repeat_on_conflict(lambda: self.spark.sql(f"OPTIMIZE {self.sql_name(table)}"))
+        self.spark.sql(f"VACUUM {self.sql_name(table)}")
 
     def path(self, table: Table) -> LakePath:
         """Return the absolute path of a table's folder."""
@@ -240,6 +256,10 @@ class SparkLake:
         except (FileNotFoundError, NotADirectoryError):
             return []
 
+    def forget_query(self, layer: str, name: str) -> None:
+        """Remove the checkpoint of a streaming query, so that the next query reads everything again."""
+        remove_folder(self.checkpoint(layer, name))
+
     def query_name(self, table: Table, layer: str, prefix: str = "") -> str:
         """Return the name of the streaming query that writes a table, and of its checkpoint folder.
 
@@ -256,6 +276,18 @@ class SparkLake:
         name = f"{prefix}{uuid.uuid4().hex}" + (MAY_REPEAT if self.was_written(table) else "")
         (folder / name).mkdir()
         return name
+
+
+def _repeat_on_conflict(write: Callable[[], object]) -> None:
+    """Call `write`. If another process has replaced files of the table at the same time, call it again."""
+    for attempt in range(_ATTEMPTS):
+        try:
+            write()
+        except PySparkException as error:
+            if _CONFLICT not in str(error) or attempt == _ATTEMPTS - 1:
+                raise
+        else:
+            return
 
 
 def spark_uri(path: LakePath) -> str:

@@ -1,4 +1,4 @@
-"""Test that `kgtui lake optimize` and `kgtui lake prune` do not break Spark's streaming query on the bronze table."""
+"""Tests that compacting and pruning tables does not break Spark's streaming query on the bronze table."""
 
 from __future__ import annotations
 
@@ -6,13 +6,17 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
+import pytest
 
 from kgtui.lake import maintenance
 from kgtui.lake.arrow import arrow_schema
-from kgtui.lake.delta import load_deltalake
+from kgtui.lake.delta import load_deltalake, open_table
+from kgtui.lake.folder import LOG
 from kgtui.lake.maintenance import KeepRules
-from kgtui.lake.schemas import COORDINATOR_RECORDS
+from kgtui.lake.schemas import COMMITS, COORDINATOR_RECORDS
 from kgtui.pipeline.jobs import silver
+from kgtui.pipeline.jobs.compaction import compact_tables
+from kgtui.pipeline.jobs.run import Sources, run_once
 from kgtui.pipeline.jobs.streaming import await_end
 from tests.spark.record_samples import NOON, commit, ignore
 
@@ -56,3 +60,47 @@ def test_decoding_continues_after_the_bronze_table_is_compacted_and_pruned(lake:
     assert pruned.what.startswith("deleted 6 rows from before")
     append(lake, 6, 1)
     assert decode(lake) == {**before, "bronze/coordinator_records": 1, "silver/commits": 7}
+
+
+@pytest.mark.parametrize("lost", ["files", "log"])
+def test_decoding_starts_again_if_rows_that_were_not_decoded_are_gone(lake: SparkLake, lost: str) -> None:
+    """After the pipeline was stopped, the bronze table was compacted, and its old files or log entries were removed."""
+    append(lake, 0, 3)
+    decode(lake)
+    append(lake, 3, 3)
+    append(lake, 6, 3)
+    delta = open_table(lake.folder.local_path / COORDINATOR_RECORDS.title)
+    if lost == "files":
+        delta.optimize.compact()
+        delta.vacuum(retention_hours=0, enforce_retention_duration=False, dry_run=False)
+    else:
+        delta.create_checkpoint()
+        for version in range(delta.version()):
+            (lake.path(COORDINATOR_RECORDS) / LOG / f"{version:020}.json").unlink(missing_ok=True)
+    append(lake, 9, 1)
+    progress: list[str] = []
+    run_once(lake, Sources(), ignore, progress.append)
+    assert any("decoding all records again" in message for message in progress)
+    assert sorted(row.group for row in lake.read(COMMITS).collect()) == [f"g{number}" for number in range(10)]
+
+
+def test_compaction_during_a_continuous_run_merges_files_and_does_not_stop_the_run(lake: SparkLake) -> None:
+    for number in range(3):
+        append(lake, number, 1)
+        decode(lake)
+    problems: list[str] = []
+    query = silver.start_decoding(lake, interval=0.1)
+    try:
+        append(lake, 3, 1)
+        compact_tables(lake, problems.append)
+        append(lake, 4, 1)
+        query.processAllAvailable()
+        assert query.isActive
+    finally:
+        query.stop()
+    assert problems == []
+    files = {status.table.title: status.contents.files for status in maintenance.status(lake.folder.path).tables
+             if status.contents is not None}  # fmt: skip
+    assert files["bronze/coordinator_records"] <= 2
+    assert files["silver/commits"] <= 3
+    assert lake.read(COMMITS).count() == 5

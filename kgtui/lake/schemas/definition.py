@@ -19,7 +19,7 @@ SETTINGS = {
     "delta.logRetentionDuration": "interval 1 days",
     "delta.deletedFileRetentionDuration": f"interval {SUPERSEDED_HOURS} hours",
 }
-"""Delta properties of every table. With Delta's defaults, frequent commits would make the log larger than the data."""
+"""Delta properties of tables. With Delta's defaults, frequent commits would make the log larger than the data."""
 
 Type = Literal["long", "int", "double", "string", "binary", "boolean", "date", "timestamp"]
 """Type of a column, as Delta names it. `timestamp` is in UTC, with microseconds."""
@@ -80,6 +80,15 @@ class Table:
     def title(self) -> str:
         """Name of the table as `layer/name`."""
         return f"{self.layer}/{self.name}"
+
+    @property
+    def settings(self) -> dict[str, str]:
+        """Delta properties of the table.
+
+        Replaced bronze files stay on disk for a day, because a pipeline that was stopped still has to decode them.
+        """
+        kept = {"delta.deletedFileRetentionDuration": "interval 1 days"} if self.layer == "bronze" else {}
+        return SETTINGS | kept
 
     @property
     def names(self) -> tuple[str, ...]:

@@ -9,10 +9,13 @@ from datetime import datetime
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from pyspark.errors import PySparkException
+
 from kgtui.lake.schemas import COORDINATOR_RECORDS
 from kgtui.model.number_format import counted
 from kgtui.pipeline import sources as record_sources
 from kgtui.pipeline.jobs import bronze, silver
+from kgtui.pipeline.jobs.compaction import compact_tables
 from kgtui.pipeline.jobs.streaming import await_end, stop
 from kgtui.pipeline.spark_errors import translated_spark_errors
 
@@ -28,8 +31,11 @@ if TYPE_CHECKING:
     MakeGold = Callable[[SparkLake], object]
     """Function that recomputes the gold tables of the given lake for the days with new rows."""
 
-TOPIC, FILES = "topic", "files"
-"""Names of the two bronze queries: one reads a topic, one reads a folder of files."""
+TOPIC, FILES, DECODING = "topic", "files", "silver"
+"""Names of the queries: two bronze queries, which read a topic and a folder of files, and the silver query."""
+
+COMPACTION_SECONDS = 600.0
+"""Time between two compactions in a continuous run, in seconds."""
 
 _AWAIT_SECONDS = 1
 
@@ -60,8 +66,11 @@ def run_once(lake: SparkLake, sources: Sources, make_gold: MakeGold, on_progress
             if name == TOPIC and not (read_before and rows == 0):
                 check_first_read(sources, query.lastProgress, rows)
         if lake.exists(COORDINATOR_RECORDS):
-            query = silver.start_decoding(lake, interval=None, max_files=sources.max_files)
-            await_end(query, partial(_report_batches, on_progress, "decoding"))
+            report = partial(_report_batches, on_progress, "decoding")
+            try:
+                await_end(silver.start_decoding(lake, interval=None, max_files=sources.max_files), report)
+            except PySparkException as error:
+                await_end(_decode_again(lake, error, on_progress, None, sources.max_files), report)
         make_gold(lake)
 
 
@@ -78,21 +87,42 @@ def run_continuously(
         try:
             running |= _start_ingestion(lake, sources, interval)
             if lake.exists(COORDINATOR_RECORDS):
-                running["silver"] = silver.start_decoding(lake, interval=interval)
+                running[DECODING] = silver.start_decoding(lake, interval=interval)
+            compacted = time.monotonic()
             on_progress("waiting for new records and polls")
             while True:
                 started = time.monotonic()
                 make_gold(lake)
                 on_progress(f"all tables are up to date ({datetime.now().astimezone().isoformat(timespec='seconds')})")
-                for query in running.values():
-                    # If the query has failed, this call raises its error.
-                    query.awaitTermination(_AWAIT_SECONDS)
+                for name, query in running.items():
+                    try:
+                        # If the query has failed, this call raises its error.
+                        query.awaitTermination(_AWAIT_SECONDS)
+                    except PySparkException as error:
+                        if name != DECODING:
+                            raise
+                        running[name] = _decode_again(lake, error, on_progress, interval)
+                if time.monotonic() - compacted >= COMPACTION_SECONDS:
+                    compact_tables(lake, on_progress)
+                    compacted = time.monotonic()
                 if unchecked and (progress := running[TOPIC].lastProgress):
                     check_first_read(sources, progress, None)
                     unchecked = False
                 time.sleep(max(0.0, interval - (time.monotonic() - started)))
         finally:
             stop(*running.values())
+
+
+def _decode_again(
+    lake: SparkLake,
+    error: Exception,
+    on_progress: Callable[[str], None],
+    interval: float | None,
+    max_files: int | None = None,
+) -> StreamingQuery:
+    query = silver.decode_again(lake, error, interval=interval, max_files=max_files)
+    on_progress("decoding all records again, because the bronze table was compacted or pruned since the last run")
+    return query
 
 
 def check_first_read(sources: Sources, progress: Any, rows: int | None) -> None:

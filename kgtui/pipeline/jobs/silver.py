@@ -77,6 +77,32 @@ def start_decoding(lake: SparkLake, *, interval: float | None, max_files: int | 
     return start_query(lake, writer, _LAYER, name, interval)
 
 
+_ROWS_GONE = ("DELTA_LOG_FILE_NOT_FOUND_FOR_STREAMING_SOURCE", "DELTA_MISSING_FILES_UNEXPECTED_VERSION")
+"""Parts of the errors that Delta Lake reports if its log no longer lists the files that a streaming query must read."""
+
+_FILE_GONE = "FAILED_READ_FILE.FILE_NOT_EXIST"
+
+
+def decode_again(
+    lake: SparkLake, error: Exception, *, interval: float | None, max_files: int | None = None
+) -> StreamingQuery:
+    """Start the query again, without its checkpoint, if it failed because rows that it had to decode are gone.
+
+    This happens if the bronze table was compacted or pruned after the pipeline was stopped. The new query decodes all
+    rows of the bronze table, and skips rows that the silver tables already have.
+
+    Args:
+        error: the error of the failed query. It is raised again if the query failed for another reason.
+        interval, max_files: as in `start_decoding`.
+    """
+    text = str(error)
+    file_gone = _FILE_GONE in text and f"/{COORDINATOR_RECORDS.title}/" in text
+    if not file_gone and not any(mark in text for mark in _ROWS_GONE):
+        raise error
+    lake.forget_query(_LAYER, lake.query_name(COMMITS, _LAYER))
+    return start_decoding(lake, interval=interval, max_files=max_files)
+
+
 def decode_batch(path: str, query_name: str, batch: DataFrame, batch_id: int) -> None:
     """Decode one batch into the silver tables. A second call for the same batch changes nothing."""
     lake, app = SparkLake(batch.sparkSession, path), f"kgtui-{query_name}"

@@ -265,7 +265,7 @@ async def test_recorded_lag_remains_if_committed_offsets_cannot_be_read(tmp_path
         await wait_for_new_poll(recorder)
     state = RecordingReader(tmp_path / "lake").at(None)
     assert state.lag("pay").lag == 5
-    assert state.group_faults["offsets", "pay"] == admin.broken["pay"]
+    assert state.fault_of("offsets", "pay") == admin.broken["pay"]
     assert state.lag("ship").lag == 7
 
 

@@ -117,9 +117,24 @@ async def test_a_replay_returns_a_fault_for_each_group_without_a_description(tmp
     assert (await admin.group_configs(["new"])).faults[0].name == "NOT_SUPPORTED"
 
 
+@pytest.mark.parametrize("scope", ["offsets", "broker", "cluster"])
+@pytest.mark.parametrize("node", [1, None])
+async def test_a_replay_does_not_show_old_offsets_while_the_coordinator_could_not_be_read(
+    tmp_path: Path, scope: str, node: int | None
+) -> None:
+    silent = Fault("NO_ANSWER", "no answer in 10 s", None, node)
+    write(tmp_path, poll_of(), poll_of(faults=((scope, silent),)), poll_of())
+    admin = await ReplayAdmin.open(RecordingReader(tmp_path))
+    await admin.step(-1)
+    offsets = await admin.committed_offsets(["pay"])
+    assert (offsets.rows, offsets.faults) == ({}, (silent,))
+    await admin.step(-1)
+    assert list((await admin.committed_offsets(["pay"])).rows) == ["pay"]
+
+
 async def test_a_replay_returns_the_recorded_faults(tmp_path: Path) -> None:
     forbidden = Fault("GROUP_AUTHORIZATION_FAILED", "no", 30, 1, "pay", "ask for DESCRIBE")
-    silent = Fault("NO_ANSWER", "no answer in 10 s", None, 2, None, "wait")
+    silent = Fault("NO_ANSWER", "no answer in 10 s", None, 2, None, "wait")  # no group has this coordinator
     write(tmp_path, poll_of(groups=("pay", "b"), faults=(("offsets", forbidden), ("broker", silent))))
     admin = await ReplayAdmin.open(RecordingReader(tmp_path))
     offsets = await admin.committed_offsets(["pay", "b"])

@@ -248,3 +248,14 @@ def test_recorder_continues_a_recording_after_columns_were_added(
         assert change.ms == LATER
         for name in WIDER:
             assert added(tmp_path, name) == [(START, None, None), (LATER, 7, "new"), (LATER + 60_000, 7, "new")]
+
+
+def test_delta_properties_of_older_bronze_tables_are_updated(tmp_path: Path) -> None:
+    recorded = RecordedTable(tmp_path, BRONZE[0])
+    delta = recorded.create()
+    name = "delta.deletedFileRetentionDuration"
+    delta.alter.set_table_properties({name: "interval 1 hours"})
+    for _ in range(2):
+        delta = RecordedTable(tmp_path, BRONZE[0]).create()
+        assert delta.metadata().configuration[name] == "interval 1 days"
+        assert delta.version() == 2

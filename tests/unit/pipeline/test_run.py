@@ -13,6 +13,7 @@ from kgtui.pipeline.jobs import run
 from kgtui.pipeline.jobs.run import TOPIC, Sources, end_offsets
 from kgtui.pipeline.jobs.streaming import await_end
 from kgtui.pipeline.sources import OffsetsTopic
+from kgtui.pipeline.spark_lake import _repeat_on_conflict
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -104,6 +105,12 @@ class FakeLake:
     def exists(self, _: object) -> bool:
         return True
 
+    def query_name(self, *_: object) -> str:
+        return "query"
+
+    def forget_query(self, *_: object) -> None:
+        """Do nothing, because no query has a checkpoint."""
+
 
 def run_continuously(sources: Sources, make_gold: Callable[[Any], object] = ignore) -> None:
     lake: Any = FakeLake()
@@ -141,6 +148,54 @@ def test_continuous_run_fails_if_it_reads_no_partition_of_the_topic(
     replace_queries(FakeQuery(lambda: False, progress(0, "{}")), FakeQuery(lambda: False))
     with pytest.raises(SourceError, match=r"did not see partitions 0\."):
         run_continuously(Sources(topic=OffsetsTopic(("a:1",), {0: (0, 5)})))
+
+
+def test_continuous_run_compacts_the_tables_after_some_time(
+    replace_queries: Callable[..., tuple[Any, Any]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    compacted: list[object] = []
+    monkeypatch.setattr(run, "compact_tables", lambda lake, _: compacted.append(lake))
+    rounds = iter((False, False, False, False))
+    replace_queries(FakeQuery(lambda: False), FakeQuery(lambda: next(rounds, None) is None and fails()))
+    with pytest.raises(SourceError):
+        run_continuously(Sources())
+    assert compacted == []
+    monkeypatch.setattr(run, "COMPACTION_SECONDS", 0.0)
+    rounds = iter((False, False))
+    with pytest.raises(SourceError):
+        run_continuously(Sources())
+    assert len(compacted) == 2
+
+
+def test_continuous_run_starts_decoding_again_if_the_rows_to_decode_are_gone(
+    replace_queries: Callable[..., tuple[Any, Any]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The second query fails for another reason, so the run ends."""
+
+    def rows_are_gone() -> bool:
+        raise PySparkException("[DELTA_LOG_FILE_NOT_FOUND_FOR_STREAMING_SOURCE] your query is lagging behind")
+
+    replace_queries(FakeQuery(lambda: False), FakeQuery(rows_are_gone))
+    queries = iter((FakeQuery(rows_are_gone), FakeQuery(fails)))
+    monkeypatch.setattr("kgtui.pipeline.jobs.silver.start_decoding", lambda *_, **__: next(queries))
+    with pytest.raises(SourceError, match="it broke"):
+        run_continuously(Sources())
+    assert next(queries, None) is None
+
+
+@pytest.mark.parametrize(
+    ("message", "times"), [("[DELTA_CONCURRENT_DELETE_READ] a file was removed", 5), ("[OTHER] failed", 1)]
+)
+def test_writes_are_repeated_after_a_conflict_with_another_commit(message: str, times: int) -> None:
+    calls: list[None] = []
+
+    def write() -> None:
+        calls.append(None)
+        raise PySparkException(message)
+
+    with pytest.raises(PySparkException):
+        _repeat_on_conflict(write)
+    assert len(calls) == times
 
 
 def test_end_offsets_are_parsed_from_the_progress_report_of_spark() -> None:
