@@ -65,11 +65,13 @@ def epilog() -> str:
 
 def run(args: argparse.Namespace) -> int:
     """Run `kgtui record`. The exit code is 1 if some rows could not be written, otherwise 0."""
+    from kgtui.commands.log_file import start_log
     from kgtui.lake.delta import load_deltalake
     from kgtui.lake.folder import LakeFolder
 
     options = _options(args)
     seconds = None if args.seconds is None else parse_duration("--for", args.seconds)
+    start_log(debug=args.debug)
     load_deltalake()
     LakeFolder.of(args.lake).check_usable()
     return run_async(_run(args, options, seconds))

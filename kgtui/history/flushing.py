@@ -70,6 +70,7 @@ class Flusher:
         self._newest = 0
         self._keyframe: int | None = None
         self._maintained: int | None = None
+        self._maintenance_error = ""
         self._refused: RefusedError | None = None
         self.lost = False
         self.status = RecorderStatus()
@@ -183,7 +184,7 @@ class Flusher:
             self.report_recovery()
             if keyframe is not None and keyframe != self._maintained and not last:
                 self._maintained = keyframe
-                await self._off_loop(self._writer.maintain, keyframe, self._options.keep_days, self._now())
+                await self._maintain(keyframe)
         except RefusedError as error:
             self._refused = error
         except Exception as error:  # noqa: BLE001 - the error is reported, and the next flush tries again
@@ -194,6 +195,18 @@ class Flusher:
             self.report_error(f"the lake {self._folder.path} cannot be written: {reason_of(error)}")
             if self._writer.waiting > MAX_WAITING_ROWS:
                 await self._give_up()
+
+    async def _maintain(self, keyframe: int) -> None:
+        """Compact and prune the tables. If this fails, notify the user once: recording continues without it."""
+        try:
+            await self._off_loop(self._writer.maintain, keyframe, self._options.keep_days, self._now())
+        except storage_errors() as error:
+            message = f"the lake {self._folder.path} cannot be compacted: {reason_of(error)}"
+            if message != self._maintenance_error:
+                self._notify(message)
+            self._maintenance_error = message
+        else:
+            self._maintenance_error = ""
 
     def _write(self) -> tuple[int, int]:
         self._lock.renew()

@@ -21,6 +21,7 @@ from kgtui.history.rows import cluster_text
 from kgtui.lake.folder import LakeFolder, update_retention
 from kgtui.lake.schemas.recorded import day_of
 from kgtui.model.access import partly_recorded
+from kgtui.model.health.wording import duration
 from kgtui.model.rfc3339 import rfc3339, utc_datetime
 from kgtui.model.text import visible
 from kgtui.monitor.gc_tuning import GcTuning
@@ -55,6 +56,10 @@ class SnapshotSource(Protocol):
 
     @property
     def snapshot(self) -> Snapshot: ...
+
+
+_CLOCK_TOLERANCE = 1.0
+"""If the clock is at least this many seconds behind the previous poll, it has been set back."""
 
 
 class Recorder:
@@ -98,6 +103,8 @@ class Recorder:
         self._stopping = asyncio.Event()
         self._previous: int | None = None
         self._last = 0
+        self._polled = elapsed()
+        self._clock_is_behind = False
         self._keyframe: int | None = None
         self._gap = self._lost = self._lacks = ""
         self._cluster = ""
@@ -170,7 +177,7 @@ class Recorder:
         if not snapshot.cluster.brokers:
             self._lake.report_error("the cluster cannot be reached")
             return
-        at = max(int(self._now() * 1000), self._last + 1)
+        at = self._time_of_poll()
         try:
             # Disable Python's garbage collector during the poll. It would free almost nothing, because `_record` itself
             # frees the objects of the poll.
@@ -180,6 +187,26 @@ class Recorder:
             _log.exception("a poll failed")
             self._lake.report_error(f"a poll failed: {visible(str(error))}")
             self._lost = "a poll failed"
+
+    def _time_of_poll(self) -> int:
+        """Return the time of a new poll, in milliseconds since the epoch. It is later than the previous poll.
+
+        After the clock was set back, continue from the previous poll, so that the times between polls remain right.
+        """
+        now, elapsed = int(self._now() * 1000), self._elapsed()
+        passed, self._polled = elapsed - self._polled, elapsed
+        behind = (self._last - now) / 1000
+        if behind < _CLOCK_TOLERANCE:
+            self._clock_is_behind = False
+            return max(now, self._last + 1)
+        if not self._clock_is_behind:
+            self._clock_is_behind = True
+            self._notify(
+                f"the clock is {duration(behind)} behind the newest poll of the lake, because it was set back. The "
+                "times of new polls continue those of the earlier ones. To record with the time of the clock, use "
+                "another lake"
+            )
+        return self._last + max(int(passed * 1000), 1)
 
     async def _start_keyframe(self, gap: str) -> None:
         """Make the next poll store all rows. Call this if the lake may lack the changes of earlier polls.

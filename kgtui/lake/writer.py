@@ -7,6 +7,7 @@ memory for the next write.
 from __future__ import annotations
 
 import time
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from datetime import date, timedelta
 from typing import TYPE_CHECKING, Any
@@ -151,22 +152,30 @@ class LakeWriter:
     def maintain(self, keyframe: int, keep_days: int | None, now: float) -> None:
         """Compact files, delete old days, and remove unused files. Raises one of `storage_errors`.
 
+        If files cannot be compacted, for example because one is damaged, the other steps are done nevertheless.
+
         Args:
             keyframe: time of the last poll with all rows, in milliseconds since the epoch. Only files with earlier rows
                 are compacted.
             keep_days: number of full days for which rows are kept; None to keep all rows.
             now: seconds since the epoch.
         """
-        with owner_only():
-            self._compact(keyframe)
+        with owner_only(), ExitStack() as stack:
+            # The exit stack does the steps in reverse order, each of them even if an earlier one fails.
+            stack.callback(self._vacuum_if_due)
             if keep_days is not None:
-                oldest = utc_datetime(now).date() - timedelta(days=keep_days)
-                for name in (POLLS.name, *(name for name in self._tables if name != POLLS.name)):
-                    self._tables[name].delete_before(oldest)
-            if time.monotonic() - self._vacuumed > _VACUUM_EVERY or not self._vacuumed:
-                self._vacuumed = time.monotonic()
-                for table in self._tables.values():
-                    table.vacuum()
+                stack.callback(self._delete_before, utc_datetime(now).date() - timedelta(days=keep_days))
+            self._compact(keyframe)
+
+    def _delete_before(self, oldest: date) -> None:
+        for name in (POLLS.name, *(name for name in self._tables if name != POLLS.name)):
+            self._tables[name].delete_before(oldest)
+
+    def _vacuum_if_due(self) -> None:
+        if time.monotonic() - self._vacuumed > _VACUUM_EVERY or not self._vacuumed:
+            self._vacuumed = time.monotonic()
+            for table in self._tables.values():
+                table.vacuum()
 
     def _compact(self, keyframe: int) -> None:
         polls: dict[int, set[int]] = {}

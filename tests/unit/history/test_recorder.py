@@ -11,8 +11,10 @@ import time
 from collections import Counter
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
+import pyarrow as pa
 import pytest
 
 from kgtui.errors import LakeError, RefusedError
@@ -281,6 +283,37 @@ async def test_recorder_reports_a_failed_poll_and_records_a_gap(
     assert "a poll failed: division by zero" in messages[0]
     assert "a poll failed" in [poll.gap for poll in RecordingReader(tmp_path / "lake").polls()]
     assert not check_polls(tmp_path / "lake")
+
+
+async def test_polls_keep_their_distance_after_the_clock_was_set_back(tmp_path: Path) -> None:
+    """The clock is set back by an hour. The user is told once, and further keyframes are recorded."""
+    back = 0.0
+    options = replace(FAST, keyframe=0.2)
+    async with recording(tmp_path / "lake", options=options, now=lambda: time.time() - back) as (recorder, messages):
+        await until(lambda: recorder.status.polls >= 2)
+        back, polls = 3_600.0, recorder.status.polls
+        await until(lambda: recorder.status.polls >= polls + 10)
+    assert [message for message in messages if "the clock is 1 h behind" in message] == messages
+    assert len(messages) == 1
+    polls_of_lake = RecordingReader(tmp_path / "lake").polls()
+    assert min(later.ms - poll.ms for poll, later in pairwise(polls_of_lake)) >= 500 * FAST.interval
+    assert len({poll.keyframe for poll in polls_of_lake[-8:]}) > 1
+
+
+async def test_a_damaged_file_does_not_prevent_that_old_days_are_deleted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object) -> None:
+        raise pa.ArrowInvalid("Parquet magic bytes not found")
+
+    deleted: list[str] = []
+    monkeypatch.setattr(RecordedTable, "compact", fail)
+    monkeypatch.setattr(RecordedTable, "delete_before", lambda table, _: deleted.append(table.table.name))
+    async with recording(tmp_path / "lake", options=replace(FAST, keyframe=0.1)) as (recorder, messages):
+        await until(lambda: deleted.count("polls") >= 2)
+        assert recorder.status.error == ""
+    (message,) = messages
+    assert "cannot be compacted: Parquet magic bytes not found" in message
 
 
 async def test_recorder_error_mentions_the_lake_folder_that_cannot_be_created(tmp_path: Path) -> None:
