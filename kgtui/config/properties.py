@@ -22,8 +22,13 @@ _NAME = r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}"
 _REFERENCE = re.compile(_NAME)
 """Matches a reference to an environment variable, `${NAME}`."""
 
-_IN_JAAS = re.compile(rf"""=\s*(["'])file:(?P<file>.*?)\1 | =\s*(?P<bare>{_NAME}) | (?P<inside>{_NAME})""", re.VERBOSE)
+_IN_JAAS = re.compile(
+    rf"""(?<!useKeytab)(?<!useCcache)=\s*(["'])file:(?P<file>.*?)\1 | =\s*(?P<bare>{_NAME}) | (?P<inside>{_NAME})""",
+    re.VERBOSE,
+)
 """Matches one reference in `sasl.jaas.config`, such as `password="file:secret.txt"`.
+
+`useKeytab` and `useCcache` are options of IBM's Kerberos module, whose values are URLs such as `file:///etc/app.keytab`.
 
 One of these groups is not None:
 - `file`: PATH in `="file:PATH"`

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contextlib import contextmanager
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -271,10 +271,14 @@ def _last_in_statistics(delta: DeltaTable, column: str) -> tuple[bool, datetime 
     return not unknown, max(values, default=None)
 
 
+_EARLIEST, _LATEST = datetime(1678, 1, 1, tzinfo=UTC), datetime(2262, 1, 1, tzinfo=UTC)
+"""Limits of the times in SQL conditions. DataFusion, the SQL engine of deltalake, counts time in nanoseconds."""
+
+
 def _literal(value: str | datetime | date) -> str:
     """Return a value as an SQL literal."""
     if isinstance(value, datetime):
-        return f"TIMESTAMP '{value.isoformat()}'"
+        return f"TIMESTAMP '{min(max(value, _EARLIEST), _LATEST).isoformat()}'"
     if isinstance(value, str):
         return "'" + value.replace("'", "''") + "'"
     return f"DATE '{value.isoformat()}'"

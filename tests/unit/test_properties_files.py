@@ -134,6 +134,12 @@ def test_a_file_url_in_a_url_property_is_not_replaced(tmp_path: Path) -> None:
     assert filled(tmp_path, f"{key}={token.as_uri()}\n") == {key: token.as_uri()}
 
 
+@pytest.mark.parametrize("option", ["useKeytab", "useCcache"])
+def test_urls_of_files_in_options_of_the_kerberos_module_of_ibm_are_not_replaced(tmp_path: Path, option: str) -> None:
+    value = f'com.ibm.security.auth.module.Krb5LoginModule required {option}="{(tmp_path / "k").as_uri()}";'
+    assert filled(tmp_path, f"sasl.jaas.config={value}\n") == {"sasl.jaas.config": value}
+
+
 def test_secrets_are_escaped_in_jaas_config(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Quotes and backslashes in a secret must not end the value of the JAAS option."""
     from kgtui.client.properties import parse_jaas

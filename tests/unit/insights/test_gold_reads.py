@@ -13,6 +13,7 @@ from kgtui.insights.apply_rules import read_insights
 from kgtui.lake.arrow import escape_surrogates
 from kgtui.lake.gold import Gold
 from kgtui.lake.schemas.gold import CLEANUP, GOLD, HEALTH, LAG
+from kgtui.model.rfc3339 import utc_datetime
 from tests.unit.insights.gold_rows import HOUR, NOW, lag_rows, row, rows_with_problems, write
 
 if TYPE_CHECKING:
@@ -104,6 +105,13 @@ def test_gold_reader_selects_20_000_groups_with_any_ids_in_one_query(tmp_path: P
     assert {one["group"] for one in found} == set(strange)
     assert rows_read == [len(strange)]
     assert gold.rows(LAG, groups=()) == []
+
+
+@pytest.mark.parametrize("since", [-1e11, 1e12])
+def test_gold_rows_can_be_selected_with_any_time(tmp_path: Path, since: float) -> None:
+    """DataFusion fails for times before 1677 and after 2262."""
+    gold = Gold(write(tmp_path, {LAG: lag_rows("g", minutes=2)}))
+    assert bool(gold.rows(LAG, since=utc_datetime(since), time="minute")) is (since < 0)
 
 
 def test_findings_are_computed_without_importing_pandas(tmp_path: Path) -> None:
