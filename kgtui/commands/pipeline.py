@@ -207,7 +207,7 @@ def update_gold(lake: SparkLake, on_progress: Callable[[str], None] | None = Non
 
     pending, retention = pending_days(lake.folder), load_retention(lake.folder)
     topics = {escape_surrogates(topic): seconds for topic, seconds in retention.topics.items()}
-    options = GoldOptions(topics=topics, last=pending.last)
+    options = GoldOptions(topics=topics, last=pending.last, first_poll_day=pending.first_poll_day)
     if retention.offsets is not None:
         options = replace(options, offsets_retention=round(retention.offsets))
     if pending.days:

@@ -50,6 +50,7 @@ class PendingDays:
             `modified` (when the newest file was written). Times are in milliseconds since the epoch, or None.
         last: tomorrow (UTC). Rows of later days are ignored, because a broker's clock was wrong when they were written.
         future: days after `last` that have rows.
+        first_poll_day: earliest day with recorded polls; None if there are none.
     """
 
     folder: LakeFolder
@@ -58,6 +59,7 @@ class PendingDays:
     sources: dict[str, dict[str, int | None]]
     last: date
     future: tuple[date, ...]
+    first_poll_day: date | None = None
 
     def mark_done(self) -> None:
         """Store the versions of the recorded and silver tables in the lake, so that the next run skips `days`."""
@@ -83,7 +85,8 @@ def pending_days(folder: LakeFolder) -> PendingDays:
         sources: dict[str, dict[str, int | None]] = {
             table.title: {"modified": table.modified(), "version": newest_version(table.path)} for table in existing
         }
-        every_day = sorted({day for table in existing for day in table.rows_by_day()})
+        days_of = {table.title: table.rows_by_day().keys() for table in existing}
+        every_day = sorted(set().union(*days_of.values()))
         last = datetime.now(UTC).date() + timedelta(days=1)
         days = [day for day in every_day if day <= last]
         for table in existing:
@@ -98,7 +101,9 @@ def pending_days(folder: LakeFolder) -> PendingDays:
             since = max(earliest or 0, _start(days[0])) if days else 0
     except storage_errors() as error:
         raise LakeError(f"{folder.path} cannot be read: {reason_of(error)}") from error
-    return PendingDays(folder, tuple(days), since, sources, last, tuple(day for day in every_day if day > last))
+    future = tuple(day for day in every_day if day > last)
+    first_poll_day = min(days_of.get(POLLS.title, ()), default=None)
+    return PendingDays(folder, tuple(days), since, sources, last, future, first_poll_day)
 
 
 def _start(day: date) -> int:

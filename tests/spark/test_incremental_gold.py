@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from random import Random
 from typing import TYPE_CHECKING
 
@@ -22,7 +22,9 @@ from kgtui.lake.schemas import (
     LAG,
     MEMBERS,
     REBALANCES,
+    TABLES,
 )
+from kgtui.lake.tables import StoredTable
 from kgtui.pipeline.spark_lake import SparkLake
 from kgtui.pipeline.transforms.churn import churn, recorded_churn
 from kgtui.pipeline.transforms.lag import lag
@@ -40,6 +42,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 
+DAY_MS = 86_400_000
 FULL = [pytest.param(seed, marks=pytest.mark.full) for seed in range(2, 20)]
 
 
@@ -133,3 +136,24 @@ class RandomCommits:
         for table, rows in ((COMMITS, commits), (REBALANCES, rebalances)):
             made = pa.Table.from_pylist(rows, arrow_schema(table))
             write_deltalake(str(self._lake.path(table)), made, mode="append", partition_by=["day"])
+
+
+def test_gold_rows_of_deleted_polls_are_kept(spark: SparkSession, tmp_path: Path) -> None:
+    """The polls of the first day are deleted. A commit of this day is decoded late, so the day is recomputed."""
+    lake = new_lake(spark, tmp_path / "lake")
+    recording, cluster = RecordingBuilder(lake.folder.local_path), Cluster(1)
+    record(recording, cluster, START, 3)
+    record(recording, cluster, START + DAY_MS, 3, gap="recorder stopped")
+    update_gold(lake)
+    before = {table: stored_rows(lake.folder.local_path, table) for table in (*GOLD, *GOLD_STATE)}
+    day = datetime.fromtimestamp(START / 1000, UTC).date()
+    for table in TABLES:
+        StoredTable(table.layer, table.name, lake.path(table)).delete_before(day + timedelta(days=1))
+    RandomCommits(lake, Random(2)).write(START, START + 30_000)
+    assert update_gold(lake)[0] == day
+    for table, rows in before.items():
+        assert [row for row in stored_rows(lake.folder.local_path, table) if row["day"] == day] == [
+            row for row in rows if row["day"] == day
+        ]
+    assert before[LAG]
+    assert before[HEALTH]

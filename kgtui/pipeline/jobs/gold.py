@@ -25,7 +25,7 @@ from kgtui.lake.schemas.gold import (
     HEALTH_STATE,
     LAG,
 )
-from kgtui.model.rfc3339 import rfc3339
+from kgtui.model.rfc3339 import rfc3339, utc_datetime
 from kgtui.pipeline.jobs.gold_inputs import DAY_BEFORE, SLOTS, GoldInputs, GoldOptions
 from kgtui.pipeline.session import run_together, use_pool
 from kgtui.pipeline.spark_errors import SPARK_ERRORS
@@ -107,7 +107,8 @@ def _churn(inputs: GoldInputs) -> DataFrame:
 
 
 def _cleanup(inputs: GoldInputs) -> DataFrame:
-    first, look_back = inputs.first, timedelta(days=inputs.options.look_back)
+    first = utc_datetime(inputs.since_slot(CLEANUP) / 1000).date()
+    look_back = timedelta(days=inputs.options.look_back)
     timeline = poll_timeline(inputs.rows(POLLS, look_back)).localCheckpoint()
     groups, partitions = inputs.rows(GROUPS, look_back), inputs.rows(PARTITIONS, look_back)
     # Only groups without members can be unused, so the partitions of all other groups are left out.

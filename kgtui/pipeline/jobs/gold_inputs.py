@@ -11,7 +11,17 @@ from typing import TYPE_CHECKING
 from pyspark.sql import functions as F
 
 from kgtui.lake.schemas import COMMITS, FAULTS, GROUPS, MEMBERS, PARTITIONS, POLLS
-from kgtui.lake.schemas.gold import BASELINE, CHURN, CLEANUP, FORECAST, FORECAST_STATE, HEALTH, HEALTH_STATE, LAG
+from kgtui.lake.schemas.gold import (
+    BASELINE,
+    CHURN,
+    CLEANUP,
+    FORECAST,
+    FORECAST_STATE,
+    HEALTH,
+    HEALTH_STATE,
+    LAG,
+    RECORDED,
+)
 from kgtui.model.burrow import DEFAULTS
 from kgtui.model.rfc3339 import utc_datetime
 from kgtui.pipeline.transforms.cleanup import OFFSETS_RETENTION
@@ -52,6 +62,8 @@ class GoldOptions:
         topics: topic → retention in seconds. Topics with unknown or unlimited retention are missing.
         look_back: number of days before the first recomputed day in which `cleanup` searches a group's last activity.
         last: last UTC day whose rows are used.
+        first_poll_day: earliest UTC day with recorded polls. Gold rows that were computed from earlier polls are kept,
+            because these polls have been deleted. None to recompute all rows.
     """
 
     window: int = WINDOW_SECONDS
@@ -59,6 +71,7 @@ class GoldOptions:
     topics: Mapping[str, float] = field(default_factory=dict)
     look_back: int = 8
     last: date = date.max
+    first_poll_day: date | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,6 +116,7 @@ class GoldInputs:
         self.first = utc_datetime(since / 1000).date()
         self._persisted: list[DataFrame] = []
         self._rows: dict[tuple[Table, timedelta], DataFrame] = {}
+        self._has_recorded_rows: dict[Table, bool] = {}
         self._lock = threading.Lock()  # Two threads compute gold tables. Only one of them may use `_rows` at a time.
 
     def rows(self, table: Table, before: timedelta = timedelta(0)) -> DataFrame:
@@ -279,7 +293,22 @@ class GoldInputs:
         return rows
 
     def since_slot(self, table: Table) -> int:
-        """Return the time from which a table is recomputed: the beginning of the first time slot that has changed."""
+        """Return the time from which a table is recomputed: the beginning of the first time slot that has changed.
+
+        Rows that cannot be computed again, because their polls were deleted, are left out.
+        """
         seconds = self.options.window if table in (HEALTH, HEALTH_STATE) else SLOTS[table].seconds
         since = max(self.since - SLOTS[table].before * 1000, day_start(self.first))
+        first = self.options.first_poll_day
+        if first is not None and first > self.first and self._needs_polls(table, first):
+            since = max(since, day_start(first))
         return since - since % (seconds * 1000)
+
+    def _needs_polls(self, table: Table, first: date) -> bool:
+        """Return whether rows of a table before the day `first` were computed from polls."""
+        if table in (CHURN, CLEANUP):  # these tables also have rows that were computed from silver tables alone
+            if table not in self._has_recorded_rows:
+                rows = self.lake.read(table).filter((F.col("day") < F.lit(first)) & F.col("source").contains(RECORDED))
+                self._has_recorded_rows[table] = not rows.isEmpty()
+            return self._has_recorded_rows[table]
+        return table in (LAG, HEALTH, HEALTH_STATE)

@@ -103,6 +103,12 @@ def test_new_polls_make_the_last_processed_day_pending_again(folder: LakeFolder)
     assert pending_days(folder).days == ()
 
 
+def test_earliest_day_with_polls_is_known_although_commits_are_older(folder: LakeFolder) -> None:
+    write(folder, COMMITS, date(2026, 11, 1))
+    found = pending_days(folder)
+    assert (found.days[0], found.first_poll_day) == (date(2026, 11, 1), FIRST)
+
+
 def test_new_commits_make_the_last_processed_day_pending_again(folder: LakeFolder) -> None:
     run_pipeline(folder)
     write(folder, COMMITS, SECOND)
