@@ -4,7 +4,7 @@ The JSON-lines file has a header (`"kind": "backup"`), then one line per offset 
 "end"`) counts these lines, so that a truncated file is noticed. Readers ignore unknown fields.
 
 The CSV file has lines `topic,partition,offset` for `kafka-consumer-groups --group G --reset-offsets --from-file`. It
-leaves out partitions of deleted topics, because Kafka's tool would reject the whole file.
+leaves out partitions that no longer exist, because Kafka's tool would reject the whole file.
 """
 
 from __future__ import annotations

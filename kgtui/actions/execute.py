@@ -4,8 +4,8 @@ For each group: back up, log the intent, describe again, read the offsets again,
 the outcome. A group is not deleted if it became active after the plan was made, or if its offsets differ from the
 backup.
 
-If no response arrives, or an error after which the broker may still delete the group, the request is not sent again.
-Instead, kgtui checks which groups still exist. After a request was sent, the backup is kept whatever the outcome is.
+The request is not sent again if there is no response, or if the broker may still delete the group after its error.
+Instead, kgtui checks which groups still exist. Once a request was sent, the backup is always kept.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 
 from kgtui.actions.audit import write_intent, write_outcome
 from kgtui.actions.backup import backup_path, discard_backup, write_backup
-from kgtui.actions.group_data import GroupData, positions_of, read_group_data, read_offsets
+from kgtui.actions.group_data import GroupData, positions_of, read_group_data, read_offsets, why_unreadable
 from kgtui.actions.plan import why_no_backup
 from kgtui.actions.results import DeletionStatus, GroupResult, Results
 from kgtui.actions.synced_files import check_writable, shared_lock
@@ -51,9 +51,11 @@ CONCURRENCY = 8
 
 _NO_SPACE = "the backup or the audit log cannot be written ({}), so nothing was sent; free some space and try again"
 _ACTIVE = "the group became active, so the broker refused the deletion"
-_LOST_GONE = "{}, but the group no longer exists"
-_LOST = "{}, so the result is unknown: {}. At its next start, kgtui checks the group again"
-_COMMITTED = "offsets of the group changed after the backup, so an application may be using it; try again"
+_GONE_ANYWAY = "{}, but the group no longer exists"
+_UNKNOWN_RESULT = "{}, so the result is unknown: {}. At its next start, kgtui checks the group again"
+_OFFSETS_CHANGED = (
+    "the group's offsets changed after the backup, so an application may be using the group; check this, then try again"
+)
 _INTERRUPTED = "the deletion was interrupted, so the result is unknown; kgtui checks the group at its next start"
 _STILL_THERE = "the broker reported success, but the group exists; check whether an application has joined again"
 _NOT_VERIFIED = "the broker reported success, but the result could not be verified"
@@ -162,7 +164,7 @@ class _Deletion:
     async def run(self, lines: Sequence[Allowed]) -> None:
         """Back up, delete and verify a batch of groups with the same coordinator, and log the outcomes."""
         ready = await self._prepare(lines)
-        ready = await self._check_offsets(await self._check(ready))
+        ready = await self._check_offsets(await self._check_descriptions(ready))
         if not ready:
             return
         outcomes = await self._send([one.line.group for one in ready])
@@ -200,7 +202,7 @@ class _Deletion:
             raise
         return _Ready(line, entry, path, positions_of(data.offsets))
 
-    async def _check(self, ready: Sequence[_Ready]) -> list[_Ready]:
+    async def _check_descriptions(self, ready: Sequence[_Ready]) -> list[_Ready]:
         """Describe the groups again. Return the groups that may still be deleted. Refuse the deletion of the others."""
         if not ready:
             return []
@@ -237,14 +239,16 @@ class _Deletion:
             offsets = read[one.line.group]
             if isinstance(offsets, Fault):
                 await self._refuse(one, why_no_backup(offsets) or "", offsets)
+            elif (reason := why_unreadable(offsets)) is not None:
+                await self._refuse(one, reason)
             elif positions_of(offsets) != one.positions:
-                await self._refuse(one, _COMMITTED)
+                await self._refuse(one, _OFFSETS_CHANGED)
             else:
                 passed.append(one)
         return passed
 
     async def _refuse(self, one: _Ready, reason: str, fault: Fault | None = None) -> None:
-        """Refuse a deletion before its request was sent, and remove the backup."""
+        """Record that a group is not deleted (no request was sent), and remove its backup."""
         result = one.result(DeletionStatus.REFUSED, reason, fault)
         with contextlib.suppress(OSError):
             await asyncio.to_thread(discard_backup, one.backup)
@@ -299,16 +303,17 @@ def _result_if_not_deleted(one: _Ready, outcome: Outcome) -> GroupResult | None:
 
 def _verified(one: _Ready, outcome: Outcome, found: Presence) -> GroupResult:
     if outcome.uncertain:
-        name = outcome.fault.name if outcome.fault is not None and outcome.fault.code is not None else ""
-        what = f"the broker responded with {name}" if name else "no response arrived"
+        what = "no response arrived"
+        if outcome.fault is not None and outcome.fault.code is not None:
+            what = f"the broker responded with {outcome.fault.name}"
         if found is Presence.GONE:
-            return one.result(DeletionStatus.DELETED, _LOST_GONE.format(what), outcome.fault, verified=True)
+            return one.result(DeletionStatus.DELETED, _GONE_ANYWAY.format(what), outcome.fault, verified=True)
         now = (
             "the group exists now, but the broker may still delete it"
             if found is Presence.PRESENT
             else "kgtui could not check whether the group still exists"
         )
-        return one.result(DeletionStatus.UNCERTAIN, _LOST.format(what, now), outcome.fault)
+        return one.result(DeletionStatus.UNCERTAIN, _UNKNOWN_RESULT.format(what, now), outcome.fault)
     if found is Presence.PRESENT:
         return one.result(DeletionStatus.FAILED, _STILL_THERE)
     if found is Presence.UNKNOWN:

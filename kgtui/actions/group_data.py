@@ -59,7 +59,7 @@ class GroupData:
 
     @property
     def gone_partitions(self) -> frozenset[TopicPartition]:
-        """The partitions in the group's offsets that no longer exist in the cluster, usually because of the topic."""
+        """Partitions in the group's offsets that no longer exist, usually because their topic was deleted."""
         bounds = self.offsets.bounds or {}
         return frozenset(
             (row.topic, row.partition)
@@ -67,17 +67,6 @@ class GroupData:
             if row.error in TOPIC_GONE
             or ((found := bounds.get((row.topic, row.partition))) is not None and found.error in TOPIC_GONE)
         )
-
-    @property
-    def unreadable(self) -> str | None:
-        """Text that says why a complete backup of the group's offsets is impossible; None if it is possible."""
-        errors = [row.error for row in self.rows if row.error]
-        failed = [error for error in errors if error not in TOPIC_GONE]
-        if not failed:
-            return None
-        reasons = ", ".join(sorted({reason_of(error) for error in failed}))
-        count = counted(len(failed), "partition")
-        return f"a complete backup is not possible: the offsets of {count} cannot be read ({reasons})"
 
 
 async def read_offsets(
@@ -87,6 +76,17 @@ async def read_offsets(
     listings = {description.group: listing_of(description) for description in descriptions}
     read = await read_groups(admin, Deadline(timeout), offsets=listings, every_offset=True, separately=True)
     return {group: read.offsets_of(group) or read.why_missing(group, OFFSETS) for group in listings}
+
+
+def why_unreadable(offsets: GroupOffsets) -> str | None:
+    """Return a text that says why a complete backup of a group's offsets is impossible; None if it is possible."""
+    errors = [row.error for row in offsets.committed] + [row.error for row in offsets.share]
+    failed = [error for error in errors if error and error not in TOPIC_GONE]
+    if not failed:
+        return None
+    reasons = ", ".join(sorted({reason_of(error) for error in failed}))
+    count = counted(len(failed), "partition")
+    return f"a complete backup is not possible: the offsets of {count} cannot be read ({reasons})"
 
 
 def positions_of(offsets: GroupOffsets) -> dict[TopicPartition, int]:

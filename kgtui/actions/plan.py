@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, NamedTuple
 
-from kgtui.actions.group_data import GroupData, read_group_data
+from kgtui.actions.group_data import GroupData, read_group_data, why_unreadable
 from kgtui.admin.base import DEFAULT_TIMEOUT
 from kgtui.admin.reading import access_of
 from kgtui.model.access import NONE_VISIBLE
@@ -171,7 +171,7 @@ def _line(
 def why_no_backup(data: GroupData | Fault) -> str | None:
     """Return a text that says why a complete backup of a group is impossible; None if it is possible."""
     if isinstance(data, GroupData):
-        return data.unreadable
+        return why_unreadable(data.offsets)
     if data.name == "GROUP_AUTHORIZATION_FAILED":
         return "a backup is not possible: to read the offsets, you need the ACL operation DESCRIBE on this group"
     return f"a backup is not possible: the offsets cannot be read: {data.message or data.name}"
@@ -188,7 +188,7 @@ def loss_of(data: GroupData, last_commit: float | None = None, *, hides_topics: 
     total = sum((row.start_offset if hasattr(row, "start_offset") else row.offset) or 0 for row in positions)
     unread = lag_of_group(data.offsets)
     hidden = unread.hidden or (hides_topics and listing_of(data.description).has_offsets)
-    gone = sorted({topic for topic, _ in data.gone_partitions & {(row.topic, row.partition) for row in positions}})
+    gone = sum((row.topic, row.partition) in data.gone_partitions for row in positions)
     gaps = _gaps(data, gone, hidden=hidden)
     undo = Undo.IRREVERSIBLE if gone else Undo.PARTLY if gaps else Undo.RESTORABLE
     return DeletionLoss(
@@ -197,12 +197,12 @@ def loss_of(data: GroupData, last_commit: float | None = None, *, hides_topics: 
     )  # fmt: skip
 
 
-def _gaps(data: GroupData, gone: list[str], *, hidden: bool) -> list[str]:
+def _gaps(data: GroupData, gone: int, *, hidden: bool) -> list[str]:
     gaps = ["any offsets in topics on which you have no DESCRIBE permission"] if hidden else []
     if not data.positions:
         return gaps
     if gone:
-        gaps.insert(0, f"offsets of deleted topics ({len(gone):,})")
+        gaps.insert(0, f"offsets of {counted(gone, 'deleted partition')}")
     group_type = GROUP_TYPES.get(data.description.type)
     return [*gaps, *group_type.not_restorable] if group_type else gaps
 

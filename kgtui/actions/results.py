@@ -30,7 +30,7 @@ class DeletionStatus(StrEnum):
     """The delete request failed, and the group still exists."""
 
     UNCERTAIN = "uncertain"
-    """No response to the request arrived, or an error after which the broker may still delete the group.
+    """The broker did not respond, or returned an error after which it may still delete the group.
 
     It is not known whether the broker has deleted the group or will still delete it.
     """

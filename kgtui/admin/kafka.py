@@ -43,8 +43,8 @@ T = TypeVar("T")
 DESCRIBE_BATCH = 100
 """Maximum number of groups in one describe or delete request. The limit keeps responses small."""
 
-UNCERTAIN = frozenset({"NO_ANSWER", "DISCONNECTED", "DAMAGED_ANSWER"})
-"""Names of the errors without a response. kgtui does not know whether the broker has executed the request."""
+NO_USABLE_RESPONSE = frozenset({"NO_ANSWER", "DISCONNECTED", "DAMAGED_ANSWER"})
+"""Names of the errors after which there is no response, or none that can be decoded."""
 
 REMEMBERED_TYPES = 10_000
 """Maximum number of groups that are no longer listed, but whose type stays cached.
@@ -341,7 +341,7 @@ def _failed(group: str, fault: Fault | None) -> Outcome:
     fault = fault or Fault("NO_ANSWER", "the broker's response does not contain this group", group=group)
     # A fault without a broker comes from the lookup of the coordinator: no request was sent.
     may_be_executed = fault.broker is not None and fault.code in MAY_BE_EXECUTED
-    return Outcome(group, fault, uncertain=may_be_executed or fault.name in UNCERTAIN)
+    return Outcome(group, fault, uncertain=may_be_executed or fault.name in NO_USABLE_RESPONSE)
 
 
 def _lane(groups: Sequence[str]) -> Lane:

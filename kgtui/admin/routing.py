@@ -95,11 +95,13 @@ LONGEST_PAUSE = 1.0
 EXCHANGE_ERRORS = (ClientError, ProtocolError, UnreachableError)
 """Types of the errors that a request to a broker can raise."""
 
-_REPEATED_WRITES = frozenset({COORDINATOR_LOAD_IN_PROGRESS, NOT_COORDINATOR})
-"""A request that must not be executed twice is sent again only after these error codes.
+_SAFE_TO_REPEAT = frozenset({COORDINATOR_LOAD_IN_PROGRESS, NOT_COORDINATOR})
+"""Error codes after which a request is sent again even if it must not be executed twice.
 
 After other retriable codes, the request may have been executed. For example, a coordinator of Kafka 4.0 or newer
-responds with COORDINATOR_NOT_AVAILABLE if the write to `__consumer_offsets` was not replicated in time.
+responds with COORDINATOR_NOT_AVAILABLE if the write to `__consumer_offsets` was not replicated in time. NOT_COORDINATOR
+nearly always means that the cached coordinator is outdated. A coordinator that lost its role during the write responds
+with it too, but a second deletion then finds that the group is gone.
 """
 
 RECONNECTS = 2
@@ -173,8 +175,8 @@ class Router:
             asked: name of the request in messages, such as `describe`.
             operation: ACL operation that the request needs. If the user lacks it, the fault contains the advice to
                 grant it.
-            repeat: whether the request may be executed twice. If False, it is sent again only if the broker has not
-                executed it (see `_REPEATED_WRITES`).
+            repeat: whether the request may be executed twice. If False, it is sent again only after a failed connection
+                or an error code in `_SAFE_TO_REPEAT`.
         """
         ids = list(dict.fromkeys(groups))
         todo = _Pending(ids)
@@ -254,7 +256,7 @@ class Router:
 
     def _sort_code(self, todo: _Pending, group: str, code: int, fault: Fault, repeat: bool) -> None:
         reaction = lookup(code).reaction
-        if not repeat and code not in _REPEATED_WRITES:
+        if not repeat and code not in _SAFE_TO_REPEAT:
             todo.faults[group] = fault
         elif reaction is Reaction.FIND_COORDINATOR:
             todo.moved.add(group)

@@ -300,7 +300,7 @@ def run_command(args: argparse.Namespace) -> int:
     """Run the parsed command and return its exit code."""
     if args.command == "print-completion":
         return _print_completion(args.print_completion)
-    if args.debug and args.command not in (None, "demo", "record", "replay"):
+    if args.debug and args.command not in (None, "demo", "record", "replay"):  # these commands start the log themselves
         from kgtui.commands.log_file import start_log
 
         start_log(debug=True)

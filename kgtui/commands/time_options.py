@@ -60,7 +60,8 @@ def _parse_date_or_time_of_day(text: str, last: float) -> float:
     if "-" in text:
         return parse_rfc3339(text)
     day = datetime.fromisoformat(f"{end.date()}T{text}")
-    # Without a time zone, `timestamp` looks up the UTC offset of each day. In the night in which the clocks go back, a
-    # time occurs twice: `fold` is 1 for the second time.
-    times = [(day - timedelta(days=back)).replace(fold=fold).timestamp() for back in (0, 1, 2) for fold in (0, 1)]
+    # The text can have a time zone in which the date differs from the local date. So try the days before and after it.
+    days = [day + timedelta(days=number) for number in (-2, -1, 0, 1)]
+    # In the night in which the clocks go back, a local time occurs twice: `fold` is 1 for the second time.
+    times = [one.replace(fold=fold).timestamp() for one in days for fold in (0, 1)]
     return max(at for at in times if at <= last)

@@ -22,16 +22,17 @@ _NAME = r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}"
 _REFERENCE = re.compile(_NAME)
 """Matches a reference to an environment variable, `${NAME}`."""
 
+_FILE_URLS = frozenset({"useKeytab", "useCcache"})
+"""Options of IBM's Kerberos module whose values are file URLs. They are not replaced with the content of the file."""
+
 _IN_JAAS = re.compile(
-    rf"""(?<!useKeytab)(?<!useCcache)=\s*(["'])file:(?P<file>.*?)\1 | =\s*(?P<bare>{_NAME}) | (?P<inside>{_NAME})""",
+    rf"""(?P<option>\w*)\s*=\s*(["'])file:(?P<file>.*?)\2 | =\s*(?P<bare>{_NAME}) | (?P<inside>{_NAME})""",
     re.VERBOSE,
 )
 """Matches one reference in `sasl.jaas.config`, such as `password="file:secret.txt"`.
 
-`useKeytab` and `useCcache` are options of IBM's Kerberos module, whose values are URLs such as `file:///etc/app.keytab`.
-
 One of these groups is not None:
-- `file`: PATH in `="file:PATH"`
+- `file`: PATH in `="file:PATH"`; `option` is the word before `=`
 - `bare`: `${NAME}` without quotes after `=`
 - `inside`: any other `${NAME}`, usually between quotes
 """
@@ -245,7 +246,9 @@ def _option(place: str, folder: Path, found: re.Match[str]) -> str:
         ConfigError: the variable is not set, or the file cannot be read.
     """
     if (file := found["file"]) is not None:
-        return f'="{_escaped(_content(file, place, folder))}"'
+        if found["option"] in _FILE_URLS:
+            return found[0]
+        return f'{found["option"]}="{_escaped(_content(file, place, folder))}"'
     if found["bare"]:
         return f'="{_escaped(_variable(found["bare"], place))}"'
     return _escaped(_variable(found["inside"], place))

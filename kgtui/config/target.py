@@ -196,8 +196,8 @@ def _warn_of_other_brokers(properties: Properties, seeds: tuple[str, ...], sourc
 def _by_address(settings: Settings, seeds: tuple[str, ...], where: str) -> Target:
     """Return the cluster at these addresses.
 
-    If `config.toml` contains clusters with one of these addresses, the color and label of the first one apply. The
-    cluster is read-only if one of them is.
+    If `config.toml` contains clusters with one of these addresses, the color and label of the first one apply. If any
+    of them is read-only, the result is too.
 
     Args:
         where: name of the flag or environment variable that contains the addresses.
@@ -212,8 +212,8 @@ def _by_address(settings: Settings, seeds: tuple[str, ...], where: str) -> Targe
 def _addresses(settings: Settings, cluster: ClusterSettings) -> set[str]:
     """Return the bootstrap addresses of a configured cluster in lower case.
 
-    The set is empty if they cannot be read. Other properties of the cluster are not checked, because an error in them
-    does not concern the cluster that kgtui connects to.
+    The set is empty if they cannot be read. Other properties are not resolved, so that a missing password of this
+    cluster does not matter.
     """
     addresses, folder = cluster.address, settings.path.parent
     with suppress(ConfigError):

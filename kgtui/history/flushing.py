@@ -197,11 +197,11 @@ class Flusher:
                 await self._give_up()
 
     async def _maintain(self, keyframe: int) -> None:
-        """Compact and prune the tables. If this fails, notify the user once: recording continues without it."""
+        """Compact and prune the tables. Notify the user of an error only if it differs from the previous one."""
         try:
             await self._off_loop(self._writer.maintain, keyframe, self._options.keep_days, self._now())
         except storage_errors() as error:
-            message = f"the lake {self._folder.path} cannot be compacted: {reason_of(error)}"
+            message = f"recording continues, but the maintenance of {self._folder.path} failed: {reason_of(error)}"
             if message != self._maintenance_error:
                 self._notify(message)
             self._maintenance_error = message

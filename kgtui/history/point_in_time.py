@@ -83,24 +83,23 @@ class PointInTime:
 
     @cached_property
     def _faults_by_subject(self) -> Mapping[tuple[str, str | int | None], Fault]:
-        """Dict: (scope, group id or node id of a broker) → fault. Instead of an id, None means the whole cluster."""
+        """Dict: (scope, id) → fault. The id is a group id, or a broker's node id, or None for the whole cluster."""
         return {(scope, fault.broker if fault.group is None else fault.group): fault for scope, fault in self.faults}
 
-    def fault_of(self, scope: str, group: str) -> Fault | None:
+    def recorded_fault(self, scope: str, group: str) -> Fault | None:
         """Return why data of a group could not be read at this poll; None if they were read.
 
         The reason can be a fault of the group, of its coordinator, or of the whole cluster.
 
         Args:
-            scope: `describe` or `offsets`.
+            scope: `describe` or `offsets`, the data that could not be read.
         """
+        fault = self._faults_by_subject.get((scope, group))
         listing = self.listings.get(group)
-        coordinator = None if listing is None else listing.coordinator
-        causes = (
-            (scope, group),
-            *((cause, node) for cause in ("cluster", "broker", scope) for node in (coordinator, None)),
-        )
-        return next((fault for cause in causes if (fault := self._faults_by_subject.get(cause)) is not None), None)
+        for node in (None, *(() if listing is None else (listing.coordinator,))):
+            for cause in ("cluster", "broker", scope):
+                fault = fault or self._faults_by_subject.get((cause, node))
+        return fault
 
     def prepare(self, groups: Collection[str], *, offsets: bool) -> None:
         """Read the data of several groups from disk in one step.
@@ -228,8 +227,7 @@ class Comparison:
         relisted: a tuple (group id, earlier `Listing`, later `Listing`) for each group whose `Listing` differs, for
             example in its state.
         members_joined, members_left: pairs (group id, member id).
-        member_names: (group id, member id) → shortest unique name, for the members of groups in which members or owners
-            differ.
+        member_names: (group id, member id) → shortest unique name. Only for groups with changed members or owners.
         moved: partitions with a different owner.
         lags: groups with a different lag, largest increase first.
     """
@@ -244,6 +242,10 @@ class Comparison:
     moved: tuple[OwnerChange, ...]
     lags: tuple[LagChange, ...]
     member_names: Mapping[tuple[str, str], str] = field(default_factory=dict)
+
+    def name_of(self, group: str, member: str) -> str:
+        """Return the name of a member; its id if it has no entry in `member_names`."""
+        return self.member_names.get((group, member), member)
 
 
 def compare(a: PointInTime, b: PointInTime) -> Comparison:
@@ -264,10 +266,11 @@ def compare(a: PointInTime, b: PointInTime) -> Comparison:
         before, after = a.member_ids(group), b.member_ids(group)
         members_joined += [(group, name) for name in sorted(after - before)]
         members_left += [(group, name) for name in sorted(before - after)]
-        moved_here = _moved(group, a.owners(group), b.owners(group))
-        moved += moved_here
-        if moved_here or before != after:
-            ids = before | after | {owner for change in moved_here for owner in (change.before, change.after) if owner}
+        owner_changes = _moved(group, a.owners(group), b.owners(group))
+        moved += owner_changes
+        if owner_changes or before != after:
+            owners = {owner for change in owner_changes for owner in (change.before, change.after)}
+            ids = before | after | {owner for owner in owners if owner is not None}
             names = names_of_ids(ids, [*a.members(group).values(), *b.members(group).values()])
             member_names |= {(group, member): name for member, name in names.items()}
         lag_before, lag_after = a.lag(group), b.lag(group)

@@ -48,6 +48,9 @@ if TYPE_CHECKING:
     from kgtui.model.snapshot import Snapshot
 
 
+_CLOCK_TOLERANCE = 1.0
+"""A clock that is less than this behind the previous poll, in seconds, does not count as set back."""
+
 _log = logging.getLogger(__name__)
 
 
@@ -56,10 +59,6 @@ class SnapshotSource(Protocol):
 
     @property
     def snapshot(self) -> Snapshot: ...
-
-
-_CLOCK_TOLERANCE = 1.0
-"""If the clock is at least this many seconds behind the previous poll, it has been set back."""
 
 
 class Recorder:
@@ -103,7 +102,7 @@ class Recorder:
         self._stopping = asyncio.Event()
         self._previous: int | None = None
         self._last = 0
-        self._polled = elapsed()
+        self._previous_moment = elapsed()
         self._clock_is_behind = False
         self._keyframe: int | None = None
         self._gap = self._lost = self._lacks = ""
@@ -193,8 +192,8 @@ class Recorder:
 
         After the clock was set back, continue from the previous poll, so that the times between polls remain right.
         """
-        now, elapsed = int(self._now() * 1000), self._elapsed()
-        passed, self._polled = elapsed - self._polled, elapsed
+        now, moment = int(self._now() * 1000), self._elapsed()
+        passed, self._previous_moment = moment - self._previous_moment, moment
         behind = (self._last - now) / 1000
         if behind < _CLOCK_TOLERANCE:
             self._clock_is_behind = False
@@ -202,9 +201,8 @@ class Recorder:
         if not self._clock_is_behind:
             self._clock_is_behind = True
             self._notify(
-                f"the clock is {duration(behind)} behind the newest poll of the lake, because it was set back. The "
-                "times of new polls continue those of the earlier ones. To record with the time of the clock, use "
-                "another lake"
+                f"the clock is {duration(behind)} behind the newest poll of the lake. New polls get times after that "
+                "poll. If the clock is right, record into another lake"
             )
         return self._last + max(int(passed * 1000), 1)
 

@@ -247,7 +247,7 @@ class ReplayAdmin:
             found: dict[str, T] = {}
             faults = []
             for group in names:
-                fault = state.fault_of(scope, group)
+                fault = state.recorded_fault(scope, group)
                 value = read(group) if fault is None else None
                 if value is not None and (scope == "offsets" or group in state.listings):
                     found[group] = value

@@ -198,19 +198,19 @@ def _unhealthy(context: Context) -> list[GoldRow]:
 
 
 def _forecasts(context: Context) -> list[GoldRow]:
-    """Return the forecasts of each group for the newest hour.
+    """Return the forecasts of each group for the current hour.
 
-    If a group has no trend in the newest hour yet, return its forecasts for the hour before.
+    If a group has no trend in the current hour yet, return its forecasts for the hour before.
     """
     # The table has no rows for hours without lag. So do not use its newest hour, which can be in the past.
-    last = utc_datetime(context.now).replace(minute=0, second=0, microsecond=0)
-    rows = context.gold.rows(FORECAST, since=last - timedelta(hours=1), time="hour", where=_HAS_FORECAST)
+    current = utc_datetime(context.now).replace(minute=0, second=0, microsecond=0)
+    rows = context.gold.rows(FORECAST, since=current - timedelta(hours=1), time="hour", where=_HAS_FORECAST)
     whole = {(row["group"], row["hour"]): row for row in rows if row["topic"] is None}
-    before = {group: hour for group, hour in whole if hour != last}
+    before = {group: hour for group, hour in whole if hour != current}
     hours = {
-        group: last if row["trend"] is not None else before.get(group, last)
+        group: current if row["trend"] is not None else before.get(group, current)
         for (group, hour), row in whole.items()
-        if hour == last
+        if hour == current
     }
     return [row for row in rows if row["hour"] == hours.get(row["group"])]
 

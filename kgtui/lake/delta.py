@@ -255,7 +255,7 @@ class RecordedTable:
         return read_rows([self.path / file["path"] for file in files], self.table, columns, where)
 
     def create(self) -> DeltaTable:
-        """Create the table if it does not exist, or add missing columns and update its Delta properties; return it.
+        """Return the table. Create it if necessary; otherwise add missing columns and update its Delta properties.
 
         A column's description is stored as its comment. Added columns are nullable, because existing rows lack values.
         """
@@ -268,7 +268,7 @@ class RecordedTable:
                 partition_by=[self.table.partition] if self.table.partition else None,
                 name=self.table.name,
                 description=self.table.about,
-                configuration=self.table.settings,
+                configuration=self.table.delta_properties,
                 storage_options=options_for(self.path) or None,
             )
             self._delta = delta
@@ -277,7 +277,7 @@ class RecordedTable:
         if missing:
             delta.alter.add_columns([load_deltalake().Field.from_arrow(field) for field in missing])
             delta.update_incremental()
-        if changed := dict(self.table.settings.items() - delta.metadata().configuration.items()):
+        if changed := dict(self.table.delta_properties.items() - delta.metadata().configuration.items()):
             delta.alter.set_table_properties(changed)
             delta.update_incremental()
         return delta

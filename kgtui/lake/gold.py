@@ -272,7 +272,10 @@ def _last_in_statistics(delta: DeltaTable, column: str) -> tuple[bool, datetime 
 
 
 _EARLIEST, _LATEST = datetime(1678, 1, 1, tzinfo=UTC), datetime(2262, 1, 1, tzinfo=UTC)
-"""Limits of the times in SQL conditions. DataFusion, the SQL engine of deltalake, counts time in nanoseconds."""
+"""Limits of the times in SQL conditions.
+
+DataFusion, the SQL engine of deltalake, stores times as signed 64-bit nanoseconds, so it rejects other times.
+"""
 
 
 def _literal(value: str | datetime | date) -> str:

@@ -176,7 +176,10 @@ class StoredTable:
             delta.cleanup_metadata()
 
     def vacuum(self) -> None:
-        """Remove files that the table has not used for an hour, or for a day in the bronze layer (`Table.settings`)."""
+        """Remove files that the table has not used for an hour, or for a day in the bronze layer.
+
+        The time is in `Table.delta_properties`.
+        """
         with owner_only():
             self._open().vacuum(dry_run=False, full=True)
 

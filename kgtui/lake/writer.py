@@ -7,7 +7,6 @@ memory for the next write.
 from __future__ import annotations
 
 import time
-from contextlib import ExitStack
 from dataclasses import dataclass, field
 from datetime import date, timedelta
 from typing import TYPE_CHECKING, Any
@@ -160,12 +159,13 @@ class LakeWriter:
             keep_days: number of full days for which rows are kept; None to keep all rows.
             now: seconds since the epoch.
         """
-        with owner_only(), ExitStack() as stack:
-            # The exit stack does the steps in reverse order, each of them even if an earlier one fails.
-            stack.callback(self._vacuum_if_due)
-            if keep_days is not None:
-                stack.callback(self._delete_before, utc_datetime(now).date() - timedelta(days=keep_days))
-            self._compact(keyframe)
+        with owner_only():
+            try:
+                self._compact(keyframe)
+            finally:
+                if keep_days is not None:
+                    self._delete_before(utc_datetime(now).date() - timedelta(days=keep_days))
+                self._vacuum_if_due()
 
     def _delete_before(self, oldest: date) -> None:
         for name in (POLLS.name, *(name for name in self._tables if name != POLLS.name)):

@@ -115,8 +115,7 @@ class Outcome:
 
     Attributes:
         fault: why the write failed; None if it succeeded.
-        uncertain: whether the broker may have executed the write although it did not confirm this: no response arrived,
-            or an error such as REQUEST_TIMED_OUT.
+        uncertain: whether the broker may have executed the write without confirming it, for example after a timeout.
     """
 
     group: str

@@ -32,9 +32,9 @@ MAY_BE_EXECUTED = frozenset({
     UNKNOWN_SERVER_ERROR, REQUEST_TIMED_OUT, NETWORK_EXCEPTION, COORDINATOR_NOT_AVAILABLE, NOT_COORDINATOR,
     NOT_ENOUGH_REPLICAS, NOT_ENOUGH_REPLICAS_AFTER_APPEND,
 })  # fmt: skip
-"""Error codes after which a group coordinator may still execute a write.
+"""Error codes after which a group coordinator may have executed a write, or may still execute it.
 
-The write may be in the log of the coordinator, and be replicated later.
+For example, the write can be in the log of the coordinator, and be replicated later.
 """
 
 TOPIC_GONE = frozenset({UNKNOWN_TOPIC_OR_PARTITION, UNKNOWN_TOPIC_ID})

@@ -41,14 +41,14 @@ _MOST_PARQUET_FILES = 32
 With more than 32 paths, Spark would start a slow job to check them. Then the Delta table is read instead.
 """
 
-_DEFINITION = frozenset({"ADD COLUMN", "SET TBLPROPERTIES"})
-"""Operations of Delta commits that change the definition of a table, but no rows."""
+_WITHOUT_NEW_ROWS = frozenset({"ADD COLUMN", "SET TBLPROPERTIES", "OPTIMIZE", "VACUUM START", "VACUUM END"})
+"""Operations of Delta commits that add no rows."""
 
 _CONFLICT = "DELTA_CONCURRENT"
 """Part of the error that Delta Lake reports if another commit has replaced files that a write has read."""
 
 _ATTEMPTS = 5
-"""How often a write is attempted while `kgtui lake optimize` or `maintain` compacts the same table."""
+"""Maximum number of attempts of a write that conflicts with a compaction of the same table."""
 
 _COMMIT_METADATA = "spark.databricks.delta.commitInfo.userMetadata"
 """Name of a Spark option. Delta Lake stores its value as `userMetadata` in each commit of the session."""
@@ -79,8 +79,8 @@ class SparkLake:
 
     def was_written(self, table: Table) -> bool:
         """Return whether rows were ever written to a bronze or silver table, even if they have been deleted since."""
-        # Version 0 of the Delta table has no rows. Each newer version either changes the definition or writes rows.
-        return any(commit.get("operation") not in _DEFINITION for commit in self._commits(table, 0))
+        # Version 0 of the Delta table has no rows.
+        return any(commit.get("operation") not in _WITHOUT_NEW_ROWS for commit in self._commits(table, 0))
 
     def read(self, table: Table) -> DataFrame:
         """Return all rows of a table; empty if the table does not exist.
@@ -183,9 +183,9 @@ class SparkLake:
         }
         if changed_from is not None:
             spark.conf.set(_COMMIT_METADATA, json.dumps({CHANGED_FROM: changed_from}))
-        source = f"MERGE INTO {self.sql_name(table)} AS t USING `{view}` AS s ON {' AND '.join(match)}"
+        merge_into = f"MERGE INTO {self.sql_name(table)} AS t USING `{view}` AS s ON {' AND '.join(match)}"
         try:
-            _repeat_on_conflict(lambda: spark.sql(f"{source} {actions[matched]}"))
+            _repeat_on_conflict(lambda: spark.sql(f"{merge_into} {actions[matched]}"))
         finally:
             spark.conf.unset(_COMMIT_METADATA)
         spark.catalog.dropTempView(view)
@@ -205,13 +205,13 @@ class SparkLake:
         writer = rows.write.format("delta").mode("overwrite").option("mergeSchema", "true")
         if is_new:
             partition_by = [] if table.partition is None else [table.partition]
-            writer = writer.partitionBy(*partition_by).options(**table.settings)
+            writer = writer.partitionBy(*partition_by).options(**table.delta_properties)
         elif since is not None:
             writer = writer.option("replaceWhere", _sql_since(table, *since))
         _repeat_on_conflict(lambda: writer.save(self.uri(table)))
 
     def optimize(self, table: Table) -> None:
-        """Merge the small files of each day, and remove files that are no longer needed (see `Table.settings`).
+        """Merge the small files of each day, and remove files that are no longer needed (see `Table.delta_properties`).
 
         Streaming queries may write to the table and read it at the same time.
         """
@@ -256,8 +256,8 @@ class SparkLake:
         except (FileNotFoundError, NotADirectoryError):
             return []
 
-    def forget_query(self, layer: str, name: str) -> None:
-        """Remove the checkpoint of a streaming query, so that the next query reads everything again."""
+    def delete_checkpoint(self, layer: str, name: str) -> None:
+        """Delete the checkpoint of a streaming query, so that the next query reads everything again."""
         remove_folder(self.checkpoint(layer, name))
 
     def query_name(self, table: Table, layer: str, prefix: str = "") -> str:
@@ -279,7 +279,7 @@ class SparkLake:
 
 
 def _repeat_on_conflict(write: Callable[[], object]) -> None:
-    """Call `write`. If another process has replaced files of the table at the same time, call it again."""
+    """Call `write`. If another commit replaced files that it read, call it again, up to `_ATTEMPTS` times in total."""
     for attempt in range(_ATTEMPTS):
         try:
             write()

@@ -116,7 +116,7 @@ async def test_an_irreversible_deletion_needs_two_confirmation_texts(admin: Scri
     admin.add("g", state="Empty", lag=1)
     admin.bounds["t-g", 0] = PartitionBounds(None, None, 3)
     async with dialog_on(admin, folder, "g") as (app, pilot):
-        assert "irreversible: offsets of deleted topics (1)" in screen_text(app)
+        assert "irreversible: offsets of 1 deleted partition" in screen_text(app)
         await paste(app, pilot, "g")
         assert app.screen.query_one("#delete", Button).disabled
         assert "type irreversible here as well" in screen_text(app)

@@ -15,9 +15,9 @@ from kgtui.lake.folder import LOG
 from kgtui.lake.maintenance import KeepRules
 from kgtui.lake.schemas import COMMITS, COORDINATOR_RECORDS
 from kgtui.pipeline.jobs import silver
-from kgtui.pipeline.jobs.compaction import compact_tables
 from kgtui.pipeline.jobs.run import Sources, run_once
 from kgtui.pipeline.jobs.streaming import await_end
+from kgtui.pipeline.jobs.table_maintenance import compact_tables
 from tests.spark.record_samples import NOON, commit, ignore
 
 if TYPE_CHECKING:
@@ -84,7 +84,7 @@ def test_decoding_starts_again_if_rows_that_were_not_decoded_are_gone(lake: Spar
     assert sorted(row.group for row in lake.read(COMMITS).collect()) == [f"g{number}" for number in range(10)]
 
 
-def test_compaction_during_a_continuous_run_merges_files_and_does_not_stop_the_run(lake: SparkLake) -> None:
+def test_tables_can_be_compacted_while_a_query_runs(lake: SparkLake) -> None:
     for number in range(3):
         append(lake, number, 1)
         decode(lake)

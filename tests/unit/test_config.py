@@ -250,7 +250,7 @@ def test_the_error_about_an_unknown_cluster_lists_the_configured_clusters(folder
 def test_a_read_only_cluster_is_recognized_by_its_addresses(
     folder: Path, monkeypatch: pytest.MonkeyPatch, cluster: str
 ) -> None:
-    """Another cluster with the same address is not read-only, and the password of the first one is not set."""
+    """Another cluster with the same address is writable. The password of the read-only cluster is not known."""
     (folder / "prod.properties").write_text("bootstrap.servers=prod:9092\n")
     monkeypatch.setenv("HOST_OF_PROD", "prod")
     write(

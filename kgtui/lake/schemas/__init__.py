@@ -23,7 +23,7 @@ from kgtui.lake.schemas.bronze_silver import (
     REBALANCES,
     SILVER,
 )
-from kgtui.lake.schemas.definition import PARTITION, SETTINGS, SUPERSEDED_HOURS, VERSION, Column, Layer, Table, Type
+from kgtui.lake.schemas.definition import PARTITION, SUPERSEDED_HOURS, VERSION, Column, Layer, Table, Type
 from kgtui.lake.schemas.gold import (
     BASELINE,
     CHURN,
@@ -62,7 +62,6 @@ __all__ = [
     "POLLS",
     "QUARANTINE",
     "REBALANCES",
-    "SETTINGS",
     "SILVER",
     "SUPERSEDED_HOURS",
     "TABLES",

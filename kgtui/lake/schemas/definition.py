@@ -14,7 +14,7 @@ PARTITION = "day"
 SUPERSEDED_HOURS = 1
 """Time for which a replaced file stays on disk, in hours, because readers may still use it."""
 
-SETTINGS = {
+DELTA_PROPERTIES = {
     "delta.checkpointInterval": "100",
     "delta.logRetentionDuration": "interval 1 days",
     "delta.deletedFileRetentionDuration": f"interval {SUPERSEDED_HOURS} hours",
@@ -82,13 +82,13 @@ class Table:
         return f"{self.layer}/{self.name}"
 
     @property
-    def settings(self) -> dict[str, str]:
+    def delta_properties(self) -> dict[str, str]:
         """Delta properties of the table.
 
-        Replaced bronze files stay on disk for a day, because a pipeline that was stopped still has to decode them.
+        Replaced bronze files are kept for a day, because a stopped pipeline may still have to decode them.
         """
-        kept = {"delta.deletedFileRetentionDuration": "interval 1 days"} if self.layer == "bronze" else {}
-        return SETTINGS | kept
+        overrides = {"delta.deletedFileRetentionDuration": "interval 1 days"} if self.layer == "bronze" else {}
+        return DELTA_PROPERTIES | overrides
 
     @property
     def names(self) -> tuple[str, ...]:

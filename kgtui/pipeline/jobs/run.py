@@ -15,8 +15,8 @@ from kgtui.lake.schemas import COORDINATOR_RECORDS
 from kgtui.model.number_format import counted
 from kgtui.pipeline import sources as record_sources
 from kgtui.pipeline.jobs import bronze, silver
-from kgtui.pipeline.jobs.compaction import compact_tables
 from kgtui.pipeline.jobs.streaming import await_end, stop
+from kgtui.pipeline.jobs.table_maintenance import compact_tables
 from kgtui.pipeline.spark_errors import translated_spark_errors
 
 if TYPE_CHECKING:
@@ -70,7 +70,10 @@ def run_once(lake: SparkLake, sources: Sources, make_gold: MakeGold, on_progress
             try:
                 await_end(silver.start_decoding(lake, interval=None, max_files=sources.max_files), report)
             except PySparkException as error:
-                await_end(_decode_again(lake, error, on_progress, None, sources.max_files), report)
+                query = silver.restart_if_rows_are_gone(
+                    lake, error, on_progress, interval=None, max_files=sources.max_files
+                )
+                await_end(query, report)
         make_gold(lake)
 
 
@@ -101,7 +104,7 @@ def run_continuously(
                     except PySparkException as error:
                         if name != DECODING:
                             raise
-                        running[name] = _decode_again(lake, error, on_progress, interval)
+                        running[name] = silver.restart_if_rows_are_gone(lake, error, on_progress, interval=interval)
                 if time.monotonic() - compacted >= COMPACTION_SECONDS:
                     compact_tables(lake, on_progress)
                     compacted = time.monotonic()
@@ -111,18 +114,6 @@ def run_continuously(
                 time.sleep(max(0.0, interval - (time.monotonic() - started)))
         finally:
             stop(*running.values())
-
-
-def _decode_again(
-    lake: SparkLake,
-    error: Exception,
-    on_progress: Callable[[str], None],
-    interval: float | None,
-    max_files: int | None = None,
-) -> StreamingQuery:
-    query = silver.decode_again(lake, error, interval=interval, max_files=max_files)
-    on_progress("decoding all records again, because the bronze table was compacted or pruned since the last run")
-    return query
 
 
 def check_first_read(sources: Sources, progress: Any, rows: int | None) -> None:

@@ -77,14 +77,20 @@ def start_decoding(lake: SparkLake, *, interval: float | None, max_files: int | 
     return start_query(lake, writer, _LAYER, name, interval)
 
 
-_ROWS_GONE = ("DELTA_LOG_FILE_NOT_FOUND_FOR_STREAMING_SOURCE", "DELTA_MISSING_FILES_UNEXPECTED_VERSION")
-"""Parts of the errors that Delta Lake reports if its log no longer lists the files that a streaming query must read."""
+_LOG_GONE = ("DELTA_LOG_FILE_NOT_FOUND_FOR_STREAMING_SOURCE", "DELTA_MISSING_FILES_UNEXPECTED_VERSION")
+"""Delta error classes: the log no longer contains commits that a streaming query must read."""
 
 _FILE_GONE = "FAILED_READ_FILE.FILE_NOT_EXIST"
+"""Spark error class: a file that must be read was deleted."""
 
 
-def decode_again(
-    lake: SparkLake, error: Exception, *, interval: float | None, max_files: int | None = None
+def restart_if_rows_are_gone(
+    lake: SparkLake,
+    error: Exception,
+    on_progress: Callable[[str], None],
+    *,
+    interval: float | None,
+    max_files: int | None = None,
 ) -> StreamingQuery:
     """Start the query again, without its checkpoint, if it failed because rows that it had to decode are gone.
 
@@ -93,13 +99,15 @@ def decode_again(
 
     Args:
         error: the error of the failed query. It is raised again if the query failed for another reason.
+        on_progress: called with a message for the user before the query is started.
         interval, max_files: as in `start_decoding`.
     """
     text = str(error)
     file_gone = _FILE_GONE in text and f"/{COORDINATOR_RECORDS.title}/" in text
-    if not file_gone and not any(mark in text for mark in _ROWS_GONE):
+    if not file_gone and not any(mark in text for mark in _LOG_GONE):
         raise error
-    lake.forget_query(_LAYER, lake.query_name(COMMITS, _LAYER))
+    on_progress("decoding all records again, because the bronze table has been compacted or pruned since the last run")
+    lake.delete_checkpoint(_LAYER, lake.query_name(COMMITS, _LAYER))
     return start_decoding(lake, interval=interval, max_files=max_files)
 
 

@@ -255,7 +255,7 @@ class ClusterScreen(Screen[None]):
         if self.right_side.withdraw_acknowledgment(group):
             self.toast(f"{name} needs attention again")
         elif self.right_side.acknowledge(group):
-            self.toast(f"{name} needs no attention until its problem changes; A on the group in the tree undoes this")
+            self.toast(f"{name} needs no attention until its problem changes; to undo, press A on it in the tree")
         else:
             self.toast(f"{name} has no problem to acknowledge")
 

@@ -102,8 +102,7 @@ def _members(comparison: Comparison) -> Iterator[Difference]:
 
 
 def _member_text(comparison: Comparison, group: str, member: str) -> SafeText:
-    name = comparison.member_names.get((group, member), member)
-    return SafeText(f"member {text.plain(name, 120, cut='middle')}")
+    return SafeText(f"member {text.plain(comparison.name_of(group, member), 120, cut='middle')}")
 
 
 def _partitions(comparison: Comparison) -> Iterator[Difference]:
@@ -117,7 +116,7 @@ def _partitions(comparison: Comparison) -> Iterator[Difference]:
 def _owner(comparison: Comparison, group: str, member: str | None) -> str:
     if member is None:
         return "no owner"
-    return text.plain(comparison.member_names.get((group, member), member), 40, cut="middle")
+    return text.plain(comparison.name_of(group, member), 40, cut="middle")
 
 
 def _lags(comparison: Comparison) -> Iterator[Difference]:

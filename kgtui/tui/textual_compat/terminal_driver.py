@@ -98,8 +98,8 @@ class _PasteCleaner(codecs.IncrementalDecoder):
         return "".join(shown)
 
     def _copy_until_paste(self, text: str) -> tuple[str, str]:
-        """Split the text after the first start mark."""
-        # A start mark can begin in `_tail`, which was already returned: the key Escape must not wait for more input.
+        """Return the text up to and including the first start mark of a paste, and the rest."""
+        # `_tail` was already returned, so that the key Escape is handled at once. A start mark can begin in it.
         searched = self._tail + text
         before, mark, pasted = searched.partition(_PASTE_BEGINS)
         self._is_pasting = bool(mark)
@@ -108,7 +108,7 @@ class _PasteCleaner(codecs.IncrementalDecoder):
         return shown, pasted
 
     def _clean_paste(self, text: str, final: bool) -> tuple[str, str]:
-        """Split the text after the first end mark. The first part is returned without escape sequences."""
+        """Return the text up to and including the end mark, without escape sequences, and the rest."""
         pasted, mark, rest = text.partition(_PASTE_ENDS)
         if not mark and not final and (unfinished := _UNFINISHED.search(pasted)):
             pasted, self._held = pasted[: unfinished.start()], unfinished[0]

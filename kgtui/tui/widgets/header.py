@@ -32,9 +32,8 @@ _WIDEST = ("", "in 999 ms", "· lag read: 100%")
 The first part is a time. It needs no reserved space, because all times have the same length.
 """
 
-
-_LEAST_SHRINKAGE = 9
-"""Minimum number of cells by which the poll status is narrowed. This happens if one of its parts is left out."""
+_MIN_NARROWING = 9
+"""`PollStatus` becomes narrower only by at least this many cells, as when one of its parts disappears."""
 
 
 class PollStatus(LineWidget):
@@ -51,19 +50,19 @@ class PollStatus(LineWidget):
     def __init__(self) -> None:
         super().__init__()
         self._shown: list[Piece] = []
-        self._width = 0
+        self._reserved = 0
 
     def show(self, right: list[Piece]) -> int:
         """Show these pieces of text, and return the resulting width of this widget in terminal cells.
 
-        The width does not shrink by less than `_LEAST_SHRINKAGE`, because each change causes a new layout.
+        The width does not shrink by less than `_MIN_NARROWING`, because each change causes a new layout.
         """
         self._shown = _with_blanks(right)
         needed = _reserved_width(right) + 1 if right else 0
-        if needed > self._width or needed <= self._width - _LEAST_SHRINKAGE:
-            self.styles.width = self._width = needed
+        if needed > self._reserved or needed <= self._reserved - _MIN_NARROWING:
+            self.styles.width = self._reserved = needed
         self.redraw()
-        return self._width
+        return self._reserved
 
     def pieces(self, width: int) -> Sequence[Piece]:
         """Return the pieces of text, with blanks before the first one, so that the text is right-aligned."""
@@ -158,7 +157,7 @@ class ClusterHeader(LineWidget):
         """Return the left part of the header, and update `PollStatus` in the right part.
 
         If the line is too narrow, leave out the poll status first, then problems, beginning with the least severe ones.
-        The time of a recorded poll is always shown.
+        In a recording, keep the time of the poll, and shorten the problems instead.
         """
         left, right = self._left([problem.piece for problem in self._problems]), self._right()
         while right and _width(left) + _reserved_width(right) + 2 > width:

@@ -89,9 +89,7 @@ async def test_short_replay_steps_reach_the_next_poll_and_skip_gaps(tmp_path: Pa
     assert not await position.advance(1.0)
 
 
-async def test_a_narrow_header_shows_the_time_of_the_recorded_poll_rather_than_problems(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_narrow_header_of_a_recording_keeps_the_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("KGTUI_CONFIG_DIR", str(tmp_path / "config"))
     async with replaying(tmp_path, "0s") as (app, pilot, admin):
         await pilot.resize_terminal(50, 24)

@@ -83,7 +83,7 @@ async def test_deletion_is_uncertain_if_the_response_is_lost(admin: ScriptedAdmi
     assert result.backup.exists()
 
 
-async def test_deletion_is_uncertain_after_an_error_after_which_the_broker_may_still_delete_the_group(
+async def test_deletion_is_uncertain_if_the_broker_may_still_execute_it(
     admin: ScriptedAdmin, folder: StateFolder
 ) -> None:
     admin.add("g", state="Empty", lag=5)

@@ -35,7 +35,7 @@ async def test_empty_group_is_described_again_and_backed_up_before_it_is_deleted
 ) -> None:
     """kgtui describes the group three times: for the plan, directly before the deletion, and after the deletion.
 
-    Directly before the deletion, it also reads the offsets again. kgtui then logs the outcome of the deletion.
+    Directly before the deletion, it also reads the offsets again. After the last description, it logs the outcome.
     """
     admin.add("g", type_, state="Empty", lag=5)
     made = await plan(admin, ["g"])
@@ -123,19 +123,29 @@ async def test_group_whose_offsets_change_after_its_backup_is_not_deleted(
     on_call(admin, "describe_groups", commit)
     result = (await execute(admin, made, folder)).by_group["g"]
     assert result.status is DeletionStatus.REFUSED
-    assert result.reason.startswith("offsets of the group changed after the backup")
+    assert result.reason.startswith("the group's offsets changed after the backup")
     assert delete_requests(admin) == []
     assert list_backups(folder) == ([], [])
 
 
+@pytest.mark.parametrize("whole_group", [True, False])
 async def test_group_is_not_deleted_if_its_offsets_cannot_be_read_again(
-    admin: ScriptedAdmin, folder: StateFolder
+    admin: ScriptedAdmin, folder: StateFolder, whole_group: bool
 ) -> None:
+    """The error concerns the whole group or only one partition."""
     admin.add("g", state="Empty", lag=5)
     made = await plan(admin, ["g"])
-    on_call(admin, "describe_groups", admin.commits.clear)
+
+    def fail() -> None:
+        if whole_group:
+            admin.broken["g"] = Fault("NO_ANSWER", "broker 1 is down", broker=1, group="g")
+        else:
+            admin.commits["g"] = (CommittedOffset("t-g", 0, None, error=29),)
+
+    on_call(admin, "committed_offsets", fail)
     result = (await execute(admin, made, folder)).by_group["g"]
     assert (result.status, result.backup) == (DeletionStatus.REFUSED, None)
+    assert "backup is not possible" in result.reason
     assert delete_requests(admin) == []
 
 

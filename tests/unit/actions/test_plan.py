@@ -67,7 +67,7 @@ async def test_deletion_of_offsets_in_deleted_topics_is_irreversible(admin: Scri
     admin.bounds["t-g", 0] = PartitionBounds(None, None, 3)
     made = await plan(admin, ["g"])
     assert made.irreversible
-    assert made.allowed[0].loss.not_restored[0] == "offsets of deleted topics (1)"
+    assert made.allowed[0].loss.not_restored[0] == "offsets of 1 deleted partition"
 
 
 async def test_deletion_plan_has_one_entry_per_requested_group_in_order(admin: ScriptedAdmin) -> None:

@@ -196,6 +196,7 @@ def test_time_options_accept_only_absolute_and_relative_times() -> None:
     assert found("10:04") == "2026-11-21T09:04:00+00:00"
     assert found("23:00") == "2026-11-20T22:00:00+00:00"
     assert found("23:59+00:00") == "2026-11-20T23:59:00+00:00"
+    assert found("00:10+14:00") == "2026-11-21T10:10:00+00:00"
     assert found("15m") == "2026-11-21T10:15:00+00:00"
     for text in ("", "yesterday", "25:00", "2026-13-01", "1m..2m"):
         with pytest.raises(UsageError, match="--at takes a time such as"):

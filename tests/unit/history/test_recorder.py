@@ -267,7 +267,7 @@ async def test_recorded_lag_remains_if_committed_offsets_cannot_be_read(tmp_path
         await wait_for_new_poll(recorder)
     state = RecordingReader(tmp_path / "lake").at(None)
     assert state.lag("pay").lag == 5
-    assert state.fault_of("offsets", "pay") == admin.broken["pay"]
+    assert state.recorded_fault("offsets", "pay") == admin.broken["pay"]
     assert state.lag("ship").lag == 7
 
 
@@ -285,8 +285,8 @@ async def test_recorder_reports_a_failed_poll_and_records_a_gap(
     assert not check_polls(tmp_path / "lake")
 
 
-async def test_polls_keep_their_distance_after_the_clock_was_set_back(tmp_path: Path) -> None:
-    """The clock is set back by an hour. The user is told once, and further keyframes are recorded."""
+async def test_times_between_polls_stay_right_after_the_clock_is_set_back(tmp_path: Path) -> None:
+    """The clock is set back by an hour. The user is notified once, and further keyframes are recorded."""
     back = 0.0
     options = replace(FAST, keyframe=0.2)
     async with recording(tmp_path / "lake", options=options, now=lambda: time.time() - back) as (recorder, messages):
@@ -300,9 +300,7 @@ async def test_polls_keep_their_distance_after_the_clock_was_set_back(tmp_path: 
     assert len({poll.keyframe for poll in polls_of_lake[-8:]}) > 1
 
 
-async def test_a_damaged_file_does_not_prevent_that_old_days_are_deleted(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_old_days_are_deleted_despite_a_damaged_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(*_: object) -> None:
         raise pa.ArrowInvalid("Parquet magic bytes not found")
 
@@ -313,7 +311,7 @@ async def test_a_damaged_file_does_not_prevent_that_old_days_are_deleted(
         await until(lambda: deleted.count("polls") >= 2)
         assert recorder.status.error == ""
     (message,) = messages
-    assert "cannot be compacted: Parquet magic bytes not found" in message
+    assert "failed: Parquet magic bytes not found" in message
 
 
 async def test_recorder_error_mentions_the_lake_folder_that_cannot_be_created(tmp_path: Path) -> None:

@@ -119,7 +119,7 @@ async def test_a_replay_returns_a_fault_for_each_group_without_a_description(tmp
 
 @pytest.mark.parametrize("scope", ["offsets", "broker", "cluster"])
 @pytest.mark.parametrize("node", [1, None])
-async def test_a_replay_does_not_show_old_offsets_while_the_coordinator_could_not_be_read(
+async def test_replay_shows_the_fault_of_a_coordinator_instead_of_old_offsets(
     tmp_path: Path, scope: str, node: int | None
 ) -> None:
     silent = Fault("NO_ANSWER", "no answer in 10 s", None, node)

@@ -13,7 +13,6 @@ from kgtui.pipeline.jobs import run
 from kgtui.pipeline.jobs.run import TOPIC, Sources, end_offsets
 from kgtui.pipeline.jobs.streaming import await_end
 from kgtui.pipeline.sources import OffsetsTopic
-from kgtui.pipeline.spark_lake import _repeat_on_conflict
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -50,6 +49,12 @@ def is_interrupted() -> bool:
 
 def fails() -> bool:
     raise PySparkException("[STREAM_FAILED] it broke")
+
+
+def fails_after(calls: int) -> Callable[[], bool]:
+    """Return a function that returns False for the given number of calls, and then raises an error."""
+    left = iter([False] * calls)
+    return lambda: next(left, None) is None and fails()
 
 
 def progress(rows: int, end_offsets: str) -> dict[str, Any]:
@@ -108,7 +113,7 @@ class FakeLake:
     def query_name(self, *_: object) -> str:
         return "query"
 
-    def forget_query(self, *_: object) -> None:
+    def delete_checkpoint(self, *_: object) -> None:
         """Do nothing, because no query has a checkpoint."""
 
 
@@ -121,12 +126,7 @@ def test_continuous_run_updates_the_gold_tables_after_every_interval(
     replace_queries: Callable[..., tuple[Any, Any]],
 ) -> None:
     """The fake Spark query runs during the first four intervals, and fails in the fifth."""
-    rounds = iter((False, False, False, False))
-
-    def has_ended() -> bool:
-        return next(rounds, None) is None and fails()
-
-    replace_queries(FakeQuery(lambda: False), FakeQuery(has_ended))
+    replace_queries(FakeQuery(lambda: False), FakeQuery(fails_after(4)))
     updates: list[None] = []
     with pytest.raises(SourceError, match="it broke"):
         run_continuously(Sources(), lambda _: updates.append(None))
@@ -150,21 +150,17 @@ def test_continuous_run_fails_if_it_reads_no_partition_of_the_topic(
         run_continuously(Sources(topic=OffsetsTopic(("a:1",), {0: (0, 5)})))
 
 
-def test_continuous_run_compacts_the_tables_after_some_time(
+def test_continuous_run_compacts_the_tables_at_intervals(
     replace_queries: Callable[..., tuple[Any, Any]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     compacted: list[object] = []
     monkeypatch.setattr(run, "compact_tables", lambda lake, _: compacted.append(lake))
-    rounds = iter((False, False, False, False))
-    replace_queries(FakeQuery(lambda: False), FakeQuery(lambda: next(rounds, None) is None and fails()))
-    with pytest.raises(SourceError):
-        run_continuously(Sources())
-    assert compacted == []
-    monkeypatch.setattr(run, "COMPACTION_SECONDS", 0.0)
-    rounds = iter((False, False))
-    with pytest.raises(SourceError):
-        run_continuously(Sources())
-    assert len(compacted) == 2
+    for seconds, times in ((600.0, 0), (0.0, 2)):
+        monkeypatch.setattr(run, "COMPACTION_SECONDS", seconds)
+        replace_queries(FakeQuery(lambda: False), FakeQuery(fails_after(2)))
+        with pytest.raises(SourceError):
+            run_continuously(Sources())
+        assert len(compacted) == times
 
 
 def test_continuous_run_starts_decoding_again_if_the_rows_to_decode_are_gone(
@@ -181,21 +177,6 @@ def test_continuous_run_starts_decoding_again_if_the_rows_to_decode_are_gone(
     with pytest.raises(SourceError, match="it broke"):
         run_continuously(Sources())
     assert next(queries, None) is None
-
-
-@pytest.mark.parametrize(
-    ("message", "times"), [("[DELTA_CONCURRENT_DELETE_READ] a file was removed", 5), ("[OTHER] failed", 1)]
-)
-def test_writes_are_repeated_after_a_conflict_with_another_commit(message: str, times: int) -> None:
-    calls: list[None] = []
-
-    def write() -> None:
-        calls.append(None)
-        raise PySparkException(message)
-
-    with pytest.raises(PySparkException):
-        _repeat_on_conflict(write)
-    assert len(calls) == times
 
 
 def test_end_offsets_are_parsed_from_the_progress_report_of_spark() -> None:

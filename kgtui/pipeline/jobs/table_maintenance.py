@@ -25,8 +25,8 @@ def compact_tables(lake: SparkLake, on_progress: Callable[[str], None]) -> None:
     Args:
         on_progress: called with a message for the user if a table cannot be compacted.
     """
-    # The streaming queries write to the bronze and silver tables at the same time, so Spark compacts them: in a store,
-    # Spark does not notice the commits of another writer.
+    # Let Spark compact these tables, because streaming queries write to them at the same time. In an object store,
+    # Spark would not notice the commits of another writer.
     for table in (*BRONZE, *SILVER):
         if lake.exists(table):
             try:
