@@ -108,18 +108,16 @@ def _merge_span(
     Returns:
         Numbers of removed and added files, with the same keys as the result of Delta's `optimize`.
     """
-    import pyarrow.dataset as ds
-
-    time = ds.field(column)
-    where = (ds.field(PARTITION) == start.date()) & (time >= start) & (time < end)
-    rows = delta.to_pyarrow_dataset().to_table(filter=where).sort_by([(_GROUP, "ascending"), (column, "ascending")])
-    limits = (f"`{column}` {compare} '{at.isoformat()}'" for compare, at in ((">=", start), ("<", end)))
     library = load_deltalake()
+    # Read and replace the rows with the same SQL condition, so that no row is lost.
+    limits = (f"\"{column}\" {compare} '{at.isoformat()}'" for compare, at in ((">=", start), ("<", end)))
+    where = " AND ".join((f"\"{PARTITION}\" = DATE '{start.date()}'", *limits))
+    query = f'SELECT * FROM rows WHERE {where} ORDER BY "{_GROUP}", "{column}"'  # noqa: S608 - no values from outside
     library.write_deltalake(
         delta,
-        rows,
+        to_table(library.QueryBuilder().register("rows", delta).execute(query)),
         mode="overwrite",
-        predicate=" AND ".join((f"`{PARTITION}` = '{start.date()}'", *limits)),
+        predicate=where,
         writer_properties=properties,
         commit_properties=library.CommitProperties(custom_metadata={COMPACTION: "true"}),
     )
