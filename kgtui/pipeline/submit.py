@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -19,6 +20,9 @@ PROGRAM_IN_IMAGE = "local:///opt/kgtui.py"
 """URI of kgtui's main program in the container image that the README describes."""
 
 _OF_THIS_MACHINE = ("spark.driver.", "spark.ui.", "spark.local.", "spark.python.")
+_MEMORY = re.compile(r"[1-9][0-9]*[kmgt]b?", re.IGNORECASE)
+"""Matches a size of memory as Spark accepts it, with a unit."""
+
 _PYTHON_IN_ARCHIVE = "./environment/bin/python"
 
 
@@ -48,10 +52,14 @@ def spark_submit_command(submission: Submission) -> list[str]:
     """Return the `spark-submit` command as a list of arguments.
 
     Raises:
-        UsageError: the master is neither YARN nor Kubernetes, or the image is missing.
+        UsageError: the master is neither YARN nor Kubernetes, the image is missing, or a resource is not valid.
         SparkError: a jar for YARN cannot be downloaded or compiled.
     """
     master = submission.master
+    if submission.executors < 1:
+        raise UsageError(f"--executors takes a number above 0, not {submission.executors}")
+    if not _MEMORY.fullmatch(submission.memory):
+        raise UsageError(f"--memory takes a size such as 4g or 900m, not {submission.memory!r}")
     if master == "yarn":
         jars: Sequence[object] = (*find_jars(), decoder_jar())
         where = [f"--archives={submission.archive}#environment"]

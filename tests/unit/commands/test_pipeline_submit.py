@@ -122,6 +122,14 @@ def test_spark_submit_for_kubernetes_has_image_and_maven_jars(
         (YARN, "only prints a command: add --print"),
         (("--print", *KUBERNETES[:4]), "--image is missing"),
         (("--print", "--master", "spark://a:7077", "--lake", "s3a://b/l"), "--master takes yarn or k8s://"),
+        (
+            ("--print", "--master", "yarn", "--lake", "s3a://b/l", "--executors", "0"),
+            "--executors takes a number above 0",
+        ),
+        (
+            ("--print", "--master", "yarn", "--lake", "s3a://b/l", "--memory", "4 GB"),
+            "--memory takes a size such as 4g",
+        ),
         (("--print", "--master", "yarn", "--lake", "lake"), "lake is a relative path"),
         (("--print", *YARN, "--every", "soon"), "--every"),
     ],
