@@ -127,10 +127,19 @@ def read_backup(path: Path) -> Backup:
 
 
 def list_backups(folder: StateFolder) -> tuple[list[Backup], list[str]]:
-    """Return (all backups in the folder, oldest first; one error message per file that could not be read)."""
+    """Return (all backups in the folder, oldest first; one error message per file that could not be read).
+
+    Raises `UsageError` if the folder cannot be read.
+    """
     found: list[Backup] = []
     faults: list[str] = []
-    for path in sorted(folder.backups.glob("*.jsonl")):
+    try:
+        paths = sorted(path for path in folder.backups.iterdir() if path.suffix == ".jsonl")
+    except FileNotFoundError:
+        return found, faults
+    except OSError as error:
+        raise UsageError(f"{folder.backups} cannot be read: {error.strerror or error}") from error
+    for path in paths:
         try:
             found.append(read_backup(path))
         except UsageError as error:

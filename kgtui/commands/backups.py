@@ -11,12 +11,14 @@ from kgtui.config import StateFolder, state_folder
 from kgtui.errors import UsageError
 from kgtui.model.command_line import join
 from kgtui.model.group_types import CONSUMER_TOOL, GROUP_TYPES
+from kgtui.model.query.spelling import similar_names
+from kgtui.model.text import visible
 from kgtui.output.formats import VERSION, json_bytes
 from kgtui.output.table import Column, table
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -33,8 +35,8 @@ def run(args: argparse.Namespace) -> int:
     folder = state_folder()
     if args.backup is not None:
         return _show(args, read_backup(_path(folder, args.backup)))
-    found, faults = list_backups(folder)
-    found = [backup for backup in found if args.group is None or backup.group == args.group]
+    every, faults = list_backups(folder)
+    found = [backup for backup in every if args.group is None or backup.group == args.group]
     print_result(
         args.format,
         {
@@ -45,10 +47,19 @@ def run(args: argparse.Namespace) -> int:
         },
     )
     if not found and args.format == "table":
-        notify(f"there are no backups in {folder.backups}")
+        notify(_no_backups(folder, args.group, every))
     for fault in faults:
         notify(fault)
     return 1 if faults or not all(backup.complete for backup in found) else 0
+
+
+def _no_backups(folder: StateFolder, group: str | None, every: Sequence[Backup]) -> str:
+    """Return the message that there are no backups, of all groups or of one group."""
+    if group is None:
+        return f"there are no backups in {folder.backups}"
+    names = ", ".join(map(visible, similar_names([group], {backup.group for backup in every})))
+    similar = f"; similar: {names}" if names else ""
+    return f"there are no backups of the group {visible(group)} in {folder.backups}{similar}"
 
 
 _COLUMNS = [
@@ -63,8 +74,11 @@ _COLUMNS = [
 
 def _path(folder: StateFolder, name: str) -> Path:
     for path in (folder.backups / name, folder.backups / f"{name}.jsonl", Path(name)):
-        if path.is_file():
-            return path.with_suffix(".jsonl")
+        try:
+            if path.is_file():
+                return path.with_suffix(".jsonl") if path.suffix == ".csv" else path
+        except OSError as error:
+            raise UsageError(f"{path} cannot be read: {error.strerror or error}") from error
     raise UsageError(f"there is no backup {name} in {folder.backups}; to list all backups, run: kgtui backups")
 
 

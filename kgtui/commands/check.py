@@ -243,7 +243,9 @@ def _report(args: argparse.Namespace, query: Query, selection: Selection, watch:
 
     results, selected = _judge(args, query, selection, watch, retention)
     print_result(args.format, check_results.WRITERS, results)
-    _notify_limits(results, selected)
+    # A filter on verdicts leaves out groups whose verdict is OK now, but would be worse after a longer watch.
+    watched = list(results.snapshot.health.values()) if Need.WATCHING in query.needs else selected
+    _notify_limits(results, selected, watched)
     missing = notify_missing(args, _without_health(query), selection)
     missing |= notify_no_visible_group(args, selection.snapshot, selection.listed)
     lag_unknown = any(one.lack is Lack.LAG for health in selected for one in health.undecided)
@@ -350,10 +352,14 @@ def _counts(selected: Iterable[GroupHealth]) -> dict[str, int]:
     return counts
 
 
-def _notify_limits(results: CheckResults, selected: Sequence[GroupHealth]) -> None:
+def _notify_limits(results: CheckResults, selected: Sequence[GroupHealth], watched: Sequence[GroupHealth]) -> None:
     """Print on stderr which reads failed, and why some verdicts are not final.
 
     If stderr is a terminal, also print the number of groups per verdict.
+
+    Args:
+        selected: health of the groups that match the filter.
+        watched: health of the groups whose verdicts may be wrong if they are not final.
     """
     from kgtui.model.health.wording import undecided_lines
 
@@ -361,7 +367,7 @@ def _notify_limits(results: CheckResults, selected: Sequence[GroupHealth]) -> No
     if answered < brokers:
         notify(f"partial result: {answered} of {brokers} brokers answered")
     notify_faults(results.faults)
-    for line in undecided_lines(selected, results.seconds):
+    for line in undecided_lines(watched, results.seconds):
         notify(line)
     if sys.stderr.isatty() and selected:
         verdicts = [f"{count:,} {verdict}" for verdict, count in results.counts.items() if count]

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from kgtui.admin.deadline import Deadline
 from kgtui.commands.connecting import connected, run_async, timeout_of
 from kgtui.commands.printing import notify, print_result
-from kgtui.errors import ClientError, KgtuiError, UnreachableError, UnsupportedError
+from kgtui.errors import ClientError, KgtuiError, UnreachableError, UnsupportedError, UsageError
 from kgtui.model.answer import Fault, fault_of, why_missing
 from kgtui.model.error_numbers import GROUP_ID_NOT_FOUND
 from kgtui.model.group_types import GROUP_TYPES
@@ -108,6 +108,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Run `kgtui doctor`. The exit code is 1 if some data could not be read, or a named group is not listed."""
+    if args.lake is not None:
+        if not args.groups:
+            raise UsageError("--lake needs GROUP: it says when a group disappeared")
+        from kgtui.lake.folder import LakeFolder
+
+        LakeFolder.of(args.lake).check()
     diagnosis = run_async(_run(args))
     print_result(args.format, {"table": as_text, "json": as_json}, diagnosis)
     for fault in diagnosis.faults:

@@ -67,6 +67,11 @@ def run(args: argparse.Namespace) -> int:
     query = query_of(args) if args.filter or args.expr else None
     if args.watch is True:
         args.watch = defaults.POLL_INTERVAL
+    if args.watch is not None and args.lake is not None:
+        raise UsageError(
+            "--watch cannot be used with --lake, because a recording does not change; to judge recorded groups, use "
+            "kgtui check --lake"
+        )
     if args.watch is not None and not args.watch > 0:
         raise UsageError("--watch takes a duration above 0, such as 5s")
     gc_enabled = gc.isenabled()
@@ -130,7 +135,7 @@ def _print(
         earlier=earlier or {},
     )
     print_result(args.format, group_list.WRITERS, groups, clear=groups.repeated)
-    _notify_limits(query, selection)
+    _notify_limits(query, selection, "use kgtui check --lake" if args.lake else "add --watch, or use kgtui check")
     missing = notify_missing(args, query, selection)
     if not selection.listed:
         from kgtui.commands.visibility import notify_no_visible_group
@@ -151,7 +156,12 @@ async def _print_repeatedly(args: argparse.Namespace, query: Query | None, admin
         await pause(args.watch)
 
 
-def _notify_limits(query: Query | None, selection: Selection) -> None:
+def _notify_limits(query: Query | None, selection: Selection, advice: str) -> None:
+    """Print on stderr why the list may be incomplete.
+
+    Args:
+        advice: what to do if the filter contains terms that need several reads.
+    """
     answered, brokers = selection.coverage.brokers
     if answered < brokers:
         notify(f"partial result: {answered} of {brokers} brokers answered")
@@ -168,5 +178,5 @@ def _notify_limits(query: Query | None, selection: Selection) -> None:
         if "empty:" in query.describe():
             message += "; the term empty: works only in the terminal UI"
         elif Need.WATCHING in query.needs:
-            message += "; the terms verdict: and timelag: need several reads; add --watch, or use kgtui check"
+            message += f"; the terms verdict: and timelag: need several reads; {advice}"
         notify(message)

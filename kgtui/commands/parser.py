@@ -113,6 +113,10 @@ class CommandParser(argparse.ArgumentParser):
         """
         self.load()
         found, rest = super().parse_known_args(args, namespace)
+        terms = getattr(found, "expr", None)
+        if isinstance(terms, list) and not any(word.startswith("-") for word in rest):
+            # argparse accepts only filter terms that are next to each other. Accept terms after an option, too.
+            found.expr, rest = [*terms, *rest], []
         if rest:
             self.error(f"unrecognized arguments: {' '.join(rest)}")
         return found, rest

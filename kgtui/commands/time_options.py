@@ -20,7 +20,7 @@ def parse_duration(option: str, text: str) -> float:
     try:
         found = read_range(text, TIME_UNITS)
     except RangeSyntaxError as error:
-        raise UsageError(f"{option}: {error}") from error
+        raise UsageError(f"{option}: {error}; expected a duration above 0, such as 90s, 2m or 1.5h") from error
     if found.low is None or found.low != found.high or found.low <= 0:
         raise UsageError(f"{option} takes a duration above 0, such as 90s, 2m or 1.5h, not {text!r}")
     return float(found.low)

@@ -239,7 +239,8 @@ def _check_names(table: Mapping[str, Any], kind: type[Any], path: Path, key: str
     for name, value in table.items():
         full = f"{key}.{name}" if key else name
         if name not in known:
-            raise ConfigError(f"{path}: {full} is not known; expected one of {', '.join(sorted(known))}")
+            expected = sorted(known if key else {*known, "clusters", "version"})
+            raise ConfigError(f"{path}: {full} is not known; expected one of {', '.join(expected)}")
         if name == "ui" and isinstance(value, dict):
             _check_names(value, UiSettings, path, full)
 

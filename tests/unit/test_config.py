@@ -113,7 +113,7 @@ def test_a_configuration_file_with_settings_of_every_kind_is_read(folder: Path) 
         ("[ui]\ninterval = 0", "ui.interval: 0 is out of range: expected 0.1 to 3600 seconds"),
         ("[ui]\nascii = 1", "ui.ascii: Expected bool, got int"),
         ("ui = 3", "ui: Expected object, got int"),
-        ("color = 'red'", "color is not known; expected one of default, keys, presets, storage, ui"),
+        ("color = 'red'", "color is not known; expected one of clusters, default, keys, presets, storage, ui, version"),
         ("[keys]\nrefresh = 5", "keys.…: Expected str, got int"),
         ("clusters = 3", "clusters: expected a table that begins with [clusters]"),
         ("[clusters]\nprod = 'a:1'", "clusters.prod: expected a table that begins with [clusters.prod]"),

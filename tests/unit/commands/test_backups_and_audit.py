@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -12,8 +14,6 @@ from kgtui.model.answer import Fault, Outcome
 from tests.unit.commands.deletions import deletable_cluster
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from kgtui.config import StateFolder
     from tests.scripted import ScriptedAdmin
 
@@ -76,6 +76,13 @@ def test_backups_command_lists_all_backups_or_prints_one(
     assert cli.main(["backups", "--format", "json"]) == 0
     assert len(json.loads(capsys.readouterr().out)["backups"]) == 2
     assert cli.main(["backups", "no-such-file"]) == 2
+    assert cli.main(["backups", "--group", "idle-x"]) == 0
+    message = "there are no backups of the group idle-x"
+    assert re.search(rf"{message} in .*; similar: (idle-a, idle-b|idle-b, idle-a)", capsys.readouterr().err)
+    copy = folder.path / "copy.of.backup"
+    copy.write_bytes((folder.backups / row[-1]).read_bytes())
+    assert cli.main(["backups", str(copy)]) == 0
+    assert "t-idle-a" in capsys.readouterr().out
     path = folder.backups / row[-1]
     path.write_text("".join(path.read_text().splitlines(keepends=True)[:-1]))
     assert cli.main(["backups", row[-1]]) == 1
@@ -100,3 +107,19 @@ def test_audit_command_lists_the_entries_and_counts_damaged_lines(
     assert cli.main(["audit", "--format", "json"]) == 1
     output = json.loads(capsys.readouterr().out)
     assert (len(output["entries"]), output["damaged_lines"]) == (2, 1)
+
+
+@pytest.mark.parametrize("words", [["backups"], ["backups", "x.jsonl"]])
+def test_backups_command_reports_a_folder_that_cannot_be_read(
+    folder: StateFolder,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    words: list[str],
+) -> None:
+    def forbidden(*_: object, **__: object) -> bool:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(Path, "iterdir", forbidden)
+    monkeypatch.setattr(Path, "is_file", forbidden)
+    assert cli.main(words) == 2
+    assert "cannot be read: Permission denied" in capsys.readouterr().err

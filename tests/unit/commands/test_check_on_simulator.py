@@ -107,6 +107,15 @@ async def test_kgtui_check_is_undecided_about_simple_groups_with_hidden_offsets(
     assert "OFFSETS_MAY_BE_HIDDEN" in found["err"]
 
 
+async def test_kgtui_check_with_a_verdict_filter_says_that_verdicts_are_not_final(
+    company: Simulator, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """After 8 s, no group matches, but a longer check would find stopped groups."""
+    found = await checked(company, capfd, "verdict:warn+", seconds=8, interval=2)
+    assert found["groups"] == []
+    assert "groups are not final" in found["err"]
+
+
 async def test_kgtui_check_gives_no_final_verdict_if_all_topics_are_forbidden(
     company: Simulator, capfd: pytest.CaptureFixture[str]
 ) -> None:

@@ -307,6 +307,11 @@ def test_kgtui_commands_accept_a_group_id_that_is_one_space() -> None:
     assert parser.parse_args(["delete", "--group", " "]).group == [" "]
 
 
+def test_filter_terms_can_follow_an_option() -> None:
+    args = parser.parse_args(["ls", "type:share", "--lag", "sort:lag-", "--format", "json", "state:Empty"])
+    assert args.expr == ["type:share", "sort:lag-", "state:Empty"]
+
+
 def test_an_empty_filter_matches_all_groups() -> None:
     assert parser.parse_args(["ls", "", "--filter", ""]).expr == [""]
 

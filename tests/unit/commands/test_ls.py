@@ -244,6 +244,10 @@ def test_kgtui_ls_escapes_control_characters_in_group_ids(run: Callable[..., Com
         (("--timeout=-1", "ls"), "--timeout: '-1' is not a number"),
         (("ls", "--timeout", "nan"), "--timeout: 'nan' is not a number"),
         (("ls", "--lags"), "--lags"),
+        (("ls", "--lake", "x", "--watch", "5"), "--watch cannot be used with --lake"),
+        (("ls", "--lake", "x", "--cluster", "c"), "--cluster and --lake cannot be used together"),
+        (("doctor", "--lake", "x"), "--lake needs GROUP"),
+        (("doctor", "group", "--lake", "x"), "x does not exist"),
     ],
 )
 def test_kgtui_ls_with_wrong_options_exits_with_2_and_prints_one_line(
