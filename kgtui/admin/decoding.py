@@ -168,10 +168,10 @@ def operations(bits: int) -> frozenset[str] | None:
 
 
 def _members(row: Row, decode: Callable[[Row], Member]) -> tuple[Member, ...]:
-    """Decode members and sort them, because brokers send them in no fixed order."""
+    """Decode members and sort them, because brokers send them in no fixed order. A repeated member counts once."""
     members = [decode(member) for member in row["Members"]]
-    members.sort(key=lambda m: (m.client_id, m.host, m.member_id))
-    return tuple(members)
+    by_name = {(member.client_id, member.host, member.member_id): member for member in members}
+    return tuple(by_name[name] for name in sorted(by_name))
 
 
 def _assignment(row: Row) -> TopicPartitions:

@@ -199,15 +199,14 @@ def _add_committed(batch: Batch[tuple[CommittedOffset, ...]], group: str | None,
     if row["ErrorCode"]:
         batch.codes[group] = (row["ErrorCode"], None)
         return
-    commits = [
-        CommittedOffset(
+    commits = {  # if a broker repeats a partition, the last value counts
+        (topic["Name"], part): CommittedOffset(
             topic["Name"], part, offset if offset >= 0 else None, epoch if epoch >= 0 else None, metadata or "", error
         )
         for topic in row["Topics"]
         for part, offset, epoch, metadata, error in topic["Partitions"]
-    ]
-    commits.sort(key=lambda commit: (commit.topic, commit.partition))
-    batch.rows[group] = tuple(commits)
+    }
+    batch.rows[group] = tuple(commits[partition] for partition in sorted(commits))
 
 
 def _share_rows(row: dict[str, Any]) -> tuple[ShareOffset, ...]:

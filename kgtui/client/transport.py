@@ -252,8 +252,10 @@ _REFUSALS = (
     aiokafka.errors.KafkaError,
     OSError,
     EOFError,
-    # aiokafka raises ValueError, LookupError, AssertionError or struct.error if it cannot decode a response.
+    # aiokafka raises one of these errors if it cannot decode a response, or if a value in it has the wrong type.
     ValueError,
+    TypeError,
+    AttributeError,
     LookupError,
     AssertionError,
     struct.error,

@@ -107,7 +107,12 @@ def notify_missing(args: argparse.Namespace, query: Query | None, selection: Sel
     Returns True if the exit code must be 1: the message was printed, and `--allow-empty` is not given.
     """
     absent = [group for group in dict.fromkeys(args.group) if group not in selection.ids]
+    answered, brokers = selection.coverage.brokers
     for group in absent:
+        if answered < brokers:
+            silent = f"{brokers - answered} of {counted(brokers, 'broker')} did not answer"
+            notify(f"it is not known whether the group {group!r} exists, because {silent}")
+            continue
         advice = suggestion([group], selection.listed) or _doctor(args, group)
         notify("; ".join(filter(None, (f"there is no group {group!r}", advice))))
     if query is not None and query.terms and not selection.ids:

@@ -146,7 +146,12 @@ class Recorder:
         while not self._stopping.is_set() and time.monotonic() < end and not _all_brokers_listed(self._watch.snapshot):
             await self._pause(0.05)
         self._gap = self._gap_after_restart(before)
-        await self._lake.claim(self._watch.snapshot.cluster.cluster_id)
+        await self._claim(self._watch.snapshot)
+
+    async def _claim(self, snapshot: Snapshot) -> None:
+        """Store the cluster id in the lake. Raises `LakeError` if the lake belongs to a different cluster."""
+        await self._lake.claim(snapshot.cluster.cluster_id)
+        self._cluster_id = snapshot.cluster.cluster_id
 
     def _gap_after_restart(self, before: int | None) -> str:
         """Return the reason for the gap before this recorder's first poll.
@@ -176,6 +181,9 @@ class Recorder:
         if not snapshot.cluster.brokers:
             self._lake.report_error("the cluster cannot be reached")
             return
+        if snapshot.cluster.cluster_id not in (None, self._cluster_id):
+            # The addresses can belong to another cluster now. The lake refuses it.
+            await self._claim(snapshot)
         at = self._time_of_poll()
         try:
             # Disable Python's garbage collector during the poll. It would free almost nothing, because `_record` itself

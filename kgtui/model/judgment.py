@@ -297,6 +297,11 @@ READ_ONCE = Judgment(GroupStatus.UNKNOWN, basis=Basis.READ_ONCE)
 SCREENED_OK = Judgment(GroupStatus.OK, basis=Basis.SCREENED)
 READ_OK = Judgment(GroupStatus.OK, basis=Basis.READ_ONCE)
 """The judgment on a group that was read only once and has no unread records."""
+LAG_UNKNOWN = Judgment(GroupStatus.UNKNOWN, basis=Basis.READ_ONCE, reason="the lag could not be read")
+"""The judgment on a group with offsets, but without any partition whose lag is known to be above zero.
+
+The lag of at least one partition is unknown, so the group may have unread records.
+"""
 
 
 def unreadable(fault: Fault, judgment: Judgment, read_at: float | None = None) -> Judgment:
@@ -337,6 +342,8 @@ def judgment_of_summary(
     """
     if summary is None or (summary.lag_at is None and not summary.screened):
         return NOT_READ
+    if not summary.lag and summary.lag_unknown:
+        return LAG_UNKNOWN
     if summary.screened:
         return SCREENED_OK
     if state != EMPTY and (summary.lag or state in REBALANCING):

@@ -85,6 +85,9 @@ def health_steps(history: ReadHistory, retention: Retention = NOT_KNOWN) -> Gene
         written += 0.0 if trend_since is None else _written(samples, trend_since)
         yield
     verdict = roll_up(verdicts)
+    undecided = [one for row in partitions.values() for one in row.undecided]
+    if history.offsets_failed and not history.rows:
+        undecided.append(Undecided(Status.ERR, Lack.LAG, why="the offsets could not be read"))
     bad = [row for row in partitions.values() if row.status == verdict.worst and row.status > Status.OK]
     trend = _trend(history, trend_since)
     return GroupHealth(
@@ -92,7 +95,7 @@ def health_steps(history: ReadHistory, retention: Retention = NOT_KNOWN) -> Gene
         basis=OBSERVED,
         worst=max(bad, key=lambda row: row.lag or 0, default=None),
         affected=len(bad),
-        undecided=_merged((one for row in partitions.values() for one in row.undecided), verdict.status),
+        undecided=_merged(undecided, verdict.status),
         lag=history.lag,
         trend=None if trend is None else trend.rate,
         trend_seconds=0.0 if trend is None else trend.seconds,

@@ -228,6 +228,7 @@ class ReadHistory:
         read_at: epoch seconds of the newest successful read, or None.
         reads: number of reads that succeeded, at least in part.
         failed: number of reads that failed, at least in part.
+        offsets_failed: whether the offsets could not be read in the newest read.
         steady_since: epoch seconds of the first read after the newest gap; None during a gap. Rates are computed only
             from this read and later ones.
         lag_since: epoch seconds of the oldest total lag that can be compared with the newest one, or None. Since then,
@@ -250,6 +251,7 @@ class ReadHistory:
         self.read_at: float | None = None
         self.reads = 0
         self.failed = 0
+        self.offsets_failed = False
         self.steady_since: float | None = None
         self.lag_since: float | None = None
         self._composition: tuple[int, int] | None = None
@@ -273,6 +275,7 @@ class ReadHistory:
         """
         if self.read_at is not None and at <= self.read_at:
             return
+        self.offsets_failed = fault and offsets is None
         if fault:
             self.failed += 1
         if description is None and offsets is None:

@@ -165,12 +165,12 @@ def test_missing_authorized_operations_are_decoded_as_none() -> None:
 
 
 @given(names=st.lists(st.tuples(st.text(max_size=2), st.text(max_size=2), st.text(max_size=2)), max_size=6))
-def test_members_are_sorted_by_client_id_host_and_member_id(names: list[tuple[str, str, str]]) -> None:
+def test_distinct_members_are_sorted_by_client_id_host_and_member_id(names: list[tuple[str, str, str]]) -> None:
     rows = [
         {"MemberId": member, "ClientId": client, "ClientHost": host, "MemberMetadata": b"", "MemberAssignment": b""}
         for member, client, host in names
     ]
     group = {"GroupId": "g", "GroupState": "Stable", "ProtocolType": "x", "ProtocolData": ""}
     members = decode_row(CLASSIC, group | {"Members": rows}).members
-    assert [(m.client_id, m.host, m.member_id) for m in members] == sorted((c, h, m) for m, c, h in names)
+    assert [(m.client_id, m.host, m.member_id) for m in members] == sorted({(c, h, m) for m, c, h in names})
     assert members == decode_row(CLASSIC, group | {"Members": rows[::-1]}).members

@@ -74,6 +74,13 @@ async def test_committed_offsets_are_sorted_and_offset_minus_one_is_decoded_as_n
     )
 
 
+async def test_a_repeated_partition_has_only_one_committed_offset() -> None:
+    twice = group("g", commit(0, 5), commit(0, 7))
+    twice["Topics"] *= 2
+    batch = await read(FakePool(answers={"OffsetFetch": lambda _: {"Groups": [twice]}}), ["g"])
+    assert [(row.topic, row.partition, row.offset) for row in batch.rows["g"]] == [("orders", 0, 7)]
+
+
 async def test_offsets_of_up_to_200_small_groups_are_read_with_one_request() -> None:
     pool = FakePool(answers={"OffsetFetch": every_group_with()})
     batch = await read(pool, NAMES)

@@ -154,6 +154,18 @@ async def test_probe_of_silent_port_does_not_exceed_its_time_limit(
         assert elapsed() <= 1.1 * timeout
 
 
+async def test_a_response_with_a_null_array_is_a_connection_error() -> None:
+    """The response to ApiVersions has null in place of the array of APIs."""
+
+    async def null_array(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        request = await reader.readexactly(int.from_bytes(await reader.readexactly(4), "big"))
+        writer.write((10).to_bytes(4, "big") + request[4:8] + bytes(2) + b"\xff" * 4)
+        await writer.drain()
+
+    async with server(null_array) as address:
+        assert "not as a Kafka broker does" in await reason(address)
+
+
 async def test_the_connection_error_says_that_nothing_listens_on_the_port() -> None:
     with socket.socket() as sock:
         sock.bind(("127.0.0.1", 0))

@@ -162,6 +162,16 @@ def test_kgtui_ls_reports_a_partial_result_if_a_broker_does_not_respond(
     assert found["faults"][0]["broker"] == 2
 
 
+def test_kgtui_ls_does_not_say_that_a_group_does_not_exist_if_a_broker_does_not_respond(
+    run: Callable[..., Completed], admin: ScriptedAdmin
+) -> None:
+    admin.broken[2] = DeadlineError("no answer within 30 s", broker=2)
+    ran = run("ls", "--group", "idle")
+    assert ran.code == 1
+    assert "not known whether the group 'idle' exists, because 1 of 3 brokers did not answer" in ran.err
+    assert "there is no group" not in ran.err
+
+
 @pytest.mark.parametrize("words", [("ls",), ("ls", "--lag"), ("ls", "state:Empty"), ("check", "--for", "1s")])
 def test_kgtui_ls_and_check_say_that_no_groups_are_visible(
     run: Callable[..., Completed], admin: ScriptedAdmin, words: tuple[str, ...]

@@ -159,6 +159,17 @@ async def test_recording_a_second_cluster_into_a_lake_is_refused(tmp_path: Path)
         await other.run()
 
 
+async def test_recording_ends_if_the_addresses_belong_to_another_cluster_now(tmp_path: Path) -> None:
+    watch = ScriptedMonitor(scripted())
+    recorder = Recorder(watch, scripted(), tmp_path / "lake", FAST)
+    task = asyncio.create_task(recorder.run())
+    await until(lambda: recorder.status.polls >= 1)
+    watch.cluster_id = "another"
+    with pytest.raises(LakeError, match="holds the recording of cluster scripted, but this is cluster another"):
+        await asyncio.wait_for(task, 30)
+    assert {poll.gap for poll in RecordingReader(tmp_path / "lake").polls()} == {"the recording begins", ""}
+
+
 async def test_a_canceled_recorder_writes_all_polls_before_it_ends(tmp_path: Path) -> None:
     admin = scripted()
     recorder = Recorder(ScriptedMonitor(admin), admin, tmp_path / "lake", RecorderOptions(interval=0.02, flush=3600))

@@ -57,6 +57,13 @@ def test_after_one_read_a_group_is_ok_only_without_lag(lag: int, expected: Judgm
     assert with_group(summaries={"g": summary(lag=lag)}).judgment("g") == expected
 
 
+@pytest.mark.parametrize("screened", [False, True])
+@pytest.mark.parametrize(("lag", "expected"), [(None, GroupStatus.UNKNOWN), (0, GroupStatus.UNKNOWN)])
+def test_a_group_whose_lag_could_not_be_read_is_not_ok(screened: bool, lag: int | None, expected: GroupStatus) -> None:
+    row = replace(summary(lag=lag), lag_unknown=2, screened=screened)
+    assert with_group(summaries={"g": row}).judgment("g").status is expected
+
+
 def test_judgment_says_not_read_until_offsets_have_been_read() -> None:
     unread = replace(summary(lag=None), lag_at=None)
     assert with_group(summaries={"g": unread}).judgment("g").basis is Basis.NOT_READ

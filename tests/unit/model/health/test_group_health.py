@@ -223,6 +223,16 @@ def test_health_of_a_group_without_a_successful_read_is_unknown() -> None:
     assert (health.rebalances, health.empty, health.lost, health.loss, health.trend) == (None,) * 5
 
 
+def test_verdict_is_not_final_if_the_offsets_could_never_be_read() -> None:
+    history = ReadHistory()
+    for number in range(3):
+        history.add(T0 + 5 * number, described(), None, fault=True)
+    (undecided,) = health_of(history).undecided
+    assert (undecided.lack, undecided.why) == (Lack.LAG, "the offsets could not be read")
+    history.add(T0 + 20, described(), offsets((5, 5)))
+    assert undecided not in health_of(history).undecided
+
+
 def test_failed_describe_request_does_not_interrupt_the_lag_trend() -> None:
     seen = ReadHistory()
     for n in range(4):
