@@ -20,6 +20,7 @@ from kgtui.commands.selection import (
 )
 from kgtui.errors import UsageError
 from kgtui.model import defaults
+from kgtui.model.number_format import counted
 from kgtui.output import group_list
 
 if TYPE_CHECKING:
@@ -170,6 +171,11 @@ def _notify_limits(query: Query | None, selection: Selection, advice: str) -> No
         from kgtui.commands.visibility import notify_lower_bounds
 
         notify_lower_bounds(selection.snapshot, selection.ids, query)
+        summaries = (selection.snapshot.summaries.get(group) for group in selection.ids)
+        incomplete = sum(1 for summary in summaries if summary is not None and summary.lag_unknown)
+        if incomplete:
+            of_groups = counted(incomplete, "group")
+            notify(f"the lag of {of_groups} is unknown in some partitions; kgtui show GROUP says why")
     searched, every = selection.searched
     if query is not None and searched < every:
         from kgtui.model.query import Need
