@@ -79,7 +79,7 @@ class DoctorResults:
         versions: node id → API name → version in use; None if there is no common version.
         took_ms: node id → response time of the Metadata RPC.
         cluster_operations: what the user may do on the cluster; None if not reported.
-        groups: number of listed groups.
+        groups: number of listed groups; None if the groups could not be listed.
         described: number of described groups, at most `SAMPLE`.
         group_operations: operation → number of described groups for which the user may perform it.
     """
@@ -88,7 +88,7 @@ class DoctorResults:
     versions: dict[int, dict[str, int | None]] = field(default_factory=dict)
     took_ms: dict[int, float] = field(default_factory=dict)
     cluster_operations: frozenset[str] | None = None
-    groups: int = 0
+    groups: int | None = None
     described: int = 0
     group_operations: dict[str, int] = field(default_factory=dict)
     faults: list[Fault] = field(default_factory=list)
@@ -163,16 +163,19 @@ async def examine(
     Raises:
         UnreachableError: no broker answered.
     """
-    deadline = Deadline(timeout)
-    diagnosis = DoctorResults(await admin.cluster(timeout=timeout))
-    await asyncio.gather(*(_versions(admin, node, diagnosis, deadline) for node in diagnosis.cluster.brokers))
-    diagnosis.cluster_operations = await _cluster_operations(admin, diagnosis, deadline)
+    # Each step has its own part of the time, so that a silent broker does not take the time of the next steps.
+    deadline = Deadline(timeout, steps=4 + bool(groups))
+    diagnosis = DoctorResults(await admin.cluster(timeout=deadline.step()))
+    until = Deadline(deadline.step())
+    await asyncio.gather(*(_versions(admin, node, diagnosis, until) for node in diagnosis.cluster.brokers))
+    diagnosis.cluster_operations = await _cluster_operations(admin, diagnosis, Deadline(deadline.step()))
     try:
-        await _group_operations(admin, diagnosis, deadline)
+        await _group_operations(admin, diagnosis, Deadline(deadline.step(), steps=2))
     except KgtuiError as error:
         diagnosis.faults.append(fault_of(error))
     if groups:
-        diagnosis.named = await _named_groups(admin, list(dict.fromkeys(groups)), lake, deadline)
+        named = list(dict.fromkeys(groups))
+        diagnosis.named = await _named_groups(admin, named, lake, Deadline(deadline.step()))
     return diagnosis
 
 
@@ -260,7 +263,7 @@ async def _cluster_operations(
 
 
 async def _group_operations(admin: KafkaGroupAdmin, diagnosis: DoctorResults, deadline: Deadline) -> None:
-    listed = await admin.list_groups(timeout=deadline.left())
+    listed = await admin.list_groups(timeout=deadline.step())
     diagnosis.groups = len(listed.rows)
     diagnosis.faults += [fault for fault in listed.faults if fault.broker in diagnosis.versions]
     # The sample contains groups of every type, because each type has its own describe RPC.
@@ -271,7 +274,7 @@ async def _group_operations(admin: KafkaGroupAdmin, diagnosis: DoctorResults, de
     sample = [group for groups in by_type.values() for group in groups[:each]]
     if not sample:
         return
-    described = await admin.describe_groups(sample, timeout=deadline.left())
+    described = await admin.describe_groups(sample, timeout=deadline.step())
     diagnosis.described = len(described.rows)
     for description in described.rows.values():
         for operation in description.operations or ():
@@ -383,9 +386,11 @@ def _permissions_text(diagnosis: DoctorResults) -> str:
     lines = [f"permissions on the cluster: {operations}"]
     if cluster is not None and not {"DESCRIBE", "ALL"} & cluster:
         lines.append("  without DESCRIBE on the cluster, only groups on which you have DESCRIBE are listed")
-    lines.append(
-        f"permissions on groups: {counted(diagnosis.groups, 'group')} listed, {diagnosis.described:,} described"
-    )
+    if diagnosis.groups is None:
+        lines.append(f"permissions on groups: {marks.NO_ANSWER}")
+    else:
+        listed = counted(diagnosis.groups, "group")
+        lines.append(f"permissions on groups: {listed} listed, {diagnosis.described:,} described")
     operations_on_groups = sorted(diagnosis.group_operations.items())
     lines += [f"  {operation}: on {counted(count, 'group')}" for operation, count in operations_on_groups]
     return "\n".join(lines) + "\n"

@@ -126,11 +126,15 @@ async def test_kgtui_doctor_reports_limitations_of_old_brokers() -> None:
 
 @longer_if_busy(1)
 async def test_kgtui_doctor_reports_a_broker_that_does_not_respond(timeout: float) -> None:
-    async with Simulator(brokers=2, scenario="plain", groups=4) as cluster:
+    """The permissions and the groups are read from the other broker."""
+    async with Simulator(brokers=2, scenario="plain", groups=8) as cluster:
         cluster.faults.black_hole(2)
         async with connect(cluster.bootstrap.split(",")[:1]) as admin:
             diagnosis = await examine(admin, timeout=timeout)
     found = json.loads(as_json(diagnosis))
+    assert 0 < found["groups"] < 8
+    assert found["groups_looked_at"] == found["groups"]
+    assert found["cluster_operations"]
     assert [row["answered"] for row in found["brokers"]] == [True, False]
     assert found["brokers"][1]["versions"] is None
     assert 2 in [fault["broker"] for fault in found["faults"]]
