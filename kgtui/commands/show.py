@@ -14,7 +14,9 @@ from kgtui.commands.connecting import as_of, connected, recorded, run_async, tim
 from kgtui.commands.printing import notify, print_result
 from kgtui.commands.selection import suggestion
 from kgtui.commands.visibility import with_hidden_faults
+from kgtui.errors import KgtuiError
 from kgtui.model.answer import Coverage, Fault
+from kgtui.model.error_numbers import GROUP_ID_NOT_FOUND
 from kgtui.model.group import Listing, listing_of
 from kgtui.model.group_types import may_have_configs
 from kgtui.model.offsets import lags
@@ -50,21 +52,30 @@ def run(args: argparse.Namespace) -> int:
 async def _run(args: argparse.Namespace) -> int:
     groups = list(dict.fromkeys(args.groups))
     async with recorded(args) or connected(args) as admin:
-        snapshot, faults = await read_details(admin, groups, timeout=timeout_of(args))
+        deadline = Deadline(timeout_of(args))
+        snapshot, faults = await read_details(admin, groups, timeout=deadline.left())
         snapshot = await _with_recorded_times(await as_of(snapshot, admin), admin)
         found = [group for group in groups if group in snapshot.groups]
-        missing = [group for group in groups if group not in snapshot.groups]
-        listed = (await admin.list_groups(timeout=timeout_of(args))).rows if missing else {}
+        absent = [fault.group for fault in faults if fault.code == GROUP_ID_NOT_FOUND and fault.group is not None]
+        listed = await _listed(admin, deadline.left()) if absent else {}
     whole = sum(1 for group in found if group not in snapshot.group_faults)
     coverage = Coverage((snapshot.answering, len(snapshot.cluster.brokers)), (whole, len(groups)))
     print_result(args.format, group_details.WRITERS, snapshot, found, coverage, faults)
     for fault in faults:
         where = f"group {fault.group}: " if fault.group is not None else ""
-        absent = fault.group is not None and fault.group in missing and fault.group not in listed
-        similar = suggestion([fault.group or ""], listed) if absent else ""
+        is_absent = fault.group is not None and fault.group in absent and fault.group not in listed
+        similar = suggestion([fault.group or ""], listed) if is_absent else ""
         message = "; ".join(filter(None, (f"{where}{fault.message} [{fault.name}]", similar)))
         notify(f"{message} ({fault.advice})" if fault.advice else message)
     return 0 if whole == len(groups) and not faults else 1
+
+
+async def _listed(admin: GroupAdmin, timeout: float) -> Mapping[str, Listing]:
+    """Return the listed groups, for the suggestion of similar ids; none if they cannot be listed."""
+    try:
+        return (await admin.list_groups(timeout=timeout)).rows
+    except KgtuiError:
+        return {}
 
 
 async def _with_recorded_times(snapshot: Snapshot, admin: GroupAdmin) -> Snapshot:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from kgtui.errors import DeadlineError
 from kgtui.model.access import Access
 from kgtui.model.answer import Fault
 from kgtui.model.cluster import Retention, TopicRules
@@ -50,6 +51,16 @@ def test_kgtui_show_reports_missing_groups_and_shows_existing_groups(run: Callab
     assert found["coverage"]["groups"] == [1, 2]
     assert [row["group"] for row in found["groups"]] == ["pay"]
     assert ran.err == "kgtui: group nope: Group nope not found. [GROUP_ID_NOT_FOUND]\n"
+
+
+def test_kgtui_show_reports_a_missing_group_even_if_similar_groups_cannot_be_listed(
+    run: Callable[..., Completed], admin: ScriptedAdmin, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def fail(*_: object, **__: object) -> object:
+        raise DeadlineError("no answer")
+
+    monkeypatch.setattr(admin, "list_groups", fail)
+    assert run("show", "payy").err == "kgtui: group payy: Group payy not found. [GROUP_ID_NOT_FOUND]\n"
 
 
 def test_kgtui_show_reports_that_the_user_may_not_describe_a_group(
