@@ -26,6 +26,9 @@ if TYPE_CHECKING:
 
 Data = TypeVarTuple("Data")
 
+_MOST_CHARACTERS = 4_000
+"""Maximum length of a message on stderr."""
+
 _CLEAR = "\x1b[H\x1b[2J"
 
 
@@ -101,7 +104,13 @@ def terminal_width() -> int | None:
 
 
 def notify(message: str) -> None:
-    """Print one line on stderr, with the prefix `kgtui:` and with control characters escaped."""
+    """Print one line on stderr, with the prefix `kgtui:` and with control characters escaped.
+
+    The middle of a very long message is left out, because a broker can send megabytes of text.
+    """
+    if len(message) > _MOST_CHARACTERS:
+        half = _MOST_CHARACTERS // 2
+        message = f"{message[:half]} … ({len(message) - 2 * half:,} characters left out) … {message[-half:]}"
     print_error(f"kgtui: {visible_sentence(message)}\n")
 
 

@@ -15,6 +15,7 @@ import kgtui
 from kgtui import cli
 from kgtui.commands import parser
 from kgtui.commands.connecting import timeout_of
+from kgtui.commands.printing import notify
 from kgtui.config import ASSUMED
 from kgtui.errors import CRASHED, ConnectError, RefusedError, UnreachableError
 from kgtui.simulator import Options, spawn
@@ -350,3 +351,13 @@ def test_option_timeout_is_a_number_of_seconds_or_a_duration_with_a_unit(words: 
     options = [] if words is None else ["--timeout", words]
     assert timeout_of(parser.parse_args([*options, "ls"])) == expected
     assert timeout_of(parser.parse_args(["ls", *options])) == expected
+
+
+def test_the_middle_of_a_very_long_message_is_left_out(capsys: pytest.CaptureFixture[str]) -> None:
+    notify("begin" + "\x1b[31mx" * 10_000 + "end")
+    err = capsys.readouterr().err
+    assert err.startswith("kgtui: begin")
+    assert err.endswith("end\n")
+    assert "characters left out" in err
+    assert "\x1b" not in err
+    assert len(err) < 20_000
