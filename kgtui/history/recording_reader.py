@@ -103,8 +103,19 @@ class RecordingReader:
         return self._polls.between(since, until)
 
     def step(self, poll: RecordedPoll, by: int = 1) -> RecordedPoll | None:
-        """Return the poll that is `by` polls after `poll`, or before it if `by` is negative; None if there is none."""
-        return self._polls.step(poll, by)
+        """Return the poll that is `by` polls after `poll`, or before it if `by` is negative; None if there is none.
+
+        At the end of the recording, look for polls that were recorded since the last call of `refresh`.
+
+        Raises:
+            LakeError: the lake cannot be read.
+        """
+        found = self._polls.step(poll, by)
+        if found is None and by > 0:
+            with self._reading():
+                self.refresh()
+            found = self._polls.step(poll, by)
+        return found
 
     def poll_at(self, time: float | None = None) -> RecordedPoll:
         """Return the newest poll at or before `time`, in seconds since the epoch; None selects the newest of all.

@@ -272,6 +272,19 @@ def test_next_change_of_a_group_is_found_across_keyframes_and_days(tmp_path: Pat
     assert changes("nobody", back=False) == []
 
 
+def test_a_step_beyond_the_last_poll_finds_polls_that_were_recorded_meanwhile(tmp_path: Path) -> None:
+    recording = write(tmp_path, poll_of(1), poll_of(2))
+    lake = RecordingReader(tmp_path)
+    last = lake.last
+    assert lake.step(last, 1) is None
+    recording.poll(poll_of(3), last.ms + 10_000)
+    recording.flush()
+    found = lake.step(last, 1)
+    assert found is not None
+    assert found.ms == last.ms + 10_000
+    assert lake.step(last, -5) is None
+
+
 def test_comparison_of_two_polls_lists_changed_groups_members_owners_and_lags(tmp_path: Path) -> None:
     write(
         tmp_path,
