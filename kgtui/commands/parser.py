@@ -183,7 +183,8 @@ def add_cluster_options(parser: argparse.ArgumentParser, *, again: bool = False)
         metavar="TIME",
         action=_Duration,
         default=unset,
-        help=f"maximum duration of the command, such as 90s or 2m (default: {defaults.TIMEOUT:g}s)",
+        help=f"time limit for reading from the cluster, such as 90s or 2m (default: {defaults.TIMEOUT:g}s); check, "
+        "events, record and delete apply it to each read",
     )
     group.add_argument(
         "--read-only", action="store_true", default=flag, help="refuse all actions that change the cluster"
