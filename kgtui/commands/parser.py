@@ -71,7 +71,7 @@ class CommandParser(argparse.ArgumentParser):
     def add_subparsers(self, **options: Any) -> Any:
         """Add subcommands.
 
-        Empty words after the name of a subcommand are accepted here, because the subcommand's own parser checks them.
+        Empty arguments of a subcommand (`""`) are accepted here, because the subcommand's own parser checks them.
         """
         action = super().add_subparsers(**options)
         action.type = str

@@ -209,8 +209,8 @@ class Recorder:
         if not self._clock_is_behind:
             self._clock_is_behind = True
             self._notify(
-                f"the clock is {duration(behind)} behind the newest poll of the lake. New polls get times after that "
-                "poll. If the clock is right, record into another lake"
+                f"the clock is {duration(behind)} behind the newest poll that is recorded in the lake. New polls "
+                "get later times than that poll. If the clock is right, record into another lake"
             )
         return self._last + max(int(passed * 1000), 1)
 

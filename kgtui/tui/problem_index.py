@@ -23,9 +23,9 @@ Other tasks can run between the steps.
 """
 
 STORED_PER_SLICE = 4_000
-"""Number of judgments that are stored in one step. It must be a multiple of `JUDGED_PER_SLICE`.
+"""Number of groups whose judgments are stored without a pause. It must be a multiple of `JUDGED_PER_SLICE`.
 
-In a cluster with 100,000 groups, a step takes at most 10 ms.
+In a cluster with 100,000 groups, this takes at most 10 ms.
 """
 
 
@@ -35,10 +35,10 @@ SORTED_AT_MOST = 2_000
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Problems:
-    """The groups with a problem. Only `judgments` changes after the object was created.
+    """The groups with a problem. Of the attributes, only `judgments` changes after the object was created.
 
     Attributes:
-        version: changes whenever the problem or the status of a group changes.
+        version: differs between two objects if the problem or the status of a group differs.
         groups: problem → sorted ids of the groups with this problem, the most severe problem first.
         judgments: group id → current status and problem. Groups whose problem has ended are removed.
         hidden: ids of groups whose problem the user has acknowledged.

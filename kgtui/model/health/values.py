@@ -58,7 +58,7 @@ class Lack(Enum):
     COMMITS = "commits"
     """More commits are needed. `Undecided.needs` and `Undecided.has` are numbers of observed commits."""
     LAG = "lag"
-    """The lag of a partition is needed, but not known. `Undecided.why` is the reason."""
+    """The lag of a partition is needed, but not known. `Undecided.why` says why it is not known."""
     PERMISSION = "permission"
     """Brokers might hide offsets in topics on which the user has no DESCRIBE permission.
 

@@ -38,7 +38,7 @@ HELP: tuple[HelpRow, ...] = (
     HelpRow(
         '"a b"',
         r"In the terminal UI, quotes or \ protect blanks, commas and colons. Escapes such as \x1b and \u202e stand for "
-        "characters. In a shell, use a regular expression with a dot for each of these characters.",
+        "characters. In a shell, use a regular expression instead, with a dot in place of each blank, comma or colon.",
         "/my.group/",
     ),
 )

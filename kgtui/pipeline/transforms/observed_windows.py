@@ -158,8 +158,8 @@ def _with_observed_commits(rows: DataFrame, options: Options) -> DataFrame:
     # `kgtui.model.health.judging.judge_share`).
     counts = F.when((F.col("kind") != "share") | F.col("lag").isNotNull(), F.col("position"))
     current = F.when(counts.isNotNull(), F.struct("position", "lag"))
-    # `carried` is the saved state. Only the first row of a partition's lifetime can have it. `state` repeats it in all
-    # rows of this lifetime.
+    # `carried` is the state that the previous run saved. Only the first row of a Kafka partition's lifetime can have
+    # it. Copy it to the column `state` in all rows of this lifetime.
     state = F.first("carried").over(order)
     rows = rows.withColumns({
         "is_carried": F.col("carried").isNotNull(),

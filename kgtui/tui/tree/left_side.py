@@ -133,7 +133,7 @@ class LeftSide(Vertical):
         self.sort_by(message.sort, descending=not model.descending if again else SORT_KEYS[message.sort].largest_first)
 
     def restore_view(self) -> None:
-        """Restore the saved columns and order. A `sort:` term in the filter later replaces the saved order."""
+        """Restore the saved columns and order. If a filter with a `sort:` term is applied later, its order is used."""
         configured = self._session.ui.columns
         view = load_view(self._session.state_folder.view, configured)
         if view is not None:

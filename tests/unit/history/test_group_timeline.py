@@ -178,7 +178,7 @@ def test_group_timeline_of_a_time_range_without_polls_is_empty(tmp_path: Path) -
 @pytest.mark.parametrize(
     "group", ["it's", "'; DROP TABLE groups --", "a\\'b", 'quo"te', "nul\x00", "caf\udce9", "", "ü"]
 )
-def test_group_timeline_and_next_change_accept_special_characters_in_ids(tmp_path: Path, group: str) -> None:
+def test_history_of_a_group_can_be_read_if_its_id_has_special_characters(tmp_path: Path, group: str) -> None:
     write(
         tmp_path,
         poll_of(groups=(group, "other")),

@@ -91,7 +91,7 @@ def test_earlier_reads_are_discarded_when_the_clock_goes_back() -> None:
     assert (trail.reads, list(trail.waited), trail.at) == (1, [1], T0 - 3_600)
 
 
-def test_trail_stores_total_lag_and_offset_only_for_newest_reads() -> None:
+def test_trail_stores_total_lag_and_offset_of_only_the_newest_reads() -> None:
     trail = trail_of(*[rows((n, 100), (None, 7), (3, None)) for n in range(SAMPLES + 3)])
     assert len(trail.samples) == SAMPLES
     assert [sums.lag for sums in trail.samples] == [97, 96, 95, 94, 93]

@@ -154,7 +154,7 @@ def test_stop_began_after_the_last_consumed_record_was_written() -> None:
         (TimeLag(7_200.0, at_most=7_800.0, exact=True), "2 h to 2 h 10 min"),
     ],
 )
-def test_time_lag_is_shown_as_a_time_a_lower_bound_or_a_range(time_lag: TimeLag, expected: str) -> None:
+def test_time_lag_is_shown_as_one_time_or_lower_bound_or_range(time_lag: TimeLag, expected: str) -> None:
     assert age(time_lag) == expected
 
 
