@@ -76,7 +76,7 @@ class _Target:
         self.offset = offset
         self._oldest = oldest
         self.exact: int | None = None  # timestamp of the record; None while it is unknown
-        self._low: tuple[int, int] | None = None  # offset and time of the nearest record before it
+        self._low: tuple[int, int] | None = None  # offset and time of the nearest known record before `offset`
         # The answer with the earliest upper limit of the time: requested timestamp, found offset, found timestamp.
         self._high: tuple[int, int, int] | None = None
 

@@ -49,7 +49,7 @@ def notify_lower_bounds(snapshot: Snapshot, groups: Iterable[str], query: Query 
         return
     of_groups = f"of {counted(count, 'group')}"
     lags = f"the lag {of_groups} is a lower bound" if count == 1 else f"the lags {of_groups} are lower bounds"
-    chosen = "the filter selects a group only if its terms hold for every possible lag"
+    chosen = "if only a range of a lag is known, the filter selects the group only if the whole range matches"
     said = f"{lags}; {chosen}" if count and filtered else chosen if filtered else lags
     notify(f"{said}. {lower_bound_reason(snapshot.access)}")
 

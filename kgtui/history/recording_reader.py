@@ -235,7 +235,7 @@ class RecordingReader:
         # The group can also change between the last poll of one day and the first poll of the next day. To notice this,
         # compare its states at these two polls. `adjacent` is one of these states, from the previous iteration.
         adjacent: GroupState | None = None
-        first_poll = 0  # if `back` is true: time of the first poll on the day that was searched before
+        first_poll = 0  # time of the first poll of the previously searched day, which is used if `back` is true
         for day in reversed(days) if back else days:
             polls = self._polls.of_day(day)
             changes = self._changes_of_day(group, day, polls)

@@ -72,8 +72,8 @@ def end_of(ages: Iterable[TableAge]) -> float | None:
 
     The rules use it as the current time.
     """
-    # Use the end of `lag` and `health`, because every pipeline run adds rows to them. The other tables have one row per
-    # hour or day.
+    # Use the end of the tables `lag` and `health`, because every pipeline run adds rows to them. The other tables have
+    # one row per hour or day.
     ends = {age.table: age.covered_to for age in ages if age.covered_to is not None}
     frequent = [end for table, end in ends.items() if table in (LAG.title, HEALTH.title)]
     return max(frequent or ends.values(), default=None)

@@ -201,7 +201,7 @@ class LakeFolder:
                 return
             if bound_to is not None:
                 raise LakeError(
-                    f"{self.path} holds the records of another topic __consumer_offsets: its id is "
+                    f"{self.path} holds the records of a __consumer_offsets topic with the id "
                     f"{visible(str(bound_to))}, and the topic of this cluster has the id {visible(topic_id)}. The "
                     "topic was deleted and created again, so that its offsets no longer belong to the records here. "
                     "Use another folder for the new topic; this lake can still be read."

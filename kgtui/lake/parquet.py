@@ -40,7 +40,7 @@ The number is so large that each call of `write_table` writes only one row group
 
 
 class RowBlocks(Protocol):
-    """Rows of one table for a keyframe (a poll with all rows) and the polls before the next keyframe.
+    """Rows of one table, from a keyframe (a poll with all rows) until the next keyframe.
 
     The rows are sorted by key and poll, and divided into blocks. All rows of a group are in the same block.
     """

@@ -137,7 +137,7 @@ class ViewTier:
         self._visible = shown
 
     def want_configs(self, group: str | None) -> None:
-        """Set the group whose configs are also read while it is selected; None for no group."""
+        """Set the group whose configs are read with its other data, as long as it is selected; None for no group."""
         if group != self._configs_of:
             self._configs_of = group
             self._wake_selected.set()
@@ -376,5 +376,5 @@ class DetailTiers:
         self._health.set_view(selected)
 
     def want_configs(self, group: str | None) -> None:
-        """Set the group whose configs are also read while it is selected; None for no group."""
+        """Set the group whose configs are read with its other data, as long as it is selected; None for no group."""
         self._view.want_configs(group)

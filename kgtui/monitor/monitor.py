@@ -147,7 +147,7 @@ class Monitor:
         self._timer.note_input()
 
     def want_configs(self, group: str | None) -> None:
-        """Set the group whose configs are also read while it is selected; None for no group."""
+        """Set the group whose configs are read with its other data, as long as it is selected; None for no group."""
         self._configs_of = group
         if self._details is not None:
             self._details.want_configs(group)

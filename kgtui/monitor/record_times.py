@@ -146,7 +146,7 @@ class RecordTimeTier:
 
 
 def _missing(offsets: GroupOffsets, known: Times, *, exact: bool) -> dict[TopicPartition, LogPosition]:
-    """Return a dict: partition → position, for the partitions in which the time of the first unread record is missing.
+    """Return a dict: partition → committed offset, where the time of the first unread record is missing in `known`.
 
     Args:
         exact: True to include partitions in which the known time may be wrong by a second or more.

@@ -108,7 +108,7 @@ class Recording:
         )
         self._task = asyncio.create_task(self._recorder.run(), name="record")
         session.recording = self
-        session.monitor.resume()  # paused polling would record the same listing again and again
+        session.monitor.resume()  # while polling is paused, the recorder would store the same data again and again
         try:
             await asyncio.wait({self._task}, timeout=FIRST_ERRORS_WAIT)
         except asyncio.CancelledError:  # the user has closed the dialog

@@ -134,7 +134,7 @@ def _with_earlier_problems(rows: DataFrame, before: DataFrame | None, follows: C
 
 
 def _with_start_of_rise(rows: DataFrame, lag: DataFrame) -> DataFrame:
-    """Correct the column `started` with time lags, in the rows in which a partition becomes WARN or STOP.
+    """Compute the column `started` from time lags in the rows in which a partition becomes WARN or STOP.
 
     - WARN: the time at which the time lag began to rise
     - STOP: the later of two times: the last commit, and the time at which the oldest unread record was written

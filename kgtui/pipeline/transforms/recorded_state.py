@@ -149,7 +149,7 @@ def state_at(rows: DataFrame, times: DataFrame, key: Sequence[str]) -> DataFrame
 
     Args:
         rows: rows of a recorded table that `with_timeline` has returned.
-        times: one row per poll, with its time `at` and its `keyframe` (the last poll until then with all rows).
+        times: one row per poll, with its time `at` and its `keyframe` (the newest poll up to `at` with all rows).
             Other columns replace columns of `rows` with the same name.
         key: columns that identify a group, partition or error.
 

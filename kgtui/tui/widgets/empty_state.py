@@ -28,7 +28,7 @@ Paragraphs = list[tuple[str, str]]
 
 _LOWER_BOUNDS: Paragraphs = [
     ("You are allowed to describe only some topics, so each lag is a lower bound.", "kg-muted"),
-    ("A filter on the lag selects a group only if every possible lag of the group matches.", "kg-muted"),
+    ("If only a range of a lag is known, a filter selects the group only if the whole range matches.", "kg-muted"),
 ]
 
 

@@ -171,7 +171,7 @@ async def test_background_read_of_many_groups_waits_while_the_user_presses_keys(
     reading.cancel()
 
 
-async def test_waiting_for_a_quiet_user_ends_after_the_maximum_time(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_sweep_waits_only_for_a_limited_time_until_the_user_is_idle(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("kgtui.monitor.poll_timer.QUIET_WAIT_MAX", 0.05)
     timer = PollTimer(1.0)
     await asyncio.wait_for(timer.wait_for_quiet(3_000), 0.01)
