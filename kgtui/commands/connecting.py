@@ -59,15 +59,12 @@ async def connected(args: argparse.Namespace) -> AsyncIterator[KafkaGroupAdmin]:
 def recorded(args: argparse.Namespace) -> AbstractAsyncContextManager[ReplayAdmin] | None:
     """Return a context manager that opens the recording `--lake` at the time `--at`; None if `--lake` is not given.
 
-    Raises `UsageError` if `--at` is given without `--lake`, or if `--lake` is given together with a cluster.
+    If `--lake` is given together with a cluster, print a note. Raises `UsageError` if `--at` is given without `--lake`.
     """
     if args.lake is not None:
         for option in ("bootstrap_server", "cluster"):
             if getattr(args, option, None):
-                raise UsageError(
-                    f"--{option.replace('_', '-')} and --lake cannot be used together: one names a cluster, the other "
-                    "a recording"
-                )
+                notify(f"--{option.replace('_', '-')} is not used, because --lake names a recording")
         return _recorded(args)
     if args.at is not None:
         raise UsageError("--at needs --lake, because a cluster reports only its current state")

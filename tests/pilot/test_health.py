@@ -78,7 +78,7 @@ async def test_key_z_shows_only_groups_with_a_problem_sorted_by_severity(tmp_pat
         await settled(pilot)
         layout = main_screen(app).group_tree.model.layout
         assert list(layout.groups(0, layout.rows)) == [
-            "orders.enrich", "payments.settle", "orders.export", "fraud-scoring",
+            "orders.enrich", "payments.settle", "orders.export", "fraud-scoring", "streams-app",
         ]  # fmt: skip
         assert "49,960 groups only screened" in note_of(app)
         await pilot.press("z")

@@ -11,4 +11,5 @@ whose inputs have changed.
 | `gold_inputs` | inputs of the gold job, and the time from which each table is recomputed |
 | `run` | runs all jobs in order, once or continuously |
 | `streaming` | starts, awaits and stops streaming queries |
+| `table_maintenance` | compacts the tables during a continuous run |
 """

@@ -255,7 +255,6 @@ def test_kgtui_ls_escapes_control_characters_in_group_ids(run: Callable[..., Com
         (("ls", "--timeout", "nan"), "--timeout: 'nan' is not a number"),
         (("ls", "--lags"), "--lags"),
         (("ls", "--lake", "x", "--watch", "5"), "--watch cannot be used with --lake"),
-        (("ls", "--lake", "x", "--cluster", "c"), "--cluster and --lake cannot be used together"),
         (("doctor", "--lake", "x"), "--lake needs GROUP"),
         (("doctor", "group", "--lake", "x"), "x does not exist"),
     ],

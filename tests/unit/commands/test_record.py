@@ -155,6 +155,8 @@ def test_kgtui_ls_and_show_read_a_recording_at_a_point_in_time(
     assert "m-1" in capsys.readouterr().out
     assert cli.main(["show", *lake, "--at", "10s", "new"]) == 1
     assert "not found" in capsys.readouterr().err
+    assert cli.main(["ls", *lake, "--cluster", "prod"]) == 0
+    assert "--cluster is not used, because --lake names a recording" in capsys.readouterr().err
     assert cli.main(["ls", *lake, "--at", "1d"]) == 2
     assert "the recording starts at 2026-11-21T08:33:20" in capsys.readouterr().err
     assert cli.main(["ls", "--at", "1d"]) == 2
