@@ -149,7 +149,7 @@ def test_pipeline_rejects_a_lake_with_records_of_a_deleted_offsets_topic(
     lake.claim("prod")
     monkeypatch.setattr("kgtui.commands.pipeline.read_offsets_topic", found)
     message = error_of(capsys, 2, "run", "--lake", lake.path, "--bootstrap-server", "127.0.0.1:1")
-    assert "its id is old, and the topic of this cluster has the id new. The topic was deleted and created" in message
+    assert "with the id old, and the topic of this cluster has the id new. The topic was deleted and created" in message
     assert "Use another folder for the new topic" in message
 
 

@@ -299,7 +299,7 @@ async def test_recorder_reports_a_failed_poll_and_records_a_gap(
 async def test_times_between_polls_stay_right_after_the_clock_is_set_back(tmp_path: Path) -> None:
     """The clock is set back by an hour. The user is notified once, and further keyframes are recorded."""
     back = 0.0
-    options = replace(FAST, keyframe=0.2)
+    options = replace(FAST, keyframe=0.05)
     async with recording(tmp_path / "lake", options=options, now=lambda: time.time() - back) as (recorder, messages):
         await until(lambda: recorder.status.polls >= 2)
         back, polls = 3_600.0, recorder.status.polls
