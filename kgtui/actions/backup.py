@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from kgtui.actions.group_data import GroupData
     from kgtui.config import StateFolder
     from kgtui.model.cluster import ClusterInfo
-    from kgtui.model.offsets import CommittedOffset, PartitionBounds, ShareOffset
+    from kgtui.model.offsets import PartitionBounds
 
 SCHEMA = 1
 _UNSAFE = re.compile(r"[^A-Za-z0-9._-]+")
@@ -215,11 +215,7 @@ def _csv(data: GroupData) -> str:
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     gone = data.gone_partitions
-    for row in data.positions:
-        if (row.topic, row.partition) not in gone:
-            writer.writerow((row.topic, row.partition, _offset(row)))
+    for partition, offset in data.positions.items():
+        if partition not in gone:
+            writer.writerow((*partition, offset))
     return text.getvalue()
-
-
-def _offset(row: CommittedOffset | ShareOffset) -> int | None:
-    return row.start_offset if hasattr(row, "start_offset") else row.offset

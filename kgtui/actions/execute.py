@@ -200,7 +200,7 @@ class _Deletion:
         except OSError:
             discard_backup(path)
             raise
-        return _Ready(line, entry, path, positions_of(data.offsets))
+        return _Ready(line, entry, path, data.positions)
 
     async def _check_descriptions(self, ready: Sequence[_Ready]) -> list[_Ready]:
         """Describe the groups again. Return the groups that may still be deleted. Refuse the deletion of the others."""

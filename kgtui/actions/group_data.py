@@ -51,11 +51,9 @@ class GroupData:
         return [*self.offsets.committed, *self.offsets.share]
 
     @property
-    def positions(self) -> list[CommittedOffset | ShareOffset]:
-        """One row per partition in which the group has an offset."""
-        rows: list[CommittedOffset | ShareOffset] = [row for row in self.offsets.committed if row.offset is not None]
-        rows += [row for row in self.offsets.share if row.start_offset is not None]
-        return rows
+    def positions(self) -> dict[TopicPartition, int]:
+        """The result of `positions_of` for `offsets`."""
+        return positions_of(self.offsets)
 
     @property
     def gone_partitions(self) -> frozenset[TopicPartition]:

@@ -185,15 +185,14 @@ def loss_of(data: GroupData, last_commit: float | None = None, *, hides_topics: 
         hides_topics: whether brokers may hide offsets, because the user may lack DESCRIBE permission on some topics.
     """
     positions = data.positions
-    total = sum((row.start_offset if hasattr(row, "start_offset") else row.offset) or 0 for row in positions)
     unread = lag_of_group(data.offsets)
     hidden = unread.hidden or (hides_topics and listing_of(data.description).has_offsets)
-    gone = sum((row.topic, row.partition) in data.gone_partitions for row in positions)
+    gone = len(positions.keys() & data.gone_partitions)
     gaps = _gaps(data, gone, hidden=hidden)
     undo = Undo.IRREVERSIBLE if gone else Undo.PARTLY if gaps else Undo.RESTORABLE
     return DeletionLoss(
-        len({row.topic for row in positions}), len(positions), total, replace(unread, hidden=hidden), last_commit, undo,
-        tuple(gaps), hidden,
+        len({topic for topic, _ in positions}), len(positions), sum(positions.values()),
+        replace(unread, hidden=hidden), last_commit, undo, tuple(gaps), hidden,
     )  # fmt: skip
 
 

@@ -56,14 +56,14 @@ async def _run(args: argparse.Namespace) -> int:
         snapshot, faults = await read_details(admin, groups, timeout=deadline.left())
         snapshot = await _with_recorded_times(await as_of(snapshot, admin), admin)
         found = [group for group in groups if group in snapshot.groups]
-        absent = [fault.group for fault in faults if fault.code == GROUP_ID_NOT_FOUND and fault.group is not None]
-        listed = await _listed(admin, deadline.left()) if absent else {}
+        is_absent = any(fault.code == GROUP_ID_NOT_FOUND for fault in faults)
+        listed = await _listed(admin, deadline.left()) if is_absent else {}
     whole = sum(1 for group in found if group not in snapshot.group_faults)
     coverage = Coverage((snapshot.answering, len(snapshot.cluster.brokers)), (whole, len(groups)))
     print_result(args.format, group_details.WRITERS, snapshot, found, coverage, faults)
     for fault in faults:
         where = f"group {fault.group}: " if fault.group is not None else ""
-        is_absent = fault.group is not None and fault.group in absent and fault.group not in listed
+        is_absent = fault.code == GROUP_ID_NOT_FOUND and fault.group not in listed
         similar = suggestion([fault.group or ""], listed) if is_absent else ""
         message = "; ".join(filter(None, (f"{where}{fault.message} [{fault.name}]", similar)))
         notify(f"{message} ({fault.advice})" if fault.advice else message)

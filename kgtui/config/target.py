@@ -26,12 +26,17 @@ def parse_bootstrap(text: str, where: str) -> tuple[str, ...]:
     Raises:
         ConfigError: there is no address, or an address is not valid.
     """
-    found = tuple(_check_address(part.strip(), where) for part in text.split(",") if part.strip())
+    found = tuple(_check_address(part, where) for part in _parts(text))
     if not found:
         raise ConfigError(
             f"{where}: no address is given; expected one or more addresses host:port, separated by commas"
         )
     return found
+
+
+def _parts(text: str) -> list[str]:
+    """Split addresses that are separated by commas."""
+    return [part.strip() for part in text.split(",") if part.strip()]
 
 
 def _check_address(text: str, where: str) -> str:
@@ -188,7 +193,7 @@ def _warn_of_other_brokers(properties: Properties, seeds: tuple[str, ...], sourc
         source: flag, variable or key that contains `seeds`, for the warning.
     """
     given = properties.get("bootstrap.servers", "")
-    if given.strip() and {part.strip() for part in given.split(",") if part.strip()} != set(seeds):
+    if given.strip() and set(_parts(given)) != set(seeds):
         place = properties.places.get("bootstrap.servers", "the client properties")
         properties.warnings += (f"{place}: bootstrap.servers is not used, because {source} names the brokers",)
 
@@ -220,4 +225,4 @@ def _addresses(settings: Settings, cluster: ClusterSettings) -> set[str]:
         if not addresses and cluster.command_config:
             addresses = read_properties(folder / expanded(cluster.command_config)).get("bootstrap.servers", "")
         addresses = filled_in({"bootstrap.servers": addresses}, str(settings.path), folder)["bootstrap.servers"]
-    return {part.strip().lower() for part in addresses.split(",") if part.strip()}
+    return set(_parts(addresses.lower()))

@@ -5,6 +5,7 @@ deltalake and pyarrow are imported only when a lake is opened.
 | module | contents |
 |---|---|
 | `recorder` | `Recorder`: polls all groups and records the changes |
+| `poller` | reads all groups of a cluster for one poll |
 | `options` | options and status of the recorder |
 | `changes` | finds the rows that changed between two polls |
 | `rows` | converts between model objects and table rows |

@@ -11,7 +11,7 @@ from urllib.parse import unquote
 
 from kgtui.lake.arrow import to_milliseconds, to_table
 from kgtui.lake.delta import DAY, data_files, load_deltalake
-from kgtui.lake.schemas import GOLD, GOLD_STATE, PARTITION
+from kgtui.lake.schemas import FILE_BYTES, GOLD, GOLD_STATE, PARTITION
 from kgtui.lake.store import arrow_file
 from kgtui.model.rfc3339 import utc_datetime
 from kgtui.private_files import owner_only
@@ -31,8 +31,6 @@ The key distinguishes this commit from a commit that added rows. Both have the o
 """
 
 _GROUP = "group"
-_FILE_SIZE = 128 * 1024 * 1024
-"""Target size of compacted files, in bytes."""
 
 
 def compact_table(delta: DeltaTable, path: LakePath, layer: str, name: str) -> tuple[int, int]:
@@ -59,11 +57,11 @@ def compact_table(delta: DeltaTable, path: LakePath, layer: str, name: str) -> t
         if span is None and layer == "gold" and _GROUP in names:
             sorted_days += [days for days in _days_with_small_files(delta) if days not in sorted_days]
         done = [
-            delta.optimize.z_order(order, days, target_size=_FILE_SIZE, writer_properties=properties)
+            delta.optimize.z_order(order, days, target_size=FILE_BYTES, writer_properties=properties)
             for days in sorted_days
         ]
         if span is None:
-            done.append(delta.optimize.compact(target_size=_FILE_SIZE, writer_properties=properties))
+            done.append(delta.optimize.compact(target_size=FILE_BYTES, writer_properties=properties))
         else:
             column, _ = span
             found = _fragmented_spans(delta, *span)
@@ -92,7 +90,7 @@ def _fragmented_spans(delta: DeltaTable, column: str, seconds: int) -> list[tupl
     return [
         (utc_datetime(span * seconds), utc_datetime((span + 1) * seconds), len(sizes))
         for span, sizes in sorted(found.items())
-        if len(sizes) > 1 and sum(sizes) <= _FILE_SIZE
+        if len(sizes) > 1 and sum(sizes) <= FILE_BYTES
     ]
 
 
@@ -146,11 +144,11 @@ def _days_with_int96(delta: DeltaTable, path: LakePath) -> list[list[tuple[str, 
 
 
 def _days_with_small_files(delta: DeltaTable) -> list[list[tuple[str, str, str]] | None]:
-    """Return a Delta partition filter for each day that has at least two files smaller than half of `_FILE_SIZE`.
+    """Return a Delta partition filter for each day that has at least two files smaller than half of `FILE_BYTES`.
 
     Compaction leaves at most one such file per day, so that a day without new files is not compacted again.
     """
-    small = Counter(file.get(DAY) for file in data_files(delta) if file["size_bytes"] < _FILE_SIZE / 2)
+    small = Counter(file.get(DAY) for file in data_files(delta) if file["size_bytes"] < FILE_BYTES / 2)
     return [[(PARTITION, "=", str(day))] for day, count in small.items() if day is not None and count > 1]
 
 

@@ -28,6 +28,8 @@ ASSIGNING = "Assigning"
 RECONCILING = "Reconciling"
 NOT_READY = "NotReady"
 REBALANCING = frozenset({PREPARING_REBALANCE, COMPLETING_REBALANCE, ASSIGNING, RECONCILING})
+UNSETTLED = REBALANCING | {NOT_READY}
+"""States that are normal for a short time, and a problem if they last."""
 
 OFFSET_FETCH = "OffsetFetch"
 DESCRIBE_SHARE_GROUP_OFFSETS = "DescribeShareGroupOffsets"

@@ -298,10 +298,7 @@ SCREENED_OK = Judgment(GroupStatus.OK, basis=Basis.SCREENED)
 READ_OK = Judgment(GroupStatus.OK, basis=Basis.READ_ONCE)
 """The judgment on a group that was read only once and has no unread records."""
 LAG_UNKNOWN = Judgment(GroupStatus.UNKNOWN, basis=Basis.READ_ONCE, reason="the lag could not be read")
-"""The judgment on a group with offsets, but without any partition whose lag is known to be above zero.
-
-The lag of at least one partition is unknown, so the group may have unread records.
-"""
+"""The judgment on a group that may have unread records (see `Summary.is_lag_unknown`)."""
 
 
 def unreadable(fault: Fault, judgment: Judgment, read_at: float | None = None) -> Judgment:
@@ -342,7 +339,7 @@ def judgment_of_summary(
     """
     if summary is None or (summary.lag_at is None and not summary.screened):
         return NOT_READ
-    if not summary.lag and summary.lag_unknown:
+    if summary.is_lag_unknown:
         return LAG_UNKNOWN
     if summary.screened:
         return SCREENED_OK

@@ -241,9 +241,8 @@ class Snapshot:
         if fault is None and broker is not None:
             fault = broker.fault
         judgment, health, summary = self.screened.get(group), self.health.get(group), self.summaries.get(group)
-        # A group may have unread records if the lag of a partition could not be read.
-        known = summary is not None and (bool(summary.lag) or not summary.lag_unknown)
         screened = summary is not None and summary.screened
+        known = summary is not None and not summary.is_lag_unknown
         if screened and known and judgment is None and health is None and fault is None:
             return SCREENED_OK
         if judgment is None:

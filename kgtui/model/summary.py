@@ -109,6 +109,11 @@ class Summary:
     screened: bool = False
     trail: bytes = b""
 
+    @property
+    def is_lag_unknown(self) -> bool:
+        """Whether the group may have unread records, because no lag above zero is known, but some lag is unknown."""
+        return not self.lag and self.lag_unknown > 0
+
 
 Topics = dict[tuple[str, ...], tuple[str, ...]]
 """Type of a dictionary of all tuples of topics. Key and value are the same tuple.

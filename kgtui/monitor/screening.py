@@ -25,7 +25,7 @@ from collections import deque
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from kgtui.model.group_types import CLASSIC, EMPTY, NOT_READY, REBALANCING, SIMPLE, STABLE
+from kgtui.model.group_types import CLASSIC, EMPTY, NOT_READY, SIMPLE, STABLE, UNSETTLED
 from kgtui.model.health.wording import lost_records
 from kgtui.model.judgment import (
     ABANDONED_AFTER,
@@ -65,7 +65,6 @@ The background read of all groups is not frequent enough for this.
 """
 
 _LASTING = frozenset({Problem.FLAPPING, Problem.BEHIND})
-_UNSETTLED = REBALANCING | {NOT_READY}
 _MOST_SHARED = 20_000
 _MOST_CHANGED = 5_000
 _MOST_NEAR_LOG_START = 5_000
@@ -81,7 +80,7 @@ def unsettled_limit(listing: Listing) -> float | None:
 
     After a longer time, the group has a problem.
     """
-    if listing.state not in _UNSETTLED:
+    if listing.state not in UNSETTLED:
         return None
     return UNSETTLED_CLASSIC if listing.type in (CLASSIC, None) else UNSETTLED_OTHER
 
@@ -116,7 +115,7 @@ class Screening:
         """
         now = self._store.now()
         for listing, ids in self._store.by_listing.items():
-            if listing.state in _UNSETTLED:
+            if listing.state in UNSETTLED:
                 for group in ids:
                     self._unsettled.setdefault(group, now)
 
@@ -214,8 +213,8 @@ class Screening:
             after: the group's row in the new list.
         """
         rebalance = False
-        if after.state in _UNSETTLED:
-            if before is None or before.state not in _UNSETTLED:
+        if after.state in UNSETTLED:
+            if before is None or before.state not in UNSETTLED:
                 self._unsettled[group] = self._store.now()
                 rebalance = after.state != NOT_READY
         else:

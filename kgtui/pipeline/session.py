@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kgtui.errors import SparkError
+from kgtui.lake.schemas import FILE_BYTES
 from kgtui.pipeline import requirements, s3
 from kgtui.pipeline.code_archive import ship_code
 from kgtui.private_files import owner_only
@@ -113,9 +114,9 @@ def session_options(partitions: int | None = None) -> dict[str, str]:
         "spark.sql.execution.arrow.maxRecordsPerBatch": "4096",
         # VACUUM lists files in this number of tasks. With the default of 10,000, it would take half a minute.
         "spark.sql.sources.parallelPartitionDiscovery.parallelism": "32",
-        # OPTIMIZE merges files that are smaller than 64 MB into files of up to 128 MB. The defaults are 1 GB.
-        "spark.databricks.delta.optimize.minFileSize": str(64 * 1024 * 1024),
-        "spark.databricks.delta.optimize.maxFileSize": str(128 * 1024 * 1024),
+        # Size limits of the files that OPTIMIZE merges, and of the files that it writes. The defaults are 1 GB.
+        "spark.databricks.delta.optimize.minFileSize": str(FILE_BYTES // 2),
+        "spark.databricks.delta.optimize.maxFileSize": str(FILE_BYTES),
         # Maximum bytecode size of methods that Spark generates, in bytes. Larger methods would be slow, because the JIT
         # compiler skips them.
         "spark.sql.codegen.hugeMethodLimit": "8000",

@@ -23,7 +23,7 @@ from kgtui.lake.schemas.bronze_silver import (
     REBALANCES,
     SILVER,
 )
-from kgtui.lake.schemas.definition import PARTITION, SUPERSEDED_HOURS, VERSION, Column, Layer, Table, Type
+from kgtui.lake.schemas.definition import FILE_BYTES, PARTITION, SUPERSEDED_HOURS, VERSION, Column, Layer, Table, Type
 from kgtui.lake.schemas.gold import (
     BASELINE,
     CHURN,
@@ -46,6 +46,7 @@ __all__ = [
     "COMMITS",
     "COORDINATOR_RECORDS",
     "FAULTS",
+    "FILE_BYTES",
     "FORECAST",
     "FORECAST_STATE",
     "GOLD",

@@ -14,6 +14,9 @@ PARTITION = "day"
 SUPERSEDED_HOURS = 1
 """Time for which a replaced file stays on disk, in hours, because readers may still use it."""
 
+FILE_BYTES = 128 * 1024 * 1024
+"""Target size of the files that compaction writes, in bytes. Files that are smaller than half of it are merged."""
+
 DELTA_PROPERTIES = {
     "delta.checkpointInterval": "100",
     "delta.logRetentionDuration": "interval 1 days",

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from kgtui.model import facts
 from kgtui.model.facts import Need
-from kgtui.model.group_types import EMPTY, KINDS, NOT_READY, PROTOCOLS, REBALANCING, STATES, TYPES
+from kgtui.model.group_types import EMPTY, KINDS, PROTOCOLS, STATES, TYPES, UNSETTLED
 from kgtui.model.judgment import PROBLEM_NAMES, STATUS_NAMES
 from kgtui.model.query.ranges import COUNT_UNITS, TIME_UNITS, names_of
 
@@ -176,8 +176,7 @@ def _has_problem(snapshot: Snapshot, group: str, _marked: Collection[str]) -> bo
     judgment = snapshot.judgment(group)
     if judgment.kind is not None:
         return judgment.kind.value not in ("abandoned", "unused")
-    state = snapshot.state_of(group)
-    return state in REBALANCING or state == NOT_READY
+    return snapshot.state_of(group) in UNSETTLED
 
 
 _DESCRIPTION = frozenset({Need.DESCRIPTION})

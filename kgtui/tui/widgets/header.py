@@ -159,14 +159,14 @@ class ClusterHeader(LineWidget):
         If the line is too narrow, leave out the poll status first, then problems, beginning with the least severe ones.
         In a recording, keep the time of the poll, and shorten the problems instead.
         """
+        is_replay = self._replay_position is not None
         left, right = self._left([problem.piece for problem in self._problems]), self._right()
         while right and _width(left) + _reserved_width(right) + 2 > width:
             polled = right.pop()
-            if not right and (self._replay_position is not None or _width(left) + 12 < width):
-                # In a recording, the time is more important than the problems.
+            if not right and (is_replay or _width(left) + 12 < width):
                 right = [(polled[0].split(" ")[1], "header--plain")]
                 break
-        room = width - (_width(right) + 2 if self._replay_position is not None else 0)
+        room = width - (_width(right) + 2 if is_replay else 0)
         if self._problems and _text_width(left) > room:
             left = self._left(brief=True)
             left += _fitting(self._problems, room - _text_width(left))
