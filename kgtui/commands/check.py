@@ -52,7 +52,10 @@ Reads the groups repeatedly for a while, and judges each group by Burrow's rules
   REWIND  a committed offset went back and did not recover
   WARN    the group commits, but its lag does not fall
   STALL   a share group has members, but they acknowledge no records; a group of another type gets STOP in this case
-  LOST, EXPIRING   records expired before the group read them, or will expire soon; both count as an error
+  LOST    records expired before the group read them; this counts as an error
+  EXPIRING   unread records will expire within a day, which counts as an error, or within three days, a warning
+  FLAPPING, REBALANCING   the group rebalances again and again, or a rebalance does not end, or a streams group stays
+          NotReady; these count as warnings
 OK? means OK, but a worse verdict could not be ruled out, because the watch was too short or because of missing
 permissions; the line of the group says what is missing.
 For a group that is not OK, the age of the oldest unread record is exact: it is searched with ListOffsets by timestamp
@@ -262,7 +265,7 @@ def _judge(
     """
     from kgtui.model.answer import Coverage
     from kgtui.model.health import health_of, with_hidden_offsets
-    from kgtui.output.check_results import CheckResults, severe_problem
+    from kgtui.output.check_results import CheckResults
 
     health = {group: health_of(history, retention) for group, history in watch.histories.items()}
     for group in watch.hidden:
@@ -278,7 +281,7 @@ def _judge(
         snapshot,
         [group for group in ids if print_all or group in may_lack or _is_notable(health[group])],
         _counts(selected),
-        any(one.status >= fail_on or severe_problem(one) is not None for one in selected),
+        any(_fails(one, fail_on) for one in selected),
         fail_on,
         watch.seconds,
         watch.interval,
@@ -309,16 +312,16 @@ def _updated(first: Snapshot, health: Mapping[str, GroupHealth], watch: Watch) -
 
 
 class _VerdictSnapshot(Snapshot):
-    """A snapshot whose method `judgment` returns the verdict of `kgtui check`, so that filters test this verdict."""
+    """A snapshot whose method `judgment` returns what `kgtui check` prints as verdict, so that filters test this."""
 
     __slots__ = ()
 
     def judgment(self, group: str) -> Judgment:
-        from kgtui.model.health.judged import judgment_of_verdict
+        from kgtui.model.health.judged import judgment_of_verdict, worse_problem
         from kgtui.model.judgment import NOT_READ
 
         health = self.health.get(group)
-        return NOT_READ if health is None else judgment_of_verdict(health)
+        return NOT_READ if health is None else worse_problem(health) or judgment_of_verdict(health)
 
 
 def _select_by_health(query: Query, snapshot: Snapshot) -> list[str]:
@@ -334,9 +337,17 @@ def _select_by_health(query: Query, snapshot: Snapshot) -> list[str]:
 
 def _is_notable(health: GroupHealth) -> bool:
     """Return whether a group is printed without `--all`: it has a problem, or could not be read."""
-    from kgtui.output.check_results import severe_problem
+    from kgtui.model.health.judged import worse_problem
 
-    return health.status is not Status.OK or not health.reads or severe_problem(health) is not None
+    return health.status is not Status.OK or not health.reads or worse_problem(health) is not None
+
+
+def _fails(health: GroupHealth, fail_on: Status) -> bool:
+    """Return whether the verdict, or a problem that is not part of the verdict, is at least as bad as `fail_on`."""
+    from kgtui.model.health.judged import worse_problem
+
+    worse = worse_problem(health)
+    return health.status >= fail_on or (worse is not None and Status[worse.status.name] >= fail_on)
 
 
 def _gone(health: GroupHealth) -> bool:

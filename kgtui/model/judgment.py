@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from enum import Enum
 from typing import TYPE_CHECKING, NamedTuple
 
-from kgtui.model.group_types import EMPTY, REBALANCING
+from kgtui.model.group_types import CLASSIC, EMPTY, NOT_READY, REBALANCING, UNSETTLED
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -57,7 +57,7 @@ class Problem(Enum):
     NO_PARTITIONS = "no partitions"
     """The group has members, but none of them has a partition."""
     REBALANCING = "rebalancing"
-    """The group has been in a rebalance for so long that something probably blocks it."""
+    """The group has rebalanced, or has been NotReady, for so long that something probably blocks it."""
     UNREADABLE = "unreadable"
     """The newest read of the group failed, or its coordinator does not respond."""
     EMPTY = "empty"
@@ -151,6 +151,34 @@ ABANDONED_AFTER = 86_400.0
 If kgtui has observed it for a shorter time, but the oldest unread record of each partition is this old, the group is
 unused (`Problem.UNUSED`).
 """
+
+UNSETTLED_CLASSIC = 15.0
+"""A classic group gets the status WARN if a rebalance takes longer than this number of seconds."""
+
+UNSETTLED_OTHER = 60.0
+"""A group that is not classic gets WARN if it rebalances, or is NotReady, for longer than this number of seconds.
+
+The limit is longer than for classic groups, because such a rebalance interrupts only some partitions.
+"""
+
+
+def unsettled_limit(state: str | None, group_type: str | None) -> float | None:
+    """Return how many seconds a group may stay in this state until it has a problem; None for no limit.
+
+    Args:
+        group_type: None (unknown) counts as classic.
+    """
+    if state not in UNSETTLED:
+        return None
+    return UNSETTLED_CLASSIC if group_type in (CLASSIC, None) else UNSETTLED_OTHER
+
+
+def unsettled_reason(state: str | None) -> str:
+    """Return why a group has `Problem.REBALANCING`: a rebalance does not end, or a streams group stays NotReady."""
+    if state == NOT_READY:
+        return f"{state} for too long; a source topic or an internal topic may not exist"
+    return f"{state} for too long; some member may not have rejoined"
+
 
 ABANDONED_TIME = f"{ABANDONED_AFTER / 3_600:g} h"
 """`ABANDONED_AFTER` as it is shown to users, such as `24 h`."""

@@ -25,7 +25,7 @@ from collections import deque
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from kgtui.model.group_types import CLASSIC, EMPTY, NOT_READY, SIMPLE, STABLE, UNSETTLED
+from kgtui.model.group_types import EMPTY, NOT_READY, SIMPLE, STABLE, UNSETTLED
 from kgtui.model.health.wording import lost_records
 from kgtui.model.judgment import (
     ABANDONED_AFTER,
@@ -37,6 +37,8 @@ from kgtui.model.judgment import (
     judgment_of_abandoned,
     judgment_of_empty,
     judgment_of_unused,
+    unsettled_limit,
+    unsettled_reason,
 )
 from kgtui.model.trail import Trail
 from kgtui.monitor import trail_rules
@@ -48,15 +50,6 @@ if TYPE_CHECKING:
     from kgtui.model.offsets import Position
     from kgtui.monitor.lost_records import LogStartCheck
     from kgtui.monitor.store import Store
-
-UNSETTLED_CLASSIC = 15.0
-"""A classic group gets the status WARN if a rebalance takes longer than this number of seconds."""
-
-UNSETTLED_OTHER = 60.0
-"""A group that is not classic gets the status WARN if a rebalance takes longer than this number of seconds.
-
-The limit is longer than for classic groups, because such a rebalance interrupts only some partitions.
-"""
 
 OBSERVED_AFTER_REBALANCE = 60.0
 """Seconds after a rebalance for which a group is read more often, to notice further short rebalances.
@@ -73,16 +66,6 @@ _CHANGES_PER_SLICE = 50
 """Maximum number of groups that are judged in one step after a state change. A step takes about 3 ms."""
 _CLOCK_TOLERANCE = 2.0
 """If the machine's clock is set forward or back by more than this number of seconds, this counts as a jump."""
-
-
-def unsettled_limit(listing: Listing) -> float | None:
-    """Return the longest time in seconds that a group may stay in its current state; None for no limit.
-
-    After a longer time, the group has a problem.
-    """
-    if listing.state not in UNSETTLED:
-        return None
-    return UNSETTLED_CLASSIC if listing.type in (CLASSIC, None) else UNSETTLED_OTHER
 
 
 class Screening:
@@ -246,7 +229,7 @@ class Screening:
             if judged == _CHANGES_PER_SLICE:
                 return
             listing = groups.get(group)
-            limit = None if listing is None else unsettled_limit(listing)
+            limit = None if listing is None else unsettled_limit(listing.state, listing.type)
             if limit is None:
                 del self._unsettled[group]
             elif now - since >= limit:
@@ -297,10 +280,10 @@ class Screening:
         if empty is None:
             yield from trail_rules.growing(trail)
         yield from trail_rules.without_partitions(trail)
-        began, limit = self._unsettled.get(group), unsettled_limit(listing)
+        began, limit = self._unsettled.get(group), unsettled_limit(listing.state, listing.type)
         if began is not None and limit is not None and now - began >= limit:
             seen = group in self._store.state_since
-            why = f"{listing.state} for too long; some member may not have rejoined"
+            why = unsettled_reason(listing.state)
             yield trail_rules.judgment_of_screening(GroupStatus.WARN, Problem.REBALANCING, why, began, seen=seen)
 
     def _of_empty(self, group: str, listing: Listing, trail: Trail, now: float) -> Judgment | None:

@@ -9,7 +9,9 @@ from kgtui.model.burrow import Status
 from kgtui.model.facts import may_hide_topics
 from kgtui.model.fields import Field, Missing, as_object
 from kgtui.model.fields.group_fields import COORDINATOR, GROUP, PROTOCOL, TYPE
+from kgtui.model.health.judged import worse_problem
 from kgtui.model.health.wording import age, duration, expiry, local_clock, loss_when, lost_records, missing, reason
+from kgtui.model.judgment import unsettled_reason
 from kgtui.model.number_format import counted
 from kgtui.model.rfc3339 import rfc3339
 from kgtui.output import formats, marks
@@ -22,7 +24,6 @@ if TYPE_CHECKING:
     from kgtui.model.fields import Type
     from kgtui.model.fields.group_fields import GroupField
     from kgtui.model.health import EmptyPeriod, GroupHealth, Loss, PartitionHealth, RebalanceRate, TimeLag, Undecided
-    from kgtui.model.judgment import Problem
     from kgtui.model.snapshot import Snapshot
     from kgtui.output.formats import Format
 
@@ -40,7 +41,7 @@ class CheckResults:
     Attributes:
         ids: ids of the groups to print, in this order.
         counts: verdict → number of groups, including groups that are not printed.
-        failed: whether a group has the verdict `fail_on` or a worse one, or a severe problem such as lost records.
+        failed: whether a group has the verdict `fail_on` or a worse one, or a worse problem such as lost records.
         fail_on: the mildest verdict that counts as a failure (`--fail-on`).
         seconds: how long the groups were watched.
         interval: time between two reads, in seconds.
@@ -128,11 +129,7 @@ def notes(health: GroupHealth, group_type: str | None) -> list[str]:
     empty = health.empty
     if empty is not None and empty.expires_in is not None and empty.expires_in <= empty.SOON:
         found.append(expiry(empty, clock, health.read_at))
-    if health.rebalances is not None and health.rebalances.flapping:
-        found.append(f"{counted(health.rebalances.rebalances, 'rebalance')} in {duration(health.rebalances.seconds)}")
-    if health.holding_up:
-        count = len(health.holding_up)
-        found.append(f"{counted(count, 'member')} {'is' if count == 1 else 'are'} behind the target assignment")
+    found += _rebalance_notes(health)
     time_lag = health.time_lag
     if health.drain and time_lag is not None and (time_lag.at_least or time_lag.seconds >= _LONG_TIME_LAG):
         found.append(f"caught up in about {duration(health.drain)}, {clock(now + health.drain)}")
@@ -142,30 +139,26 @@ def notes(health: GroupHealth, group_type: str | None) -> list[str]:
     return [text for text in found if text]
 
 
-def severe_problem(health: GroupHealth) -> Problem | None:
-    """Return a severe problem, such as lost records, that is not part of the verdict; None if there is none.
-
-    Verdicts follow Burrow's rules, which do not consider lost records.
-    """
-    from kgtui.model.health.judged import judgment_of_health
-    from kgtui.model.judgment import NOT_READ, GroupStatus
-
-    if health.status >= Status.ERR or not health.reads:
-        return None
-    judgment = judgment_of_health(health, NOT_READ, state=health.state, group_type=None)
-    return judgment.kind if judgment.status is GroupStatus.ERR else None
+def _rebalance_notes(health: GroupHealth) -> list[str]:
+    found = []
+    if health.rebalances is not None and health.rebalances.flapping:
+        found.append(f"{counted(health.rebalances.rebalances, 'rebalance')} in {duration(health.rebalances.seconds)}")
+    if health.unsettled is not None:
+        found.append(unsettled_reason(health.state))
+    if health.holding_up:
+        count = len(health.holding_up)
+        found.append(f"{counted(count, 'member')} {'is' if count == 1 else 'are'} behind the target assignment")
+    return found
 
 
 def verdict_text(health: GroupHealth) -> str:
-    """Format a verdict: `OK`, `WARN`, `GONE`, an error such as `STOP`, or a severe problem such as `LOST`.
+    """Format a verdict: `OK`, `WARN`, `GONE`, an error such as `STOP`, or a worse problem such as `LOST`.
 
     `OK?` means that the data is not sufficient to exclude a worse verdict.
     """
-    problem = severe_problem(health)
-    if problem is not None:
-        from kgtui.model.judgment import PROBLEM_TEXTS
-
-        return PROBLEM_TEXTS[problem].name.upper()
+    worse = worse_problem(health)
+    if worse is not None and worse.problem_name is not None:
+        return worse.problem_name.upper()
     name = "GONE" if health.status is Status.NOT_FOUND else health.kind.name
     return name + "?" * bool(health.undecided)
 

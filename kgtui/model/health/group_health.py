@@ -13,6 +13,7 @@ from kgtui.model.group_types import SHARE_OFFSET_TYPES, TYPES_BY_OFFSET_EXPIRY, 
 from kgtui.model.health.judging import judge_observed, judge_share
 from kgtui.model.health.rates import Slope, age_of_unread, drain, loss_to_come, slope
 from kgtui.model.health.values import OBSERVED, EmptyPeriod, GroupHealth, Lack, TimeLag, Undecided
+from kgtui.model.judgment import unsettled_limit
 from kgtui.model.slices import run_at_once
 
 if TYPE_CHECKING:
@@ -116,6 +117,7 @@ def health_steps(history: ReadHistory, retention: Retention = NOT_KNOWN) -> Gene
         partitions=partitions,
         expiry_reason=_expiry_reason(history, partitions),
         stopped_after=_stopped_after(history, partitions),
+        unsettled=_unsettled(history),
     )
 
 
@@ -151,6 +153,15 @@ def _stopped_after(history: ReadHistory, partitions: Mapping[TopicPartition, Par
         if health.lag and health.commits <= 1 and times is not None and times.consumed is not None:
             found.append(times.consumed.earliest)
     return max(found, default=None)
+
+
+def _unsettled(history: ReadHistory) -> float | None:
+    """Return the value of `GroupHealth.unsettled`."""
+    if history.unsettled_since is None or history.read_at is None or history.description is None:
+        return None
+    seconds = history.read_at - history.unsettled_since
+    limit = unsettled_limit(history.state, history.description.type)
+    return None if limit is None or seconds < limit else seconds
 
 
 def _gone(history: ReadHistory) -> GroupHealth:

@@ -14,7 +14,7 @@ from kgtui.model.burrow import Status
 from kgtui.model.group_types import EMPTY
 from kgtui.model.health.values import Lack
 from kgtui.model.health.wording import duration, loss_when, lost_records, missing, reason
-from kgtui.model.judgment import NOT_FOUND, SUSPECTED, Basis, GroupStatus, Judgment, Problem
+from kgtui.model.judgment import NOT_FOUND, NOT_READ, SUSPECTED, Basis, GroupStatus, Judgment, Problem, unsettled_reason
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -41,6 +41,18 @@ def judgment_of_verdict(health: GroupHealth) -> Judgment:
     """Return a judgment that contains only the verdict by Burrow's rules, without problems such as lost records."""
     kind = None if health.worst is None else _PROBLEMS.get(health.kind)
     return Judgment(GroupStatus[health.status.name], kind, Basis.OBSERVED, health.seconds)
+
+
+def worse_problem(health: GroupHealth) -> Judgment | None:
+    """Return the judgment with a problem that is worse than the health verdict; None if there is no such problem.
+
+    Its status is WARN or ERR. Verdicts follow Burrow's rules, which consider neither lost records nor rebalances.
+    """
+    if health.status >= Status.ERR or not health.reads:
+        return None
+    judgment = judgment_of_health(health, NOT_READ, state=health.state, group_type=None)
+    worse = judgment.kind is not None and Status[judgment.status.name] > health.status
+    return judgment if worse else None
 
 
 def is_final(health: GroupHealth) -> bool:
@@ -160,3 +172,6 @@ def _problems_of(health: GroupHealth, group_type: str | None) -> Iterator[Judgme
     if rate is not None and rate.flapping:
         why = f"at least {rate.rebalances} rebalances in {duration(rate.seconds)}"
         yield judged(GroupStatus.WARN, Problem.FLAPPING, why)
+    if health.unsettled is not None and health.read_at is not None:
+        began, seen = health.read_at - health.unsettled, health.unsettled < health.seconds
+        yield judged(GroupStatus.WARN, Problem.REBALANCING, unsettled_reason(health.state), began, seen)

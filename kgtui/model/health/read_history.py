@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from kgtui.model.burrow import DEFAULTS
 from kgtui.model.group import membership_signature
-from kgtui.model.group_types import EMPTY, REBALANCING
+from kgtui.model.group_types import EMPTY, REBALANCING, UNSETTLED
 from kgtui.model.health.values import DEFAULT_WATCHING, RebalanceRate
 from kgtui.model.offsets import lags, total
 from kgtui.model.series import Series
@@ -222,6 +222,8 @@ class ReadHistory:
         state: newest known state, or None.
         empty_since: `(epoch seconds, at_least)`; None if the group is not Empty. The time is the first read since the
             newest gap that found the group Empty. `at_least` is whether it may have been Empty before.
+        unsettled_since: epoch seconds of the first read since the newest gap that found the group in a rebalance or
+            NotReady; None if the newest read found another state.
         rebalances: counts changes of state and epoch.
         gone: whether the group no longer exists.
         first_at: epoch seconds of the first successful read, or None.
@@ -245,6 +247,7 @@ class ReadHistory:
         self.description: GroupDescription | None = None
         self.state: str | None = None
         self.empty_since: tuple[float, bool] | None = None
+        self.unsettled_since: float | None = None
         self.rebalances = RebalanceLog()
         self.gone = False
         self.first_at: float | None = None
@@ -330,6 +333,10 @@ class ReadHistory:
             # The second value is whether the group may have been Empty before this read. It is False if its last known
             # state was not Empty.
             self.empty_since = (at, self.state in (None, EMPTY))
+        if state not in UNSETTLED:
+            self.unsettled_since = None
+        elif self.unsettled_since is None or watched is None:
+            self.unsettled_since = at
         self.description, self.state, self._described_at = description, state, at
 
     def _add_offsets(self, at: float, offsets: GroupOffsets | None) -> None:

@@ -281,6 +281,8 @@ class GroupHealth:
         rebalances: how often the group rebalanced in the last hour; None until the state was read twice.
         holding_up: member id → epochs behind the target assignment; None for an absent static member.
         empty: how long the group has been Empty; None if it is not.
+        unsettled: for how many seconds the group has been observed in a rebalance or in the state NotReady; None if it
+            is in another state, or if this time is still normal (`kgtui.model.judgment.unsettled_limit`).
         seconds: time from the first to the newest read.
         reads: number of reads that succeeded, at least in part.
         failed: number of reads that failed, at least in part.
@@ -314,6 +316,7 @@ class GroupHealth:
     stopped_after: float | None = None
     trend_error: float = 0.0
     written: float = 0.0
+    unsettled: float | None = None
 
     GROWS_BY = 0.05
     """The lag counts as growing only if more than this fraction of the new records stays unread."""

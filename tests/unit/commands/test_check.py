@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
@@ -12,6 +13,7 @@ from kgtui.commands.group_watch import Clock
 from kgtui.errors import DeadlineError
 from kgtui.model.answer import Fault
 from kgtui.model.offsets import CommittedOffset, PartitionBounds
+from tests.scripted import member
 from tests.unit.commands.checking import Script, objects, verdicts, watched_cluster
 
 if TYPE_CHECKING:
@@ -57,6 +59,39 @@ def test_kgtui_check_fails_if_records_of_a_group_were_lost(
     assert verdicts(ran) == {"fine": "LOST"}
     assert why in ran.out
     assert json.loads(run("check", "--group", "fine", "--format", "json").out)["check"]["failed"]
+
+
+@pytest.mark.parametrize(
+    ("group_type", "state", "why"),
+    [
+        ("classic", "PreparingRebalance", "PreparingRebalance for too long; some member may not have rejoined"),
+        ("streams", "NotReady", "NotReady for too long; a source topic or an internal topic may not exist"),
+    ],
+    ids=["classic", "streams"],
+)
+def test_kgtui_check_warns_of_groups_that_do_not_become_stable(
+    run: Callable[..., Completed], admin: ScriptedAdmin, group_type: str, state: str, why: str
+) -> None:
+    admin.add("blocked", group_type, state=state, members=(member("d"),))
+    ran = run("check", "--group", "blocked")
+    assert (ran.code, verdicts(ran)) == (0, {"blocked": "REBALANCING"})
+    assert ran.out.rstrip().endswith(why)
+    assert run("check", "--group", "blocked", "--fail-on", "warn").code == 1
+    assert verdicts(run("check", "verdict:rebalancing")) == {"blocked": "REBALANCING"}
+    assert "blocked" in verdicts(run("check", "verdict:warn+"))
+
+
+def test_kgtui_check_does_not_warn_of_a_short_rebalance(
+    run: Callable[..., Completed], admin: ScriptedAdmin, script: Script
+) -> None:
+    def rebalance(step: int) -> None:
+        state = "PreparingRebalance" if step % 4 == 1 else "Stable"
+        admin.descriptions["connect"] = replace(admin.descriptions["connect"], state=state)
+
+    script.happens.append(rebalance)
+    ran = run("check", "--group", "connect")
+    assert verdicts(ran) == {"connect": "FLAPPING"}
+    assert run("check", "verdict:rebalancing").out.count("\n") == 1
 
 
 def test_kgtui_check_can_also_print_healthy_groups(run: Callable[..., Completed]) -> None:

@@ -111,7 +111,7 @@ async def test_kgtui_check_with_a_verdict_filter_says_that_verdicts_are_not_fina
     company: Simulator, capfd: pytest.CaptureFixture[str]
 ) -> None:
     """After 8 s, no group matches, but a longer check would find stopped groups."""
-    found = await checked(company, capfd, "verdict:warn+", seconds=8, interval=2)
+    found = await checked(company, capfd, "verdict:stop", seconds=8, interval=2)
     assert found["groups"] == []
     assert "groups are not final" in found["err"]
 
