@@ -85,6 +85,7 @@ class UnreachableError(KgtuiError):
 
     Attributes:
         attempts: a pair `(address, reason)` for each failed attempt to connect, the newest one last.
+        advice: what to do; None for the usual advice, to check addresses, network and security settings.
     """
 
     fault_name = "UNREACHABLE"
@@ -92,9 +93,11 @@ class UnreachableError(KgtuiError):
 
     exit_code = 3
 
-    def __init__(self, message: str, attempts: tuple[tuple[str, str], ...] = ()) -> None:
+    def __init__(self, message: str, attempts: tuple[tuple[str, str], ...] = (), advice: str | None = None) -> None:
         super().__init__(message)
         self.attempts = attempts
+        if advice is not None:
+            self.advice = advice
 
     def other_reasons(self) -> tuple[str, ...]:
         """Return each reason in `attempts` once, with its address. Reasons that the message contains are left out."""

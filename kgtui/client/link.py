@@ -222,8 +222,13 @@ class Link:
 
     async def _throttle(self) -> None:
         """Wait until the end of the throttle time that the broker's last response contained (KIP-219)."""
-        if (pause := self._throttled_until - time.monotonic()) > 0:
+        if (pause := self.throttled_for) > 0:
             await asyncio.sleep(pause)
+
+    @property
+    def throttled_for(self) -> float:
+        """How many seconds kgtui must still wait before the next request, because of a quota (KIP-219); 0 for none."""
+        return max(self._throttled_until - time.monotonic(), 0.0)
 
     async def _await_session(self, connecting: asyncio.Task[Session]) -> Session:
         try:
@@ -335,6 +340,10 @@ class Links:
         """Return the lane to use for a small request: the UI lane if it is connected, otherwise the bulk lane."""
         link = self.get(node, Lane.UI)
         return Lane.UI if link is not None and link.live else Lane.BULK
+
+    def throttled_for(self, node: int) -> float:
+        """How many seconds kgtui must wait before its next request to this broker, because of a quota; 0 for none."""
+        return max((self._links[node, lane].throttled_for for lane in Lane if (node, lane) in self._links), default=0.0)
 
     def ranked(self, nodes: Iterable[int]) -> list[int]:
         """Sort brokers by how soon they will probably respond.

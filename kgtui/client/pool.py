@@ -304,7 +304,21 @@ class Pool:
         except AllFailedError as failed:
             raise unreachable(list(zip(names, map(str, failed.errors), strict=True))) from None
         except TimeoutError:
-            raise unreachable([(name, f"{name} has not answered within {timeout:.3g} s") for name in names]) from None
+            raise self._unanswered(nodes, timeout) from None
+
+    def _unanswered(self, nodes: Sequence[int], timeout: float) -> UnreachableError:
+        """Return the error for brokers of which none has responded within `timeout` seconds."""
+        pauses = {node: self._links.throttled_for(node) for node in nodes}
+        attempts = []
+        for node, pause in pauses.items():
+            name = self._name(node)
+            why = f"throttles kgtui for {pause:.0f} s" if pause else f"has not answered within {timeout:.3g} s"
+            attempts.append((name, f"{name} {why}"))
+        if not all(pauses.values()):
+            return unreachable(attempts)
+        reasons = "; ".join(reason for _, reason in attempts)
+        advice = "raise --timeout, or raise the quota of this user (request_percentage)"
+        return UnreachableError(f"a quota is exceeded: {reasons}", tuple(attempts), advice)
 
     async def _refresh(self) -> ClusterView:
         if self._view is not None and not self._start_over:

@@ -185,6 +185,23 @@ async def test_the_next_request_is_sent_only_after_the_throttle_time_has_passed(
         await pool.call(1, LIST_GROUPS, {}, timeout=60)
 
 
+async def test_the_error_about_throttling_brokers_names_the_quota() -> None:
+    """None of the brokers is unreachable, so the advice is not to check the network."""
+    async with cluster(2) as fake, Pool(fake.seeds, options=QUICK) as pool:
+        await pool.metadata(timeout=60)
+        for node in (1, 2):
+            fake[node].on[LIST_GROUPS.key] = always({"ThrottleTimeMs": 60_000})
+            await pool.call(node, LIST_GROUPS, {}, timeout=60)
+
+        async def ask(node: int) -> object:
+            return await pool.call(node, LIST_GROUPS, {}, timeout=60)
+
+        with pytest.raises(UnreachableError, match="^a quota is exceeded: ") as caught:
+            await pool.ask_any(ask, timeout=0.05)
+        assert str(caught.value).count("throttles kgtui for 60 s") == 2
+        assert "quota" in caught.value.advice
+
+
 async def test_only_long_responses_are_decoded_outside_the_event_loop_thread() -> None:
     async with cluster(1) as fake, Pool(fake.seeds, options=QUICK) as pool:
 
