@@ -67,7 +67,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         code = INTERRUPTED
     except BrokenPipeError:
         code = PIPE_CLOSED
-    except SystemExit:  # argparse raises SystemExit after it has printed the help. Flush it, to report write errors.
+    except SystemExit:  # argparse exits after it has printed the help. Flush stdout, to report write errors.
         if failed := _flush(0):
             return failed
         raise

@@ -203,7 +203,7 @@ class EncodeError(ProtocolError):
 
 
 PARSE_ERRORS = (ValueError, RecursionError, OverflowError)
-"""Exceptions that invalid JSON or TOML can cause: for a syntax error, deep nesting, and a huge integer."""
+"""Exceptions that a JSON or TOML parser raises for a syntax error, for very deep nesting, or for a huge integer."""
 
 
 def parse_reason(error: Exception) -> str:

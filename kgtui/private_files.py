@@ -106,7 +106,7 @@ def replace_private(path: Path, data: bytes) -> None:
 def owner_only() -> Iterator[None]:
     """Inside the `with` block, new files can be read and written only by their owner.
 
-    This applies to the whole process: also to files that other threads and new subprocesses create.
+    This applies to the whole process, and so also to files that other threads and new subprocesses create.
     """
     before = os.umask(0o077)
     try:

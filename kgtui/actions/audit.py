@@ -39,7 +39,7 @@ class Entry:
     """The deletion of one group, read from the audit log.
 
     Attributes:
-        id: id in all lines of this deletion.
+        id: the id that all lines of this deletion contain.
         intent: fields of the `intent` line.
         outcome: fields of the `outcome` line; None while the result is unknown.
     """
@@ -62,7 +62,7 @@ def write_intent(log: Path, entry: str, line: Allowed, cluster: ClusterInfo, bac
     Args:
         log: path of the audit log.
         entry: new id for this deletion.
-        line: the group in the deletion plan.
+        line: what the deletion plan says about the group.
         backup: path of the backup.
         command: where the deletion was started, such as `kgtui delete` or `UI`.
     """
@@ -88,7 +88,8 @@ def write_outcome(log: Path, result: GroupResult, *, certain: bool = True, found
 
     Args:
         log: path of the audit log.
-        certain: False if it is not known whether the group was deleted. kgtui then checks this at its next start.
+        certain: False if it is not known whether the group was deleted. At its next start, kgtui then checks whether
+            the group still exists.
         found_later: whether this result comes from such a check.
     """
     fields = {

@@ -52,7 +52,7 @@ class GroupData:
 
     @property
     def positions(self) -> dict[TopicPartition, int]:
-        """The result of `positions_of` for `offsets`."""
+        """The offset of each partition in which the group has one (see `positions_of`)."""
         return positions_of(self.offsets)
 
     @property

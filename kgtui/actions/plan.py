@@ -207,7 +207,7 @@ def _gaps(data: GroupData, gone: int, *, hidden: bool) -> list[str]:
 
 
 def type_text(description: GroupDescription) -> str:
-    """Return the type of a group, with its kind in parentheses if that is different: `share`, `classic (connect)`."""
+    """Return the type of a group, such as `share`, or type and kind of a classic group: `classic (connect)`."""
     kind = kind_of(description.type, description.protocol)
     if kind == "other":
         kind = description.protocol
@@ -283,7 +283,7 @@ def safety_of(
         line: entry of the group in the deletion plan.
         now: current time, in seconds since the epoch.
         empty_since: when the group became Empty, in seconds since the epoch; None if it was Empty when kgtui started.
-        appeared: whether the group was created after kgtui started, and has had no members since then.
+        appeared: whether the group was created after kgtui started, and has had no members since its creation.
     """
     if not isinstance(line, Allowed):
         return Safety(SafeToDelete.NO, line.reason)

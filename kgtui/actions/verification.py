@@ -72,15 +72,16 @@ _PRESENT = "a later check found that a group with this id exists"
 async def unfinished(
     admin: GroupAdmin, folder: StateFolder, *, timeout: float = DEFAULT_TIMEOUT
 ) -> tuple[GroupResult, ...]:
-    """Find out and log the results of earlier deletions in this cluster that have no `outcome` line.
+    """Find out and log the results of earlier deletions in this cluster that have no `outcome` line in the audit log.
 
-    Returns no results while another process deletes groups.
+    Return these results. The tuple is empty while another process deletes groups.
 
     Raises:
         UnreachableError: no broker answers.
         OSError: the audit log cannot be read or written.
     """
-    # If a process was killed while it wrote its first backup, there is an incomplete file, but no audit log.
+    # Return early if there is neither an audit log nor an incomplete backup. An incomplete backup can exist without an
+    # audit log if a process was killed while it wrote its first backup.
     if not await asyncio.to_thread(lambda: folder.audit.exists() or has_drafts(folder.backups)):
         return ()
     with sole_lock(folder.lock) as alone:

@@ -65,9 +65,10 @@ class UserAccess:
     async def with_hidden(
         self, reading: Awaitable[Answer[dict[str, tuple[T, ...]]]], asked: str, timeout: float
     ) -> Answer[dict[str, tuple[T, ...]]]:
-        """Wait for an answer with offsets, and set its `hidden`: the groups whose offsets may be incomplete.
+        """Wait for an answer that contains offsets, and return it with its attribute `hidden` set.
 
-        If the user may not describe some topics, any group may have offsets in them. `hidden` then contains all groups.
+        `hidden` contains the groups whose offsets may be incomplete. If the user may not describe some topics, it
+        contains all groups, because any group may have offsets in these topics.
 
         Args:
             asked: name of the request in messages, such as `read offsets`.
@@ -84,7 +85,7 @@ class UserAccess:
     async def _left_out(self, rows: Mapping[str, tuple[T, ...]], timeout: float) -> dict[str, tuple[str, ...]]:
         """Return a dict: group id → topics that an earlier answer contained, but that ACLs now hide from the user.
 
-        The tuple of topics is empty if the permissions cannot be read.
+        If the permissions cannot be read, each group with missing topics is mapped to an empty tuple.
 
         Args:
             rows: group id → offsets in the new answer.
@@ -111,8 +112,8 @@ class UserAccess:
             return dict.fromkeys(missing, ())
         denied = access.denied_topics or frozenset()
         for group, topics in missing.items():
-            # ACLs do not hide the other missing topics. Their offsets are gone, for example because they have expired.
-            # Forget these topics. Otherwise, every later answer would cause a permission check.
+            # Forget each missing topic that no ACL hides. The group has no offsets in it any more, for example because
+            # they have expired. If the topic were kept, every later answer would cause a permission check.
             now = frozenset(row.topic for row in rows[group]) | (topics & denied)
             self._topics[group] = self._shared.setdefault(now, now)
         return {group: tuple(sorted(topics & denied)) for group, topics in missing.items() if topics & denied}
@@ -144,7 +145,7 @@ class Refusals:
 
         Args:
             asked: kind of the request, such as `describe`. Each kind needs a different permission.
-            answer: `answer.faults` contains the refusals.
+            answer: the results; `answer.faults` contains the refusals.
         """
         refused = {(asked, fault.group) for fault in answer.faults if fault.group and fault.code in FORBIDDEN}
         answered = [key for key in self._groups if key[0] == asked and key[1] in answer.rows]
@@ -157,7 +158,7 @@ class Refusals:
         self._note(self._partitions, refused, answered)
 
     def suspect(self, topics: Collection[str]) -> None:
-        """Add topics that an earlier answer contained, but the new one lacks. The user may have lost a permission."""
+        """Add topics that are missing in the newest answer, because the user may have lost DESCRIBE on them."""
         self._note(self._suspects, topics, ())
 
     @property
@@ -250,9 +251,11 @@ async def read_access(pool: Pool, deadline: Deadline, suspects: Collection[str] 
     """Read the user's permissions with small requests to any broker.
 
     No RPC reports whether a user has DESCRIBE on every topic. Therefore, kgtui requests the metadata of a random topic
-    name. UNKNOWN_TOPIC_OR_PARTITION means yes, TOPIC_AUTHORIZATION_FAILED means no.
+    name. UNKNOWN_TOPIC_OR_PARTITION means that the user has this permission. TOPIC_AUTHORIZATION_FAILED means that the
+    user lacks it.
 
-    Even after a yes, ACLs can deny single topics. kgtui reads these ACLs if the user has DESCRIBE on the cluster.
+    Even a user with this permission can be denied DESCRIBE on single topics by ACLs. kgtui reads these ACLs if the user
+    has DESCRIBE on the cluster.
 
     Args:
         suspects: topics on which the user might lack DESCRIBE. They are checked too.
@@ -338,7 +341,8 @@ async def _denied_patterns(pool: Pool, node: int, deadline: Deadline, lane: Lane
     except UnsupportedError:
         return None
     # If no ACL allows DESCRIBE on `*`, users may have access only through `allow.everyone.if.no.acl.found`. A topic
-    # with any ACL is then forbidden to all users whom its ACLs do not allow. The DENY ACLs do not show these topics.
+    # with any ACL is then forbidden to all users whom its ACLs do not allow. The DENY ACLs do not show these topics, so
+    # return None (unknown).
     if denied is None or allowed is None or not any(_has(row, _ALLOWS) for row in allowed):
         return None
     return frozenset((row["ResourceName"], row["PatternType"] == _PREFIXED) for row in denied if _has(row, _DENIES))

@@ -62,7 +62,7 @@ class ListingFeed(Protocol):
         """List the groups again, and return the changes. In the first call, every group is new.
 
         Raises:
-            ClientError: the broker did not answer. The next successful call returns all changes since its last answer.
+            ClientError: the broker did not answer. The next successful call returns all changes since the last answer.
         """
         ...
 

@@ -89,7 +89,8 @@ async def group_configs(
 async def retention(pool: Pool, nodes: Sequence[int], topics: Sequence[str], deadline: Deadline) -> Answer[Retention]:
     """Return the retention time of each topic, and the retention time of committed offsets.
 
-    If a request fails, its topics and all remaining topics are missing in the answer, and a fault says why.
+    If a request fails, no further requests are sent. The answer then lacks the topics of the failed request and all
+    topics that were not requested, and a fault says why.
     """
     seconds_by_topic: dict[str, float] = {}
     rules: dict[str, TopicRules] = {}

@@ -98,8 +98,8 @@ def _worker(metadata: bytes, assigned: bytes, leader_url: str | None) -> Connect
     assignment = connect.decode_assignment(assigned)
     if assignment is None:
         return ConnectWorker(url=subscription.url, config_offset=subscription.config_offset)
-    # Tasks that the worker already ran when it joined. In cooperative rebalancing (KIP-415), an assignment contains
-    # only the changes to these tasks.
+    # Begin with the connectors and tasks that the worker already ran when it joined. In cooperative rebalancing
+    # (KIP-415), an assignment contains only the changes to them.
     had = _units(subscription.allocation.assigned if subscription.allocation else ())
     revoked = _units(assignment.revoked)
     running = (had - revoked) | _units(assignment.assigned)

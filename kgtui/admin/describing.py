@@ -67,7 +67,7 @@ class _Search:
 
     @property
     def proven_missing(self) -> bool:
-        """Whether the group certainly does not exist, provided that no describe RPC has found it."""
+        """Whether the group certainly does not exist. Valid only after no describe RPC has found the group."""
         return not self.disabled and not self.inconclusive
 
 
@@ -75,8 +75,8 @@ class Describer:
     """Describes one batch of groups at their coordinator.
 
     Args:
-        lister: used for groups that no describe RPC finds.
-        type_of: returns the type in the newest ListGroups response, or None.
+        lister: lists the groups of the coordinator, to look for groups that no describe RPC finds.
+        type_of: takes a group id, and returns the group's type in the newest ListGroups response, or None.
     """
 
     def __init__(self, pool: Pool, lister: Lister, type_of: Callable[[str], str | None]) -> None:
@@ -95,7 +95,7 @@ class Describer:
             if searches:
                 await self._look_up_in_list(node, searches, batch, deadline, lane)
         except EXCHANGE_ERRORS as error:
-            batch.error = error  # `batch` keeps the descriptions that arrived before this error.
+            batch.error = error  # Do not raise the error, so that the descriptions that arrived before it are kept.
         return batch
 
     def _search(self, group: str) -> _Search:
@@ -216,7 +216,7 @@ def _cannot_describe(group: str, group_type: str | None, node: int) -> Fault:
 
 
 def _as_listed(description: GroupDescription, group_type: str) -> GroupDescription:
-    """Return the description without members, and mark it as not authoritative: its data come from ListGroups."""
+    """Return the description without members and marked as not authoritative, because its data come from ListGroups."""
     return replace(
         description,
         type=group_type,

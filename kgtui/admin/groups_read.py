@@ -167,9 +167,9 @@ class GroupsRead:
         return {(topic, 0) for group in self.committed for topic in self._without_offsets(group)}
 
     def note_members(self, group: str) -> None:
-        """Find out which partitions and topics the members of a group read, and cache them.
+        """Find out which partitions and topics the members of a group read, and cache them for `GroupsRead.partitions`.
 
-        `partitions` then uses the cache. Without it, `partitions` would block the event loop for too long.
+        If that method had to find them out for all groups at once, it would block the event loop for too long.
         """
         if group in self.committed:
             self._owned(group)
@@ -198,10 +198,10 @@ class GroupsRead:
         return {tp: self.bounds[tp] for tp in partitions if tp in self.bounds}
 
     def add(self, step: str, rows: dict[K, V], answer: Answer[Mapping[K, V]]) -> None:
-        """Add the rows and faults that were read in one of the four steps.
+        """Add the rows and faults of an answer.
 
         Args:
-            step: name of the step, such as `OFFSETS`.
+            step: what was read: `DESCRIBE`, `OFFSETS`, `CONFIGS` or `LOGS`.
             rows: where to add the rows, such as `self.committed`.
         """
         rows.update(answer.rows)

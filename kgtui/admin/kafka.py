@@ -339,7 +339,7 @@ async def _send_delete(pool: Pool, node: int, names: Sequence[str], deadline: De
 
 def _failed(group: str, fault: Fault | None) -> Outcome:
     fault = fault or Fault("NO_ANSWER", "the broker's response does not contain this group", group=group)
-    # A fault without a broker comes from the lookup of the coordinator: no request was sent.
+    # If the fault names no broker, its code comes from the lookup of the coordinator. No delete request was sent then.
     may_be_executed = fault.broker is not None and fault.code in MAY_BE_EXECUTED
     return Outcome(group, fault, uncertain=may_be_executed or fault.name in NO_USABLE_RESPONSE)
 

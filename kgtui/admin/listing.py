@@ -35,7 +35,7 @@ TYPES_FROM = 5
 _ROWS_PER_CHUNK = 10
 """Minimum number of rows in a chunk. A chunk is a part of a ListGroups response: the rows of successive groups.
 
-To find changes fast, a poll compares the chunks of the last response, instead of single rows, with the new response.
+A poll searches the new response for whole chunks of the last response, which is faster than a search for single rows.
 """
 
 _CHUNKS_PER_SLICE = 500
@@ -91,8 +91,8 @@ class Interner:
     def _type(self, row: GroupRow, version: int) -> str | None:
         if version >= TYPES_FROM:
             return canonical_type(row.type)
-        # A broker without ConsumerGroupDescribe has only classic groups. On other brokers, the protocol type `consumer`
-        # can mean a classic or a consumer group.
+        # A broker without ConsumerGroupDescribe has only classic groups. On other brokers, a group with the protocol
+        # type `consumer` can be a classic or a consumer group, so its type remains unknown (None).
         return CLASSIC if self._assume_classic or row.protocol_type != "consumer" else None
 
 
@@ -212,7 +212,7 @@ class KafkaListingFeed:
         """List the groups again, and return the changes. In the first call, every group is new.
 
         Raises:
-            ClientError: the broker did not answer. The next successful call returns all changes since its last answer.
+            ClientError: the broker did not answer. The next successful call returns all changes since the last answer.
         """
         deadline, started = Deadline(timeout), time.perf_counter()
         if self._intern is None:
@@ -252,7 +252,7 @@ class KafkaListingFeed:
         updated: dict[str, Listing] = {}
         while True:
             for raw in new_rows:
-                if comparable and raw in gone:  # The row is unchanged, and has only moved.
+                if comparable and raw in gone:  # The row is unchanged, but was moved in the list.
                     gone.remove(raw)
                 else:
                     row = decode(raw)
@@ -277,14 +277,14 @@ async def _skip_known(
 
     Returns:
         Three lists:
-        - all chunks of the new list up to this point
-        - the rows between the chunks that were found
+        - all chunks of the new list, up to the last chunk that was found
+        - the rows of the new list between the chunks that were found
         - chunks of the last list that were not found
     """
     now: list[_Chunk] = []
     new: list[bytes] = []
     missing: list[_Chunk] = []
-    start = 0  # Index of the first chunk in `known` that is not yet in `now` or `missing`.
+    start = 0  # Index in `known` of the first chunk that has been neither found nor added to `missing`.
     for index, (data, number) in enumerate(known):
         if index % _CHUNKS_PER_SLICE == 0 and index:
             await asyncio.sleep(PAUSE)

@@ -79,7 +79,7 @@ class OffsetReader:
                 ids, start = groups[start : start + size], start + size
                 await self._read_batch(node, ids, version, batch, deadline, lane, last=start >= len(groups))
         except EXCHANGE_ERRORS as error:
-            batch.error = error  # `batch` keeps the offsets that arrived before this error.
+            batch.error = error  # Do not raise the error, so that the offsets that arrived before it are kept.
         return batch
 
     async def _read_batch(
@@ -96,7 +96,7 @@ class OffsetReader:
         """Read the offsets of several groups with one request, and add them to `batch`.
 
         If the request times out, each half of the groups is requested separately. To leave time for this, a request
-        may use only half of the remaining time. The last request may use all of it, if it is for a single group.
+        may use only half of the remaining time, unless it is for the last group alone.
 
         Args:
             version: version of OffsetFetch.

@@ -49,7 +49,7 @@ class Logs(Enum):
 
     NONE = "none"
     COMMITTED_ENDS = "committed ends"
-    """Log end offsets of all partitions with a committed offset, and of `GroupsRead.permission_checks`.
+    """Log end offsets of partitions with a committed offset, and of the partitions in `GroupsRead.permission_checks`.
 
     This is enough for the total lag of every group. Share groups need no log offsets, because brokers report their lag.
     """
@@ -85,7 +85,7 @@ async def read_groups(
     described: Mapping[str, GroupDescription] | None = None,
     on_described: Callable[[Answer[Mapping[str, GroupDescription]]], None] | None = None,
 ) -> GroupsRead:
-    """Read descriptions, offsets and configs at the same time, and then the log bounds of their partitions.
+    """Read descriptions, offsets and configs of groups at the same time, and then the log bounds of the partitions.
 
     Args:
         deadline: time limit with two steps: everything except log bounds, and then the log bounds.

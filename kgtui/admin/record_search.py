@@ -112,7 +112,7 @@ class RecordSearch:
     Until `next_time` returns None, request the timestamp that it returns, and pass the result to `answer`.
 
     Args:
-        position: a committed offset below the log end offset.
+        position: committed offset and log bounds. The committed offset must be below the log end offset.
         now: current time, in milliseconds since the epoch.
         precision: accepted uncertainty, as a fraction of the record's age.
 
@@ -152,7 +152,8 @@ class RecordSearch:
         if self._failed or self.rounds >= ROUNDS:
             return None
         if not self.rounds:
-            # Timestamp 0 finds the oldest record. If the answer contains no timestamp, the search fails.
+            # Begin with timestamp 0, for which ListOffsets returns the oldest record. If this record has no timestamp,
+            # the search fails.
             return 0
         for target in self._targets:
             bracket = self._bracket(target)
@@ -238,7 +239,7 @@ class RecordSearch:
         bracket = self._bracket(target)
         if bracket is None:
             return None
-        # If no answer has given an upper limit, use the current time, or the lower limit if it is later. It can be
-        # later, because the producer's clock can be ahead of this machine's clock.
+        # If no answer has given an upper limit, use the current time, or the lower limit if that is later. The lower
+        # limit can be later than the current time, because the producer's clock can be ahead of this machine's clock.
         latest = bracket.below - 1 if bracket.proven else max(self._now, bracket.low[1])
         return TimeRange(bracket.low[1] / 1000, latest / 1000)

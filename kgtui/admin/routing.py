@@ -60,8 +60,9 @@ def fault_of_code(
         message: the broker's message; by default Kafka's text for the code.
         broker: node id of the broker that returned the code.
         group: id of the group that the code concerns.
-        asked: name of the request for the message, such as `describe`.
-        operation: ACL operation that the request needs, such as `DESCRIBE`. The advice names it.
+        asked: name of the request, such as `describe`. The fault's message begins with it.
+        operation: ACL operation that the request needs, such as `DESCRIBE`. If the user lacks it, the fault contains
+            the advice to grant it.
     """
     error = lookup(code)
     text = message or error.message
@@ -100,8 +101,8 @@ _SAFE_TO_REPEAT = frozenset({COORDINATOR_LOAD_IN_PROGRESS, NOT_COORDINATOR})
 
 After other retriable codes, the request may have been executed. For example, a coordinator of Kafka 4.0 or newer
 responds with COORDINATOR_NOT_AVAILABLE if the write to `__consumer_offsets` was not replicated in time. NOT_COORDINATOR
-nearly always means that the cached coordinator is outdated. A coordinator that lost its role during the write responds
-with it too, but a second deletion then finds that the group is gone.
+nearly always means that the cached coordinator is outdated, so that nothing was executed. In rare cases, the
+coordinator lost its role while it deleted the group. The repeated request then finds that the group is gone.
 """
 
 RECONNECTS = 2
@@ -175,8 +176,8 @@ class Router:
             asked: name of the request in messages, such as `describe`.
             operation: ACL operation that the request needs. If the user lacks it, the fault contains the advice to
                 grant it.
-            repeat: whether the request may be executed twice. If False, it is sent again only after a failed connection
-                or an error code in `_SAFE_TO_REPEAT`.
+            repeat: whether the request may be executed twice. If False, it is sent again only if no connection could be
+                opened, or after an error code in `_SAFE_TO_REPEAT`.
         """
         ids = list(dict.fromkeys(groups))
         todo = _Pending(ids)

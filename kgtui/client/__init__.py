@@ -1,13 +1,13 @@
 """Connections to the brokers of a Kafka cluster.
 
-This package may import `kgtui.protocol`, `kgtui.model.error_numbers` and `kgtui.errors`. Only `transport` imports
-aiokafka.
+This package may import `kgtui.protocol`, `kgtui.model`, `kgtui.errors` and `kgtui.private_files`. Only `transport`
+imports aiokafka.
 
 | module | contents |
 |---|---|
 | `pool` | `Pool`, which sends requests to brokers |
 | `options` | timeouts and limits of a pool, and the two connections ("lanes") to each broker |
-| `link` | one connection to one broker, which is replaced when it breaks |
+| `link` | keeps connections to brokers open, and replaces a connection that breaks |
 | `backoff` | pauses after failures, and when a broker throttles kgtui |
 | `session` | an open connection to a broker, with its negotiated API versions |
 | `bootstrap` | finds the brokers through the bootstrap servers |

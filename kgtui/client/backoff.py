@@ -20,8 +20,8 @@ class Backoff:
     pause is then changed at random by up to ±20 %.
 
     Args:
-        clock: monotonic clock, in seconds.
-        chance: returns a random number from 0 to 1.
+        clock: function that returns the time of a monotonic clock, in seconds.
+        chance: function that returns a random number from 0 to 1.
     """
 
     __slots__ = ("_clock", "_first", "_longest", "_random", "_until", "failures")

@@ -60,7 +60,7 @@ Attempts = dict[str, str]
 PENDING = "no answer yet"
 
 FIRST_THAT_NEVER_CREATES = 4
-"""First version of Metadata in which a client can prevent the broker from creating topics that do not exist."""
+"""First version of the Metadata request that lets a client forbid the automatic creation of missing topics."""
 
 
 def brokers_only(version: int) -> Mapping[str, Any]:
@@ -69,10 +69,10 @@ def brokers_only(version: int) -> Mapping[str, Any]:
 
 
 def read_view(answer: Mapping[str, Any], features: Mapping[str, int] | None) -> ClusterView:
-    """Convert a decoded Metadata response.
+    """Convert a decoded Metadata response into a ClusterView.
 
     Args:
-        features: finalized features from the ApiVersions response. Metadata responses contain none.
+        features: finalized features from the ApiVersions response, because Metadata responses contain none.
     """
     brokers = {
         row["NodeId"]: BrokerAddress(row["NodeId"], row["Host"], row["Port"], row["Rack"]) for row in answer["Brokers"]

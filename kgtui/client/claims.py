@@ -14,7 +14,8 @@ if TYPE_CHECKING:
 SKEW = 30.0
 """Difference between the clocks of broker and identity provider that brokers accept by default, in seconds.
 
-If this machine's clock differs from the token endpoint's clock by more, messages advise users to correct it.
+If this machine's clock differs from the token endpoint's clock by more than this, messages advise users to
+correct the clock of this machine.
 """
 
 _CHECKED_CLAIMS = {"iss": "issuer", "aud": "audience", "scope": "scope"}
@@ -36,7 +37,7 @@ def claims_of(token: str) -> Mapping[str, Any]:
 def time_of(claims: Mapping[str, Any], name: str) -> float | None:
     """Return the time in the claim `name`, in seconds since the epoch; None if the claim is missing or not valid."""
     value: Any = claims.get(name)
-    # Reject times after the year 9892 (250 billion seconds). Python cannot format dates after the year 9999.
+    # Reject 250 billion seconds (the year 9892) and more, because Python cannot format dates after the year 9999.
     valid = isinstance(value, (int, float)) and not isinstance(value, bool) and 0 <= value < 250_000_000_000
     return float(value) if valid else None
 

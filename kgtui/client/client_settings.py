@@ -118,7 +118,7 @@ def from_properties(properties: Mapping[str, str]) -> ClientSettings:
     Properties without effect on an admin client are ignored.
 
     Args:
-        properties: name → value. If it has an attribute `warnings`, these warnings are copied to the result.
+        properties: name → value. If the mapping has an attribute `warnings`, the result contains these warnings too.
 
     Raises:
         ConfigError: a value is invalid or not supported. The message names the property and contains no secret.

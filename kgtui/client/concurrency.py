@@ -84,7 +84,7 @@ async def first_success(
         head_start: seconds between two starts; 0 starts all functions at once. If a function fails, the next one
             starts at once.
         expected: errors after which the other functions continue. Any other error is raised at once.
-        discard: called with each further result, for example to close a connection.
+        discard: function that is called with each result after the first, for example to close a connection.
 
     Raises:
         AllFailedError: every runner failed with an expected error.

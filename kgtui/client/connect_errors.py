@@ -28,7 +28,7 @@ _NOT_YET_VALID = 9
 _EXPIRED = 10
 
 _WRONG_NAME = frozenset({62, 63, 64})
-"""Codes of OpenSSL's errors for a certificate for a different host name, e-mail address or IP address."""
+"""OpenSSL's error codes for a certificate that belongs to a different host name, e-mail address or IP address."""
 
 _CLIENT_CERTIFICATE_ALERTS = (
     "CERTIFICATE_REQUIRED",
@@ -120,7 +120,7 @@ def explain_invalid_address(address: Address, error: ValueError) -> str:
 
 
 def describe_break(error: BaseException) -> str:
-    """Return the reason for a broken connection as ` (Connection reset by peer)`; empty if the error contains none."""
+    """Return why a connection broke, such as ` (Connection reset by peer)`; empty if the error contains no reason."""
     if isinstance(error, ssl.SSLError) and (alert := _alert(error)):
         return f" (TLS: {alert})"
     return f" ({error.strerror})" if isinstance(error, OSError) and error.strerror else ""
@@ -271,8 +271,8 @@ async def explain_with_probe(error: ConnectError, address: Address, settings: Cl
         return error
     peer, protocol = await probe(address, timeout=PROBE_TIMEOUT)
     if isinstance(error.__cause__, ResponseTooLargeError) and peer not in {Peer.FOREIGN, Peer.TLS}:
-        # Only TLS or another foreign protocol explains a size above the limit: kgtui has read the first bytes of this
-        # protocol as a size.
+        # If the server uses TLS or another foreign protocol, kgtui has read its first bytes as the size of a response.
+        # Otherwise, the response really is too large, as `error` says.
         return error
     message = _explain_peer(peer, protocol, address, settings)
     if peer is Peer.TLS and not message and isinstance(error.__cause__, (EOFError, ConnectionError)):
@@ -285,7 +285,7 @@ async def probe(address: Address, *, timeout: float) -> tuple[Peer, str]:
 
     Args:
         timeout: time limit, in seconds. Each of the three steps (connect, response, TLS handshake) may take a third of
-            it, and the time that earlier steps have not used.
+            it, plus the time that earlier steps have not used.
 
     Returns:
         `(kind, phrase)`. For `Peer.FOREIGN`, the phrase is a description such as "an HTTP server". Otherwise, it is

@@ -62,7 +62,7 @@ class Exchange:
 
     @property
     def RESPONSE_TYPE(self) -> Exchange:
-        """This object. aiokafka calls the method `decode` of `RESPONSE_TYPE` with the body of the response."""
+        """Return this object, because aiokafka calls `RESPONSE_TYPE.decode` with the body of the response."""
         return self
 
     def decode(self, frame: BytesIO) -> bytes:
@@ -71,7 +71,7 @@ class Exchange:
 
 
 class NotOfferedError(ConnectError):
-    """Raised if a broker lacks an API that a SASL login needs. The listener of the broker then does not use SASL."""
+    """Raised if a broker lacks an API that a SASL login needs. Usually, the broker's listener does not use SASL."""
 
 
 class LoginExchange(Exchange):

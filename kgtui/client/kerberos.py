@@ -23,7 +23,7 @@ _MODULE = "Krb5LoginModule"
 _IBM = "com.ibm."
 
 _NEVER_NEEDED = frozenset({"clearPass", "debug", "doNotPrompt", "refreshKrb5Config", "renewTGT", "storeKey"})
-"""Options of Krb5LoginModule that kgtui ignores, because it always behaves in the same way.
+"""Options of Krb5LoginModule that kgtui ignores, because they cannot change what kgtui does.
 
 kgtui never asks for a password and never stores a key. It always reads the current Kerberos configuration, and always
 tries to renew a ticket in a cache.

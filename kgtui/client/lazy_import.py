@@ -23,8 +23,8 @@ class _LazyPackage(ModuleType):
 
     def __getattr__(self, name: str) -> Any:
         spec = self.__spec__
-        # Change the class first. Otherwise, Python would call this method again if `__init__.py` reads a missing
-        # attribute.
+        # First make this object a normal module. Otherwise, Python would call this method again if `__init__.py` reads
+        # a missing attribute.
         self.__class__ = ModuleType  # type: ignore[assignment]
         if spec is not None and spec.loader is not None:
             self.__path__ = spec.submodule_search_locations or []

@@ -32,9 +32,9 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 WRITES = frozenset({DELETE_GROUPS.key})
-"""API keys of requests that change the cluster. kgtui never sends them twice.
+"""API keys of requests that change the cluster.
 
-If no response arrives, the broker might still have executed the request.
+kgtui never sends such a request twice, because the broker might have executed it even if no response arrived.
 """
 
 
@@ -295,8 +295,9 @@ class Link:
 
 
 class Links:
-    """The links to all brokers of a cluster: each broker has one `Link` per `Lane`.
+    """The connections to all brokers of a cluster.
 
+    Each broker has one `Link` for requests with large responses (`Lane.BULK`), and one for small requests (`Lane.UI`).
     A link is created on first use, and closed when its broker leaves or gets a new address.
     """
 
@@ -306,11 +307,11 @@ class Links:
         self._retired: list[Link] = []
 
     def get(self, node: int, lane: Lane) -> Link | None:
-        """Return the link of this lane to the broker with this node id, or None if it has not been created yet."""
+        """Return the link to a broker for large or small requests (`lane`); None if it has not been created yet."""
         return self._links.get((node, lane))
 
     def at(self, broker: BrokerAddress, lane: Lane, transport: Transport) -> Link:
-        """Return the link of this lane to a broker, and create it if it does not exist yet."""
+        """Return the link to a broker for large or small requests (`lane`). Create it if it does not exist yet."""
         link = self._links.get((broker.node, lane))
         if link is None:
             address = Address(broker.host, broker.port)
@@ -318,7 +319,7 @@ class Links:
         return link
 
     def adopt(self, entry: FirstServer, transport: Transport) -> None:
-        """Use the connection to a bootstrap server (`entry`) as the bulk lane of the broker with the same address.
+        """Use the connection to a bootstrap server (`entry`) for large responses of the broker with the same address.
 
         If no broker has this address, close the connection.
         """
@@ -337,7 +338,7 @@ class Links:
                 self._retired.append(self._links.pop(key))
 
     def live_lane(self, node: int) -> Lane:
-        """Return the lane to use for a small request: the UI lane if it is connected, otherwise the bulk lane."""
+        """Return the connection to use for a small request: `Lane.UI` if it is open, otherwise `Lane.BULK`."""
         link = self.get(node, Lane.UI)
         return Lane.UI if link is not None and link.live else Lane.BULK
 
@@ -356,9 +357,9 @@ class Links:
         return sorted(shuffled, key=self._rank)
 
     def features(self, otherwise: Mapping[str, int] | None) -> Mapping[str, int] | None:
-        """Return the newest features that a connected broker has reported.
+        """Return the finalized features of the cluster, in the newest version that a connected broker has reported.
 
-        The result is a dict: finalized feature → level; None for brokers before 2.7.
+        The result is a dict: feature → level; None for brokers before 2.7.
 
         Args:
             otherwise: the result if no broker is connected.

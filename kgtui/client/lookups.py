@@ -38,16 +38,17 @@ _NOT_MENTIONED = (-1, -1)
 """`(node id, error code)` of a group that a FindCoordinator response does not contain."""
 
 FIRST_LOOKUP_PAUSE = 0.25
-"""After `LeaderCache.failed` has cleared the cache for a broker, it does not clear it again for this time, in seconds.
+"""First pause after `LeaderCache.failed` has cleared the cache for a broker, in seconds.
 
-The time doubles whenever the cache is cleared, until the broker responds.
+During the pause, `failed` does not clear the cache for this broker again. The pause doubles with each further clearing,
+until the broker responds.
 """
 
 LONGEST_LOOKUP_PAUSE = 2.0
-"""Longest time for which `LeaderCache.failed` does not clear the cache again for the same broker, in seconds."""
+"""Longest pause after `LeaderCache.failed` has cleared the cache for a broker, in seconds."""
 
 _REPEATED = frozenset({Reaction.RETRY, Reaction.FIND_COORDINATOR, Reaction.REBOOTSTRAP})
-"""FindCoordinator is sent again after an error code with one of these reactions."""
+"""FindCoordinator is sent again if its response has an error code with one of these values of `Reaction`."""
 
 
 class Requests(Protocol):
@@ -102,7 +103,7 @@ class Leaders:
     Attributes:
         nodes: `(topic, partition)` → node id of the leader.
         errors: topic or `(topic, partition)` whose leader is not known → Kafka's error code.
-        ids: topic → topic id. Missing for topics that were cached, and before Kafka 2.8.
+        ids: topic → topic id. Empty before Kafka 2.8. Topics whose leaders come from the cache are missing.
     """
 
     nodes: dict[tuple[str, int], int] = field(default_factory=dict)
@@ -117,7 +118,7 @@ class CoordinatorCache:
         self._requests = requests
         # Group id → its newest row in a ListGroups response, which contains the coordinator.
         self._listings: dict[str, Listing] = {}
-        # Group id → node id that a lookup returned; None if the coordinator in `_listings` is outdated.
+        # Group id → node id that a lookup returned. None means that the coordinator in `_listings` is outdated.
         self._nodes: dict[str, int | None] = {}
 
     def learn(self, listings: Mapping[str, Listing]) -> None:
@@ -277,7 +278,7 @@ class LeaderCache:
         self._topics.clear()
 
     def failed(self, node: int) -> bool:
-        """Clear the cache for all topics in which this broker leads a partition, because the broker did not respond.
+        """Clear the cache for all topics in which a broker leads a partition. Call this if the broker did not respond.
 
         Returns:
             False if nothing was cleared, because the cache was cleared for this broker a moment ago (see
@@ -292,7 +293,7 @@ class LeaderCache:
         return True
 
     def answered(self, node: int) -> None:
-        """End the pause of `failed` for this broker. Call this when the broker has responded."""
+        """Let `failed` clear the cache for a broker again at once. Call this when the broker has responded."""
         self._silent.pop(node, None)
 
     async def find(

@@ -1,4 +1,4 @@
-"""The SASL mechanisms. Each gets credentials, creates the messages of a login, and explains a refused login.
+"""The SASL mechanisms. Each class gets credentials, creates the messages of a login, and explains a refused login.
 
 SCRAM follows RFC 5802, with the extension for delegation tokens (KIP-48).
 """

@@ -87,7 +87,7 @@ def explain_error(error: Exception, session: Any, profile: str) -> str:
 
 
 def explain_refused_request(operation: str, code: str, session: Any, profile: str) -> str:
-    """Return an error message for a request for credentials that AWS refused. It says what to do.
+    """Return a message that says which request for credentials AWS refused, and what to do.
 
     Args:
         operation: the operation of AWS, such as `AssumeRole`.
@@ -164,7 +164,7 @@ class MskIam:
         sts_region: region of the STS endpoint; empty for the region of the brokers.
         fips: whether to use STS endpoints with FIPS 140 cryptography.
         key: access key id, secret and session token for assuming the role; empty for the default credentials.
-        show_identity: whether messages about refused tokens name the ARN (`awsDebugCreds`).
+        show_identity: whether messages about refused tokens name the ARN of the AWS user or role (`awsDebugCreds`).
     """
 
     profile: str = ""

@@ -55,7 +55,7 @@ class OAuth:
         timeout: time limit for connecting, and for each read from the socket, in seconds. The whole request may take
             twice as long.
         tls: TLS settings for the token endpoint; None for the system's defaults.
-        extensions: `(name, value)` of the SASL extensions for the broker.
+        extensions: `(name, value)` of each SASL extension that is sent to the broker.
         claims: claims of unsigned tokens that kgtui creates; empty otherwise.
         lifetime: lifetime of unsigned tokens, in seconds.
         msk_iam: AWS credentials for Amazon MSK, or None.

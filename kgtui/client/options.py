@@ -27,10 +27,10 @@ class PoolOptions:
         connect_timeout: time limit for one attempt to connect, including the TLS handshake and the login.
         second_wait: how long a call waits for an attempt to connect if the previous attempt failed.
         backoff, backoff_max: first and longest pause between attempts to connect.
-        bulk_in_flight, ui_in_flight: maximum number of concurrent requests on the bulk lane, and on the UI lane.
+        bulk_in_flight, ui_in_flight: maximum number of concurrent requests on each connection (see `Lane`).
         stall: if a request times out, and the broker has sent nothing for this long, its connection is replaced.
         head_start: how long to wait for a broker's response before the next broker is asked too.
-        retry_pause, retry_pause_max: first and longest pause between coordinator lookups.
+        retry_pause, retry_pause_max: first and longest pause between attempts to look up coordinators.
         thread_bytes: size in bytes; larger responses are decoded in a thread.
         batch: maximum number of groups or topics in one lookup.
     """
@@ -49,5 +49,5 @@ class PoolOptions:
     batch: int = 500
 
     def in_flight(self, lane: Lane) -> int:
-        """Return the maximum number of concurrent requests on a connection of this lane."""
+        """Return the maximum number of concurrent requests on this connection to a broker."""
         return self.ui_in_flight if lane is Lane.UI else self.bulk_in_flight

@@ -145,7 +145,7 @@ class Pool:
         self._leaders.clear()
 
     async def version(self, node: int, api: Api, *, timeout: float, lane: Lane = Lane.BULK) -> int:
-        """Return the API version that was negotiated with a broker on this lane.
+        """Return the API version that was negotiated with a broker on one of its two connections (`lane`).
 
         Raises:
             UnsupportedError, ConnectError, DeadlineError
@@ -268,7 +268,7 @@ class Pool:
         return await self._leaders.find(topics, needed=needed, timeout=timeout, refresh=refresh)
 
     def leader_failed(self, node: int) -> bool:
-        """Clear the cache for all topics in which this broker leads a partition, because the broker did not respond.
+        """Clear the cache for all topics in which a broker leads a partition. Call this if the broker did not respond.
 
         Returns:
             False if nothing was cleared, because the cache was cleared for this broker a moment ago.
@@ -276,11 +276,11 @@ class Pool:
         return self._leaders.failed(node)
 
     def leader_answered(self, node: int) -> None:
-        """End the pause of `leader_failed` for this broker, because the broker has responded."""
+        """Let `leader_failed` clear the cache for a broker again at once. Call this when the broker has responded."""
         self._leaders.answered(node)
 
     def live_lane(self, node: int) -> Lane:
-        """Return the lane to use for a small request: the UI lane if it is connected, otherwise the bulk lane."""
+        """Return the connection to use for a small request: `Lane.UI` if it is open, otherwise `Lane.BULK`."""
         return self._links.live_lane(node)
 
     async def ask_any(self, ask: Callable[[int], Awaitable[T]], *, timeout: float) -> T:
@@ -392,7 +392,7 @@ class Pool:
         return self._transport
 
     async def _in_thread(self, work: Callable[[], T]) -> T:
-        """Run `work` in a separate thread. Slow DNS lookups can occupy all threads of asyncio."""
+        """Run `work` in a separate thread, because slow DNS lookups can occupy all of asyncio's default threads."""
         if self._decoders is None:
             self._decoders = ThreadPoolExecutor(max_workers=1, thread_name_prefix="kgtui-decode")
         return await asyncio.get_running_loop().run_in_executor(self._decoders, work)

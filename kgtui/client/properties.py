@@ -58,7 +58,10 @@ _DEFAULTS = {
         "SOFTWARE.AMAZON.MSK.AUTH.IAM.IAMOAUTHBEARERLOGINCALLBACKHANDLER",
     ),
 }
-"""Property → values, in capital letters. kgtui ignores the property if it has one of these values."""
+"""Property → values, in capital letters, with which kgtui ignores the property instead of reporting an error.
+
+The values are Kafka's defaults, and Java classes whose task kgtui does itself.
+"""
 
 _REFUSED = {
     "bootstrap.controllers": "kgtui does not connect to controllers: set --bootstrap-server to a broker",
@@ -100,10 +103,10 @@ _WITHOUT_EFFECT = re.compile(
 """Matches properties that kgtui ignores, such as those of consumers, producers and Kafka Streams."""
 
 LONGEST_TIMEOUT = 2**31 - 1
-"""Highest value of Kafka's properties of the type int, such as `request.timeout.ms`."""
+"""Highest value of Kafka's properties of the type int, such as `request.timeout.ms`, in milliseconds."""
 
 LONGEST_PAUSE = 2**63 - 1
-"""Highest value of Kafka's properties of the type long, such as `reconnect.backoff.ms`."""
+"""Highest value of Kafka's properties of the type long, such as `reconnect.backoff.ms`, in milliseconds."""
 
 _NOT_TEXT = (
     "the value contains a NUL character, or bytes that are not UTF-8: check escapes such as \\u0000, and the file or "
@@ -157,9 +160,9 @@ _LOGIN_NAMES = frozenset(
         "ssl.secure.random.implementation",
     }
 )
-"""Further login and TLS properties of Kafka's clients up to 4.4. They do not count as misspelled.
+"""Login and TLS properties of Kafka's clients up to 4.4, in addition to `_LOGIN_AND_TLS`.
 
-kgtui ignores some of these properties.
+kgtui ignores some of them, but does not report them as misspelled.
 """
 
 _OTHER_NAMES = frozenset(
@@ -225,8 +228,8 @@ def unknown_keys(properties: Mapping[str, str], supported: Collection[str]) -> t
     """Return one warning for each property that Kafka's clients do not have, for example because of a typo.
 
     Args:
-        properties: name → value. If it has an attribute `places` (name → text such as `line 3 of FILE`), a warning
-            begins with this text.
+        properties: name → value. If the mapping has an attribute `places` (name → text such as `line 3 of FILE`),
+            the warning about a property begins with this text.
         supported: supported properties, except those for login and TLS.
     """
     places: Mapping[str, str] = getattr(properties, "places", {})

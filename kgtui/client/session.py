@@ -64,7 +64,8 @@ class Session:
 async def open_session(transport: Transport, address: Address, *, timeout: float) -> Session:
     """Connect, log in, and negotiate API versions and features (KIP-35, KIP-511, KIP-584).
 
-    If the server is not a Kafka broker, kgtui needs some more seconds to find out what it is.
+    If the server is not a Kafka broker, the call can exceed `timeout` by a few seconds, because kgtui finds out what
+    kind of server it is.
 
     Raises:
         ConnectError: connecting, the login or the negotiation failed.

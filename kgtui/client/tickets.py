@@ -102,7 +102,7 @@ class TicketRenewal:
         except BaseException as error:
             with suppress(ProcessLookupError):
                 process.kill()
-            await process.communicate()  # Close the pipe of stderr before the event loop ends.
+            await process.communicate()  # This closes the pipe of stderr, which must not outlive the event loop.
             if isinstance(error, TimeoutError):
                 _log.info("the Kerberos ticket cannot be renewed: kinit did not end within %g s", KINIT_TIMEOUT)
                 return
@@ -112,7 +112,7 @@ class TicketRenewal:
 
 
 class Tickets:
-    """Gets Kerberos tickets, and logs in with them. Waiting for a KDC does not block other tasks or the exit.
+    """Gets Kerberos tickets, and logs in with them. Waiting for a KDC blocks neither other tasks nor the exit of kgtui.
 
     Attributes:
         principal: the principal that kgtui logs in as. It can be empty before the first successful `get`.

@@ -1,7 +1,7 @@
 """Read TLS settings from the `ssl.*` properties of Java clients.
 
 Certificates and keys are in PEM (KIP-651) or PKCS#12. kgtui cannot read JKS and JCEKS stores, because no maintained
-Python library does. The error message contains the `keytool` command that converts the store.
+Python library does. The error message for such a store contains the `keytool` command that converts it.
 """
 
 from __future__ import annotations
@@ -163,7 +163,7 @@ class Tls:
     Attributes:
         trust_file, trust_pem: trusted certificates as file or text. If both are empty, kgtui trusts the certificates of
             the operating system.
-        trust_type, key_type: `PEM`, `PKCS12` or `JKS`. Even with `JKS`, the file must be a PKCS#12 store.
+        trust_type, key_type: `PEM`, `PKCS12` or `JKS`. kgtui treats `JKS`, Kafka's default, as `PKCS12`.
         trust_password: password of the store with trusted certificates.
         store_password: password of the store with the private key.
         key_file: file with private key and certificate chain.
@@ -357,7 +357,7 @@ def _versions(properties: Mapping[str, str]) -> tuple[ssl.TLSVersion, ssl.TLSVer
 
 @contextmanager
 def _naming(key: str, expected: str) -> Iterator[None]:
-    """Convert errors that occur while a certificate or key is read into a ConfigError.
+    """Raise ConfigError instead of any error that occurs while a certificate or key is read.
 
     Args:
         key: name of the property, with the path of a file.

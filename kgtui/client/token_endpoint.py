@@ -39,7 +39,7 @@ class HttpDeadline:
     """Shuts down the connections of an HTTP request at its time limit, so that a blocked read ends.
 
     Attributes:
-        is_over: whether the time limit has passed. If True, the shutdown causes later errors and incomplete data.
+        is_over: whether the time limit has passed. If so, later errors and incomplete data are due to the shutdown.
     """
 
     def __init__(self) -> None:
@@ -97,7 +97,7 @@ class HttpDeadline:
         for found in [*self._sockets, *(connection.sock for connection in self._connections)]:
             if found is not None:
                 with suppress(OSError):
-                    # Not `SSLSocket.shutdown`: it would change the socket object while another thread uses it.
+                    # Do not call `SSLSocket.shutdown`: it would change the socket object while another thread uses it.
                     socket.socket.shutdown(found, socket.SHUT_RDWR)
 
 
@@ -254,7 +254,7 @@ def _explain_status(error: urllib.error.HTTPError, oauth: OAuth, endpoint: str) 
 
 
 def _reason(error: urllib.error.HTTPError, oauth: OAuth) -> str:
-    """Return the OAuth error code in a response, after a comma: `, invalid_client`. Empty if there is no code."""
+    """Return a comma and the OAuth error code in a response, such as `, invalid_client`; empty if there is no code."""
     try:
         code = json.loads(error.read(LIMIT))["error"]
     except (ValueError, KeyError, TypeError, RecursionError, OSError, HTTPException):

@@ -33,7 +33,7 @@ REFRESH_AFTER = (0.80, 0.85)
 RETRY_PAUSE = 10.0
 """Pause after a failed attempt to refresh a token, in seconds. A valid old token stays in use.
 
-It is also the minimum age at which kgtui replaces a token that a broker has refused.
+kgtui also replaces a token that a broker has refused only when the token is at least this old.
 """
 
 _TOKEN = re.compile(r"[A-Za-z0-9\-._~+/]+=*")
@@ -151,7 +151,7 @@ def checked(text: str, source: str, *, lifetime: float | None = None, clock: flo
     """Check the characters and the validity period of a token, and return a `Token`.
 
     Args:
-        text: the token. Times are read from the claims of a JSON Web Token.
+        text: the token. If it is a JSON Web Token, its times are read from its claims.
         source: where the token comes from, such as a URL, for error messages.
         lifetime: lifetime in seconds, for tokens without the claim `exp`; None if unknown.
         clock: token endpoint's time, in seconds since the epoch; None if unknown.

@@ -222,7 +222,7 @@ class Transport:
             await asyncio.wait(list(self._closing), timeout=CLOSING_TIMEOUT)
 
     async def _login_options(self, address: Address) -> dict[str, Any]:
-        """Get the token or ticket for the login, if needed. Return the keyword arguments for `create_conn`."""
+        """Get the token or ticket for the login, if needed. Return the TLS arguments for `create_conn`."""
         name = address.host
         options: dict[str, Any] = {}
         if self.settings.tls is not None:

@@ -62,7 +62,7 @@ For a group that is not OK, the age of the oldest unread record is exact: it is 
 after the watch. This assumes that the timestamps in a partition do not decrease.
 --for {_DURATION} is long enough for groups that commit every {seconds:g} s or more often (--commit-interval).
 A group with unread records but no members gets STOP too; the term not:state:Empty excludes such groups.
-With --lake, it does not wait, but judges the polls recorded in the time --for (default: {_DURATION}) before --at.
+With --lake, the command does not wait. It judges the polls recorded during --for (default: {_DURATION}) before --at.
 
 Exit codes: 0 success; 1 a verdict is at least as bad as --fail-on, records were lost or will be lost soon, some data
 could not be read, all offsets of a group may be hidden because of missing permissions, or no group matches; 2 wrong
@@ -204,14 +204,14 @@ async def check_recorded(args: argparse.Namespace, admin: ReplayAdmin, query: Qu
 
 
 async def _with_access(admin: GroupAdmin, selection: Selection, watch: Watch, timeout: float) -> Selection:
-    """Read the user's permissions, and pass them to `watch.mark_hidden`. Return a copy of `selection` with them."""
+    """Read the user's permissions, and pass them to `watch.mark_hidden`. Return a copy of `selection` that has them."""
     access = await access_of(admin, timeout=timeout)
     watch.mark_hidden(access)
     return replace(selection, snapshot=replace(selection.snapshot, access=access))
 
 
 async def _retention(admin: GroupAdmin, watch: Watch, timeout: float) -> Retention:
-    """Return how long the brokers keep records and offsets of the watched groups.
+    """Return how long the brokers keep the offsets of the watched groups, and the records of their topics.
 
     If this cannot be read, print the reason on stderr.
     """
@@ -246,7 +246,8 @@ def _report(args: argparse.Namespace, query: Query, selection: Selection, watch:
 
     results, selected = _judge(args, query, selection, watch, retention)
     print_result(args.format, check_results.WRITERS, results)
-    # A filter on verdicts leaves out groups whose verdict is OK now, but would be worse after a longer watch.
+    # A filter on verdicts leaves out groups that are OK now, although a longer watch might show a worse verdict. So,
+    # with such a filter, `watched` also contains the groups that are left out.
     watched = list(results.snapshot.health.values()) if Need.WATCHING in query.needs else selected
     _notify_limits(results, selected, watched)
     missing = notify_missing(args, _without_health(query), selection)
@@ -370,7 +371,7 @@ def _notify_limits(results: CheckResults, selected: Sequence[GroupHealth], watch
 
     Args:
         selected: health of the groups that match the filter.
-        watched: health of the groups whose verdicts may be wrong if they are not final.
+        watched: health of the groups whose verdicts are reported if they are not final.
     """
     from kgtui.model.health.wording import undecided_lines
 

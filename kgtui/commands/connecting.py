@@ -33,7 +33,7 @@ def timeout_of(args: argparse.Namespace) -> float:
 async def connected(args: argparse.Namespace) -> AsyncIterator[KafkaGroupAdmin]:
     """Connect to the cluster in the options or the configuration, and close the connections at the end.
 
-    If `--timeout` is not given, use the client property `default.api.timeout.ms`, if it is set, as `args.timeout`.
+    If `--timeout` is not given, and the client property `default.api.timeout.ms` is set, store it in `args.timeout`.
 
     Raises:
         ConfigError: the options or the configuration are wrong.
@@ -81,7 +81,7 @@ async def open_recording(lake: str, at: str | None, *, option: str = "--at") -> 
 
     Args:
         at: the time as the user typed it; None for the end of the recording.
-        option: how error messages name the argument `at`.
+        option: name of the argument `at` in error messages.
 
     Raises:
         LakeError: the recording starts after `at`, or cannot be read.

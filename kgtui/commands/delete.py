@@ -151,7 +151,8 @@ def _read_line(prompt: str) -> str:
 def _query(args: argparse.Namespace) -> Query | None:
     """Return the filter, or None if `--group` is given.
 
-    Raises `UsageError` if neither is given, or if it is unclear whether the words are a filter or group ids.
+    Raises `UsageError` if neither is given, or if it is unclear whether the words on the command line are a filter or
+    group ids.
     """
     query = query_of(args)
     if len(args.expr) > 1 and len(words := query.words) > 1:
@@ -177,7 +178,7 @@ def _refuse_read_only(args: argparse.Namespace) -> None:
 async def _plan(
     args: argparse.Namespace, admin: GroupAdmin, query: Query | None, folder: StateFolder
 ) -> tuple[Plan, int, bool]:
-    """Return the plan, the number of selected groups, and whether a missing group makes the exit code 1."""
+    """Return the plan, the number of selected groups, and whether the exit code is 1 because groups are missing."""
     timeout, missing = timeout_of(args), False
     await _check_unfinished(admin, folder, timeout)
     selection = await _matching(admin, query, args.group, timeout)

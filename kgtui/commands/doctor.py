@@ -47,7 +47,7 @@ LIMITED_BELOW = {
     "FindCoordinator": ((4, "coordinators are looked up one at a time"),),
     "DescribeShareGroupOffsets": ((1, "the lag of share groups is unknown"),),
 }
-"""Maps an API name to pairs (API version, limitation of brokers that support only lower versions)."""
+"""Maps an API name to pairs (API version, limitation). The limitation applies to brokers with only lower versions."""
 
 LIMITED_WITHOUT = {
     **{entry.describe_rpc: entry.absence for entry in GROUP_TYPES.values() if entry.feature},
@@ -110,7 +110,7 @@ def run(args: argparse.Namespace) -> int:
     """Run `kgtui doctor`. The exit code is 1 if some data could not be read, or a named group is not listed."""
     if args.lake is not None:
         if not args.groups:
-            raise UsageError("--lake needs GROUP: it says when a group disappeared")
+            raise UsageError("--lake needs GROUP, the group to look up in the recording")
         from kgtui.lake.folder import LakeFolder
 
         LakeFolder.of(args.lake).check()
@@ -163,7 +163,7 @@ async def examine(
     Raises:
         UnreachableError: no broker answered.
     """
-    # Each step has its own part of the time, so that a silent broker does not take the time of the next steps.
+    # Each step has its own part of the timeout, so that a broker that does not respond delays only one step.
     deadline = Deadline(timeout, steps=4 + bool(groups))
     diagnosis = DoctorResults(await admin.cluster(timeout=deadline.step()))
     until = Deadline(deadline.step())

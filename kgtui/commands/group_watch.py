@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from kgtui.model.offsets import GroupOffsets
 
 _OVERTIME = 1.0
-"""Time to wait for the last read after its timeout, in seconds. The read can then report the timeout itself."""
+"""How long to wait for the last read after its timeout, in seconds, so that the read itself can report the timeout."""
 
 
 class Clock:
@@ -81,14 +81,15 @@ class _Watch:
         self.group_faults: dict[str, Fault] = {}
         self.without_offsets: set[str] = set()
         self.hidden: set[str] = set()
-        self._offsets_read: set[str] = set()  # Groups whose last read of offsets had no error, even if it found none.
+        self._offsets_read: set[str] = set()  # Groups whose last read of offsets succeeded, even with an empty result.
         self._incomplete: set[str] = set()  # Groups whose last read may lack offsets, because permissions are missing.
         self._hidden_topics: dict[str, tuple[str, ...]] = {}
 
     def mark_hidden(self, access: Access) -> None:
         """Find the groups whose offsets may be hidden from the user, and store them in `hidden`.
 
-        If such a group has hidden topics or no visible offsets, also add a fault. Call this after the last read.
+        If a topic of such a group is known to be hidden, or the group has no visible offsets, also store a fault. Call
+        this after the last read.
 
         Args:
             access: the user's permissions, read after the groups.
@@ -281,14 +282,14 @@ class RecordedWatch(_Watch):
 
 
 def polls_before(admin: ReplayAdmin, seconds: float) -> Sequence[RecordedPoll]:
-    """Return the polls of the last `seconds` seconds up to the selected poll `admin.poll`, oldest first.
+    """Return the selected poll `admin.poll` and the polls in the `seconds` seconds before it, oldest first.
 
-    The result also contains the poll before this time, so that the polls cover the whole time.
+    If possible, the result also contains the poll before these, so that the polls cover at least `seconds` seconds.
     """
     end = admin.poll
     polls = admin.recording.polls(end.at - seconds, end.at)
     before = admin.recording.step(polls[0], -1)
-    # If a gap follows the poll `before`, leave out this poll, because nothing was recorded in the gap.
+    # If a gap follows the poll `before`, leave out this poll, because nothing was recorded between it and `polls[0]`.
     if before is not None and not polls[0].gap and polls[0].at > end.at - seconds:
         polls.insert(0, before)
     return polls

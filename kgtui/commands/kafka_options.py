@@ -120,9 +120,9 @@ def read_options(words: Sequence[str], options: Sequence[Option]) -> Options:
 
 
 def _short(word: str, options_by_name: dict[str, Option]) -> tuple[str, str, str]:
-    """Split `-name=value` into `name`, `=` and `value`. If there is no such option, return only its first letter.
+    """Split `-name=value` into `name`, `=` and `value`. If there is no option `name`, return only its first letter.
 
-    Kafka's scripts do the same.
+    The error message then names only this letter, as in Kafka's scripts.
     """
     name, equals, argument = word[1:].partition("=")
     return (name, equals, argument) if name in options_by_name else (word[1], "", "")

@@ -61,7 +61,7 @@ class ListWatch:
         """Read the groups once.
 
         Returns:
-            The selection, and for each group that could not be read: group id → time of its last successful read, in
+            The selection, and a dict: id of a group that could not be read → time of its last successful read, in
                 seconds since the epoch.
 
         Raises:

@@ -161,8 +161,8 @@ def add_cluster_options(parser: argparse.ArgumentParser, *, again: bool = False)
     """Add the options that may be written before or after the name of any command.
 
     Args:
-        again: True for the options after the command's name. They get no defaults, because a default would overwrite a
-            value that is given before the name.
+        again: whether the options are added a second time, for the position after the command's name. They then get no
+            defaults, because a default would overwrite a value that is given before the name.
     """
     unset: Any = argparse.SUPPRESS if again else None
     flag: Any = argparse.SUPPRESS if again else False
@@ -222,8 +222,8 @@ def add_ui_options(parser: argparse.ArgumentParser, *, again: bool = False) -> N
     """Add the options of the terminal UI, which may be written before or after the name of the command.
 
     Args:
-        again: True for the options after the command's name. They get no defaults, because a default would overwrite a
-            value that is given before the name.
+        again: whether the options are added a second time, for the position after the command's name. They then get no
+            defaults, because a default would overwrite a value that is given before the name.
     """
     unset: Any = argparse.SUPPRESS if again else None
     flag: Any = argparse.SUPPRESS if again else False
@@ -305,7 +305,8 @@ def run_command(args: argparse.Namespace) -> int:
     """Run the parsed command and return its exit code."""
     if args.command == "print-completion":
         return _print_completion(args.print_completion)
-    if args.debug and args.command not in (None, "demo", "record", "replay"):  # these commands start the log themselves
+    # Start the log for `--debug`. The terminal UI, `demo`, `record` and `replay` start it themselves.
+    if args.debug and args.command not in (None, "demo", "record", "replay"):
         from kgtui.commands.log_file import start_log
 
         start_log(debug=True)

@@ -74,7 +74,7 @@ def _program(args: argparse.Namespace, yarn: bool) -> list[str]:
     lake.check_path()
     path = lake.path
     if not isinstance(path, StorePath) and not path.is_absolute():
-        raise UsageError(f"--lake: {path} is a relative path: name a URI, or a folder with this path on all nodes")
+        raise UsageError(f"--lake: {path} is a relative path; use a URI, or the absolute path of a shared folder")
     words = ["pipeline", "run" if args.every is None else "watch", f"--lake={path}"]
     if args.every is not None:
         parse_duration("--every", args.every)

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 Data = TypeVarTuple("Data")
 
 _MOST_CHARACTERS = 4_000
-"""Maximum length of a message on stderr."""
+"""Maximum length of a message on stderr, in characters."""
 
 _CLEAR = "\x1b[H\x1b[2J"
 
@@ -115,7 +115,7 @@ def notify(message: str) -> None:
 
 
 stderr_failed = False
-"""Whether text could not be written to stderr. If so, the exit code is 1 instead of 0."""
+"""Whether writing text to stderr has failed. If so, the exit code is 1 instead of 0."""
 
 
 def print_error(text: str) -> None:

@@ -275,7 +275,7 @@ async def _enrich(
 ) -> tuple[Snapshot, tuple[Fault, ...], GroupsRead]:
     """Read the members and the lag, if needed, of the groups that can still match the filter.
 
-    Returns the snapshot with this data, the errors of whole brokers or of the cluster, and all data that was read.
+    Returns the snapshot with this data, the errors that do not concern a single group, and all data that was read.
 
     Args:
         deadline: time limit of all reads. It is divided into steps: one for the members, and two for the lag.
@@ -312,7 +312,8 @@ def _enriched(snapshot: Snapshot, read: GroupsRead, ids: Sequence[str], *, lag: 
             faults.setdefault(group, hidden_topics_fault(group, topics_hidden))
         with_offset = read.topics_of(group)
         if with_offset is None and not (lag and snapshot.groups[group].has_offsets):
-            # The group's offsets were not read. Its only known topics are those to which its members subscribe.
+            # No offsets of this group were requested. Pass no topics with an offset, so that the summary contains only
+            # the topics to which members subscribe.
             with_offset = ()
         summaries[group] = summary_of(
             read.descriptions.get(group),

@@ -30,7 +30,8 @@ CONNECT_TIMEOUT = 3.0
 _MAX_CALLS_PER_POLL = 8
 """Maximum number of successive calls of `LakeReplayPosition.advance` that show the same poll during playback.
 
-If the next poll is further away, the first call already shows that poll, so that playback does not seem to hang.
+If more calls would be needed to reach the next poll, the first call already shows the next poll. Otherwise, playback
+would seem to hang.
 """
 
 

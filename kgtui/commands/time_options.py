@@ -33,7 +33,8 @@ def parse_time(option: str, text: str, last: float) -> float:
 
     Args:
         option: name of the option, for the error message.
-        last: end of the data, or the current time, in seconds since the epoch. `10:04` means the last 10:04 before it.
+        last: end of the data, or the current time, in seconds since the epoch. `10:04` means the latest 10:04 before
+            `last`.
 
     Raises:
         UsageError: the text has none of the forms in the examples.
@@ -60,8 +61,8 @@ def _parse_date_or_time_of_day(text: str, last: float) -> float:
     if "-" in text:
         return parse_rfc3339(text)
     day = datetime.fromisoformat(f"{end.date()}T{text}")
-    # The text can have a time zone in which the date differs from the local date. So try the days before and after it.
+    # If the text has a time zone, the date there can differ from the local date. So try earlier and later dates, too.
     days = [day + timedelta(days=number) for number in (-2, -1, 0, 1)]
-    # In the night in which the clocks go back, a local time occurs twice: `fold` is 1 for the second time.
+    # When the clocks go back, an hour of local time occurs twice. `fold` is 0 for the first time, 1 for the second.
     times = [one.replace(fold=fold).timestamp() for one in days for fold in (0, 1)]
     return max(at for at in times if at <= last)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def with_hidden_faults(snapshot: Snapshot, groups: Iterable[str]) -> Snapshot:
-    """Return a copy of the snapshot. It has a fault for each of `groups` whose offsets may be hidden from the user.
+    """Return a copy of the snapshot with a fault for each of `groups` whose offsets may be hidden from the user.
 
     Offsets are hidden if the user lacks DESCRIBE on their topics.
     """

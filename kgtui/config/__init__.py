@@ -5,8 +5,8 @@ The section "Configuration" of the README has an example with every key, and the
 In Java properties, `${NAME}` stands for an environment variable, and `file:PATH` for the content of a file. If the
 properties declare `config.providers`, only references such as `${file:PATH:KEY}` are replaced.
 
-The package may import `kgtui.errors` and `kgtui.model`. It imports msgspec, javaproperties and platformdirs only when a
-file is read.
+Of the other parts of kgtui, this package imports only `errors`, `model` and `private_files`. It imports msgspec,
+javaproperties and platformdirs only when they are needed.
 
 | module | contents |
 |---|---|

@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     Provider = Callable[[str, str, str], str]
-    """Function that returns the value of `${PROVIDER:PATH:KEY}` for `(place, path, key)`.
+    """Function that takes `(place, path, key)` and returns the value of the reference `${PROVIDER:PATH:KEY}`.
 
-    The place (file and property) is for error messages.
+    `place` names the file and the property with the reference, for error messages.
     """
 
 PROVIDERS = "config.providers"

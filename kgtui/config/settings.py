@@ -168,7 +168,7 @@ class _File:
 
 
 def _current(table: dict[str, Any], version: int, path: Path, name: str) -> dict[str, Any]:
-    """Return the table of the cluster `name`. If it contains keys with old names, they get their current names.
+    """Return the table of the cluster `name`, in which keys with old names are renamed to their current names.
 
     Args:
         version: format version of the file. Old names are accepted only in versions below `VERSION`.

@@ -35,7 +35,7 @@ class StateFolder:
 
     @property
     def lock(self) -> Path:
-        """Path of the lock file. Each process that is deleting groups or offsets holds a shared lock on this file."""
+        """Path of the lock file. Each process that is deleting groups holds a shared lock on this file."""
         return self.path / "writing.lock"
 
     @property

@@ -1,6 +1,7 @@
 """Find the rows that changed between two polls.
 
-Groups, members and partitions are stored as rows (see `kgtui.history.rows`). Rows are tuples, which are compared fast.
+Groups, members and partitions are stored as rows (see `kgtui.history.rows`). Rows are tuples, because Python compares
+tuples fast.
 """
 
 from __future__ import annotations

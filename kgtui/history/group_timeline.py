@@ -117,7 +117,7 @@ def _columns(
         if now is not None and now.listed:
             seconds = None if before is None or poll.gap else (poll.ms - before.ms) / 1000
             if before is not None and not unread.isdisjoint((before.ms, poll.ms)):
-                seconds = None  # a rate needs the offsets at this poll and the poll before
+                seconds = None  # no rates, because offsets are unknown at one of the two polls
             row[0] = sums.lag % INT64_RANGE if sums.known_lags else math.nan
             row[1] = math.nan if now.members is None else now.members
             row[2] = change.written / seconds if seconds and sums.known_ends else math.nan
@@ -157,7 +157,7 @@ def _change_points(
     polls: Mapping[int, PollChange],
     recorded_polls: Iterable[RecordedPoll],
 ) -> list[ChangePoint]:
-    """Return the group's state at the first poll, and at each later poll at which it had changed. Oldest first."""
+    """Return the group's state at the first poll, and at each later poll at which the state changed, oldest first."""
     change_points: list[ChangePoint] = []
     member_ids: frozenset[str] = frozenset()
     state = ChangePoint(0.0, listed=False)
@@ -288,8 +288,8 @@ def poll_changes(rows: pa.Table, recorded_polls: Sequence[RecordedPoll]) -> dict
 def _sum_changes(columns: Mapping[str, pa.Array]) -> dict[str, pa.Array]:
     """Return a dict: name in `SUMS` → one value per row, the change since the previous row of the same partition.
 
-    The first row of a partition since a keyframe (a poll with all rows) has the value itself. Rows must be sorted by
-    topic, partition and poll.
+    A partition's first row at or after a keyframe (a poll with all rows) has the value itself, not a change. Rows must
+    be sorted by topic, partition and poll.
     """
     import pyarrow as pa
     import pyarrow.compute as pc

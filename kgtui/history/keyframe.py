@@ -99,7 +99,7 @@ class KeyframeTable:
             self._blocks.update(dict.fromkeys(missing, self._read(missing, self._columns)))
 
     def block(self, index: int) -> _KeyframeRows:
-        """Return the rows of a block. The result also contains other blocks that were read in the same call."""
+        """Return the rows of a block, and of the other blocks that were read from disk in the same call."""
         self.load([index])
         return self._blocks[index]
 
@@ -127,7 +127,10 @@ class _KeyframeRows:
         self._last = _last_of_each(self._rows, key)
 
     def after(self, poll: int) -> pa.Table:
-        """Return the rows that describe the state at a poll: the newest row per key, without objects that are gone."""
+        """Return the state at a poll: the newest row of each key at or before this poll.
+
+        Objects, such as members, that no longer existed at this poll are left out.
+        """
         import pyarrow as pa
         import pyarrow.compute as pc
 

@@ -83,7 +83,10 @@ class PointInTime:
 
     @cached_property
     def _faults_by_subject(self) -> Mapping[tuple[str, str | int | None], Fault]:
-        """Dict: (scope, id) → fault. The id is a group id, or a broker's node id, or None for the whole cluster."""
+        """Dict: (scope, id) → fault. The scope, such as `offsets`, is what could not be read.
+
+        The id is a group id, or a broker's node id, or None for the whole cluster.
+        """
         return {(scope, fault.broker if fault.group is None else fault.group): fault for scope, fault in self.faults}
 
     def recorded_fault(self, scope: str, group: str) -> Fault | None:
@@ -195,7 +198,8 @@ class LagChange(NamedTuple):
     Attributes:
         before: lag at the earlier poll, in records; None if unknown.
         after: lag at the later poll, in records; None if unknown.
-        hidden_before, hidden_after: whether offsets may be missing at this poll, so that the real lag may be higher.
+        hidden_before, hidden_after: whether offsets may be missing at the earlier and at the later poll. If so, the
+            real lag may be higher.
     """
 
     group: str

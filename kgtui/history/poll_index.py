@@ -84,7 +84,7 @@ class PollIndex:
         return self[position] if 0 <= position < len(self._polls) else None
 
     def of_keyframe(self, keyframe: int) -> list[int]:
-        """Return the times of the polls from a keyframe (a poll with all rows) to before the next one, in epoch ms."""
+        """Return the times of a keyframe (a poll with all rows) and of the polls before the next one, in epoch ms."""
         start = bisect_left(self._polls, keyframe)
         found = []
         for position in range(start, len(self._polls)):

@@ -54,7 +54,7 @@ class Poller:
             timeout: maximum total duration of all reads, in seconds.
         """
         deadline = Deadline(timeout)
-        # Run this loop over all groups in a thread, because it would block a terminal UI on the same event loop.
+        # Loop over all groups in a thread, so that a terminal UI on the same event loop is not blocked.
         due, brokers = await asyncio.to_thread(self._plan, snapshot.groups, now)
         read = await read_by_coordinator(
             self._admin,

@@ -39,8 +39,8 @@ Positions = dict["TopicPartition", int]
 PositionChanges = dict[int, dict[str, tuple[Positions, Positions]]]
 """Dict: time of a poll, in ms since the epoch → group id → pair (positions before the poll, positions at the poll).
 
-A position is a committed offset or a share-partition start offset. Only changes that may be events are included:
-decreases, and increases in groups that were Empty at some time.
+A position is a committed offset or a share-partition start offset. Only changes that may be events are included. These
+are decreases, and also increases in groups that were Empty at some time, because a user may have reset the offsets.
 """
 
 _POSITION_COLUMNS = ("poll", "group", "topic", "partition", "gone", "committed", "spso", "owner")
@@ -104,8 +104,8 @@ class _RecordedState:
             yield poll, events if self._begun else []
             self._begun = True
             if whole:
-                # Forget the earlier descriptions. A search that begins at this keyframe does not know them, but must
-                # find the same events.
+                # Another search that begins at this keyframe (a poll with all rows) does not know the earlier
+                # descriptions. Forget them, so that both searches find the same events.
                 self._descriptions.clear()
 
     def _read(self, table: Table, keyframe: int, until: int) -> pa.Table:
@@ -277,7 +277,7 @@ class _RecordedState:
 def _changed_positions(table: pa.Table, keyframe: int, memberless: pa.Array) -> pa.Table:
     """Return the changes of committed offsets and share-partition start offsets that may be events.
 
-    These are all decreases. In `memberless` groups, they are also increases in partitions without an owner.
+    Every decrease is included. An increase is included if the group is in `memberless`, and the partition has no owner.
 
     The result has the columns `poll`, `group`, `topic`, `partition`, `before` and `after`.
 

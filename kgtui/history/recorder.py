@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
 
 _CLOCK_TOLERANCE = 1.0
-"""A clock that is less than this behind the previous poll, in seconds, does not count as set back."""
+"""How far the clock may be behind the time of the previous poll, in seconds. A larger difference counts as set back."""
 
 _log = logging.getLogger(__name__)
 
@@ -175,7 +175,7 @@ class Recorder:
             self._lake.report_error("the cluster cannot be reached")
             return
         if snapshot.cluster.cluster_id not in (None, self._cluster_id):
-            # The addresses can belong to another cluster now. The lake refuses it.
+            # The addresses may belong to a different cluster now. If so, `_claim` raises `LakeError`.
             await self._claim(snapshot)
         at = self._time_of_poll()
         try:
@@ -191,7 +191,8 @@ class Recorder:
     def _time_of_poll(self) -> int:
         """Return the time of a new poll, in milliseconds since the epoch. It is later than the previous poll.
 
-        After the clock was set back, continue from the previous poll, so that the times between polls remain right.
+        If the clock was set back, return the time of the previous poll plus the time that has passed since then, so
+        that the times between polls remain right.
         """
         now, moment = int(self._now() * 1000), self._elapsed()
         passed, self._previous_moment = moment - self._previous_moment, moment

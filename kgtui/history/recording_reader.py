@@ -166,9 +166,9 @@ class RecordingReader:
         return self._polls.keyframes(until.ms)
 
     def rows_since(self, table: Table, columns: Sequence[str], keyframe: int, poll: RecordedPoll) -> pa.Table:
-        """Return a table's rows of all polls from a keyframe (a poll with all rows) to `poll`, and of some later polls.
+        """Return a table's rows of all polls from a keyframe (a poll with all rows) to `poll`, and of later polls.
 
-        The last of these polls is the one before the next keyframe after `poll`.
+        The later polls are those between `poll` and the next keyframe.
 
         Args:
             columns: names of the columns, including `poll`.
@@ -233,9 +233,9 @@ class RecordingReader:
         days = self._polls.days()
         days = [day for day in days if (day <= day_of(start.ms) if back else day >= day_of(start.ms))]
         # The group can also change between the last poll of one day and the first poll of the next day. To notice this,
-        # compare its states at these two polls. `adjacent` is one of these states, from the previous iteration.
+        # compare its states at these two polls. `adjacent` is the state that the previous iteration found at one poll.
         adjacent: GroupState | None = None
-        first_poll = 0  # time of the first poll of the previously searched day, which is used if `back` is true
+        first_poll = 0  # used only if `back`: time of the first poll of the day that was searched before
         for day in reversed(days) if back else days:
             polls = self._polls.of_day(day)
             changes = self._changes_of_day(group, day, polls)
@@ -262,8 +262,8 @@ class RecordingReader:
         poll, gone = found[-1]
         if gone:
             return float(poll) / 1000
-        # `poll` is the last poll with a row of the group. If there is a later keyframe (a poll with all rows), the
-        # group had disappeared by then.
+        # `poll` is the last poll with a row of the group. A later keyframe (a poll with all rows) has no row of it, so
+        # the group had disappeared by then.
         later = self._polls.between(poll / 1000, None)
         return next((one.at for one in later if one.ms == one.keyframe and one.ms > poll), None)
 

@@ -213,9 +213,9 @@ class ReplayAdmin:
         return Answer(Retention(found, stored.offsets))
 
     async def access(self, *, max_age: float = 0.0, timeout: float = DEFAULT_TIMEOUT) -> Access:
-        """Return the permissions of the recorder's user that were stored last. They can be newer than the shown poll.
+        """Return the last stored permissions of the recorder's user. They can be newer than the shown poll.
 
-        If the shown poll contains whether the user had DESCRIBE on all topics, this information is taken from the poll.
+        Whether the user had DESCRIBE on all topics is taken from the shown poll, if it was recorded there.
         """
         return await asyncio.to_thread(self._access)
 
@@ -281,7 +281,7 @@ class ReplayFeed:
         """Compare the broker's groups at the shown poll with its groups at the previous call.
 
         Returns:
-            The groups that were added, removed or changed since the previous call
+            The groups that were added, removed or changed since the previous call.
 
         Raises:
             ClientError: nothing changed, and the recorder could not read the broker's groups at the shown poll.

@@ -57,7 +57,7 @@ def find_insights(gold: Gold, since: float | None = None) -> Insights:
 
 
 def readable_ages(gold: Gold) -> tuple[TableAge, ...]:
-    """Return the age of each gold table. Raises `LakeError` if no gold table can be read."""
+    """Return the `TableAge` of each gold table. Raises `LakeError` if no gold table can be read."""
     ages = gold.ages()
     if not any(age.is_readable for age in ages):
         why = "; ".join(dict.fromkeys(f"{age.table}: {age.error}" for age in ages if age.error != NEVER_WRITTEN))
@@ -99,7 +99,7 @@ class Context:
     """Data that the rules share: gold rows, which are read only once, and results of earlier rules.
 
     Attributes:
-        now: end of the gold tables in epoch seconds, used as the current time.
+        now: end of the time that the gold tables cover, in epoch seconds. It is used as the current time.
         unused: ids of the unused groups. The first rule finds them.
         behind: group id → start of the group's backlog (unread records), in epoch seconds.
         reported: ids of groups with any finding except `UNUSED`. Later rules report less about these groups.
@@ -156,9 +156,9 @@ class Rule:
     """How the findings of one kind are computed.
 
     Attributes:
-        read: returns rows of the gold table `kind.table`.
-        find: computes findings from these rows.
-        skips_unused: whether `find` gets no rows about unused groups.
+        read: function that returns rows of the gold table `kind.table`.
+        find: function that computes findings from these rows.
+        skips_unused: whether rows about unused groups are left out before `find` is called.
     """
 
     kind: Kind
@@ -189,7 +189,7 @@ def _findings(context: Context) -> list[Finding]:
 
 
 def _unused(context: Context) -> list[GoldRow]:
-    # The table has no rows for days without candidates. So do not use its newest day, which can be in the past.
+    # The table has no rows for days without unused groups. So do not use its newest day, which can be in the past.
     return context.gold.rows(CLEANUP, since=utc_datetime(context.now).date(), time="day")
 
 
@@ -225,7 +225,7 @@ def _churn(context: Context) -> list[GoldRow]:
 
 
 def _outliers(context: Context) -> list[GoldRow]:
-    """Return the rows with outliers in the newest hour. For their groups, also return outliers of 24 earlier hours."""
+    """Return rows with outliers in the newest hour and, for the same groups, also in the 24 hours before it."""
     newest = context.gold.newest(BASELINE, "hour", where=_IS_OUTLIER)
     if not newest:
         return []

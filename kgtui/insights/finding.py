@@ -44,7 +44,7 @@ class Kind(Enum):
     UNUSED = "unused", CLEANUP
 
     def __new__(cls, value: str, table: Table) -> Self:
-        """Create a member of the enum. Its value is only the text, so that `Kind("unused")` works."""
+        """Create a member of the enum. Its value is the text without the table, so that `Kind("unused")` works."""
         kind = object.__new__(cls)
         kind._value_, kind.table = value, table
         return kind
@@ -132,7 +132,7 @@ class Insights:
         findings: current problems, most urgent first.
         past: past problems, the most recently ended one first; empty if not requested.
         tables: age of every gold table, even of a missing table.
-        as_of: end of the gold tables in epoch seconds; None if all are empty.
+        as_of: end of the time that the gold tables cover, in epoch seconds; None if all are empty.
     """
 
     findings: tuple[Finding, ...]
@@ -146,7 +146,7 @@ class Insights:
         return tuple(table for table in self.tables if not table.is_readable)
 
     def known(self, kind: Kind) -> bool:
-        """Return whether findings of this kind are known: their gold table exists and can be read."""
+        """Return whether findings of this kind could be computed: whether their gold table exists and can be read."""
         return all(table.table != kind.table.title for table in self.missing)
 
 
@@ -154,7 +154,8 @@ def lasted(finding: Finding, as_of: float | None) -> str:
     """Return the duration of a problem as text, such as `4 h`; empty if it is unknown or less than a second.
 
     Args:
-        as_of: end of the gold tables in epoch seconds. A current problem is measured up to this time.
+        as_of: end of the time that the gold tables cover, in epoch seconds. A current problem is measured up to this
+            time.
     """
     end = as_of if finding.until is None else finding.until
     if finding.since is None or end is None or end - finding.since < 1:

@@ -63,7 +63,7 @@ def flapping(rows: Iterable[GoldRow], now: float) -> list[Finding]:
 
     Args:
         rows: result of `read_churn`.
-        now: end of the gold tables, in epoch seconds.
+        now: end of the time that the gold tables cover, in epoch seconds.
     """
     return [
         Finding(
@@ -97,7 +97,7 @@ def flapping_runs(rows: Iterable[GoldRow]) -> list[FlappingRun]:
 
 
 def _bursts(hours: Sequence[GoldRow]) -> list[list[GoldRow]]:
-    """Split the rows of one group into bursts. A new burst begins after a pause of more than `_PAUSE` seconds.
+    """Split the rows of one group into bursts of rebalances. Two bursts are more than `_PAUSE` seconds apart.
 
     Args:
         hours: rows of table `churn` about the group, oldest first. The result keeps this order.
@@ -139,7 +139,7 @@ def past_flapping(rows: Iterable[GoldRow], now: float) -> list[Finding]:
 
     Args:
         rows: result of `read_churn`.
-        now: end of the gold tables, in epoch seconds.
+        now: end of the time that the gold tables cover, in epoch seconds.
     """
     found = []
     for run in flapping_runs(rows):

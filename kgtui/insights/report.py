@@ -82,7 +82,7 @@ class Report:
         lag_histories: group id → plotted lag and rates, for at most `MAX_PLOTTED_GROUPS` groups.
         episodes: time spans in which groups were unhealthy, newest first.
         groups: number of groups in the cluster.
-        not_plotted: number of groups without a plot, because of the limit.
+        not_plotted: number of groups without a plot, because of `MAX_PLOTTED_GROUPS`.
     """
 
     lake: str
@@ -102,12 +102,12 @@ def build_report(
 ) -> Report:
     """Build a report of a lake.
 
-    Episodes and plots cover the time from `since` to `until`. Findings describe the end of the gold tables.
+    Episodes and plots cover the time from `since` to `until`. Findings describe the newest data in the gold tables.
 
     Args:
         made_at: current time, in epoch seconds.
         since: epoch seconds; None for `DEFAULT_INTERVAL` before `until`.
-        until: epoch seconds; None for the end of the gold tables.
+        until: epoch seconds; None for the end of the time that the gold tables cover.
 
     Raises:
         LakeError: the lake or its gold tables cannot be read, or they are empty.
@@ -181,7 +181,7 @@ def render_page(report: Report, version: str) -> bytes:
 
 @cache
 def _environment() -> tuple[Any, type[str]]:
-    """Return the Jinja2 environment with all filters, and the class that marks text as HTML that needs no escaping."""
+    """Return the Jinja2 environment with all filters, and markupsafe's class for text that is already HTML."""
     try:
         from jinja2 import Environment, PackageLoader, StrictUndefined
         from markupsafe import Markup, escape

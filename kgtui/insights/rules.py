@@ -307,9 +307,9 @@ def unusual(
 
 
 def _unusual_since(history: LagHistory, name: str, value: float, normal: float) -> float:
-    """Return when a series became unusual: since then, it has been closer to `value` than to `normal`.
+    """Return the time, in epoch seconds, at which a series became unusual.
 
-    The result is in epoch seconds.
+    Since this time, the series has been closer to `value` than to `normal`.
 
     Args:
         name: `lag`, `rate_in` or `rate_out`.

@@ -36,8 +36,8 @@ _GROUP = "group"
 def compact_table(delta: DeltaTable, path: LakePath, layer: str, name: str) -> tuple[int, int]:
     """Merge the small files of each day. Sort the rows of gold tables by group, so that one group is read quickly.
 
-    The commits have `dataChange` false, so that Spark streams on the table do not read the merged rows again. Tables
-    with a `file_span` are an exception, because no Spark stream reads them.
+    The commits have `dataChange` false, so that Spark streams on the table do not read the merged rows again. This is
+    not needed for tables with a `file_span` (maximum time span of a file), because no Spark stream reads them.
 
     Args:
         path: folder of the table.

@@ -233,7 +233,7 @@ class RecordedTable:
         return to_one_chunk(select_columns(rows, self.table, columns))
 
     def read_keyframe(self, day: date, keyframe: int) -> RowBlocks:
-        """Return all rows of a keyframe (a poll with all rows) and of the polls before the next keyframe.
+        """Return all rows of a keyframe (a poll with all rows), and of the polls between it and the next keyframe.
 
         Args:
             day: UTC day of the keyframe.
@@ -243,7 +243,8 @@ class RecordedTable:
 
         files = [file for file in self.files(day) if file["min.keyframe"] <= keyframe <= file["max.keyframe"]]
         if len(files) == 1 and is_compacted(files[0]) and files[0]["min.keyframe"] == files[0]["max.keyframe"]:
-            return CompactedFile(self.path / files[0]["path"], self.table)  # reads its rows on demand
+            # `CompactedFile` reads rows from the file only when they are requested.
+            return CompactedFile(self.path / files[0]["path"], self.table)
         names = [name for name in self.table.names if name not in (PARTITION, "keyframe")]
         return RowsInMemory(
             sort_by_key(to_one_chunk(self._read(files, names, ds.field("keyframe") == keyframe)), self.table)

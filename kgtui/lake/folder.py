@@ -1,4 +1,4 @@
-"""The folder of a lake, with its small JSON files. Uses the standard library only.
+"""The folder of a lake, with its small JSON files. This module uses only the standard library.
 
 | file | contents |
 |---|---|
@@ -184,8 +184,8 @@ class LakeFolder:
     def claim_topic(self, topic_id: str | None) -> None:
         """Reserve the lake for one `__consumer_offsets` topic, by storing the topic's id.
 
-        If the topic is deleted and created again, its offsets start at 0 again. The id prevents that the lake mixes
-        records of the old and the new topic.
+        If the topic is deleted and created again, its offsets start at 0 again. The stored id prevents the lake from
+        mixing records of the old and the new topic.
 
         Args:
             topic_id: id of the topic. None (brokers before Kafka 2.8) changes nothing.
@@ -212,12 +212,12 @@ class LakeFolder:
         write_json(self.path / MARKER, content)
 
     def _foreign_files(self) -> list[str]:
-        """Return the names of all files in the folder except lock files and temporary files of `lake.json`."""
+        """Return the names of all files in the folder except `recorder.lock` and temporary files of `lake.json`."""
         return [name for name in _names(self.path) if not name.startswith((LOCK, f".{MARKER}."))]
 
     @contextmanager
     def _explained(self, action: str) -> Iterator[None]:
-        """Convert an `OSError` in the `with` block to `LakeError`, except if a local folder cannot be written.
+        """Convert an `OSError` in the `with` block to `LakeError`, unless it comes from writing to a local folder.
 
         Args:
             action: `read` or `written`; completes the message `… cannot be …`.
@@ -300,7 +300,8 @@ def update_retention(folder: LakeFolder, answer: Retention, requested: Container
 
     Args:
         answer: retention that the cluster returned. If it is empty, the file stays unchanged.
-        requested: topics to delete from the file if `answer` lacks them. Other topics keep their stored retention.
+        requested: topics that the cluster was asked about. Those that `answer` lacks are deleted from the file. Other
+            topics keep their stored retention.
 
     Raises:
         OSError: the file cannot be written.

@@ -239,7 +239,7 @@ class Gold:
 def _last_write(delta: DeltaTable) -> float:
     """Return the time of the newest Delta commit that wrote new rows, in seconds since the epoch.
 
-    Only the newest 50 commits are searched. If all of them are maintenance, return the time of the oldest of them.
+    Only the newest 50 commits are searched. If all of them only maintain the table, return the time of the oldest one.
     """
     history = delta.history(_COMMITS)
     writes = [
@@ -274,7 +274,7 @@ def _last_in_statistics(delta: DeltaTable, column: str) -> tuple[bool, datetime 
 _EARLIEST, _LATEST = datetime(1678, 1, 1, tzinfo=UTC), datetime(2262, 1, 1, tzinfo=UTC)
 """Limits of the times in SQL conditions.
 
-DataFusion, the SQL engine of deltalake, stores times as signed 64-bit nanoseconds, so it rejects other times.
+DataFusion, the SQL engine of deltalake, rejects other times, because it stores times as signed 64-bit nanoseconds.
 """
 
 
@@ -290,7 +290,8 @@ def _literal(value: str | datetime | date) -> str:
 def _first_day(moment: datetime | date) -> date:
     """Return the earliest day (column `day`) of rows whose time is `moment` or later.
 
-    The column contains the day on which the row's period starts. This can be the day before the row's time.
+    The column contains the day on which the row's period starts. If the row's time is the end of the period, this can
+    be the day before.
     """
     return (moment - timedelta(days=1)).date() if isinstance(moment, datetime) else moment
 

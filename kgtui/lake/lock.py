@@ -84,7 +84,12 @@ class RecorderLock(LakeLock):
             self.release()
 
     def _refuse_living(self, file: int, before: Holder | None) -> None:
-        """Raise `RefusedError` if `before` is on another machine and renewed the lock in the last `STALE` seconds."""
+        """Raise `RefusedError` if the lock is held on another machine.
+
+        Args:
+            before: the process that the lock file names. A process on another machine still holds the lock if the lock
+                was renewed in the last `STALE` seconds.
+        """
         # The kernel's file lock may not work between machines, so also check the age of the lock file.
         foreign = before is not None and not before.is_local
         if foreign and time.time() - os.fstat(file).st_mtime < STALE:

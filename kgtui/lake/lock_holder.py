@@ -63,7 +63,8 @@ class LakeLock(Protocol):
 
     Attributes:
         crashed_holder: previous holder, if it crashed; otherwise None. Known after `take`.
-        enforced: whether only one process can hold the lock. Known after `take`.
+        enforced: whether only one process can hold the lock. False in a store without conditional writes. Known after
+            `take`.
     """
 
     crashed_holder: Holder | None

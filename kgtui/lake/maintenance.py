@@ -192,8 +192,8 @@ def _compact_recorded(folder: LakeFolder, stored: Sequence[StoredTable]) -> str:
         writer = LakeWriter(folder)
         newest = writer.begin()
         if newest is not None:
-            # The recorder compacts only files that are older than its current keyframe. Here, compact all files,
-            # because no recorder adds rows while this process holds the lock.
+            # The recorder compacts only files that are older than its last keyframe (poll with all rows). Here, compact
+            # all files, because no recorder adds rows while this process holds the lock.
             writer.maintain(newest + 1, None, time.time())
         for table in stored:
             if table.layer == LAYER:

@@ -32,7 +32,7 @@ _TIMES = {
 }
 """Recorded or silver table in which new rows are searched for → name of its time column.
 
-The other recorded tables are left out, because table `polls` has a row for each poll.
+Of the recorded tables, only `polls` is searched, because it has a row for each poll.
 """
 
 _DAY_MS = 86_400_000
@@ -129,7 +129,7 @@ def _changed_since(table: StoredTable, before: dict[str, int | None] | None) -> 
 
 
 def _changed_without_log(table: StoredTable, newest: int | None, modified: int | None) -> int | None:
-    """Do the same as `_changed_since` if the Delta log lacks the needed entries. They are deleted after a day.
+    """Do the same as `_changed_since` if the Delta log no longer has the needed entries, which it keeps for a day.
 
     Args:
         newest, modified: the values with these names in `PendingDays.sources` of the previous run; None if unknown.

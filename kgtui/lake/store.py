@@ -42,7 +42,7 @@ When kgtui starts, it replaces this function with one that reads `[storage]` in 
 
 _SCHEME = re.compile(r"([a-zA-Z][a-zA-Z0-9+.-]+):(/?)")
 _OTHER_SCHEMES = ("adl", "dbfs", "gcs", "http", "https", "oss", "s3n", "viewfs", "wasb", "wasbs", "webhdfs")
-"""URI schemes that kgtui does not support, but recognizes. Otherwise, `s3n:b` would be taken for a local folder."""
+"""URI schemes that kgtui recognizes only to reject them. Otherwise, `s3n:b` would be taken for a local folder."""
 _WRITE_BUFFER = 8 << 20
 
 

@@ -1,6 +1,7 @@
 """Explain to the user why a lake cannot be read or written, for example because a store refuses access.
 
-Errors are recognized by their texts, because deltalake and obstore are optional dependencies.
+Errors are recognized by their texts. Their classes may be missing, because deltalake and obstore are optional
+dependencies.
 """
 
 from __future__ import annotations

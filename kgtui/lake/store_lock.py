@@ -201,13 +201,14 @@ class ConditionalFile:
         from obstore.exceptions import AlreadyExistsError, NotFoundError, PreconditionError
 
         for _ in range(_ATTEMPTS):
-            # S3 computes the ETag from the content. The random number ensures that every write changes the ETag.
+            # S3 computes the ETag from the content. Add a random number, so that every write changes the ETag.
             content = asdict(holder) | {"token": self._token, "number": uuid.uuid4().hex}
             mode: Any = "create" if tag is None else {"e_tag": tag}
             try:
                 return str(obstore.put(self._store, self._path.key, json.dumps(content).encode(), mode=mode)["e_tag"])
             except (AlreadyExistsError, PreconditionError, NotFoundError, FileNotFoundError):
-                # An earlier attempt may have written the file, but its response with the new ETag was lost.
+                # An earlier attempt may have written the file, although its response was lost. If so, read the new ETag
+                # from the store, and try again.
                 found = self.read()
                 if found is None or not found.is_own:
                     return None

@@ -37,8 +37,8 @@ class Batch:
     Attributes:
         keyframe: time of the last poll with all rows, in milliseconds since the epoch.
         last: time of the newest poll, in milliseconds since the epoch.
-        parts: table name → for each poll, a pair: values of the columns `day`, `keyframe` and `poll`, and rows without
-            these columns.
+        parts: table name → list with one pair per poll. The pair contains the values of the columns `day`, `keyframe`
+            and `poll`, and the rows of the poll without these columns.
         done: names of the tables to which this batch was already appended.
     """
 

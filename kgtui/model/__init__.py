@@ -8,7 +8,7 @@ The package imports only `kgtui.errors`, the standard library and RE2. An unknow
 | `group_types` | group types, their states, and the kinds of groups |
 | `members` | the members of groups: consumers, Connect workers, schema registry nodes, streams processes |
 | `offsets` | committed offsets, log start and end offsets, and lag |
-| `record_times` | the times at which the records next to a committed offset were written |
+| `record_times` | the times at which the records directly before and after a committed offset were written |
 | `cluster` | brokers, features, and retention of records and offsets |
 | `answer` | `Answer` of a read with its `Fault`s, and `Outcome` of a write |
 | `access` | `Access`: which groups and topics the user may see |
@@ -22,7 +22,7 @@ The package imports only `kgtui.errors`, the standard library and RE2. An unknow
 | `assignment` | current and target owners of partitions, and the members that delay a rebalance |
 | `guard` | decides whether kgtui is allowed to delete a group |
 | `burrow` | health verdicts by the rules of Burrow, LinkedIn's lag checker |
-| `health` | computes for a group from its polled offsets: verdict, lag trend, data loss, age of unread records |
+| `health` | computes verdict, lag trend, data loss and age of unread records of a group from its polled offsets |
 | `judgment` | `Judgment`: whether something is wrong with a group, and since when |
 | `empty_reason` | texts that say why a group without members has a problem |
 | `series` | ring buffers with lag, members and rates of watched groups |

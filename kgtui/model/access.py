@@ -90,7 +90,7 @@ FULL_ACCESS = Access(CLUSTER_OPERATIONS, any_topic=True)
 
 
 def partly_recorded(access: Access) -> str:
-    """Return a warning if brokers hide groups or topics that a recording would need; otherwise an empty string."""
+    """Return a warning if a recording would lack groups or topics that brokers hide from the user; otherwise `""`."""
     lacking = {}
     if not access.lists_every_group:
         lacking["groups"] = "the cluster"

@@ -2,8 +2,8 @@
 
 The classes call a partition, a streams task with its role, a connector or a connector task an "item".
 
-While a member is giving up a partition, brokers do not report that this member still owns it
-(`ConsumerGroupMember.partitionsPendingRevocation`). kgtui only knows that the epoch of the member is below the
+While a member is giving up a partition, brokers do not report that the member still owns it. (They store the partition
+in `ConsumerGroupMember.partitionsPendingRevocation`.) kgtui only knows that the epoch of the member is below the
 assignment epoch. Therefore, every such member counts as a possible owner.
 """
 
@@ -155,7 +155,7 @@ class Assignment:
     skews: tuple[Skew, ...]
 
     def count(self, *statuses: PlacementStatus) -> int:
-        """Return how many partitions, tasks and connectors have one of these statuses."""
+        """Return how many partitions, tasks and connectors have one of the given statuses."""
         return sum(1 for placement in self.placements if placement.status in statuses)
 
 
@@ -287,16 +287,16 @@ def _status(
         return PlacementStatus.SETTLED
     if incomplete:
         return PlacementStatus.UNKNOWN
-    # An item without a role is a partition. Members can subscribe only to the topics of partitions.
+    # Only a partition (an item without a role) has a topic to which members can subscribe.
     if not item.role and subscribed is not None and item.name not in subscribed:
         return PlacementStatus.UNSUBSCRIBED
     return PlacementStatus.UNOWNED
 
 
 def _waits(owners: tuple[str, ...], goal: tuple[str, ...] | None, behind: dict[str, int | None]) -> tuple[str, ...]:
-    # A `LEAVING` item waits for the owners that must give it up. An `ARRIVING` item waits for the other members with an
-    # old epoch, because one of them may still own it. If no other member has an old epoch, it waits for its target
-    # owners.
+    # A `LEAVING` item waits for the owners that must give it up. An `ARRIVING` item waits for the other members whose
+    # epoch is below the assignment epoch, because one of them may still own it. If there are no such members, it waits
+    # for its target owners.
     leaving = set(owners) - set(goal or ())
     if leaving:
         return tuple(sorted(leaving))

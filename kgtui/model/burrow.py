@@ -50,7 +50,7 @@ class Options:
         intervals: maximum number of commits, and of log end offsets, in a `Window`.
         minimum_complete: fraction (0 to 1) of `intervals`. If there are fewer commits, the status is OK.
         allowed_lag: a partition is OK up to this lag in records.
-        min_distance: minimum seconds between two commits. A commit after a shorter time replaces the previous one.
+        min_distance: minimum seconds between two commits. A commit that comes sooner is merged with the previous one.
         offset_refresh: seconds between two reads of the log end offset.
         expire_cache: maximum age of a verdict in seconds.
     """
@@ -147,7 +147,7 @@ class GroupVerdict:
 
     @property
     def worst(self) -> Status:
-        """The worst status of a partition, such as `STOP`. For such a partition, `status` is only `ERR`."""
+        """The worst status of a partition, such as `STOP`. The attribute `status` is only `ERR` in this case."""
         return max((row.status for row in self.partitions.values()), default=self.status)
 
 
@@ -183,7 +183,8 @@ class CommitRing:
         lag = max(self._ends[-1] - offset, 0) if self._ends else _UNKNOWN
         if self._at and at < self._at[-1]:
             return
-        # The time of the first commit is kept. Otherwise, a group that commits often would always have only one commit.
+        # The time of the first commit is kept. With the time of the second one, a group that commits more often than
+        # `min_distance` would always have only one commit.
         if self._at and at - self._at[-1] < self._options.min_distance * 1000:
             self._offsets[-1], self._lags[-1] = offset, lag
             return

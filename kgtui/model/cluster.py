@@ -95,7 +95,7 @@ class Retention:
         """Return a copy with the newer values in `answer`.
 
         Args:
-            answer: the newer values. If it has no `topics` and `offsets`, only `rules` are updated.
+            answer: the newer values. If its `topics` are empty and its `offsets` are None, only `rules` are updated.
             asked: topics whose configs were read. The old retention times of these topics are dropped.
         """
         rules = {**self.rules, **answer.rules}

@@ -57,7 +57,7 @@ def describe(
 def delete(groups: Sequence[str], kind: str, seeds: Sequence[str], *, command_config: str | None = None) -> CommandLine:
     """Return the command line that deletes groups of one kind with Kafka's scripts.
 
-    `kafka-consumer-groups.sh` also deletes Connect and schema registry groups.
+    For Connect and schema registry groups, the command calls `kafka-consumer-groups.sh`, which deletes them, too.
 
     Args:
         kind: one of `kgtui.model.group_types.KINDS`.

@@ -30,7 +30,10 @@ if TYPE_CHECKING:
 _MOST_NAMED = 3  # maximum number of members that a diagnosis names
 
 _FLAPPING_SECONDS = 600.0
-"""The diagnosis of a flapping group names the members that joined or left during this number of seconds."""
+"""The diagnosis of a flapping group names the members that joined or left in the last `_FLAPPING_SECONDS` seconds.
+
+A flapping group rebalances again and again.
+"""
 
 _ABOUT_EMPTY = ONLY_COUNTED | {Problem.EMPTY}
 
@@ -110,7 +113,7 @@ def _loss_text(loss: Loss, clock: Clock) -> str:
 
 
 def _of_unread_group(snapshot: Snapshot, group: str, judgment: Judgment) -> Diagnosis:
-    """Return the diagnosis of a group that cannot be judged, because it could not be read or was not read enough."""
+    """Return the diagnosis of a group that cannot be judged, because a read failed or there were too few reads."""
     name = "not known yet" if judgment.kind is None else judgment.kind.value.upper()
     faults = faults_of(snapshot, group)
     if not faults:
@@ -171,7 +174,7 @@ def _owner(snapshot: Snapshot, group: str, topic: str, partition: int) -> str:
 
 
 def _who_lost(snapshot: Snapshot, group: str) -> str:
-    """Return a text about lost records: the owner of the worst partition, and the number of other partitions."""
+    """Return a text about lost records: the owner of the partition that lost most, and how many others lost records."""
     reading = snapshot.offsets.get(group)
     lost = [row for row in lags(reading.value) if row.lost] if reading is not None else []
     if not lost:

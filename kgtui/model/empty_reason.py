@@ -1,7 +1,7 @@
 """Texts that say why a group without members has a problem.
 
-They replace `Judgment.reason` in a recording. They also replace it for a simple group, which commits offsets without
-members.
+They replace `Judgment.reason` in two cases: in a recording, where its words `before kgtui started` would be wrong, and
+for a simple group, which commits offsets without members.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class StateSearch(NamedTuple):
 
 
 def before_text(search: StateSearch | None, clock: Callable[[float], str] | None = None) -> str:
-    """Return a text for a time that kgtui did not observe.
+    """Return a text for the time of a change that kgtui did not observe.
 
     It is `before kgtui started`, `before the recording`, or a text such as `before 09:12`.
 

@@ -163,8 +163,9 @@ def offset_events(
 ) -> list[Event]:
     """Return one event if offsets were reset or went back between two reads; otherwise an empty list.
 
-    In a group without members, every changed offset is a reset. In all other groups, and in simple groups (which commit
-    without members), an offset that moved forward is normal, so only offsets that went back are reported.
+    In a group without members, every changed offset is a reset. Simple groups are an exception, because they commit
+    without members. In these and in groups with members, only offsets that went back are reported, because an offset
+    that moved forward is normal.
 
     Args:
         before, after: partition → committed offset or share-partition start offset. Only partitions that are in both

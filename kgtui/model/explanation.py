@@ -317,8 +317,8 @@ def explain_offsets(offsets: GroupOffsets) -> Iterator[Explanation]:
 def faults_of(snapshot: Snapshot, group: str) -> list[Fault]:
     """Return the faults of a group, without duplicates.
 
-    They come from its newest reads, its summary and its coordinator. If the group may have hidden offsets, the last
-    fault says so.
+    They come from the newest reads of the group, its newest background read, and the newest poll of its coordinator.
+    If the group may have hidden offsets, the last fault says so.
     """
     readings = (snapshot.details.get(group), snapshot.offsets.get(group), snapshot.configs.get(group))
     summary, listing = snapshot.summaries.get(group), snapshot.groups.get(group)

@@ -1,7 +1,7 @@
 """Looks up members, lag, topics and other values of one group in a snapshot.
 
 A background task, the sweep, stores a summary of each group. Members and offsets of selected and visible groups are
-also read at every interval. Most functions return the newer of the two values; None means that the value was not read.
+also read at every poll. Most functions return the newer of the two values; None means that the value was not read.
 """
 
 from __future__ import annotations
@@ -34,13 +34,13 @@ class Need(Enum):
 
 
 def current_description(snapshot: Snapshot, group: str) -> Reading[GroupDescription] | None:
-    """Return the description of a group; None if there is none, or if the summary of the group was read later."""
+    """Return the description of a group; None if there is none, or if a background read of it is newer."""
     reading, summary = snapshot.details.get(group), snapshot.summaries.get(group)
     return None if summary is not None and _is_newer(summary.at, reading) else reading
 
 
 def current_offsets(snapshot: Snapshot, group: str) -> Reading[GroupOffsets] | None:
-    """Return the offsets of a group; None if there are none, or if the offsets in its summary were read later."""
+    """Return the offsets of a group; None if there are none, or if a background read of them is newer."""
     reading, summary = snapshot.offsets.get(group), snapshot.summaries.get(group)
     return None if summary is not None and _is_newer(summary.lag_at, reading) else reading
 
@@ -88,7 +88,7 @@ def may_hide_topics(snapshot: Snapshot, group: str) -> bool:
     summary, fault = snapshot.summaries.get(group), snapshot.group_faults.get(group)
     if summary is not None:
         fault = fault or summary.fault
-    # The broker withholds the members of a group if one of them reads a hidden topic.
+    # A broker reports TOPIC_AUTHORIZATION_FAILED instead of the members of a group if a member reads a hidden topic.
     return fault is not None and fault.code == TOPIC_AUTHORIZATION_FAILED
 
 
@@ -269,7 +269,8 @@ def lag_samples(snapshot: Snapshot, group: str) -> tuple[int, ...]:
 def lag_trend(snapshot: Snapshot, group: str) -> float | None:
     """Return the change of the lag over the last background reads, in records per second.
 
-    The result is negative if the lag falls. It is None if there were fewer than two reads, or if a lag is unknown.
+    The result is negative if the lag falls. It is None if there were fewer than two reads, if no lag is known, or if
+    the number of partitions with unknown lag has changed.
     """
     from kgtui.model.trail import lag_trend
 
@@ -278,7 +279,7 @@ def lag_trend(snapshot: Snapshot, group: str) -> float | None:
 
 
 def lag_trend_and_span(snapshot: Snapshot, group: str) -> tuple[float, float] | None:
-    """Return `(trend, seconds)`: the result of `lag_trend`, and the time from the first to the last read for it.
+    """Return `(trend, seconds)`: the result of `lag_trend`, and the length of the time that it covers.
 
     None if the trend is not known.
     """

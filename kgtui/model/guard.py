@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 FRESH_SECONDS = 10.0
 """The terminal UI offers to delete a group only if its description is at most this many seconds old.
 
-If 2.5 poll intervals of the coordinator are longer, they are the limit.
+The limit is 2.5 poll intervals of the coordinator if this is longer.
 """
 
 READ_ONLY = "this session is read-only, so nothing can be changed"
@@ -46,7 +46,10 @@ def why_not_delete(group: str, description: GroupDescription) -> str | None:
         return f"{description.source or 'the broker'} cannot distinguish a {description.type} group from other types"
     rpc = group_type.describe_rpc
     if description.source.partition(" ")[0] != rpc:
-        return f"{rpc} describes {description.type} groups, but {description.source or 'an unnamed RPC'} answered"
+        return (
+            f"only {rpc} reliably describes {description.type} groups, but "
+            f"{description.source or 'an unnamed RPC'} answered"
+        )
     return _why_not_empty(description, group_type) or (
         None if description.operations is None or may_delete(description.operations) else NOT_PERMITTED
     )

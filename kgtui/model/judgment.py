@@ -186,11 +186,11 @@ ABANDONED_TIME = f"{ABANDONED_AFTER / 3_600:g} h"
 SUSPECTED = frozenset({Problem.STOP, Problem.STALL, Problem.BEHIND})
 """Problems that screening (`kgtui.monitor.screening`) can suspect but not prove.
 
-kgtui reads such a group at every poll until it has a health verdict.
+kgtui reads a group with a suspected problem at every poll until there is a health verdict on it.
 """
 
 ONLY_COUNTED = frozenset({Problem.UNUSED, Problem.ABANDONED})
-"""*Needs attention* in the terminal UI shows only the number of groups with these problems. There can be thousands."""
+"""For these problems, *Needs attention* in the terminal UI shows only the number of groups, which can be thousands."""
 
 
 class Basis(Enum):

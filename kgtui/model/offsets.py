@@ -77,8 +77,8 @@ class GroupOffsets:
         hidden_topics: sorted topics that members consume, but that the user may not describe. Their offsets are
             missing.
         may_lack_topics: whether brokers may also hide offsets in topics whose names kgtui does not know.
-        record_times: `(topic, partition)` → when the records next to the committed offset, or next to an earlier one,
-            were written. Only some partitions are searched.
+        record_times: `(topic, partition)` → when the records directly before and after the committed offset, or an
+            earlier committed offset, were written. Only some partitions are searched.
     """
 
     committed: tuple[CommittedOffset, ...] = ()
@@ -199,7 +199,8 @@ def lag_of_commit(commit: CommittedOffset, bounds: PartitionBounds | None) -> Pa
     if commit.error:
         reason = reason_of(commit.error)
     elif commit.offset is None and bounds is not None and bounds.error in FORBIDDEN:
-        # The user lacks DESCRIBE on the topic. Brokers hide the offsets in such a topic, so there might be an offset.
+        # The user lacks DESCRIBE on the topic. Brokers hide offsets in such a topic, so the group might have committed
+        # one. The reason is therefore not `no commit`.
         error, reason = bounds.error, reason_of(bounds.error)
     elif commit.offset is None:
         reason = "no commit"
@@ -344,7 +345,7 @@ def lag_of_group(offsets: GroupOffsets) -> LagTotal:
     """Return the total lag of a group. The result equals `total(lags(offsets))`, but is computed faster."""
     bounds = offsets.bounds or {}
     sums = summed(offsets.committed, offsets.share, bounds)
-    # `bounds` also contains partitions that have an owner but no committed offset.
+    # Count the partitions that have an owner but no committed offset, too. They are only in `bounds`.
     owned = bounds.keys() - set(offsets.partitions)
     forbidden = sum(1 for tp in owned if bounds[tp].error in FORBIDDEN)
     return LagTotal(sums.lag, sums.unknown + forbidden, sums.partitions + len(owned), offsets.hidden)

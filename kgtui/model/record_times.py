@@ -59,7 +59,7 @@ class RecordTime:
         unread: time of the first unread record, or None.
         consumed: time of the last consumed record, or None.
         reason: why `unread` is not known, or empty.
-        rounds: number of requests in the search for these times.
+        rounds: number of responses that the search for these times has received.
         expires_at: when retention can delete the first unread record (epoch seconds); None if unknown or never.
         any_time: whether `retention.bytes` can delete this record at any time.
         expiry_reason: why `expires_at` is None. Empty if it is not None, or before `with_expiry` has computed it.

@@ -156,13 +156,14 @@ class Snapshot:
         offsets: group id → newest offsets, for selected or visible groups.
         configs: group id → newest configs, for groups whose configs were requested.
         health: group id → newest health, for groups that are read at every poll.
-        screened: group id → judgment from the sweep, only for problems. `judgment` judges every group. Shared.
+        screened: group id → judgment from the sweep, only for groups with a problem. The method `judgment` judges every
+            group. Shared.
         unobserved: number of groups with a possible problem that are not read at every poll, because there are too
             many.
         state_since: group id → when the current state began, only for groups in which kgtui observed this. Shared.
         state_search: the part of a recording that `state_since` comes from; None for a live cluster.
-        appeared: ids of groups that were created while kgtui was running, and still have their first state. All values
-            are None. Shared.
+        appeared: ids of groups that were created while kgtui was running, and still have their first state. The mapping
+            is used as a set, so all values are None. Shared.
         brokers: node id → how the broker responds.
         group_faults: group id → why its newest description or offsets could not be read.
         faults: faults of the whole cluster.

@@ -34,8 +34,8 @@ The member index contains these texts in the order of this dict.
 """
 
 _BETWEEN, _PART = "\x1f", "\x1e"
-# Ids can contain any character. If an id contains one of these separators, the separator is replaced with `?`. Users
-# never see the changed id, because the member index is only searched.
+# Ids can contain any character. If an id contains a separator of the member index, the separator is replaced with `?`.
+# Users never see the changed id, because the member index is only searched.
 _INSTEAD = str.maketrans({_BETWEEN: "?", _PART: "?"})
 
 

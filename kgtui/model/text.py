@@ -17,8 +17,8 @@ A character with more marks is so high on the screen that it covers the line abo
 _SHORT = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}
 _LETTERS = frozenset("nrtxuU\\")
 
-# In Unicode, these characters are letters, marks or symbols. Terminals draw them as nothing or as a blank, or merge
-# them with the preceding character.
+# Characters that must be escaped, although Unicode classifies them as letters, marks or symbols. Terminals draw them as
+# nothing or as a blank, or merge them with the preceding character.
 _INVISIBLE = frozenset((0x034F, 0x115F, 0x1160, 0x17B4, 0x17B5, 0x2800, 0x3164, 0xFFA0, 0x1D159)).union(
     range(0x180B, 0x1810), range(0xFE00, 0xFE10), range(0x1F3FB, 0x1F400), range(0xE0100, 0xE01F0)
 )

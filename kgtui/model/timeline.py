@@ -134,7 +134,7 @@ class GroupTimeline:
         return found
 
     def value_at(self, column: Sequence[float], at: float | None = None) -> float | None:
-        """Return the value of a column in the last sample at or before `at`; None if there is no known value.
+        """Return the value of a column in the last sample at or before `at`; None if there is no sample or no value.
 
         Args:
             column: attribute with a value per sample, such as `lag`.

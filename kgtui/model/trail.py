@@ -24,13 +24,13 @@ if TYPE_CHECKING:
     from kgtui.model.offsets import Position
 
 SAMPLES = 5
-"""A trail keeps the sums of offsets and lag for this number of reads, the newest ones."""
+"""Maximum number of reads for which a trail keeps the sums of offsets and lag. The oldest read is dropped."""
 
 WAITED_MAX = 0xFFFF
 """Longest time without a change of a position, in seconds (18 hours). A longer time is stored as this value."""
 
 REBALANCES_KEPT = 3
-"""A trail keeps the times of this number of rebalances, the newest ones."""
+"""Maximum number of rebalances whose times a trail keeps. The oldest one is dropped."""
 
 _UNKNOWN = -1
 _HEADER = Struct("<BIIIIIHHBBI")
@@ -308,9 +308,10 @@ class Trail:
         return float(max(age, max(self.waited, default=1) - 1, 0))
 
     def forgive(self) -> None:
-        """Forget the data that led to a suspicion: sums of earlier reads, and how long positions have been unchanged.
+        """Forget the sums of earlier reads, and how long positions have been unchanged.
 
-        Call this when a health verdict has refuted the suspicion. Otherwise, the next read would cause it again.
+        Call this when a problem was suspected because of these data, but the health verdict is that there is none.
+        Otherwise, the next read would cause the suspicion again.
         """
         self.samples = self.samples[-1:]
         self.reads = min(self.reads, 2)

@@ -19,7 +19,7 @@
 | `event_tracker` | finds events by comparing each read with the previous one |
 | `screened_groups` | stores the results of `screening`, by group and by problem |
 | `sorted_ids` | finds, inserts and removes ids in a long sorted list |
-| `record_times` | searches for the times of unread records, for exact ages |
+| `record_times` | finds out when unread records were written, for the exact age of the oldest one |
 | `empty_groups` | finds unused groups by the times of their unread records |
 | `gc_tuning` | tunes Python's garbage collector for many groups |
 """

@@ -42,8 +42,8 @@ if TYPE_CHECKING:
 class AccessTier:
     """Reads the permissions of the user repeatedly, and stores them.
 
-    The permissions are read every `ACCESS_MAX_AGE` seconds. They are read earlier if a broker starts to refuse
-    requests, or on a refresh by the user.
+    The permissions are read every `ACCESS_MAX_AGE` seconds. They are read earlier if a broker starts or stops
+    refusing requests, or on a refresh by the user.
 
     Args:
         changed: called after new permissions have been stored.
@@ -137,7 +137,7 @@ class ViewTier:
         self._visible = shown
 
     def want_configs(self, group: str | None) -> None:
-        """Set the group whose configs are read with its other data, as long as it is selected; None for no group."""
+        """Also read the configs of this group, as long as it is the selected group; None for no group."""
         if group != self._configs_of:
             self._configs_of = group
             self._wake_selected.set()
@@ -376,5 +376,5 @@ class DetailTiers:
         self._health.set_view(selected)
 
     def want_configs(self, group: str | None) -> None:
-        """Set the group whose configs are read with its other data, as long as it is selected; None for no group."""
+        """Also read the configs of this group, as long as it is the selected group; None for no group."""
         self._view.want_configs(group)

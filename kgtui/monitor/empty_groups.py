@@ -1,7 +1,8 @@
 """Find unused groups, by searching for the times at which unread records in Empty groups were written.
 
 A group that was Empty when kgtui started may have lost its members a minute or a year ago. If the oldest unread record
-of each partition is older than `ABANDONED_AFTER`, it was probably long ago, and the group gets the problem `UNUSED`.
+of each partition is older than `ABANDONED_AFTER`, the members probably left long ago, and the group gets the problem
+`UNUSED`.
 """
 
 from __future__ import annotations
@@ -145,7 +146,7 @@ class EmptyGroupTier:
 
 
 async def unread_times(admin: GroupAdmin, read: GroupsRead, *, limit: int, timeout: float) -> dict[str, float]:
-    """Search for the times of the first unread records, and return the result of `unread_since` for each group.
+    """Find out when the first unread records of groups were written (see `unread_since`).
 
     Args:
         read: offsets of the groups, with log start and log end offsets.
@@ -163,9 +164,9 @@ async def unread_times(admin: GroupAdmin, read: GroupsRead, *, limit: int, timeo
 
 
 def unread_since(rows: Sequence[PartitionLag], times: Mapping[TopicPartition, RecordTime]) -> float | None:
-    """Return when the first unread record was written, in epoch seconds; of several partitions, the latest time.
+    """Return a time, in epoch seconds, at or before which the first unread record of each partition was written.
 
-    None if there are no unread records, or if one of the times is unknown.
+    The result is None if there are no unread records, or if one of these records has no known time.
 
     Args:
         rows: offsets and lag of all partitions of a group.

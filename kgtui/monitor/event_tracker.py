@@ -45,9 +45,9 @@ Otherwise, the problem may be older than the first of these reads.
 """
 
 _FROM_BEFORE = ONLY_COUNTED | {Problem.EMPTY}
-"""Problems for which no event is added when a group without a problem gets them.
+"""If a group without a problem gets one of these problems, no event is added.
 
-Many groups already had them before kgtui started, so their events would hide all others.
+Many groups already have these problems when kgtui starts. Events for all of them would hide the other events.
 """
 
 
@@ -92,7 +92,7 @@ class EventTracker:
         """Add the events for groups that no longer exist.
 
         Args:
-            groups: pairs (group id, its last `Listing`).
+            groups: pairs (group id, its last row in a list of groups).
             at: when kgtui noticed that they no longer exist, in seconds since the epoch.
         """
         self.log.add_disappeared(groups, at)
@@ -107,8 +107,8 @@ class EventTracker:
         """Add the events for the changes since the last description of a group.
 
         Args:
-            in_full: whether the group is selected, visible or a suspect, and not only read in the background. If there
-                are too many members to remember, the members of such groups are forgotten last.
+            in_full: whether the group is selected, visible or suspected of a problem, and not only read in the
+                background. If there are too many members to remember, the members of such groups are forgotten last.
         """
         group = description.group
         last = self._descriptions.get(group)
@@ -128,7 +128,7 @@ class EventTracker:
             self._forget(group)
 
     def listed_without_members(self, group: str, listing: Listing, listed_at: float | None, at: float) -> None:
-        """Add the events for members that have left a group, because a broker now lists the group without members.
+        """Add events for the members that must have left, because a broker now lists the group without members.
 
         Args:
             listed_at: time of the list, in seconds since the epoch. If the last description of the group is newer, no
@@ -198,7 +198,8 @@ class EventTracker:
                 self._problems[group], new = now, now.value
             if now in _FROM_BEFORE and (before is None or before in _FROM_BEFORE):
                 continue
-            # If kgtui did not observe the start of the problem, it does not know whether the group was OK before.
+            # If kgtui did not observe the start of the problem, it does not know whether the group was OK before. The
+            # event then has no previous verdict.
             if before is not None or not judgment.since_seen:
                 old = None if before is None else before.value
             self.log.add([Event(snapshot.taken_at, EventKind.VERDICT, group, listing, old, new, judgment.reason)])

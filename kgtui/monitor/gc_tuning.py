@@ -26,7 +26,7 @@ _FREEZE_FROM = 10_000
 """Objects are frozen (`gc.freeze`) if the cluster has at least this many groups."""
 
 _GROWTH = 20_000
-"""A garbage collection is due if more memory blocks than this have been allocated. They take about 2 MB."""
+"""A garbage collection is due if there are this many more memory blocks (about 2 MB) than after the last one."""
 
 _YOUNG = 12_000
 """A garbage collection is postponed if there are more new objects than this, because it would take over 5 ms.

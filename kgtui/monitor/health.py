@@ -96,7 +96,7 @@ class RetentionTier:
             self._wake.set()
 
     async def read_now(self, topics: Iterable[str]) -> None:
-        """Read the retention times of topics immediately. Skip topics for which kgtui has already done this."""
+        """Read the retention times of topics immediately. Skip topics that kgtui has already tried to read."""
         unread = [topic for topic in topics if topic not in self._asked]
         if unread:
             await self._read(unread)
@@ -155,7 +155,8 @@ class HealthTier:
         changed: called after a verdict has been stored.
         retention: reads the retention times of topics.
         watching: settings for verdicts. `gap_after` is ignored, and computed from the polling interval instead.
-        on_healthy: called with each group whose final verdict is OK and whose lag does not grow.
+        on_healthy: called with each group whose lag does not grow, and whose verdict is OK and final. It is not final
+            if more reads may lead to a worse verdict.
     """
 
     def __init__(
@@ -207,7 +208,8 @@ class HealthTier:
 
     async def process_reads(self) -> None:
         """Store every queued read, and compute every verdict that is due."""
-        # One object for all reads and verdicts, because many short verdicts in a row would also block the event loop.
+        # This object pauses the work after each `_SLICE_SECONDS`. It is used for all reads and verdicts together,
+        # because many short verdicts without a pause would block the event loop, too.
         slices = Slices(asyncio.sleep, _SLICE_SECONDS)
         while True:
             await self._store_reads(slices)
@@ -239,8 +241,8 @@ class HealthTier:
             return
         history = self._histories.get(group) or ReadHistory()
         if history.read_at is not None and read.at < history.read_at:
-            # This happens only in a replay, if the user has gone back to an earlier time of the recording. Drop all
-            # stored reads of the group, because some of them are newer.
+            # A read is older than the previous one only in a replay, if the user has gone back to an earlier time of
+            # the recording. Drop all stored reads of the group, because some of them are newer.
             self._forget(group)
             history = ReadHistory()
         self._histories[group] = history
@@ -257,12 +259,12 @@ class HealthTier:
             await asyncio.to_thread(history.add, read.at, read.description, read.offsets, fault=read.fault)
         since = self._store.state_since.get(group)
         if history.empty_since is not None and since is not None and self._store.groups[group].state == EMPTY:
-            # A list of groups showed when the group became Empty. Its members and offsets may have been read much
-            # later.
+            # Use the time of the list that first showed the group as Empty, because its members and offsets may have
+            # been read much later.
             history.empty_since = since, False
         elif history.empty_since is not None and since is None and self._timer.recorded_at is None:
-            # Since `answered_since`, each list of the coordinator has shown the group as Empty. It may also have been
-            # Empty before.
+            # Every list from the coordinator since `answered_since` has shown the group as Empty. So the group has been
+            # Empty since then, or even longer.
             broker = self._store.brokers.get(self._store.groups[group].coordinator)
             if broker is not None and broker.answered_since is not None:
                 history.empty_since = min(history.empty_since[0], broker.answered_since), True

@@ -102,8 +102,8 @@ class PendingRemovals:
     def broker_silent(self, node: int) -> None:
         """Note that a broker did not respond. Pending removals wait for its list for at most `REMOVAL_GRACE` seconds.
 
-        If the old broker of the groups has left the cluster, they wait longer, until all other brokers have sent a
-        list.
+        If the groups were listed by a broker that has left the cluster, their removal waits longer, until all other
+        brokers have sent a list.
         """
         self._silent.add(node)
         self._settle()

@@ -63,7 +63,8 @@ class ListingIndex:
         Changed lists are replaced, not modified, because snapshots use the old lists.
 
         Args:
-            moves: groups whose `Listing` has changed. A new `Listing` is ignored if `groups` contains a different one.
+            moves: groups whose `Listing` has changed. If `groups` has a different `Listing` for a group, it has changed
+                again, and the one in `moves` is ignored.
             groups: group id → newest `Listing`.
         """
         for listing in moves.joined.keys() | moves.left.keys():

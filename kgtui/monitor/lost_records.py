@@ -23,7 +23,10 @@ _PAUSE = 120
 """Seconds after which all positions of a group with unread records are compared with the log start offsets again."""
 
 _OLDER_PART = 0.5
-"""A position counts as near the log start if it is in the oldest part of the log: this fraction of its offsets."""
+"""A position counts as near the log start offset if it is in the oldest part of the log.
+
+The oldest part contains this fraction of the offsets in the log.
+"""
 
 
 class LogStartCheck(NamedTuple):
@@ -31,7 +34,8 @@ class LogStartCheck(NamedTuple):
 
     Attributes:
         lost: number of unread records that retention has deleted.
-        near: whether a position with unread records is in the older half of its log; None if not all were compared.
+        near: whether a position with unread records is in the older half of its log; None if only some of these
+            positions were compared.
     """
 
     lost: int
@@ -61,7 +65,8 @@ async def compare_with_log_starts(
         if due or any(waited > 1 for waited in trail.waited):
             found = positions_of(read.committed.get(group, ()), read.share.get(group, ()), read.bounds)
             if len(found) != len(trail.waited):
-                # This read does not contain all partitions of the group, so it was not added to the trail. Skip it.
+                # This read lacks some partitions of the group, so it was not added to the trail (the group's last
+                # reads), and cannot be compared with it. Skip the group.
                 continue
             checked = [
                 row

@@ -117,7 +117,7 @@ class Monitor:
             self._gc.release()
 
     async def _run_details(self) -> None:
-        """Wait until the terminal UI has drawn the first list of groups, then run all polling loops except tier 0."""
+        """Run all polling loops except tier 0 (lists of groups), after the terminal UI has drawn the first list."""
         await self._first_listed.wait()
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(_FIRST_DRAW):
@@ -147,7 +147,7 @@ class Monitor:
         self._timer.note_input()
 
     def want_configs(self, group: str | None) -> None:
-        """Set the group whose configs are read with its other data, as long as it is selected; None for no group."""
+        """Also read the configs of this group, as long as it is the selected group; None for no group."""
         self._configs_of = group
         if self._details is not None:
             self._details.want_configs(group)

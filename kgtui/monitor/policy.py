@@ -1,4 +1,4 @@
-"""Which groups are read, how often, how many in parallel, and which pauses count as gaps.
+"""Define which groups are read, how often, how many in parallel, and which pauses between reads count as gaps.
 
 The monitor, the recorder, `kgtui check` and `kgtui ls --watch` use these values. Times are in seconds.
 """
@@ -25,9 +25,10 @@ LONGEST_INTERVAL = 300.0
 """Longest polling interval that a user can set: seconds between two requests for a broker's list of groups."""
 
 SCREEN_GAPS = GapRule(at_least=30.0, intervals=3.0)
-"""How long the time between two reads of a group must be to count as a gap, in the terminal UI.
+"""In the terminal UI, the time between two reads of a group is a gap if it exceeds both limits.
 
-For example, there is a gap after a group was off the screen, because kgtui then reads it only in the background.
+`at_least` is a limit in seconds, and `intervals` is a limit as a multiple of the polling interval. For example, there
+is a gap after a group was off the screen, because kgtui then reads it only in the background.
 """
 
 ABANDON_AFTER = 0.25
@@ -237,7 +238,7 @@ def sweep_groups(by_listing: Mapping[Listing, list[str]], node: int) -> tuple[li
     """Return (ids of a broker's groups with members, ids of its groups without members).
 
     Args:
-        by_listing: `Listing` → ids of its groups.
+        by_listing: `Listing` (type, protocol type, state and coordinator) → ids of the groups that have it.
         node: the coordinator.
     """
     rows: tuple[list[str], list[str]] = ([], [])
@@ -287,7 +288,10 @@ RECORD_LOG_BATCH = 4_000
 """Maximum number of partitions whose log start and log end offsets the recorder reads with one call."""
 
 RECORD_GAPS = GapRule(at_least=5.0, intervals=3.0)
-"""How long the time between two polls of the recorder must be to count as a gap."""
+"""The time between two polls of the recorder is a gap if it exceeds both limits.
+
+`at_least` is a limit in seconds, and `intervals` is a limit as a multiple of the polling interval.
+"""
 
 _SETTLED = frozenset({STABLE, EMPTY, None})
 """States in which the members of a group do not change. None means that the broker is too old to list states."""
@@ -298,8 +302,8 @@ def groups_to_describe(
 ) -> set[str]:
     """Return the groups that the recorder describes in one poll.
 
-    A group is described if its `Listing` has changed, if it is in a state in which members join or leave, or if the
-    last description is too old.
+    A group is described if its `Listing` (type, protocol type, state and coordinator) has changed, if it is in a state
+    in which members join or leave, or if the last description is too old.
 
     Args:
         listings: group id → newest `Listing`.
@@ -331,7 +335,10 @@ CHECK_SHORTEST_INTERVAL = 0.05
 """Shortest time, in seconds, between two reads that a user of `kgtui check` can set."""
 
 CHECK_GAPS = GapRule(at_least=60.0, intervals=4.0)
-"""How long the time between two reads of `kgtui check` must be to count as a gap."""
+"""The time between two reads of `kgtui check` is a gap if it exceeds both limits.
+
+`at_least` is a limit in seconds, and `intervals` is a limit as a multiple of the usual time between two reads.
+"""
 
 CHECK_MIN_TIMEOUT = 10.0
 """Minimum timeout of one read by `kgtui check`, in seconds, unless `--timeout` is shorter."""

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 class RecordTimeTier:
-    """Searches for record times (ListOffsets by timestamp) in partitions with unread records.
+    """Searches for the times at which unread records were written, with ListOffsets requests by timestamp.
 
     If the offsets of a group have moved, its partitions are searched again, at most every `RECORD_TIME_PAUSE` seconds.
     In a replay, nothing is searched.
@@ -78,7 +78,10 @@ class RecordTimeTier:
         self._selected = group
 
     def set_suspects(self, groups: Collection[str]) -> None:
-        """Set the groups with a possible problem. The search for their record times has the accuracy `PRECISION`."""
+        """Set the groups with a possible problem.
+
+        The times of their unread records may be wrong by at most `PRECISION`, a fraction of the record's age.
+        """
         self._suspects = frozenset(groups)
 
     def add(self, group: str, offsets: GroupOffsets) -> GroupOffsets:
@@ -146,7 +149,9 @@ class RecordTimeTier:
 
 
 def _missing(offsets: GroupOffsets, known: Times, *, exact: bool) -> dict[TopicPartition, LogPosition]:
-    """Return a dict: partition → committed offset, where the time of the first unread record is missing in `known`.
+    """Return a dict: partition → committed offset, for partitions in which a search is needed.
+
+    In these partitions, the time of the first unread record is missing in `known`.
 
     Args:
         exact: True to include partitions in which the known time may be wrong by a second or more.

@@ -8,7 +8,7 @@ often, for an exact verdict (`kgtui.monitor.suspects`).
 | data lost | a position does not move and is before the log start offset |
 | stopped | a position with unread records has not moved for a full window of Burrow's rules |
 | rewound | a position moved backward, and has not reached its previous value again |
-| flapping | at least three rebalances in `FLAPPING_SECONDS`, counted from states, members, assignment and epoch |
+| flapping | at least three rebalances in `FLAPPING_SECONDS`, seen as changes of state, members, assignment or epoch |
 | falling behind | the lag grew from read to read, and records from before these reads are still unread |
 | no partitions | no member had a partition in the last two descriptions |
 | rebalancing | a rebalance lasts longer than `unsettled_limit` |
@@ -259,7 +259,7 @@ class Screening:
             self._store.store_summary(group, replace(summary, trail=trail.encode()))
 
     def _stored_equal(self, judgment: Judgment) -> Judgment:
-        """Return an equal judgment that is already stored, if there is one, to save memory."""
+        """Return the stored object that is equal to `judgment`, to save memory; if there is none, store `judgment`."""
         if len(self._shared) > _MOST_SHARED:
             self._shared.clear()
         return self._shared.setdefault(judgment, judgment)
@@ -314,7 +314,8 @@ class Screening:
 def _order(judgment: Judgment) -> tuple[bool, int]:
     """Return a sort key: `Problem.UNUSED` first, then the most severe problem.
 
-    Most unused groups have also lost records. `UNUSED` comes first, so that old losses do not hide new ones.
+    Most unused groups have also lost records. If they were shown as groups with lost records, their old losses would
+    hide new losses of other groups.
     """
     return judgment.kind is not Problem.UNUSED, -judgment.harm
 

@@ -9,9 +9,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
 _SORT_BELOW = 8
-"""Minimum length of a list, as a multiple of the number of changes, for inserting and removing ids by bisection.
+"""Ids are inserted and removed by bisection if the list is at least this many times as long as the number of changes.
 
-A shorter list is sorted as a whole, which is then faster.
+A shorter list is sorted as a whole, which is faster for many changes.
 """
 
 

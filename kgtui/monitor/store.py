@@ -251,7 +251,7 @@ class Store:
         return summary
 
     def put_screened(self, group: str, judgment: Judgment | None) -> None:
-        """Store the judgment of screening on a group. None means that screening has found no problem."""
+        """Store the judgment of screening (a quick check) on a group; None if screening has found no problem."""
         if self.screened.get(group) is not judgment:
             self._stale.add("screened")
             self.changes.add(group)
@@ -273,7 +273,7 @@ class Store:
             self._events.listed_without_members(group, listing, broker.answered_at, at)
 
     def set_unobserved(self, count: int) -> None:
-        """Store the number of groups with a possible problem that are only screened, because there are too many."""
+        """Store how many groups with a possible problem are not read more often, because there are too many."""
         if count != self.unobserved:
             self.unobserved = count
             self._stale.add("screened")

@@ -54,7 +54,9 @@ Without this limit, many state changes would stop the sweep of all other groups.
 
 
 class SweepTier:
-    """Polling loop of tier 2. Each coordinator has a task of its own, so that a slow one does not delay the others.
+    """Polling loop of the sweep, which reads all groups again and again in the background.
+
+    Each coordinator has a task of its own, so that a slow one does not delay the others.
 
     The first two sweeps read all groups. Later sweeps read all groups with members, and a part of the Empty groups.
 

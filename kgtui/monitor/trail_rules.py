@@ -30,9 +30,10 @@ CALM_AFTER = 600
 
 _WAITED = round(DEFAULT_WATCHING.window)
 _PACES = 3
-"""A partition counts as stopped if its position has not moved for `Trail.pace` times this number.
+"""A partition counts as stopped only if its position has not moved for `Trail.pace` times this number.
 
-`Trail.pace` is the longest recent time, in seconds, between two reads in which an offset had moved forward.
+`Trail.pace` is the longest recent time, in seconds, between two reads in which an offset had moved forward. If this
+gives less than the window of Burrow's rules, the length of this window is used instead.
 """
 
 

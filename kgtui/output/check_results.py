@@ -31,7 +31,7 @@ _STEADY = 0.05
 """The trend of a lag is shown as 0 if the lag rises or falls by less than this number of records per second."""
 _LONG_TIME_LAG = 60.0
 """The estimated time to catch up is shown only if the oldest unread record is at least this old, in seconds."""
-_SOURCE = "computed from the reads of kgtui check"
+_SOURCE = "computed from the data that kgtui check read"
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +43,7 @@ class CheckResults:
         counts: verdict → number of groups, including groups that are not printed.
         failed: whether a group has the verdict `fail_on` or a worse one, or a worse problem such as lost records.
         fail_on: the mildest verdict that counts as a failure (`--fail-on`).
-        seconds: how long the groups were watched.
+        seconds: how long the groups were watched, in seconds.
         interval: time between two reads, in seconds.
         coverage: how many brokers answered, and how many groups could be read.
         faults: what could not be read, and why.
@@ -75,8 +75,8 @@ def _cells(snapshot: Snapshot, group: str) -> list[str]:
 def as_json(results: CheckResults) -> bytes:
     """Encode the verdicts as JSON, with durations in seconds.
 
-    The top-level keys are those of `kgtui ls`, and `check`, which contains a summary (such as the number of groups per
-    verdict).
+    The document has the same top-level keys as the JSON of `kgtui ls`, and the key `check`. This key contains a
+    summary, such as the number of groups per verdict.
     """
     snapshot = results.snapshot
     groups = [as_object(JSON_FIELDS, snapshot, group) for group in results.ids]
@@ -227,7 +227,7 @@ def _bad_partitions(health: GroupHealth) -> list[dict[str, Any]]:
 
 
 def _health(name: str, title: str, kind: Type, value: Callable[[GroupHealth], Any], **more: Any) -> GroupField:
-    """Return a field of `kgtui check`. `value` takes the health of a group, and returns the field's value."""
+    """Return a field of the output of `kgtui check`. `value` computes the field's value from the health of a group."""
     return Field(name, title, kind, _SOURCE, lambda snapshot, group: value(snapshot.health[group]), **more)
 
 

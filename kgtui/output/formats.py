@@ -35,7 +35,7 @@ def document(
     """Return the JSON document of every command that prints groups.
 
     Args:
-        taken_at: in seconds since the epoch.
+        taken_at: time of the data, in seconds since the epoch.
         coverage: how many brokers answered, and how many groups could be read.
         groups: one JSON object per group.
         faults: what could not be read, and why.

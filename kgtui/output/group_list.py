@@ -39,8 +39,8 @@ class GroupList:
         members: whether members were read.
         lag: whether offsets were read.
         repeated: whether the list is printed repeatedly (`--watch`). If so, each JSON document is one line.
-        earlier: group id → time of the last successful read, in seconds since the epoch. Only groups whose newest read
-            failed.
+        earlier: group id → time of the last successful read, in seconds since the epoch. It contains only groups whose
+            newest read failed.
     """
 
     snapshot: Snapshot

@@ -50,7 +50,7 @@ def table(columns: Sequence[Column], rows: Iterable[Sequence[str]], *, indent: s
 
 def cell_width(text: str) -> int:
     """Return the width of a text on a terminal, in cells."""
-    # Use Rich only for other texts than ASCII and `–` (a frequent cell), because Rich is slow to import.
+    # Use Rich only if the text is neither ASCII nor `–` (a frequent cell), because Rich is slow to import.
     if text.isascii() or text == UNICODE.none:
         return len(text)
     from rich.cells import cell_len

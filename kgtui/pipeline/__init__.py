@@ -1,6 +1,7 @@
 """The Spark pipeline: compute silver and gold tables from `__consumer_offsets` and from recordings.
 
-It needs `pip install 'kgtui[spark]'`, and also works through Spark Connect.
+A recording consists of tables in which kgtui has stored its polls of a cluster. The pipeline needs
+`pip install 'kgtui[spark]'`, and also works through Spark Connect.
 
 | module | contents |
 |---|---|

@@ -35,7 +35,7 @@ Spark hides the value of an option if its name or its value matches. All SASL an
 
 _LOG4J_CONFIGURATION = Path(__file__).with_name("log4j2.properties")
 _STOP_TIMEOUT = 10.0
-"""Time limit in seconds, first for the end of a session, and then for the exit of the JVM."""
+"""Maximum time to wait for the end of a session, and then again for the exit of the JVM, in seconds."""
 
 _IN_SPARK_SUBMIT = "PYSPARK_GATEWAY_PORT"
 """Environment variable that is only set in programs that `spark-submit` runs."""
@@ -369,7 +369,8 @@ def filtered_jvm_stderr() -> Iterator[None]:
 
 def _forward(source: int, target: int) -> None:
     """Copy all lines from one file descriptor to another, except lines that match `_NOISE`."""
-    partial = b""  # beginning of a line whose end has not been read yet, if the line may match `_NOISE`
+    # Keep the beginning of a line until its end has been read, but only if the line may match `_NOISE`.
+    partial = b""
     try:
         while chunk := os.read(source, _CHUNK_BYTES):
             complete, newline, partial = (partial + chunk).rpartition(b"\n")

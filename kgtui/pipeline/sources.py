@@ -96,7 +96,8 @@ def stream_topic(
     """Return a streaming DataFrame of the topic's records, with the columns `COLUMNS`.
 
     Args:
-        since: skip earlier records, in seconds since the epoch. Ignored if the query has a checkpoint. None reads all.
+        since: skip earlier records, in seconds since the epoch; None to read all records. Ignored if the query has a
+            checkpoint.
         max_records: maximum number of records per batch.
     """
     reader = spark.readStream.format("kafka").options(**kafka_options(topic))

@@ -37,7 +37,7 @@ _JVM_GONE = (
     "as 4g"
 )
 _PYTHON = f"{sys.version_info.major}.{sys.version_info.minor}"
-_NO_PERMISSION = "Spark may not write into the lake: check the permissions of the user that runs Spark"
+_NO_PERMISSION = "Spark is not permitted to write into the lake: check the permissions of the user that runs Spark"
 _STORE_SILENT = (
     "the store of the lake no longer answers: check that the machines of the Spark cluster can reach it, and run the "
     "pipeline again; it continues where it stopped"

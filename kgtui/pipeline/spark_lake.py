@@ -29,23 +29,23 @@ if TYPE_CHECKING:
     from kgtui.lake.store import LakePath
 
 MAY_REPEAT = "-anew"
-"""Suffix of the names of streaming queries that merge rows by key, because the table may already have some rows.
+"""Suffix of the name of a streaming query that was created after rows had been written to its table.
 
-A query gets this suffix if rows were written to the table before the query was created.
+Such a query merges rows by key, because the table may already contain some of them.
 """
 
 
 _MOST_PARQUET_FILES = 32
 """Maximum number of files that `SparkLake.read_days` reads directly, as Parquet files.
 
-With more than 32 paths, Spark would start a slow job to check them. Then the Delta table is read instead.
+If there are more files, the Delta table is read instead, because Spark would start a slow job to check the paths.
 """
 
 _WITHOUT_NEW_ROWS = frozenset({"ADD COLUMN", "SET TBLPROPERTIES", "OPTIMIZE", "VACUUM START", "VACUUM END"})
 """Operations of Delta commits that add no rows."""
 
 _CONFLICT = "DELTA_CONCURRENT"
-"""Part of the error that Delta Lake reports if another commit has replaced files that a write has read."""
+"""Text in the error that Delta Lake reports if another commit has replaced files that a write has read."""
 
 _ATTEMPTS = 5
 """Maximum number of attempts of a write that conflicts with a compaction of the same table."""
@@ -79,7 +79,7 @@ class SparkLake:
 
     def was_written(self, table: Table) -> bool:
         """Return whether rows were ever written to a bronze or silver table, even if they have been deleted since."""
-        # Version 0 of the Delta table has no rows.
+        # Skip version 0 of the Delta table, which only creates the table and adds no rows.
         return any(commit.get("operation") not in _WITHOUT_NEW_ROWS for commit in self._commits(table, 0))
 
     def read(self, table: Table) -> DataFrame:
@@ -162,8 +162,8 @@ class SparkLake:
             matched: what to do if a key exists in the table: `KEEP`, `UPDATE` or `DELETE` the old row.
             days: days of all `rows` (ISO dates). Only files of these days are read. None if not known.
             since_day: ISO date. Old rows with the same keys cannot be on earlier days, so these days are not read.
-            changed_from: earliest time of `rows`, in milliseconds since the epoch, or None. It is stored in the Delta
-                commit for the gold job, which cannot see it in the rewritten files: they also contain older rows.
+            changed_from: earliest time of `rows`, in milliseconds since the epoch, or None. The gold job reads this
+                time from the Delta commit, because the rewritten files also contain older rows.
         """
         # Run the SQL in the session of `rows`, because only this session has the temporary view. In `foreachBatch`,
         # this is not the session `self.spark`.
@@ -197,7 +197,7 @@ class SparkLake:
 
         Args:
             since: pair (name of a timestamp column or `day`, milliseconds since the epoch). Only rows from this time on
-                are replaced. None replaces all rows.
+                are replaced. None to replace all rows.
         """
         rows, is_new = rows.transform(conform, table), not self.exists(table)
         if is_new:
@@ -279,7 +279,7 @@ class SparkLake:
 
 
 def _repeat_on_conflict(write: Callable[[], object]) -> None:
-    """Call `write`. If another commit replaced files that it read, call it again, up to `_ATTEMPTS` times in total."""
+    """Call `write`. Repeat the call if another commit has replaced files that it read; at most `_ATTEMPTS` calls."""
     for attempt in range(_ATTEMPTS):
         try:
             write()

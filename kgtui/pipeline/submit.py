@@ -75,7 +75,8 @@ def spark_submit_command(submission: Submission) -> list[str]:
         program = PROGRAM_IN_IMAGE
     else:
         raise UsageError(
-            f"--master takes yarn or k8s://https://HOST:PORT, not {master}; kgtui pipeline run --master supports spark://"
+            f"--master takes yarn or k8s://https://HOST:PORT, not {master}; for spark://, use kgtui pipeline run "
+            "--master"
         )
     # Do not pass the options of `session_options`. kgtui sets them when it runs on the cluster.
     options = {name: value for name, value in local_options().items() if not name.startswith(_OF_THIS_MACHINE)}

@@ -26,7 +26,7 @@ API_VERSIONS_KEY = 18
 
 
 class Message:
-    """A request, response, record or member data, in all versions that kgtui supports.
+    """One type of message, such as a request, a response or a record key, in all versions that kgtui supports.
 
     Attributes:
         name: Kafka's name of the message, such as `ListGroupsRequest`.

@@ -94,7 +94,8 @@ class _Decoder:
             out.line("try:")
             with out.block():
                 result = self.struct(struct)
-                # Slicing beyond the end of the data raises no error, so the generated code checks `p` at the end.
+                # Slicing beyond the end of the data raises no error. Therefore, the generated code checks the final
+                # position.
                 out.line("if p > end: raise truncated(MESSAGE, p)")
                 if self.strict:
                     out.line("if p < end: raise trailing_bytes(MESSAGE, end - p, p)")

@@ -24,7 +24,7 @@ def compile_struct(struct: Struct, version: int, *, flexible: bool, strict: bool
 
     Args:
         flexible: whether this version has compact lengths and tagged fields.
-        strict: whether to write unknown tagged fields from `UNKNOWN_TAGS` too.
+        strict: whether to also write the unknown tagged fields that are stored under the key `UNKNOWN_TAGS`.
     """
     return cast("Encode", _Encoder(struct.name, version, flexible=flexible, strict=strict).compile(struct))
 

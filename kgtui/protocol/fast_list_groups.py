@@ -1,7 +1,7 @@
-"""Hand-written decoder for ListGroups responses, which can skip rows that have not changed.
+"""Hand-written decoder for ListGroups responses. It can skip rows that have not changed since an earlier response.
 
-It splits a response into the bytes of its rows. A caller can compare them with the last response, and decode only
-the new rows. The decoded rows equal the results of the generated decoder.
+It splits a response into the bytes of its rows. A caller can compare these bytes with those of an earlier response, and
+decode only the new rows. The decoded rows equal the results of the generated decoder.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _BEYOND = 1 << 62
 # field.
 _STRING_SIZES = [_BEYOND, *range(1, 128), *([_BEYOND] * 128)]
 _MOST_TAILS, _LONGEST_TAIL = 4096, 128
-# Number of bytes of the response in which `skip_known` searches for the start of the known rows.
+# Number of bytes of a response in which `skip_known` searches for the start of the rows from an earlier response.
 _SEARCH_BYTES = 16_384
 
 _Tail = tuple[str, str, str]
@@ -143,7 +143,7 @@ def split_rows(version: int, data: bytes, number: int) -> list[bytes]:
 def row_decoder(version: int) -> Callable[[bytes], GroupRow]:
     """Return a function that decodes the bytes of one row in this version. The function raises DecodeError.
 
-    The function caches the values after the group id. In a cluster, there are only a few dozen combinations of them.
+    The function caches the values after the group id, because a cluster has only a few dozen combinations of them.
     """
     message = LIST_GROUPS.response.label(version)
     tails = _TAILS.setdefault(version, {})
@@ -184,7 +184,7 @@ def decode_list_groups(version: int, body: bytes | memoryview) -> tuple[int, int
 
 
 # Version → dict: encoded bytes after the group id → decoded values (protocol type, state and group type). Equal values
-# are stored once, in `_SHARED_TAILS`. The size of both dicts is limited, because a broker could send many states.
+# are stored once, in `_SHARED_TAILS`. The size of both dicts is limited, because a state can be any text.
 _TAILS: dict[int, dict[bytes, _Tail]] = {}
 _SHARED_TAILS: dict[_Tail, _Tail] = {}
 

@@ -79,8 +79,8 @@ class ListOffsetsResponse(TypedDict):
 
 _BATCHED = 8
 _HEAD = Struct(">iqi")
-# A partition's row: partition, offset and leader epoch (`_HEAD`), length of the metadata, metadata, error code, tagged
-# fields. Without metadata and tagged fields, it has 20 bytes (`_LEAST`).
+# The row of a partition in an OffsetFetch response consists of partition, offset and leader epoch (`_HEAD`), length of
+# the metadata, metadata, error code and tagged fields. Without metadata and tagged fields, it has 20 bytes (`_LEAST`).
 _LENGTH_AT = _HEAD.size
 _LEAST = 20
 _EMPTY = Struct(">iqixhx").iter_unpack
@@ -140,7 +140,8 @@ def _commit_partitions(message: str, data: bytes, pos: int, number: int) -> tupl
     length = data[pos + _LENGTH_AT]
     if length < 128:
         # If all rows have the size of the first row and no tagged fields, one call decodes them all. To check this, one
-        # slice reads every row's number of tagged fields, and another slice reads the length of its metadata.
+        # slice reads the number of tagged fields of every row, and another slice the length of every row's metadata.
+        # The step of both slices is the size of a row.
         width = max(length - 1, 0)
         size = _LEAST + width
         stop = pos + number * size

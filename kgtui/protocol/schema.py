@@ -37,7 +37,7 @@ SIZES = {"bool": 1, "int8": 1, "int16": 2, "uint16": 2, "int32": 4, "int64": 8, 
 """Primitive type of fixed size → its size in bytes."""
 
 UNKNOWN_TAGS = "unknownTaggedFields"
-"""Key under which a strict decoder stores unknown tagged fields, as a dict: tag number → content in bytes."""
+"""Key under which decoders of strict messages (`Message.strict`) store unknown tagged fields: tag number → bytes."""
 
 NEWEST = 32767
 """Value of `Versions.high` for a range without an upper limit, such as `3+`."""

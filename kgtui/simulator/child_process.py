@@ -64,7 +64,7 @@ class SimulatorProcess:
 
     @property
     def running(self) -> bool:
-        """Whether the process of the cluster has not ended yet."""
+        """Whether the process of the cluster is still running."""
         return self._process.poll() is None
 
     def control(self, do: str, timeout: float = 10.0, **parameters: Any) -> dict[str, Any]:

@@ -133,7 +133,7 @@ class Simulator:
         await self.stop()
 
     async def _tick(self) -> None:
-        """Apply state changes of generated groups regularly, so that no single request has to apply many."""
+        """Apply state changes of generated groups regularly, so that no single request has to apply many changes."""
         while True:
             await asyncio.sleep(TICK)
             if self.state.generated is not None:

@@ -68,7 +68,7 @@ class Node:
     Attributes:
         port: 0 until a free port is chosen.
         alive: False while the broker is killed.
-        elections: how often the broker was killed or restarted.
+        elections: how often the broker was killed or restarted. Each time, its partitions get a new leader epoch.
     """
 
     id: int

@@ -271,8 +271,8 @@ class GeneratedGroups:
         topic = self.topics[salt // 7 % len(self.topics)]
         commits = Stuck(salt % 3_000) if kind == SIMPLE else _COMMIT_PATTERNS[salt // 11 % len(_COMMIT_PATTERNS)]
         if kind == SHARE and isinstance(commits, Batch):
-            # A share group cannot be a batch job, because its members must acknowledge records soon after they receive
-            # them.
+            # Replace the pattern of a batch job, which commits only from time to time. The members of a share group
+            # must acknowledge records soon after they receive them.
             commits = Steady()
         if kind != SIMPLE and (state == EMPTY or (state != STABLE and GENERATED_KINDS[kind][0] == "classic")):
             commits = Halted(commits, self.last_active_tick[index] * TICK)

@@ -21,7 +21,7 @@ class Options:
     """The options of a simulated cluster. Most are described in `Simulator`.
 
     Attributes:
-        listen: `host:port` of the first broker. The next brokers use the next ports. With port 0, all use free ports.
+        listen: `host:port` of the first broker. The next brokers use the next ports. Port 0 means free ports.
         expose: whether `listen` may be an address that other machines can reach.
     """
 

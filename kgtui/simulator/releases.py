@@ -82,9 +82,9 @@ NEWEST = "4.4"
 
 _KEY_BY_NAME = {api.name: key for key, api in APIS.items()}
 DESCRIBED_BY = {entry.name: _KEY_BY_NAME[entry.describe_rpc] for entry in GROUP_TYPES.values() if entry.feature}
-"""Dict: group type → API key of the RPC that describes groups of this type. `classic` is missing.
+"""Dict: group type → API key of the RPC that describes groups of this type.
 
-A release that lacks this RPC does not support the group type.
+A release that lacks this RPC does not support the group type. `classic` is missing, because all releases support it.
 """
 
 _METADATA_VERSION = {

@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from kgtui.tui.session import GroupMonitor, Session
 
 EXIT_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
-"""Signals that end the app in the same way as key `q`, so that the terminal is restored.
+"""Signals that end the app in an orderly way, so that the terminal is restored.
 
 For example, the process gets SIGHUP when its SSH connection is lost.
 """
@@ -56,10 +56,13 @@ These checks are needed because kgtui gets no SIGHUP if the terminal is not its 
 """
 
 UNFINISHED_DELETES_DELAY = 1.0
-"""Delay between opening a cluster and searching the audit log for deletions without a result, in seconds."""
+"""Delay after a cluster is opened, in seconds, before kgtui searches the audit log for unfinished deletions.
+
+These are earlier deletions whose result was not logged, for example because kgtui was killed.
+"""
 
 _ASCII_FILTER = AsciiFilter()
-"""The only `AsciiFilter`. It is shared by all calls, because Textual caches filtered lines per filter object."""
+"""The only `AsciiFilter` object. It is always reused, because Textual caches filtered lines per filter object."""
 
 
 class KgtuiApp(CrashReportingApp):
@@ -131,7 +134,10 @@ class KgtuiApp(CrashReportingApp):
             self.notify(message, title="Unknown actions in [keys]", severity="warning", markup=False)
 
     def enter(self, session: Session) -> None:
-        """Show the cluster of a session and start the session's monitor; without a monitor, show the start screen."""
+        """Show the cluster of a session, and start the monitor that polls the cluster.
+
+        If the session has no monitor, because no cluster is open, show the start screen.
+        """
         self.session = session
         if session.monitor is None:
             self.push_screen(StartScreen(session))
@@ -148,7 +154,7 @@ class KgtuiApp(CrashReportingApp):
             self._unsubscribe()
 
         self._unsubscribe = forward_snapshots(monitor, screen)
-        # Let the app own the worker of the monitor. Textual cancels the workers of a screen when the screen is removed.
+        # Run the monitor in a worker of the app, because Textual cancels the workers of a screen when it is removed.
         self.run_worker(self.session.monitor_task or monitor.run(), name="monitor", group="monitor", exclusive=True)
 
     async def _show_unfinished_deletes(self, session: Session) -> None:
@@ -163,7 +169,7 @@ class KgtuiApp(CrashReportingApp):
     def _catch_signals(self) -> None:
         loop = asyncio.get_running_loop()
         for number in EXIT_SIGNALS:
-            # Ignore errors: tests can run the app outside the main thread, where signal handlers cannot be added.
+            # Ignore errors, because tests can run the app outside the main thread, where handlers cannot be added.
             with contextlib.suppress(NotImplementedError, RuntimeError, ValueError):
                 loop.add_signal_handler(number, self._exit_for_signal, number)
         if not self.is_headless:
@@ -197,7 +203,7 @@ class KgtuiApp(CrashReportingApp):
     async def on_event(self, event: events.Event) -> None:
         """Pass keys and pasted text to `KeyOrder`, so that each key is handled completely before the next.
 
-        Keys and clicks also delay the background reads of the monitors.
+        Keys and clicks also make the monitors delay their background reads, so that kgtui responds faster.
         """
         if isinstance(event, events.InputEvent) and not isinstance(event, events.MouseMove):
             self._note_input()
@@ -207,14 +213,17 @@ class KgtuiApp(CrashReportingApp):
             await super().on_event(event)
 
     def _note_input(self) -> None:
-        """Let the monitors delay their background reads, also the monitor of the cluster behind a replay."""
+        """Let the monitors delay their background reads, because the user has just pressed a key or clicked.
+
+        While a recording is shown, the monitor of the live cluster still runs, so it is included.
+        """
         for session in (self.session, self.session.live_session):
             if session is not None and session.monitor is not None:
                 session.monitor.note_input()
 
     def action_run_action(self, action_id: str) -> None:
         """Run an action whose key works on every screen (`Action.everywhere`)."""
-        # The screen may not be a `ClusterScreen`. The cast is still safe, because actions with `everywhere` call only
+        # The cast is safe even if the screen is not a `ClusterScreen`, because actions with `everywhere` call only
         # methods that every Textual screen has.
         table.BY_ID[action_id].run(cast("ClusterScreen", self.screen))
 
@@ -242,7 +251,7 @@ class KgtuiApp(CrashReportingApp):
         self.push_screen(DeleteDialog(self.session, message.groups), self._deleted)
 
     def _deleted(self, results: Results | None) -> None:
-        """Make the monitor forget the deleted groups and poll the brokers immediately; unmark all groups in the tree.
+        """Make the monitor forget the deleted groups and poll the brokers immediately. Unmark all groups in the tree.
 
         Args:
             results: result of the deletion for each group; None if the user has deleted nothing.
@@ -267,8 +276,8 @@ class KgtuiApp(CrashReportingApp):
 
     def _cluster_chosen(self, session: Session | None) -> None:
         if session is not None:
-            # Switch in a worker. Closing the old connections can take long, and the dialog stays visible until this
-            # method returns.
+            # Switch in a worker, because closing the old connections can take long, and the dialog stays visible until
+            # this method returns.
             self.run_worker(self._switch_to(session), name="switch", group="switch")
 
     async def _switch_to(self, session: Session) -> None:

@@ -34,11 +34,14 @@ _LOOKALIKES = {
     '"': "\u201c\u201d",
 }
 _JUNCTIONS = dict.fromkeys(range(0x2500, 0x25A0), "+")
-"""Code point → `+`, for the Unicode blocks Box Drawing and Block Elements. `_LOOKALIKES` takes precedence."""
+"""Maps all code points of the Unicode blocks Box Drawing and Block Elements to `+`.
+
+A character that is in `_LOOKALIKES`, such as `─`, is replaced with the ASCII character from there instead.
+"""
 
 
 class _Replacements(dict[int, str]):
-    """Maps code points to ASCII text of the same width. Characters without a lookalike become question marks."""
+    """Maps code points to ASCII text of the same width. A character without an ASCII replacement becomes `?`."""
 
     def __missing__(self, code: int) -> str:
         return chr(code) if code < 0x80 else "?" * cell_len(chr(code))
@@ -50,10 +53,10 @@ _REPLACEMENTS = _Replacements(
 
 
 class AsciiFilter(LineFilter):
-    """Replaces all characters in drawn lines that are not ASCII. The text keeps its width and its style."""
+    """Replaces all non-ASCII characters in drawn lines. The text keeps its width and its style."""
 
     def apply(self, segments: list[Segment], background: Color) -> list[Segment]:
-        """Return the segments (pieces of a drawn line) with all characters replaced that are not ASCII."""
+        """Return the segments (pieces of a drawn line) with all non-ASCII characters replaced."""
         return [
             segment if segment.text.isascii() else Segment(_ascii(segment.text), segment.style, segment.control)
             for segment in segments
@@ -61,7 +64,7 @@ class AsciiFilter(LineFilter):
 
 
 def _ascii(text: str) -> str:
-    # Pad the text to its old width. An emoji with a variation selector can be wider than its ASCII replacement.
+    # Pad the text to its old width, because an emoji with a variation selector can be wider than its replacement.
     return set_cell_size(text.translate(_REPLACEMENTS), cell_len(text))
 
 

@@ -24,7 +24,7 @@ class EventRow(NamedTuple):
 
     Attributes:
         event: the event of the row; in a row of several events, the newest one.
-        folded: (kind of event, number of events) in a row of several events, most frequent first; otherwise empty.
+        folded: (kind of event, number of events) for each kind, the most frequent first; empty in a row of one event.
     """
 
     event: Event

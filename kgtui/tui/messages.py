@@ -23,11 +23,13 @@ class SnapshotArrived(Message):
 
 
 class GroupSelected(Message):
-    """The tree's cursor has moved to a different group or node. On a node, no group is selected."""
+    """The tree's cursor has moved to a different group or node. If it is on a node, no group is selected."""
 
 
 class GroupOpened(Message):
-    """The user has opened a row of the tree with Enter or a double click. The screen should focus the group's panes.
+    """The user has pressed Enter on the row of a group or of the cluster in the tree, or has double-clicked this row.
+
+    The screen should focus the panes of the group, or the page of the cluster.
 
     Attributes:
         group: id of the group; None for the row of the cluster.

@@ -23,19 +23,20 @@ Other tasks can run between the steps.
 """
 
 STORED_PER_SLICE = 4_000
-"""Number of groups whose judgments are stored without a pause. It must be a multiple of `JUDGED_PER_SLICE`.
+"""Number of groups whose judgments (status and problem) are stored in one step, without a pause.
 
-In a cluster with 100,000 groups, this takes at most 10 ms.
+In a cluster with 100,000 groups, this step takes at most 10 ms. The number must be a multiple of `JUDGED_PER_SLICE`, so
+that a pause follows the step.
 """
 
 
 SORTED_AT_MOST = 2_000
-"""Groups with the same problem are sorted by time if there are at most this many, otherwise by name."""
+"""If more groups than this have the same problem, they are sorted by name, otherwise by when their problem began."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Problems:
-    """The groups with a problem. Of the attributes, only `judgments` changes after the object was created.
+    """The groups with a problem. After an object has been created, only its attribute `judgments` changes.
 
     Attributes:
         version: differs between two objects if the problem or the status of a group differs.
@@ -110,7 +111,7 @@ class ProblemIndex:
         return self._judgments
 
     def problems(self, hidden: Iterable[str] = ()) -> Problems:
-        """Return the groups with a problem. In the result, later calls of `steps` update only `judgments`.
+        """Return the groups with a problem. Later calls of `steps` change only the attribute `judgments` of the result.
 
         Args:
             hidden: ids of the groups whose problem the user has acknowledged.
@@ -126,7 +127,8 @@ class ProblemIndex:
         """
         self._newest = snapshot
         faults = {node: broker.fault for node, broker in snapshot.brokers.items() if broker.fault is not None}
-        # Judge the groups in `snapshot.health` every time, because their judgment depends on the current time.
+        # Judge the groups that are read at every poll (`snapshot.health`) even if they have not changed, because their
+        # judgment also depends on the current time.
         observed = frozenset(snapshot.health)
         changed = None if snapshot.changes is None else snapshot.changes.changed_since(self._mark)
         if changed is None:

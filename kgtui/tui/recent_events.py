@@ -68,7 +68,7 @@ class RecentEvents:
             self._reading = False
 
     def with_events(self, snapshot: Snapshot) -> Snapshot:
-        """Return a copy of the snapshot with the events from the recording, if there are any."""
+        """Return a copy of the snapshot with the events from the recording; the same snapshot if there are none."""
         if self._position is None or not self._events:
             return snapshot
         return replace(snapshot, events=self._events)

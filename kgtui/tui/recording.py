@@ -108,10 +108,12 @@ class Recording:
         )
         self._task = asyncio.create_task(self._recorder.run(), name="record")
         session.recording = self
-        session.monitor.resume()  # while polling is paused, the recorder would store the same data again and again
+        # Resume polling if it is paused. Otherwise, the recorder would store the same data again and again.
+        session.monitor.resume()
         try:
             await asyncio.wait({self._task}, timeout=FIRST_ERRORS_WAIT)
-        except asyncio.CancelledError:  # the user has closed the dialog
+        except asyncio.CancelledError:
+            # The user has closed the dialog that starts the recording. Stop the recorder.
             self._task.add_done_callback(self._ended)
             self._recorder.stop()
             raise
@@ -204,7 +206,8 @@ def lake_of(session: Session) -> LakeChoice:
 def _path_of(named: str) -> LakePath:
     """Convert the value of KGTUI_LAKE into the path of a lake.
 
-    An invalid URI is returned as a `Path`. The user sees an error when kgtui reads this path.
+    An invalid URI does not raise an error here. It is returned as a `Path`, so that the user sees an error when kgtui
+    reads the path.
     """
     from kgtui.lake.store import lake_path
 
@@ -267,7 +270,7 @@ def recorded_span(path: str) -> tuple[float, float]:
 
 
 def disappeared_at(session: Session, group: str) -> float | None:
-    """Return the time of the first recorded poll that did not find the group, in epoch seconds; None if unknown.
+    """Return when the recording first shows that a group has disappeared, in epoch seconds; None if unknown.
 
     Reading the recording can take seconds.
     """

@@ -89,7 +89,7 @@ class ReplayPosition(Protocol):
     async def step(self, by: int) -> bool:
         """Move forward by `by` polls, or backward if `by` is negative.
 
-        Return False, and do not move, if this would be before the first or after the last poll of the recording.
+        Return False, and do not move, if the recording has too few earlier or later polls.
         """
         ...
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 VERSION = 1
-"""Version of the table format. It increases if an older kgtui would misread the tables."""
+"""Version of the table format. It is increased if an older kgtui would misread new tables."""
 
 PARTITION = "day"
 """Name of the column by which tables are partitioned: the UTC day of a row."""
@@ -111,5 +111,5 @@ def table(
     partition: str | None = PARTITION,
     file_span: tuple[str, int] | None = None,
 ) -> Table:
-    """Create a table. This is shorter than the constructor, because each column is an argument."""
+    """Create a table. Each column is a separate argument, so that a call is shorter than a call of the constructor."""
     return Table(name, about, key, columns, layer, partition, file_span)

@@ -37,13 +37,14 @@ FORECAST = table(
     Column(
         "drain_min_seconds",
         "double",
-        "lower limit of `drain_seconds`, in seconds, computed with a trend that falls faster by two standard errors, "
-        "or the estimate from the trend of the lag, if that is less; null if drain_seconds is null",
+        "lower limit of `drain_seconds`, in seconds: the time if the trend falls faster by two standard errors or, if "
+        "shorter, the time according to the trend of the lag; null if drain_seconds is null",
     ),
     Column(
         "drain_max_seconds",
         "double",
-        "upper limit of `drain_seconds`, in seconds, computed like drain_min_seconds; null if drain_seconds is null",
+        "upper limit of `drain_seconds`, in seconds: the time if the trend falls more slowly by two standard errors "
+        "or, if longer, the time according to the trend of the lag; null if drain_seconds is null",
     ),
     Column(
         "drained_at",
@@ -82,7 +83,8 @@ FORECAST = table(
         "timestamp",
         "when the current backlog (unread records) of the group began, within the last 24 hours. This is slow to "
         "compute, so it is computed only for the last two hours of a day. It is null in all other hours, "
-        "in rows about a partition, without a forecast, and if the oldest unread record is less than a minute old",
+        "in rows about a partition, in rows without a forecast, and if the oldest unread record is less than a minute "
+        "old",
     ),
     Column(
         "behind_since_at_least",

@@ -142,9 +142,9 @@ def _hosts(snapshot: Snapshot, group: str) -> tuple[str, ...] | None:
 
 
 def _partitions(snapshot: Snapshot, group: str) -> list[PartitionRow] | None:
-    """Return the partitions of a group; None if neither its offsets nor its members were read.
+    """Return the partitions of a group; None if they are not known.
 
-    If the offsets were not read, the partitions come from the members' assignments.
+    If the offsets were not read, the partitions come from the members' assignments, unless a read of the group failed.
     """
     if group not in snapshot.offsets and (group not in snapshot.details or group in snapshot.group_faults):
         return None
@@ -174,7 +174,8 @@ def _names_text(names: Sequence[str]) -> str:
     return f"{shown},+{len(names) - _MOST_NAMES}" if len(names) > _MOST_NAMES else shown
 
 
-@lru_cache(maxsize=64)  # A small cache is enough, because all groups of one batch have the same time of the read.
+# A small cache of formatted times is enough, because all groups of a batch were read at the same time.
+@lru_cache(maxsize=64)
 def _time(seconds: float) -> str:
     text: str = _module("rfc3339").rfc3339(seconds)
     return text
@@ -362,7 +363,8 @@ class GroupColumns:
         self._keys = [*map(id, map(snapshot.groups.__getitem__, groups))]
         self._one_of_each = dict(zip(self._keys, groups, strict=True))
         listings = [snapshot.groups[group] for group in self._one_of_each.values()]
-        # Old brokers do not list types and states. Two groups with equal `Listing`s can then have different states.
+        # Groups with equal `Listing`s share values only if types and states are listed. If an old broker does not list
+        # them, these groups can have different types and states.
         complete = all(listing.type is not None and listing.state is not None for listing in listings)
         self._shared = complete and not snapshot.details
 

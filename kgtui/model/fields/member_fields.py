@@ -202,8 +202,8 @@ def member_columns(description: GroupDescription, *, wide: bool) -> list[MemberF
     """Return the columns of the member table of `kgtui show`.
 
     Args:
-        wide: True for `--format wide`. If False, there is a column with target assignments only if a member still
-            differs from its target.
+        wide: True for `--format wide`. If False, there is a column with target assignments only if the assignment of
+            a member differs from its target assignment.
     """
     fields = list(_WIDE_COLUMNS if wide else _COLUMNS)
     if not wide and any(

@@ -41,8 +41,8 @@ def health_of(history: ReadHistory, retention: Retention = NOT_KNOWN) -> GroupHe
 def with_hidden_offsets(health: GroupHealth, *, none_visible: bool) -> GroupHealth:
     """Return a copy of the health for a group whose offsets may be hidden from the user.
 
-    The lag and the time lag become lower bounds. An ERR is added to the undecided verdicts, because hidden partitions
-    may have a problem.
+    The lag and the time lag become lower bounds. An ERR is added to the verdicts that cannot be excluded
+    (`GroupHealth.undecided`), because hidden partitions may have a problem.
 
     Args:
         none_visible: whether the user sees no offset at all. If so, the lag is unknown (None).
@@ -165,7 +165,7 @@ def _unsettled(history: ReadHistory) -> float | None:
 
 
 def _gone(history: ReadHistory) -> GroupHealth:
-    """Return the health of a group that no longer exists: `NOT_FOUND`, with the times and numbers of kgtui's reads."""
+    """Return the health of a group that no longer exists: `NOT_FOUND`, with the number and times of kgtui's reads."""
     nothing = health_of(type(history)(history.watching))
     return replace(
         nothing,
@@ -188,10 +188,10 @@ def _judge(
 
 
 def _merged(undecided: Iterable[Undecided], given: Status) -> tuple[Undecided, ...]:
-    """Merge the undecided verdicts that have the same status and the same missing data. Sort them, worst status first.
+    """Merge the undecided verdicts on partitions that have the same status and lack the same data.
 
-    A merged verdict has the largest `needs` and the smallest `has`. Verdicts that are not worse than `given`, the
-    verdict on the group, are dropped.
+    A merged verdict has the largest `needs` and the smallest `has` of these partitions. Verdicts that are not worse
+    than `given`, the verdict on the group, are dropped. The worst status comes first.
     """
     kinds: dict[tuple[object, ...], Undecided] = {}
     for one in undecided:
@@ -298,7 +298,8 @@ def _empty(history: ReadHistory, offsets_retention: float | None) -> EmptyPeriod
     since, at_least = history.empty_since
     seconds = history.read_at - since
     description = history.description
-    # A simple group has no protocol. Its offsets are committed while it is Empty, so their expiry is not known.
+    # A simple group has no protocol. Its offsets are committed while it is Empty, so the time since it became Empty
+    # does not show when they expire.
     if offsets_retention is None or not history.rows or description is None or not description.protocol:
         return EmptyPeriod(seconds, at_least)
     if description.type in TYPES_BY_OFFSET_EXPIRY[OffsetExpiry.NEVER]:

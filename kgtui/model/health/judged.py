@@ -104,7 +104,8 @@ def _combined(health: GroupHealth, screened: Judgment, state: str | None, group_
         return replace(exact, status=GroupStatus.UNKNOWN, reason=missing(pending))
     members_left = state == EMPTY
     if members_left and screened.kind is Problem.STOP and screened.since_seen and exact.kind is Problem.STOP:
-        # The group stopped because all members left. Only screening knows when they left, so its judgment is used.
+        # The group stopped because all members left. Only screening, the background check of all groups, knows when
+        # they left, so its judgment is used.
         further = _by_harm(chain(exact.others, screened.others), screened.kind)
         return replace(screened, basis=exact.basis, observed=exact.observed, others=further)
     if screened.kind is exact.kind:
@@ -128,9 +129,10 @@ def _exact(health: GroupHealth, group_type: str | None) -> Judgment:
 
 
 def _with_earlier_begin(exact: Judgment, screened: Judgment) -> Judgment:
-    """Return `exact`, with the start time of the problem in `screened`, and the other problems of both judgments.
+    """Return a copy of `exact` (judgment by health) with the start time in `screened` (judgment by screening).
 
-    If `screened` has no start time, or if kgtui observed an earlier one, the start time in `exact` is kept.
+    The other problems of both judgments are included. If `screened` has no start time, or if kgtui observed an earlier
+    one, the start time in `exact` is kept.
     """
     others = _by_harm(chain(exact.others, screened.others), exact.kind)
     if screened.since is None or (exact.since is not None and exact.since_seen and exact.since <= screened.since):

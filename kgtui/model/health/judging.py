@@ -17,8 +17,8 @@ reported lag. The first condition that applies decides:
 3. Nothing was acknowledged for longer than `Watching.window` seconds, although the lag was above `allowed_lag`: STALL
    with members, STOP without.
 4. The SPSO went back, and has not reached its previous value again: REWIND.
-5. For `Watching.window` seconds, the lag was above `allowed_lag`, has grown and never fell. Some records are still
-   unread that were in the log at the start of this time: WARN.
+5. For `Watching.window` seconds, the lag was above `allowed_lag`, has grown and never fell. Some records that were
+   already in the log at the start of this time are still unread: WARN.
 6. Otherwise: OK.
 
 Condition 5 requires old unread records, because the lag includes records in flight (delivered but not yet
@@ -108,7 +108,7 @@ def observe(samples: Iterable[Sample], options: Options) -> Observed:
     ring = CommitRing(options)
     every = round(options.offset_refresh * 1000 * _EARLY)
     # Only the last `intervals` commits fit into the window. With `min_distance`, several changes can become one commit,
-    # so more changes may be needed.
+    # so that more changes may be needed to fill the window. All changes are added in this case.
     for at, position in moves if options.min_distance else moves[-options.intervals :]:
         old = bisect_right(times, at - every)
         if old:
@@ -173,7 +173,8 @@ def judge_observed(
     status, undecided = Status.OK, unknown_lag(row)
     still = (observed.now - commits[-1].at) / 1000 if commits else 0.0
     lag = row.lag
-    # If a share group was just replaced with a group of another type, the lag is known, but there are no commits.
+    # If a share group was just replaced with a group of another type, there are no commits although the lag is known.
+    # The status is OK then.
     if commits and lag is not None and lag > watching.rules.allowed_lag and complete >= watching.rules.minimum_complete:
         status, undecided = _of_lagging(observed, still, watching)
     first, last = (commits[0], commits[-1]) if commits else (None, None)
@@ -222,7 +223,7 @@ def _of_lagging(observed: Observed, still: float, watching: Watching) -> tuple[S
 
 
 def unknown_lag(row: PartitionLag) -> tuple[Undecided, ...]:
-    """Return an undecided ERR if the lag is not known, because the partition may be in a bad state.
+    """Return an ERR that may be the true verdict on the partition, because its lag is not known.
 
     Return an empty tuple if the lag is known, or if it is unknown for a reason in `NO_LAG`.
     """

@@ -296,7 +296,7 @@ class ReadHistory:
         self.read_at = at
 
     def set_record_times(self, times: Mapping[TopicPartition, RecordTime]) -> None:
-        """Store when the records next to the newest committed offsets were written.
+        """Store when the records directly before and after the newest committed offsets were written.
 
         Args:
             times: `(topic, partition)` → times. Partitions that were not in the newest read are ignored.

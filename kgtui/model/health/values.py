@@ -166,7 +166,7 @@ class RebalanceRate:
     seconds: float
 
     FLAPPING = 6.0
-    """A group with at least this many rebalances per hour is flapping, if `FLAPPING_LEAST` of them were observed.
+    """A group with at least this many rebalances per hour is flapping, if at least `FLAPPING_LEAST` were counted.
 
     The background read of all groups uses a different limit: `FLAPPING_SECONDS` in `kgtui.monitor.trail_rules`.
     """

@@ -146,7 +146,7 @@ def missing(undecided: Undecided) -> str:
 
 
 def undecided_lines(groups: Iterable[GroupHealth], seconds: float) -> list[str]:
-    """Return lines for `kgtui check` that say why verdicts are not final: one line per reason, with a number of groups.
+    """Return lines for `kgtui check` that say why verdicts are not final: for each reason, the number of groups.
 
     Args:
         groups: health of each group.
@@ -156,7 +156,7 @@ def undecided_lines(groups: Iterable[GroupHealth], seconds: float) -> list[str]:
     for health in groups:
         for one in health.undecided:
             if one.why == HIDDEN and one.lack is Lack.LAG:
-                # `kgtui check` also prints an error for this group, which says that offsets may be hidden.
+                # No line is needed, because `kgtui check` prints an error for this group, which gives the same reason.
                 continue
             by_reason.setdefault((one.status, one.lack, one.why), []).append(one)
     lines = []

@@ -47,8 +47,8 @@ class FilterCache:
         """Drop the cached ids that the next filter cannot use.
 
         Args:
-            lists: `Listing` → ids of its groups in the newest snapshot. If this is a new sequence object, the cached
-                ids of this `Listing` are dropped.
+            lists: `Listing` → ids of its groups in the newest snapshot. If the ids of a `Listing` are in a new sequence
+                object, its cached ids are dropped.
             terms: id terms of the next filter, such as `pay`. Without terms, all cached ids are dropped.
         """
         self._kept = {listing: kept for listing, kept in self._kept.items() if terms and lists.get(listing) is kept[0]}
@@ -56,7 +56,7 @@ class FilterCache:
     def left(self, listing: Listing, ids: Sequence[str], terms: _Terms) -> tuple[Sequence[str], _Terms]:
         """Return `(group ids to test, terms to test)`: `ids` and `terms`, or fewer of both if the cache can be used.
 
-        The cache leaves the ids that matched the last filter, and the terms that the last filter did not have.
+        With the cache, only the ids that matched the last filter, and the terms that it did not have, must be tested.
 
         Args:
             ids: ids of all groups with this type, protocol, state and coordinator.

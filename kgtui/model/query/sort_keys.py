@@ -84,7 +84,7 @@ def _coordinator(snapshot: Snapshot, group: str) -> int | None:
 
 
 NAME = "name"
-"""The sort key for the group id. The lists of groups in a snapshot are already sorted by group id."""
+"""The sort key for the group id. Sorting by it is fast, because a snapshot contains sorted lists of group ids."""
 
 SORT_KEYS: Mapping[str, SortKeyEntry] = {
     NAME: SortKeyEntry(lambda _snapshot, group: group, cycled=True, largest_first=False),

@@ -45,7 +45,7 @@ class TermKey:
 
     Attributes:
         meaning: which groups the term selects, for the help and the README.
-        example: a filter with the term that needs no quotes in a shell.
+        example: a filter with the term. It needs no quotes in a shell.
         values: accepted values; empty if every text or number is accepted.
         needs: data that must be read before the term can be evaluated. The list of groups is always read.
         heading: the term as the help shows it; if empty, the help shows `key:`.

@@ -97,7 +97,10 @@ class VerdictTerm:
         return judgment.kind is not None or judgment.status is not GroupStatus.UNKNOWN
 
     def _is_excluded_by_state(self, group: str, snapshot: Snapshot) -> bool:
-        """Return whether the term cannot match: its values are all problems of Empty groups, but this group is not."""
+        """Return whether the term cannot match.
+
+        This is so if all its values are problems of Empty groups, and the group is not Empty.
+        """
         state = snapshot.state_of(group)
         asked = {PROBLEMS.get(one.name) for one in self.any_of}
         return state is not None and state != EMPTY and asked <= _MEMBERLESS

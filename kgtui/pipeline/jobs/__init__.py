@@ -6,7 +6,7 @@ whose inputs have changed.
 | module | contents |
 |---|---|
 | `bronze` | copies records of `__consumer_offsets` to table `coordinator_records` |
-| `silver` | decodes them into `commits`, `group_events` and `quarantine`, and derives `rebalances` |
+| `silver` | decodes these records into `commits`, `group_events`, `quarantine`; derives `rebalances` |
 | `gold` | recomputes gold rows; `TABLES` lists the gold tables |
 | `gold_inputs` | inputs of the gold job, and the time from which each table is recomputed |
 | `run` | runs all jobs in order, once or continuously |

@@ -46,7 +46,7 @@ def ingest_topic(lake: SparkLake, records: DataFrame, *, interval: float | None)
     """Start the streaming query that appends each of the topic's records exactly once to the bronze table.
 
     Args:
-        interval: seconds between two batches; None stops after reading everything that exists now.
+        interval: seconds between two batches; None to read everything that exists now, and then stop.
     """
     name = lake.query_name(COORDINATOR_RECORDS, _LAYER, _TOPIC)
     rows = records.transform(coordinator_records)
@@ -74,7 +74,7 @@ def ingest_files(lake: SparkLake, records: DataFrame, folder: str, *, interval: 
 
     Args:
         folder: path of the folder of files. The query's name depends on it.
-        interval: seconds between two batches; None stops after reading everything that exists now.
+        interval: seconds between two batches; None to read everything that exists now, and then stop.
     """
     prefix = f"{_FILES}{hashlib.sha256(folder.encode()).hexdigest()[:12]}-"
     name = lake.query_name(COORDINATOR_RECORDS, _LAYER, prefix)
@@ -100,15 +100,17 @@ def _add_batch(path: str, query_name: str, batch: DataFrame, batch_id: int) -> N
     known = _rows_in(lake, ranges)
     if all(offsets.copies == 1 for offsets in ranges) and known.isEmpty():
         lake.append(COORDINATOR_RECORDS, batch, app=f"kgtui-{query_name}", batch_id=batch_id)
-    else:  # Merge, because some rows are already in the table or occur twice. Merging is slower than appending.
+    else:
+        # Some rows are already in the table, or occur twice in the batch. Merge the rows by key, although merging is
+        # slower than appending.
         _check_same_records(batch.unionByName(known))
         lake.merge(COORDINATOR_RECORDS, batch.dropDuplicates([*COORDINATOR_RECORDS.key]), days=days)
 
 
 def _offset_ranges(batch: DataFrame) -> list[Row]:
-    """Return one row per partition: `first` and `last` offset, `days` of the records, and `copies`.
+    """Return one row per partition of a batch: `first` and `last` offset, `days` of the records, and `copies`.
 
-    `copies` is the maximum number of records with the same offset; 1 without duplicates.
+    `copies` is the maximum number of records with the same offset. It is 1 if no record occurs twice.
     """
     each = batch.groupBy("partition", "offset").agg(F.count(F.lit(1)).alias("copies"), F.max("day").alias("day"))
     return each.groupBy("partition").agg(
@@ -120,7 +122,9 @@ def _offset_ranges(batch: DataFrame) -> list[Row]:
 
 
 def _rows_in(lake: SparkLake, ranges: list[Row]) -> DataFrame:
-    """Return the rows of the bronze table whose offsets are in the given ranges. All days are searched.
+    """Return the rows of the bronze table whose offsets are in the given ranges.
+
+    All days are searched, because a different record with the same offset can have a timestamp on another day.
 
     Args:
         ranges: rows with `partition`, `first` and `last` offset.

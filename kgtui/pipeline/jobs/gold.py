@@ -58,7 +58,7 @@ _GROUPS_PER_FILE = 5_000
 """Maximum number of groups per file of the gold table `lag`. A file with one hour of 5,000 groups has about 30 MB."""
 
 _LOST_CHECKPOINT = "Checkpoint block"
-"""Part of the error that Spark reports if a part of a local checkpoint is lost together with its executor."""
+"""Text in the error that Spark reports if blocks of a local checkpoint are lost together with their executor."""
 
 
 _DEFAULT = GoldOptions()
@@ -70,7 +70,7 @@ def _lag(inputs: GoldInputs) -> DataFrame:
 
 def _health(inputs: GoldInputs) -> DataFrame:
     since, (keyframe, at_before, _) = inputs.since_slot(HEALTH), inputs.health_start
-    # The stored rows of `health` show which problems began before `since`.
+    # Read the stored rows of `health` before `since`, because they show when ongoing problems began.
     before = inputs.rows(HEALTH, DAY_BEFORE).filter(~is_since("window_start", since))
     return health(
         inputs.timeline,
@@ -93,8 +93,8 @@ def _health_state(inputs: GoldInputs) -> DataFrame:
 def _churn(inputs: GoldInputs) -> DataFrame:
     since = inputs.since_slot(CHURN)
     recorded = recorded_churn(inputs.timeline, inputs.groups, inputs.members, inputs.partitions, since=since)
-    # The rows of the hour before `since` show when bursts of rebalances began. Older rows are not needed, because a
-    # burst is over after half an hour without a rebalance.
+    # Read the stored rows of the hour before `since`, because a burst of rebalances may have begun in them. Older rows
+    # are not needed, because a burst is over after half an hour without a rebalance.
     in_hour_before = ~is_since("hour", since) & is_since("hour", since - HOUR * 1000)
     return churn(
         inputs.timeline,
@@ -154,11 +154,11 @@ _ROUNDS: tuple[tuple[dict[Table, Callable[[GoldInputs], DataFrame]], ...], ...] 
         {CHURN: _churn, FORECAST: _forecast, FORECAST_STATE: _forecast_state, BASELINE: _baseline},
     ),
 )
-"""Rounds of dicts: gold table → function that computes its rows.
+"""The functions that compute the gold tables, in rounds that run one after the other.
 
-The rounds run one after the other. In a round, each dict has its own thread, which computes the tables one after the
-other. With few rows, the threads save time, because planning a query takes longer than executing it. Inputs that
-several dicts use are computed in an earlier round.
+A round is a tuple of dicts: gold table → function that computes its rows. Each dict has its own thread, which computes
+the dict's tables one after the other. The threads save time, because planning a query on few rows takes longer than
+executing it. Inputs that several dicts use are computed in an earlier round.
 """
 
 TABLES = tuple(table for chains in _ROUNDS for chain in chains for table in chain)
@@ -235,8 +235,8 @@ def _with_file_layout(inputs: GoldInputs, table: Table, rows: DataFrame, since: 
         newest, groups = inputs.newest
         spans = min(max(newest // 1000 // seconds - since // 1000 // seconds + 1, 1), 24 * HOUR // seconds)
         files = max(1, math.ceil(groups / _GROUPS_PER_FILE))
-        # Two time spans can have the same number `span` only if they are on different days. Delta Lake writes separate
-        # files for each day, so their rows are in different files anyway.
+        # `spans` is at most the number of time spans per day. Time spans on different days can have the same number
+        # `span`, but their rows are in different files anyway, because Delta Lake writes separate files for each day.
         span = F.pmod(F.floor(F.unix_seconds(column) / seconds), F.lit(spans))
         number = span * files + F.pmod(F.hash("group"), F.lit(files))
         rows = rows.repartitionById(spans * files, number.cast("int"))

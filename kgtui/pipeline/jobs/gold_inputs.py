@@ -95,7 +95,8 @@ SLOTS = {
     HEALTH_STATE: Slots("at", WINDOW_SECONDS),
     CHURN: Slots("hour", HOUR),
     CLEANUP: Slots("day", 24 * HOUR),
-    # Also recompute the hour before a changed hour, because `behind_since` is computed for the last two hours of a day.
+    # Also recompute the hour before a changed hour, because `behind_since` (when the backlog of a group began) is
+    # computed only for the last two hours of a day.
     FORECAST: Slots("hour", HOUR, before=HOUR),
     FORECAST_STATE: Slots("hour", HOUR),
     BASELINE: Slots("hour", HOUR),
@@ -139,12 +140,12 @@ class GoldInputs:
 
     @cached_property
     def timeline(self) -> DataFrame:
-        """One row per poll, with its keyframe and the gaps around it (see `poll_timeline`)."""
+        """One row per poll, with its keyframe (last poll with all rows) and adjacent gaps (see `poll_timeline`)."""
         return poll_timeline(self.rows(POLLS, DAY_BEFORE), self._steady_since()).localCheckpoint()
 
     @property
     def partitions(self) -> DataFrame:
-        """Rows of the recorded table `partitions`."""
+        """Rows of the recording's table `partitions`."""
         return self.rows(PARTITIONS, DAY_BEFORE)
 
     @cached_property
@@ -157,17 +158,17 @@ class GoldInputs:
 
     @cached_property
     def groups(self) -> DataFrame:
-        """Rows of the recorded table `groups`, kept in memory."""
+        """Rows of the recording's table `groups`, kept in memory."""
         return self._persist(GROUPS)
 
     @cached_property
     def members(self) -> DataFrame:
-        """Rows of the recorded table `members`, kept in memory."""
+        """Rows of the recording's table `members`, kept in memory."""
         return self._persist(MEMBERS)
 
     @cached_property
     def faults(self) -> DataFrame:
-        """Rows of the recorded table `faults`, kept in memory."""
+        """Rows of the recording's table `faults`, kept in memory."""
         return self._persist(FAULTS)
 
     @property
@@ -202,7 +203,7 @@ class GoldInputs:
     def has_complete_hour(self) -> bool:
         """Whether at least one recomputed hour is complete. An hour is complete if there are polls in a later hour.
 
-        The tables in `GOLD_STATE`, which contain saved states, have rows only for complete hours.
+        The tables in `GOLD_STATE` save states for the next run. They have rows only for complete hours.
         """
         hour = HOUR * 1000
         return self.newest[0] // hour > self.since_slot(HEALTH) // hour
@@ -215,13 +216,13 @@ class GoldInputs:
 
     @cached_property
     def health_start(self) -> tuple[int, int, int]:
-        """Times from which three inputs of the gold table `health` are read; 0 if unknown.
+        """Times from which three inputs of the gold table `health` are read.
 
-        The times are in milliseconds since the epoch:
+        The times are in milliseconds since the epoch; 0 if unknown:
 
         1. The recorded tables: the keyframe (a poll with all rows) of the first time slot in `health_times`.
-        2. The earlier rows of the gold table `health`: the last poll before `health_times`.
-        3. Log end offsets: the first poll whose log end offset is needed for a commit window.
+        2. The stored rows of the gold table `health`: the last poll before the first time slot in `health_times`.
+        3. Log end offsets: the first poll whose log end offsets are needed (see `first_poll_of_windows`).
         """
         first = self.health_times.agg(
             F.min("keyframe").alias("keyframe"),
@@ -243,35 +244,36 @@ class GoldInputs:
 
     @cached_property
     def hourly_lag(self) -> DataFrame:
-        """Rows of the gold table `lag` per hour, from which `forecast` and `forecast_state` are computed."""
+        """The gold table `lag`, aggregated to hours. Used to compute `forecast` and `forecast_state`."""
         since = self.since_slot(FORECAST)
         state = self.rows(FORECAST_STATE, DAY_BEFORE) if self.lake.exists(FORECAST_STATE) else None
         return hourly_lag(self.lag, since, state).localCheckpoint()
 
     def _steady_since(self) -> int | None:
-        """Return the first poll after the latest gap before the first poll in `timeline`, in ms since the epoch.
+        """Return the time of the first poll after the latest gap that precedes `timeline`, in ms since the epoch.
 
-        Return None if `timeline` itself begins just after a gap, or if the gold table `lag` does not exist.
+        This poll can be older than `timeline`, so its time is read from the gold table `lag`. Return None if `timeline`
+        begins just after a gap, or if the table does not exist.
         """
         if not self.lake.exists(LAG):
             return None
-        # In the gold table `lag`, the column `steady_since` contains the time of the first poll after the last gap.
+        # The column `steady_since` of `lag` contains the time of the first poll after the latest gap before a row.
         day = self.first - DAY_BEFORE
         rows = self.lake.read(LAG).filter((F.col("day") == F.lit(day)) & ~is_since("steady_since", day_start(day)))
         row = rows.select(F.unix_millis("steady_since").alias("at")).first()
         return None if row is None else int(row["at"])
 
     def _carried(self) -> Carried | None:
-        """Return the newest state in the gold table `health_state` that can be used; None if there is none.
+        """Return the newest usable state of all partitions from the gold table `health_state`; None if there is none.
 
-        With a state, only later polls and commits are needed.
+        An earlier run saved the state at a poll, so that this run needs only later polls and commits.
         """
         _, _, first = self.health_start
         if not first or not self.lake.exists(HEALTH_STATE):
             return None
         states = self.rows(HEALTH_STATE, DAY_BEFORE)
-        # The state must be before the first recomputed time window, and not after the first poll whose log end offset
-        # is needed.
+        # The poll of the state must be before the first recomputed time window. It must not be after `first`, the first
+        # poll whose log end offsets are needed.
         earlier = states.filter(~is_since("at", min(first + 1, self.since_slot(HEALTH))))
         at = earlier.agg(F.unix_millis(F.max("at")).alias("at")).collect()[0]["at"]
         return None if at is None else read_state(states, at)
@@ -295,7 +297,7 @@ class GoldInputs:
     def since_slot(self, table: Table) -> int:
         """Return the time from which a table is recomputed: the beginning of the first time slot that has changed.
 
-        Rows that cannot be computed again, because their polls were deleted, are left out.
+        If a table needs polls that were deleted, the time is not before the first day that still has polls.
         """
         seconds = self.options.window if table in (HEALTH, HEALTH_STATE) else SLOTS[table].seconds
         since = max(self.since - SLOTS[table].before * 1000, day_start(self.first))
@@ -305,8 +307,8 @@ class GoldInputs:
         return since - since % (seconds * 1000)
 
     def _needs_polls(self, table: Table, first: date) -> bool:
-        """Return whether rows of a table before the day `first` were computed from polls."""
-        if table in (CHURN, CLEANUP):  # these tables also have rows that were computed from silver tables alone
+        """Return whether a table has rows before the day `first` that were computed from polls."""
+        if table in (CHURN, CLEANUP):  # some rows of these two tables were computed from silver tables alone
             if table not in self._has_recorded_rows:
                 rows = self.lake.read(table).filter((F.col("day") < F.lit(first)) & F.col("source").contains(RECORDED))
                 self._has_recorded_rows[table] = not rows.isEmpty()

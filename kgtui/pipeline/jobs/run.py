@@ -129,7 +129,7 @@ def check_first_read(sources: Sources, progress: Any, rows: int | None) -> None:
     if sources.since is None:
         record_sources.check_read_complete(sources.topic, read_up_to or {}, rows)
     elif read_up_to is not None:
-        # Do not pass `rows`, because the check would fail for 0. The topic may have no records after `since`.
+        # The topic may have no records after `since`. Do not pass `rows`, because the check would fail if it is 0.
         record_sources.check_read_complete(sources.topic, read_up_to, None)
 
 

@@ -32,8 +32,8 @@ if TYPE_CHECKING:
 def decode_commits(records: DataFrame) -> DataFrame:
     """Decode the offset commits among bronze rows. Return rows of silver `commits`.
 
-    `decode_unusual_commits` decodes the commits that are left out: damaged ones and, without a decoder in the JVM,
-    commits that must be decoded in Python.
+    Damaged commits are left out. If the session has no decoder in the JVM, commits that must be decoded in Python are
+    left out, too. `decode_unusual_commits` decodes them.
     """
     if has_decoder(records.sparkSession):
         return rows_for(decode_in_jvm(records.transform(commit_records)), COMMITS)
@@ -65,7 +65,7 @@ def start_decoding(lake: SparkLake, *, interval: float | None, max_files: int | 
     """Start the streaming query that decodes all rows of the bronze table that have not been decoded yet.
 
     Args:
-        interval: seconds between two batches; None stops after decoding everything that exists now.
+        interval: seconds between two batches; None to decode everything that exists now, and then stop.
         max_files: maximum number of bronze files per batch; None for at most 512 MB per batch.
     """
     limit = {"maxBytesPerTrigger": _BATCH_SIZE} if max_files is None else {"maxFilesPerTrigger": str(max_files)}
@@ -78,7 +78,7 @@ def start_decoding(lake: SparkLake, *, interval: float | None, max_files: int | 
 
 
 _LOG_GONE = ("DELTA_LOG_FILE_NOT_FOUND_FOR_STREAMING_SOURCE", "DELTA_MISSING_FILES_UNEXPECTED_VERSION")
-"""Delta error classes: the log no longer contains commits that a streaming query must read."""
+"""Delta error classes: the Delta log no longer contains table versions that a streaming query must read."""
 
 _FILE_GONE = "FAILED_READ_FILE.FILE_NOT_EXIST"
 """Spark error class: a file that must be read was deleted."""
@@ -124,8 +124,9 @@ def decode_batch(path: str, query_name: str, batch: DataFrame, batch_id: int) ->
     kept = KeptRecords.of(batch.sparkSession)
     commits = batch.transform(decode_commits if kept is None else kept.decode_commits)
     written = lake.append(COMMITS, commits, app=app, batch_id=batch_id)
-    # `remaining`: number of records that are not decoded yet. None if it is unknown, because an earlier attempt for
-    # this batch has appended the commits. `batch.count()` is fast, because Spark reads the number from file metadata.
+    # `remaining`: number of records that are not decoded yet; None if unknown. It is unknown if an earlier attempt for
+    # this batch has already appended the commits. `batch.count()` is fast, because Spark reads the
+    # number from file metadata.
     remaining = None if written is None else batch.count() - written
     others_kept = None if kept is None else kept.take(remaining)
     if remaining != 0:
@@ -190,11 +191,13 @@ def _write_events(lake: SparkLake, events: DataFrame, days: list[str], write_row
 
 
 def _write_rebalances(lake: SparkLake, computed: DataFrame, starts: DataFrame, days: list[date]) -> None:
-    """Replace the stored rebalances from the record offset `since` on with `computed`. Write only changed rows.
+    """Replace the newest stored rebalances of some groups with `computed`. Write only changed rows.
+
+    `since` is an offset in `__consumer_offsets`, one per group. Rebalances before this offset are kept.
 
     Args:
         computed: for each group, the recomputed rebalances whose record offset is not less than `since`.
-        starts: one row per group, with the record offset `since`.
+        starts: one row per group, with the offset `since`.
         days: days of the stored events whose record offset is not less than `since`.
     """
     computed = computed.select(*REBALANCES.names).persist()

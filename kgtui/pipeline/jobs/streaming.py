@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 _AWAIT_SECONDS = 1
 _START_ATTEMPTS = 8
 _WORKER_TIMED_OUT = "Python worker failed to connect back"
-"""Part of the error that Spark Connect reports if one of its Python workers does not start within ten seconds.
+"""Text in the error that Spark Connect reports if one of its Python workers does not start within ten seconds.
 
 The error occurs, for example, on a busy machine.
 """
@@ -37,7 +37,7 @@ def start_query(
         layer: layer of the table that the query writes, such as `bronze`. The scheduler pool of the query has the same
             name.
         name: name of the query in this layer, and of its checkpoint folder.
-        interval: seconds between two batches; None stops after reading everything that exists now.
+        interval: seconds between two batches; None to read everything that exists now, and then stop.
     """
     use_pool(lake.spark, layer)
     writer = writer.queryName(f"kgtui-{layer}-{name}")

@@ -25,8 +25,8 @@ def compact_tables(lake: SparkLake, on_progress: Callable[[str], None]) -> None:
     Args:
         on_progress: called with a message for the user if a table cannot be compacted.
     """
-    # Let Spark compact these tables, because streaming queries write to them at the same time. In an object store,
-    # Spark would not notice the commits of another writer.
+    # Compact these tables with Spark, because Spark's streaming queries write to them at the same time. In an object
+    # store, Spark would not notice commits that another Delta library makes at the same time.
     for table in (*BRONZE, *SILVER):
         if lake.exists(table):
             try:

@@ -37,7 +37,7 @@ _SIGMA_PER_MAD = 1.4826
 _SERIES = {"lag": 1.0, "rate_in": 0.1, "rate_out": 0.1}
 """Columns of the gold table `lag` that are compared → minimum standard deviation, in records or records/s.
 
-Smaller standard deviations are replaced by the minimum, because any change to a small value would look unusual.
+Smaller standard deviations are replaced by the minimum. Otherwise, tiny changes of a steady value would look unusual.
 """
 _LEAST_RELATIVE_DEVIATION = 0.05
 """Minimum standard deviation as a fraction of the normal value. If the minimum in `_SERIES` is larger, it applies."""

@@ -43,9 +43,9 @@ _MEMBER_KEY = ("group", "member_id")
 _EVENTS = ("changes", "entered", "steps", "shuffles", "joined", "left", "moved")
 
 _LEAST_COVERED = 1_800.0
-"""If polls cover at least this many seconds of an hour, the extrapolated rate `per_hour` is reliable.
+"""Minimum number of seconds of an hour that polls must cover, so that the extrapolated rate `per_hour` is reliable.
 
-If they cover less, a high `per_hour` is not enough for `flapping`. The number of rebalances must be high, too.
+If they cover less, a group is `flapping` (rebalances too often) only if its number of rebalances is high, too.
 """
 
 _BURST_PAUSE = 1_800_000
@@ -196,8 +196,8 @@ def recorded_churn(
             The counts of earlier hours can be too small.
 
     Returns:
-        DataFrame with group, hour (ms), one column per count, rebalancing_seconds, and `times`: polls (ms) at which a
-            rebalance was observed
+        DataFrame with group, hour (ms), one column per count, rebalancing_seconds, and `times` of the polls (ms) that
+            observed a rebalance
     """
     owners = partitions.select("day", "keyframe", "poll", *PARTITION_KEY, "gone", "owner")
     if since is not None:

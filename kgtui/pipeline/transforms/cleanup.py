@@ -121,7 +121,7 @@ def _combined(recorded: DataFrame, decoded: DataFrame) -> DataFrame:
     since = {name: F.coalesce(f"decoded_{name}", f"recorded_{name}") for name in ("quiet_since", "empty_since")}
     in_recorded, in_decoded = F.col("recorded_at").isNotNull(), F.col("decoded_at").isNotNull()
     source = F.when(in_recorded & in_decoded, BOTH).when(in_recorded, RECORDED).otherwise(SILVER)
-    # ACLs can hide offsets from polls, but not from the decoded records: `__consumer_offsets` has all commits.
+    # If a group has decoded records, all its offsets are known, because ACLs can hide offsets only from polls.
     hidden = {"offsets_may_be_hidden": F.col("offsets_may_be_hidden") & ~in_decoded}
     return both.withColumns({**latest, **earliest, **rest, **since, **hidden, "source": source}).withColumn(
         "quiet_since", F.greatest("quiet_since", "last_commit", "empty_since")
@@ -258,7 +258,7 @@ def _with_empty_since(groups: DataFrame) -> DataFrame:
 
 
 def _with_last_move(partitions: DataFrame) -> DataFrame:
-    """Add `moved_at` (newest poll, up to this row, with a changed offset) and `seen_at` (first poll)."""
+    """Add `moved_at` (newest poll, up to this row, with a changed offset) and `seen_at` (first poll with a row)."""
     order = Window.partitionBy(*PARTITION_KEY).orderBy("poll")
     before = F.last("position", ignorenulls=True).over(order.rowsBetween(Window.unboundedPreceding, -1))
     moved = before.isNotNull() & (F.col("position") != before)

@@ -1,4 +1,4 @@
-"""Build commit windows: the newest commits of a group in each partition, from which its status is computed.
+"""Build commit windows: the newest commits of a group in each partition. The health status is computed from them.
 
 Commits come from polls (see `observed_windows`) or from silver `commits`. Only silver `commits` has commits that repeat
 an offset, but compaction of `__consumer_offsets` may have removed some commits. Therefore, the silver commits of a
@@ -45,9 +45,11 @@ def commit_windows(
     Args:
         timeline: result of `poll_timeline`.
         partitions: recorded table `partitions`.
-        times: result of `time_slots`. If it has the column `ends_hour`, the result gets column `saved` (state to save).
+        times: result of `time_slots`. If it has the column `ends_hour`, the result has the column `saved` with the
+            state for the next run.
         commits: silver `commits`; None to use polls only.
-        carried: state that an earlier run saved. It replaces all rows up to its poll. None to use all rows.
+        carried: state that an earlier run saved at a poll. It is used instead of the rows up to this poll. None to use
+            all rows.
 
     Returns:
         DataFrame with the columns of `observed_windows` and, if `commits` is not None, `exact` (see
@@ -77,7 +79,7 @@ def with_silver_commits(
     """Replace the commits from polls with silver commits in the rows for which silver commits are complete.
 
     The docstring of the module defines "complete". Column `exact` says whether the commits of a row were replaced. If
-    `observed` has the column `saved`, the field `decoded` is added to it (see `health_state.DECODED`).
+    `observed` has the struct column `saved`, the field `decoded` is added to the struct (see `health_state.DECODED`).
 
     Args:
         observed: result of `observed_windows`.

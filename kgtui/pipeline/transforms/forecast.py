@@ -27,16 +27,17 @@ _JUMPS = ("first_jump_at", "first_jump_start", "last_jump_at", "last_jump_start"
 """Columns with the first and the last increase of the log start: the time in milliseconds, and the new log start."""
 
 _NOISE = 0.1
-"""A group counts as falling behind only if its time lag grows by at least this many seconds per second.
+"""Minimum growth of the time lag (age of the first unread record) of a group that falls behind, in seconds per second.
 
-If this growth is unknown, the fraction of the written records that stay unread must be at least this large.
-Smaller values can be measurement errors.
+If this growth is unknown, it is the minimum fraction of the written records that stay unread. Smaller values can be
+measurement errors.
 """
 
 _MOST_VARIATION = 3.0
-"""Maximum ratio of two estimates of the time until a loss: from the retention time, and from the deletion rate.
+"""Maximum ratio of two estimates of the time until unread records are deleted.
 
-Up to this ratio, the estimate from the retention time is used. The ratio can be above 1, because traffic varies.
+The first estimate is computed from the retention time, the second one from the deletion rate. Up to this ratio, the
+first one is used. The ratio can be above 1, because traffic varies.
 """
 
 _LEAST_AGE = 60.0
@@ -59,8 +60,8 @@ def forecast(
         hours: result of `hourly_lag`; None to compute it from all rows of `lag`.
     """
     hours = hourly_lag(lag, since) if hours is None else hours
-    # Hours without lag count too. Otherwise, the last hours with lag could be before `since`, and an incremental run
-    # would not recompute them.
+    # Find the last hour of each day, even if no group has lag in it. If only hours with lag counted, the last one could
+    # be before `since`, and an incremental run would not recompute it.
     last_hours = hours.groupBy("day").agg(F.max("hour").alias("last_hour"))
     if retention is None:
         hours = hours.withColumn("retention_seconds", F.lit(None).cast("double"))
@@ -87,7 +88,7 @@ def hourly_lag(lag: DataFrame, since: int | None = None, state: DataFrame | None
 def _carried(state: DataFrame, since: int) -> DataFrame:
     """Return for each partition the newest row of `state` before `since`, which is used instead of older rows of `lag`.
 
-    If there were gaps between polls, return one row per time span without gaps. Column `is_carried` is always true.
+    Gaps between polls divide the time into spans. A partition has one row per span. Column `is_carried` is always true.
     """
     values = ("hour", "log_start", *_JUMPS)
     newest = state.filter(~is_since("hour", since)).groupBy(*_KEY, "steady_since")
@@ -114,8 +115,8 @@ def _with_deletion_rate(lag: DataFrame, carried: DataFrame | None = None) -> Dat
         rows = rows.unionByName(carried, allowMissingColumns=True)
     jumped = F.col("log_start") > F.lag("log_start").over(order)
     at, start = F.when(jumped, F.unix_millis("covered_to")), F.when(jumped, F.col("log_start"))
-    # The time and the log start of a jump are either both null or both known. So although each column is filled on its
-    # own, both values come from the same jump.
+    # A jump has a time and a log start, which are either both null or both known. Therefore, both values come from the
+    # same jump, although each column is filled on its own.
     jumps = {name: F.coalesce(name, at if name.endswith("_at") else start) for name in _JUMPS}
     rows = rows.withColumns(jumps)
     until_now = order.rowsBetween(Window.unboundedPreceding, 0)
@@ -132,8 +133,8 @@ def _hours(lag: DataFrame, since: int | None = None) -> DataFrame:
     """Aggregate rows of the gold table `lag` (one per minute) to one row per hour, for each partition and each group.
 
     - lag, offsets, `time_lag` and `deletion_rate`: values in the last minute of the hour
-    - `slope`, `reads`, `sxx`, `syy`: linear regression of the lag over time. `slope` is in records/s. `reads` is the
-      number of points.
+    - `slope`, `reads`, `sxx`, `syy`: linear regression of the lag over time. `slope` is in records/s, `reads` is the
+      number of points, and `sxx` and `syy` are the sums of squared deviations of time and lag.
     - `age_slope`, `age_reads`, `age_sxx`, `age_syy`: linear regression of the time lag over time. Time lags that are
       only lower bounds are left out.
     - `write_rate`, `consume_rate`: records written and consumed per second

@@ -64,12 +64,13 @@ def health(
     times: DataFrame | None = None,
     windows: DataFrame | None = None,
 ) -> DataFrame:
-    """Compute the gold table `health` from recorded tables.
+    """Compute the gold table `health` from the tables of a recording.
 
     Args:
         timeline: result of `poll_timeline`.
         commits: silver `commits`; None to use polls only. See `commit_windows`.
-        lag: the gold table `lag`, which shows when a group began to fall behind; None to use the oldest commit.
+        lag: the gold table `lag`, which shows when a group began to fall behind. None to use the time of the oldest
+            known commit.
         before: stored rows of `health` before `since`, which show problems that began earlier; None if there are none.
         since: start of the first time window to return, in milliseconds since the epoch; None for all time windows.
         seconds: length of a time window.
@@ -132,7 +133,7 @@ def commit_status(options: Options = DEFAULTS) -> Column:
 
 
 def _window_fill(options: Options) -> Column:
-    """Return the number of commits in a commit window, divided by the number in a full one (`Options.intervals`)."""
+    """Return the number of commits in a commit window (newest commits), as a fraction of `Options.intervals`."""
     return F.size("commits") / options.intervals
 
 
@@ -197,9 +198,9 @@ def _seconds_still() -> Column:
 
 
 def _full_window(watching: Watching) -> Column:
-    """Return the time from the first to the last commit in a full commit window, in seconds.
+    """Return the time from the first to the last commit in a full commit window (newest commits), in seconds.
 
-    If the window is not full yet, this time is estimated from the time between two commits.
+    If there are not enough commits yet, this time is estimated from the time between two commits.
     `kgtui.model.health.judging` uses the same rule.
     """
     steps = watching.rules.intervals - 1

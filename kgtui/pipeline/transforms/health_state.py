@@ -22,7 +22,7 @@ COMMIT = "struct<offset: bigint, at: bigint, lag: bigint>"
 """Spark type of one commit in the column `commits`. Its time `at` is in milliseconds."""
 
 RECORDED = ("keyframe", "kind", "committed", "spso", "lag", "error", "log_end", "log_error")
-"""Columns of the recorded table `partitions` from which commit windows are computed."""
+"""Columns of the recorded table `partitions` from which commit windows (newest commits) are computed."""
 
 DECODED = f"struct<ring: array<{COMMIT}>, at: bigint, record_offset: bigint, log_end: bigint>"
 """Spark type of the field `decoded` of `STATE`, which is computed from silver `commits`; null if only polls are used.

@@ -28,9 +28,9 @@ MINUTE = 60
 """Length of time that one row of the gold table `lag` covers, in seconds."""
 
 _SHORT_TIME_LAG = 900_000
-"""Length of the time span before the first computed minute whose log end offsets are always used, in milliseconds.
+"""Log end offsets of this many milliseconds before the first computed minute are always read.
 
-They suffice for time lags up to 15 minutes. For partitions with a longer time lag, older log end offsets are used, too.
+They suffice for time lags up to 15 minutes. For partitions with a longer time lag, older log end offsets are read, too.
 """
 
 _LOG = ("topic", "partition")
@@ -46,7 +46,7 @@ _ROW = (*_OF_PARTITION, "partitions", "unknown", *_OF_GROUP)
 def lag(
     timeline: DataFrame, groups: DataFrame, partitions: DataFrame, faults: DataFrame, *, since: int | None = None
 ) -> DataFrame:
-    """Compute the gold table `lag` from recorded tables.
+    """Compute the gold table `lag` from the tables of a recording.
 
     Args:
         timeline: result of `poll_timeline`.
@@ -238,8 +238,8 @@ def _with_older_log_ends(
     older = older.localCheckpoint()
     if older.isEmpty():
         return recent
-    # `generation` is counted from the oldest row. Subtract a number, so that it is 0 in the first row of `recent`, as
-    # in `positions`. In older rows, it becomes negative or 0.
+    # `generation` is counted from the oldest row. Subtract its value in the first row of `recent`, so that it is 0
+    # there, as in `positions`. In older rows, it becomes negative or 0.
     every = with_timeline(partitions.join(F.broadcast(older), [*_LOG]), timeline).transform(with_log_growth)
     counted = F.min(F.when(F.col("poll") >= F.col("first_poll"), F.col("generation"))).over(Window.partitionBy(*_LOG))
     every = every.withColumn("generation", F.col("generation") - counted).drop("first_poll")

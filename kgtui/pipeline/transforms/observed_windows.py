@@ -57,8 +57,8 @@ def observed_windows(
         partitions: recorded table `partitions`.
         times: result of `time_slots`. Column `saved` is returned only if `times` has the column `ends_hour` (see
             `with_hour_ends`).
-        carried: state that an earlier run saved at a poll, or None. It replaces all rows up to this poll. The poll must
-            not be later than the one from `first_poll_of_windows`.
+        carried: state that an earlier run saved at a poll, or None. It is used instead of the rows up to this poll. The
+            poll must not be later than the poll from `first_poll_of_windows`.
 
     Returns:
         DataFrame with at (last poll of the slot), group, topic, partition, kind, position, lag, and
@@ -66,7 +66,7 @@ def observed_windows(
         - `commits`: array of `COMMIT`, oldest first, at most `Options.intervals`
         - `moves`: number of observed commits since the latest gap
         - `lowest_end`: lowest log end offset in the range of polls from `_log_end_ranges`
-        - `now`: same as `at`
+        - `now`: same as `at`; the rules in `health` use this name
         - `first_read`: first poll that found a position (committed offset or SPSO)
         - `missing`: see `with_lag`
         - `steady_since`: see `poll_timeline`
@@ -104,7 +104,7 @@ def observed_windows(
 
 
 def _log_end_ranges(timeline: DataFrame, times: DataFrame, intervals: int, refresh_ms: float) -> DataFrame:
-    """Return for each poll in `times` the range of polls whose log end offsets are needed.
+    """Return for each poll in `times` a range of polls. Their log end offsets show whether a group recently caught up.
 
     The range ends with this poll. It is long enough for `intervals` log end offsets, one every `refresh_ms`
     milliseconds, as in Burrow. It begins after the latest gap between polls.
@@ -136,9 +136,9 @@ def _reach(intervals: int, refresh_ms: float) -> Column:
 
 
 def first_poll_of_windows(options: Options) -> Column:
-    """Return a Spark aggregate over `time_slots`: the `number` of the earliest poll whose log end offset is needed.
+    """Return a Spark aggregate over `time_slots`: the `number` of the first poll in all ranges of `_log_end_ranges`.
 
-    The first poll of the timeline has number 1. The result is below 1 if the timeline begins too late.
+    The first poll of the timeline has number 1. The result is below 1 if the timeline begins too late for a range.
     """
     return F.min(F.col("number") - _reach(options.intervals, options.offset_refresh * 1000 * _REFRESH_EARLY))
 

@@ -92,7 +92,7 @@ The first two bytes of a key are its version, which is 0 or 1 for offset commits
 """
 
 _INT16, _INT32 = 1 << 15, 1 << 31
-"""Lowest unsigned numbers whose bytes are a negative number if they are decoded as int16 or int32."""
+"""Unsigned numbers from `_INT16` (or `_INT32`) on have the same bytes as negative int16 (or int32) numbers."""
 
 _UNKNOWN_EPOCH = 0xFFFFFFFF
 """Value of an unknown leader epoch: the int32 -1, read as an unsigned number."""
@@ -285,7 +285,10 @@ def _text(data: Column, position: Column, size: Column) -> Column:
 
 
 def _int16(data: Column, position: Column) -> Column:
-    """Return the last two of the four bytes from `position` on as an unsigned number. The first byte has position 1."""
+    """Return the two bytes from `position + 2` on as an unsigned number. The first byte has position 1.
+
+    The number is extracted from the four bytes from `position` on, because `uint32_at` is fast.
+    """
     return uint32_at(data, position).bitwiseAND(F.lit(0xFFFF)).cast("int")
 
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
 HISTORY = 86_400_000
-"""Length of the time span before a row in which the beginning of its problem is searched, in milliseconds."""
+"""The beginning of a problem is searched in the time lags of this many milliseconds before a row."""
 
 _KEY = ("group", "topic", "partition")
 
@@ -134,7 +134,7 @@ def _with_earlier_problems(rows: DataFrame, before: DataFrame | None, follows: C
 
 
 def _with_start_of_rise(rows: DataFrame, lag: DataFrame) -> DataFrame:
-    """Compute the column `started` from time lags in the rows in which a partition becomes WARN or STOP.
+    """In rows in which a partition becomes WARN or STOP, compute the column `started` from the partition's time lags.
 
     - WARN: the time at which the time lag began to rise
     - STOP: the later of two times: the last commit, and the time at which the oldest unread record was written

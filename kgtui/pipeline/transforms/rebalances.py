@@ -27,22 +27,22 @@ def rebalances(events: DataFrame) -> DataFrame:
 
     Args:
         events: rows of `group_events` with column `created`: all events of some groups, or only the result of
-            `needed_events`. With `needed_events`, the rebalances before the record offset `since` are incomplete.
+            `needed_events`. In the second case, the rebalances before `since` (see `rebalance_starts`) are incomplete.
     """
     classic = events.where("type = 'classic'").transform(_classic)
     return classic.unionByName(events.where("type <> 'classic'").transform(_by_epoch))
 
 
 def rebalance_starts(stored: DataFrame, new: DataFrame) -> DataFrame:
-    """Return for each group with new events a record offset `since`: the new events change no rebalance before it.
+    """Return for each group with new events a record offset `since`. The new events change no rebalance before it.
 
     Args:
         stored: all rows of silver `group_events`.
         new: new events. Some can already be in `stored`.
     """
-    # New events can belong to the rebalance to the last stored group epoch N. Its records begin after the record of
-    # epoch N - 1, so `since` is the record offset after that record. In classic groups, a rebalance has only one
-    # record, so `since` is the record offset of the first new event.
+    # Let N be the last stored group epoch. New events can belong to the rebalance that led to epoch N. The records of
+    # this rebalance follow the record of epoch N - 1, so `since` is the next offset after that record. In classic
+    # groups, a rebalance has only one record, so `since` is the record offset of the first new event.
     first = new.groupBy(*_GROUP).agg(F.min("record_offset").alias("first"))
     before = stored.join(F.broadcast(first), [*_GROUP]).where("record_offset < first AND type <> 'classic'")
     epoch = F.when((F.col("about") == "group") & ~F.col("tombstone"), F.col("record_offset"))
@@ -73,7 +73,7 @@ def needed_events(stored: DataFrame, starts: DataFrame) -> DataFrame:
 
 
 def _classic(events: DataFrame) -> DataFrame:
-    """Return the rebalances of classic groups: one for each record whose generation differs from the record before."""
+    """Return the rebalances of classic groups: one for each record whose generation differs from the previous one."""
     order = Window.partitionBy(*_GROUP).orderBy("record_offset")
     none_if_created = F.when(F.col("created"), F.array().cast(_IDS))
     generations = (

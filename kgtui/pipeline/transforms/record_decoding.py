@@ -1,7 +1,7 @@
 """Decode records with Python: all records that `offset_commits` cannot decode with Spark expressions.
 
-Each row has the columns in `POSITION`, and one struct per silver table: `commit`, `event` and `quarantine`. Two of the
-structs are null.
+Each row has the columns in `POSITION`, and one struct per silver table: `commit`, `event` and `quarantine`. In each
+row, two of the three structs are null.
 """
 
 from __future__ import annotations

@@ -166,7 +166,7 @@ def state_at(rows: DataFrame, times: DataFrame, key: Sequence[str]) -> DataFrame
 
 
 def with_state_after_gaps(rows: DataFrame, timeline: DataFrame, key: Sequence[str]) -> DataFrame:
-    """Add the columns of `poll_timeline` to recorded rows. At the first poll after a gap, repeat all rows still valid.
+    """Add the columns of `poll_timeline` to recorded rows. At the first poll after a gap, repeat all valid older rows.
 
     The column `carried` (state that an earlier run saved) is optional. In repeated rows, it is null.
     """

@@ -55,7 +55,7 @@ class Assignment:
 
     version: int
     error: int
-    """0 for success, 1 if the workers are at different offsets of the configuration topic."""
+    """0 for success, 1 if the workers have read the configuration topic up to different offsets."""
     leader: str
     """Member id of the leader."""
     leader_url: str

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from kgtui.protocol.api import Rows
 
 KEY_VERSION = 0
-"""Version of all keys. It is not part of an encoded key, which begins with the record type."""
+"""Version of the schemas of all keys. Encoded keys do not contain it, because they begin with the record type."""
 
 
 class RecordType(IntEnum):
@@ -53,7 +53,7 @@ class RecordType(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class RecordSchema:
-    """The messages of the key and the value of one record type.
+    """The formats of the key and the value of one record type.
 
     Decoding rejects invalid UTF-8 and bytes after the last field, because no broker writes them (`Message.strict`).
     """
@@ -361,8 +361,8 @@ _ALL = (
     _schema(RecordType.OFFSET_COMMIT, _OFFSET_COMMIT_KEY, _OFFSET_COMMIT_VALUE, newest_value=4, flexible=4),
     _schema(RecordType.GROUP_METADATA, _CLASSIC_KEY, _CLASSIC_VALUE, newest_value=4, flexible=4),
     _schema(RecordType.CONSUMER_GROUP_METADATA, GROUP_KEY, _CONSUMER_METADATA),
-    # Since Kafka 4.1, brokers do not write this record any more. ConsumerGroupMetadata contains a hash of the
-    # subscribed topics instead (KIP-1101).
+    # Since Kafka 4.1, brokers no longer write CONSUMER_GROUP_PARTITION_METADATA. Instead, CONSUMER_GROUP_METADATA
+    # contains a hash of the subscribed topics (KIP-1101).
     _schema(RecordType.CONSUMER_GROUP_PARTITION_METADATA, GROUP_KEY, _CONSUMER_PARTITION_METADATA),
     _schema(RecordType.CONSUMER_GROUP_MEMBER_METADATA, MEMBER_KEY, _CONSUMER_MEMBER_METADATA),
     _schema(RecordType.CONSUMER_GROUP_TARGET_ASSIGNMENT_METADATA, GROUP_KEY, TARGET_ASSIGNMENT_METADATA),

@@ -20,7 +20,10 @@ if TYPE_CHECKING:
 INCIDENTS = Path(__file__).with_name("incidents.toml")
 
 _BASE = 100_000_000
-"""Log end offset of partition 0 of each topic at the start. It is large, so that older offsets are positive, too."""
+"""Log end offset of partition 0 of each topic at the start.
+
+It is large, so that the offsets of records from before the start are positive, too.
+"""
 
 
 @dataclass(frozen=True, slots=True)

@@ -146,7 +146,7 @@ class Group(ABC):
     def commits(self, t: float) -> Iterator[tuple[ConsumedTopic, list[tuple[int, int]]]]:
         """Yield `(topic, [(partition, committed offset), …])` for each topic with commits."""
         membership = self.membership(t)
-        # If no member is reading records, the offsets have not changed since the last change of members.
+        # If no member is reading records, use the offsets at the last membership change. They are unchanged since then.
         at = t if membership.slots and not self.pauses(membership) else t - min(membership.since, t)
         for read in self.topics_read:
             offsets = read.commits.committed_offsets(read.topic, at)

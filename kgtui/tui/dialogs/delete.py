@@ -117,7 +117,10 @@ class DeleteDialog(ModalScreen[Results | None]):
             self.results = results
 
     class Failed(Message):
-        """Posted after an error during the planning, or during the deletion before the first delete request."""
+        """Posted after an error that occurred before any delete request was sent.
+
+        This can happen during the planning, or at the start of the deletion.
+        """
 
         def __init__(self, reason: str) -> None:
             super().__init__()
@@ -136,7 +139,7 @@ class DeleteDialog(ModalScreen[Results | None]):
         self._unsubscribe: Callable[[], None] | None = None
         self._planning = False
         self._planned_from: tuple[object, ...] = ()
-        """The monitor's data about the groups at the start of the planning. If it changes, a new plan is made."""
+        """The monitor's data about the groups at the start of the planning. If the data changes, a new plan is made."""
 
     def compose(self) -> ComposeResult:
         with Vertical(id="box"):
@@ -157,8 +160,8 @@ class DeleteDialog(ModalScreen[Results | None]):
         self._show_status("Describing the groups and reading their offsets", MUTED)
         monitor = self._session.monitor
         if monitor is not None and len(self.groups) <= MOST_REPLANNED_GROUPS:
-            # `_post` runs in the monitor's task, which has no display settings, such as UTC. Therefore, it only posts a
-            # message, and draws nothing.
+            # The monitor's task, which calls `_post`, does not have the display settings (a context variable), such as
+            # UTC. Therefore, `_post` draws nothing. It only posts a message to this dialog.
             self._unsubscribe = monitor.subscribe(self._post)
         self._make_plan()
 
@@ -261,8 +264,8 @@ class DeleteDialog(ModalScreen[Results | None]):
         if asked is None:
             self.query_one("#cancel").focus()
             return
-        # Do not escape the text that the user must type, because escaping would double each backslash. It is safe: the
-        # text is always printable ASCII.
+        # Do not escape the text that the user must type, because escaping would double each backslash. The text is
+        # safe without escaping, because it is always printable ASCII.
         question = Content.assemble(f"To confirm, {asked.what}:\n", (asked.asked, "bold"))
         self.query_one("#question", Static).update(question)
         self.query_one("#second-word", Input).placeholder = f"type {asked.second_word} here as well"
@@ -347,7 +350,7 @@ class DeleteDialog(ModalScreen[Results | None]):
             self.dismiss(message.results)
 
         def closed(_: None) -> None:
-            # Textual can dismiss only the topmost screen. Dismiss the delete dialog after the result dialog is gone.
+            # Textual can dismiss only the topmost screen, so dismiss the delete dialog after the result dialog is gone.
             self.call_next(close)
 
         self.app.push_screen(DeleteResultDialog(message.results, self._folder), closed)

@@ -160,8 +160,8 @@ class ObservedGroups:
         now: current time.
         empty_since: group id → time at which the group's state last changed. Groups for which kgtui has not observed a
             change are missing.
-        consumed_until: group id → time at which the newest record that the group has read was written. Groups for
-            which this is unknown are missing.
+        consumed_until: group id → write time of the newest record that the group has read. Groups for which this time
+            is unknown are missing.
         appeared: ids of groups that were created while kgtui was running, and whose state has not changed since.
     """
 

@@ -100,7 +100,7 @@ class ExplainDialog(ModalScreen[None]):
         """Create a dialog that explains the health verdict, the errors and the state of a group.
 
         Args:
-            refused: (unavailable action, reason), which is explained first; None if there is none.
+            refused: (action that is not available, reason), to be explained first; None if there is no such action.
         """
         explanations = explain_group(snapshot, group, time_text)
         return cls(group, [explain_refusal(*refused), *explanations] if refused is not None else explanations)

@@ -36,7 +36,7 @@ class StatusLine(Static):
         super().__init__(id="status", markup=False)
 
     def show(self, message: str, role: str = "kg-error") -> None:
-        """Show a message, or hide the line if the message is empty. `role` is the color role of the message."""
+        """Show a message, or hide the line if the message is empty. `role` is a theme color, such as `kg-error`."""
         self.set_class(bool(message), "-visible")
         safe = "\n".join(text.plain(line, 500) for line in message.split("\n"))
         self.update(Content.assemble((safe, f"${role}")))
@@ -48,7 +48,8 @@ class TextPrompt(ModalScreen["ResultT | None"], Generic[ResultT]):
     Subclasses override `compose_fields` and `submit`. The dialog shows errors of `submit`.
 
     Attributes:
-        action_done: event that is not set while `submit` is running. Keys that are typed meanwhile wait for the event.
+        action_done: asyncio event that is set, except while `submit` is running. A key that is typed during this time
+            is handled after the event is set again.
     """
 
     PROMPT_TITLE: ClassVar[str]

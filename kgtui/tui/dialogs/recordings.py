@@ -118,7 +118,8 @@ class OpenRecordingDialog(TextPrompt["Session"]):
         self._at = at
 
     def compose_fields(self) -> ComposeResult:
-        # Round up, because the recording opens at the last poll before the typed time.
+        # Round up to full seconds, because the recording opens at the last poll at or before the time in this field. A
+        # time that was rounded down could select an earlier poll.
         time = "" if self._at is None else text.to_datetime(math.ceil(self._at)).isoformat(timespec="seconds")
         yield Static(self.ABOUT, id="about", classes="note", markup=False)
         yield Static("Folder of the recording", classes="note", markup=False)

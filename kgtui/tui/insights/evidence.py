@@ -51,7 +51,7 @@ class EvidenceTable(LineTable[EvidenceRow]):
 
 
 def evidence_rows(evidence: Evidence) -> list[EvidenceRow]:
-    """Return the rows of the evidence for the table widget."""
+    """Return the rows of the evidence, numbered from 0, for the table widget."""
     return [EvidenceRow(number, row) for number, row in enumerate(evidence.rows)]
 
 

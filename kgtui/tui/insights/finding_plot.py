@@ -81,12 +81,12 @@ class FindingPlot(TextLines):
 
     @property
     def span(self) -> str:
-        """The time span of the plot as the end of a title, such as `: last 1 d`; empty if there is no plot."""
+        """The time span of the plot, such as `: last 1 d`, to be appended to a title; empty if there is no plot."""
         request = self.request
         return "" if request is None else f": last {text.age(request.until - request.since)}"
 
     def show_finding(self, group: str | None, finding: Finding | None, as_of: float | None) -> None:
-        """Show the plot for one group of a finding; no plot if an argument is None.
+        """Show the plot for one group of a finding. If an argument is None, show no plot.
 
         Args:
             as_of: time at the right edge of the plot, in epoch seconds.

@@ -45,7 +45,8 @@ class FindingRow(NamedTuple):
     Attributes:
         number: position in the list of findings, which identifies the row; 0 for the most urgent finding.
         as_of: time of the newest data in the gold tables, in epoch seconds; None if the tables are empty.
-        marked: whether all groups of the finding are marked in the tree; True only in findings about unused groups.
+        marked: whether all groups of the finding are marked in the tree. True only in findings about unused groups,
+            because the groups of other findings cannot be marked.
     """
 
     number: int
@@ -214,7 +215,7 @@ OLD_SECONDS = 3_600.0
 """If the newest data in the gold tables is older than this, in seconds, its age is shown in a warning color."""
 
 BEHIND_SECONDS = 2 * 86_400.0
-"""A gold table is outdated if it ends more than this many seconds before the newest data of all gold tables.
+"""A gold table is outdated if its data ends more than this many seconds before the newest data in any gold table.
 
 The limit is longer than a day, because tables that contain only whole days can end a day before the other tables.
 """
@@ -303,7 +304,7 @@ def no_findings_lines(
     """Return lines that say why there are no findings, and how to create findings.
 
     Args:
-        which: the lake (folder for a recording and its gold tables), and whether the user has chosen this lake.
+        which: the lake (folder for a recording and its gold tables), and whether the user has chosen this folder.
         error: why the gold tables could not be read.
         recorded: whether the folder contains a recording.
         seeds: bootstrap addresses `host:port` of the cluster, for the commands in the lines.

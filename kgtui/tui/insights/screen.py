@@ -49,9 +49,9 @@ Because of the delay, details are not read for each finding while the user holds
 """
 
 LOW_SCREEN, LOWEST_SCREEN = 32, 22
-"""Numbers of lines. With fewer than 32 lines, the screen shows the plot or the evidence, but not both.
+"""Heights of the screen, in lines. With fewer than 32 lines, it shows the plot or the evidence, but not both.
 
-With fewer than 22 lines, the screen never shows the plot.
+With fewer than 22 lines, it never shows the plot.
 """
 
 KEYS = "enter go to group  space mark  v next kind  l evidence  Y copy  esc close"
@@ -105,8 +105,8 @@ class InsightsScreen(ModalScreen["str | None"]):
     }
     """
 
-    # With BLANK, Textual draws a plain background, which is faster. The background is not visible, because the box
-    # covers the whole screen.
+    # With BLANK, Textual draws a plain background for this screen, which is faster. The user never sees the background,
+    # because the box covers the whole screen.
     BLANK = True
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (100, "-wide")]  # noqa: RUF012 - declared as in Textual
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -176,8 +176,8 @@ class InsightsScreen(ModalScreen["str | None"]):
     def group(self) -> str | None:
         """Id of the group that the plot shows and that Enter opens; None if there is no finding.
 
-        If the evidence has the focus, this is the group in the evidence's row under the cursor. Otherwise, it is the
-        first group of the finding that still exists, or its first group if none exists.
+        If the evidence table has the focus, this is the group in the table's row under the cursor. Otherwise, it is the
+        first of the finding's groups that still exists or, if none exists, the first of its groups.
         """
         row = self.findings.row
         if row is None:
@@ -236,7 +236,7 @@ class InsightsScreen(ModalScreen["str | None"]):
             return
         main = self._main
         rows = finding_rows(found, main.snapshot.groups, main.marked, self._kind)
-        self.findings.set_placeholder("no findings in the tables that exist" if found.missing else "no findings")
+        self.findings.set_placeholder("no findings in the readable tables" if found.missing else "no findings")
         self.findings.set_rows(rows)
         only = f"only: {self._kind.value}  " if self._kind is not None else ""
         self.query_one("#box").border_subtitle = f"{only}{KEYS}"

@@ -42,17 +42,20 @@ if TYPE_CHECKING:
 MOST_EVENTS = 300
 """Maximum number of events in the table of changes."""
 ROWS_PER_GROUP = 2
-"""In the table of changes, this many events of a group have a row each. Two or more older events share one row."""
+"""Number of events of a group that have a row each in the table of changes.
+
+If the group has two or more older events, these events share one row.
+"""
 SPARKLINE_POINTS = 12
 """Maximum number of values in a sparkline. There is one value per snapshot, such as the total lag of the groups."""
 TALL_PAGE_LINES = 28
 """Minimum height, in lines, at which the page shows all tables below each other. A shorter page shows one table."""
 SLICE_SECONDS = 0.004
-"""Maximum time for which one step of the computation of the page blocks the event loop, in seconds."""
+"""Maximum time for which the computation of the page blocks the event loop before other tasks can run, in seconds."""
 GROUPS_PER_SECOND = 10_000
-"""Maximum number of groups that are processed for the page per second, on average.
+"""Maximum number of groups that are processed for the page per second, on average. This limits the CPU load.
 
-For example, a page about 100,000 groups is computed every 10 s.
+For example, a page about 100,000 groups is computed again after a pause of 10 s.
 """
 
 
@@ -74,7 +77,8 @@ class PageSubject:
 SHORTEST_PAUSE = 1.0
 """Minimum pause between two computations of the page, in seconds.
 
-The pause ends early if the page is to show different groups or problems.
+The pause ends early when different groups are to be shown. If the cluster has at most `GROUPS_PER_SECOND` groups, it
+also ends early when the problems have changed.
 """
 
 
@@ -360,8 +364,8 @@ class NodePage(Vertical):
         ):  # fmt: skip
             if value is not None:
                 cells.append(Cell(SafeText(f"{name} {text.short(round(value))}/s{_sparkline(values)}")))
-        # Put the blanks between two cells at the start of the second one. `wrap_cells` does not break a line after a
-        # cell that ends with a blank.
+        # Put the blanks between two cells at the start of the second cell, and not at the end of the first, because
+        # `wrap_cells` does not break a line after a cell that ends with a blank.
         return (cells[0], *(cell._replace(text=SafeText(f"  {cell.text}")) for cell in cells[1:]))
 
 

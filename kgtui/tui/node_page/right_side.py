@@ -45,7 +45,7 @@ class RightSide(Vertical):
     """
 
     class ProblemsChanged(Message):
-        """Posted when a new snapshot has been searched for problems, and when the user has acknowledged a problem."""
+        """Posted after a search for problems, and when an acknowledgment of a problem was added or withdrawn."""
 
     def __init__(self, detail: GroupDetail, index: ProblemIndex) -> None:
         super().__init__(id="right")
@@ -103,7 +103,7 @@ class RightSide(Vertical):
             self.page.show(self._snapshot, subject, self._problems, len(self._acknowledged))
 
     def show_node(self, tree: TreeModel, cluster: str) -> None:
-        """Show the page of the tree node under the cursor. On the row of the cluster, it is the page of all groups.
+        """Show the page of the tree node under the cursor. For the row of the cluster, show the page of all groups.
 
         Args:
             cluster: name of the cluster, used as the title of the page of all groups.
@@ -115,9 +115,10 @@ class RightSide(Vertical):
             self.show_page(PageSubject(None, cluster, list(tree.snapshot.by_listing.values())))
 
     def bring(self, pane: str, *, of_group: bool) -> bool:
-        """Show the pane with the id `pane`. If `of_group` is false, show the page's table with the same number key.
+        """Show the pane with the id `pane` if `of_group` is true.
 
-        Return False if no table has this key.
+        Otherwise, show the table of the page that has the same number key as this pane. Return False if there is no
+        such table.
         """
         if of_group:
             self._detail.bring(pane)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from kgtui.tui.problem_index import Problems
 
 GROUPS_PER_SLICE = 250
-"""Number of groups that are processed, in less than 1 ms, before other tasks of the event loop can run."""
+"""Number of groups that are processed before other tasks of the event loop can run. This takes less than 1 ms."""
 
 MOST_PROBLEMS = 400
 """Maximum number of groups in the table of problems.
@@ -36,8 +36,8 @@ class GroupSetSummary:
 
     Attributes:
         read: number of groups whose offsets have been read.
-        oldest_read: each group has a time of its last read; this is the earliest of these times, in epoch seconds. None
-            if no group has been read.
+        oldest_read: time at which the group with the oldest data was read, in epoch seconds; None if no group has been
+            read.
         problems: (group id, problem with its reason), at most `MOST_PROBLEMS`, the most severe first.
         problem_counts: problem that needs attention → number of groups, the most severe problem first.
         counted: problem that needs no attention (such as `UNUSED`) → number of groups.
@@ -74,7 +74,8 @@ class GroupSetSummary:
         last: Listing | None = None
         for group in ids:
             listing = snapshot.groups[group]
-            # If a group has the same `Listing` (type, state, coordinator) as the previous one, it has the same key.
+            # Groups often share one `Listing` object (type, state, coordinator) with the previous group. They then have
+            # the same key, so it is computed again only if the type or the state is missing in the `Listing`.
             if listing is not last or listing.type is None or listing.state is None:
                 last, key = listing, _state_key(snapshot, group, listing)
             self.states[key] += 1
@@ -89,7 +90,8 @@ class GroupSetSummary:
             self.read += 1
             if self.oldest_read is None or summary.lag_at < self.oldest_read:
                 self.oldest_read = summary.lag_at
-            # `facts.may_hide_topics` is slow. It can return True only if one of these conditions is met.
+            # Call `facts.may_hide_topics` only if one of these conditions is met, because it is slow, and otherwise
+            # always returns False.
             ask = hides_topics or summary.hidden or group in offsets or group in faults
             if summary.lag_unknown or summary.fault is not None or (ask and facts.may_hide_topics(snapshot, group)):
                 self.lag_unknown += 1
@@ -119,7 +121,8 @@ def summary_steps(
         parts: ids of all groups of the set, in one or more sorted lists.
         problems: the problems of all groups of the snapshot.
         all_groups: whether the set contains all groups of the snapshot.
-        earlier: an earlier summary of the same groups, whose lags, rates and states are reused; None to compute all.
+        earlier: an earlier summary of the same groups. Its lags, rates and states are reused, and only the problems are
+            computed again. None to compute everything.
     """
     summary = GroupSetSummary() if earlier is None else replace(earlier)
     found: dict[Problem, list[str]] = defaultdict(list)

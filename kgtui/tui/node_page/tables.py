@@ -181,7 +181,7 @@ def _answer(row: BrokerRow) -> Cell:
 
 
 def _response_time(milliseconds: float | None) -> str:
-    # For a fast response, show only `<100 ms`. The exact time would have to be drawn again after each poll.
+    # For a fast response, show only `<100 ms`, because the exact time would have to be drawn again after each poll.
     if milliseconds is None:
         return "no response yet"
     return "<100 ms" if milliseconds < 100 else text.milliseconds(milliseconds)

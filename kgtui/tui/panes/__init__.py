@@ -42,8 +42,8 @@ class PaneEntry(NamedTuple):
     Attributes:
         id: id of the pane, and name of its module.
         short: title on a narrow screen.
-        shortened: order in which titles are replaced with `short` titles on a narrow line: 1 for the first one, 6 for
-            the last one.
+        shortened: order in which titles are replaced with their `short` titles if the line is too narrow. The title
+            with 1 is replaced first, and the title with 6 last.
         name: class name of the pane's widget.
         help: sentence in the help screen that says what the key shows.
         needs_configs: whether the pane shows the group's configs. They are read only while such a pane is visible.

@@ -34,7 +34,7 @@ class GridMember:
 
     Attributes:
         title: title of the column: the end of the member's name, such as `-10`, or the number of the column.
-        idle: whether the member has no partitions, neither now nor in the target assignment.
+        idle: whether the member has no partitions now, and none in the target assignment.
         reported: whether the broker reported the member's assignment.
     """
 

@@ -275,7 +275,7 @@ def _holds(row: LoadRow) -> Cell:
 def assignment_summary(assignment: Assignment, names: Mapping[str, str]) -> list[PaneLine]:
     """Return the parts of the summary above the table, such as `2 of 12 must move` and `1 idle`.
 
-    `skew member 2.0×` means that a member has 2.0 times the average number of partitions.
+    `skew member 2.0×` means that the member with the most partitions has 2.0 times the average number.
     """
     parts: list[PaneLine] = []
     moving = assignment.count(PlacementStatus.LEAVING, PlacementStatus.ARRIVING)

@@ -66,7 +66,8 @@ class AutoHeightText(Static, NoRelayout):
 
     def write(self) -> None:
         """Wrap the text to the current width and show it, or hide the widget if there is no text."""
-        # While this widget is hidden, its width is 0. Use the width of the parent, because it will be as wide.
+        # While this widget is hidden, its width is 0. Use the width of the parent widget instead, because this widget
+        # will be as wide as its parent when it is shown.
         parent_width = self.parent.content_size.width if isinstance(self.parent, Widget) else 0
         width = max(16, self.size.width or parent_width or 80)
         lines = self.wrapped_lines(width)
@@ -201,7 +202,7 @@ class Pane(Vertical):
 
     def _update(self, *, fresh: bool) -> None:
         if not self.children:
-            # The pane has no child widgets to draw in. This can happen while the app exits.
+            # Draw nothing, because the child widgets have already been removed. This can happen while the app exits.
             return
         if self.snapshot is None or self.group is None:
             self._drawn, self._fresh = None, True
@@ -224,7 +225,8 @@ class Pane(Vertical):
                 self.clear()
             self._prepare_aside(self.snapshot, self.group)
 
-    # Set `description`, because its default is made from the `repr` of all arguments. The `repr` of a snapshot is slow.
+    # Give the worker a `description`. Otherwise, Textual makes one from the `repr` of all arguments, and the `repr` of
+    # a snapshot is slow.
     @work(exclusive=True, group="prepare", description="prepare")
     async def _prepare_aside(self, snapshot: Snapshot, group: str) -> None:
         prepared = await asyncio.to_thread(self.prepare, snapshot, group)
@@ -305,7 +307,7 @@ def reading_notices(
 
     Args:
         readings: group id → the data that the pane shows.
-        faults_below: whether the pane explains the group's errors further down. If so, these lines leave them out.
+        faults_below: whether the pane itself explains the group's errors. If so, the lines do not contain the errors.
     """
     lines: list[PaneLine] = []
     reading = readings.get(group)

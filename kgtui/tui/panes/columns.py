@@ -110,7 +110,7 @@ def field_column(
 
 
 def preferred_width(column: Column[RowT], rows: Sequence[RowT]) -> int:
-    """Return the width in terminal cells at which no value is cut off. It is not larger than `max_width`.
+    """Return the width of the widest value or title in terminal cells, but at most `max_width`.
 
     Return 0 for a column that is hidden because no row has a value (`if_values`).
     """
@@ -163,7 +163,7 @@ def fit_columns(
 def _most_important(
     columns: Sequence[Column[RowT]], least: Callable[[Column[RowT]], int], room: int
 ) -> list[Column[RowT]]:
-    """Return the columns that fit. Columns with a low `Column.rank` are chosen first, and those with rank 0 always.
+    """Return the columns that fit, preferring a low `Column.rank`. Columns with rank 0 are always returned.
 
     Args:
         least: returns the minimum width of a column, in terminal cells.

@@ -40,7 +40,8 @@ class ConfigRow:
 
     Attributes:
         config: name, value, and source of the value.
-        applies: whether the configuration has an effect on the group. `share.…` has none on a consumer group.
+        applies: whether the configuration has an effect on the group. For example, `share.heartbeat.interval.ms` has no
+            effect on a consumer group.
     """
 
     config: GroupConfig

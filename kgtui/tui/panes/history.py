@@ -36,7 +36,7 @@ On a live cluster, the plots cannot begin before the start of kgtui.
 """
 
 SHORTEST_SPAN = 60.0
-"""Minimum time span of the plots, in seconds."""
+"""Minimum time span of the plots, in seconds, even if data is available only for a shorter time."""
 
 MOST_LINES = 20
 """Maximum height of all plots together, in lines. The log of changes is shown in the remaining lines of the pane."""
@@ -126,7 +126,7 @@ class HistoryPane(Pane):
         return self.table
 
     def draw_inputs(self, snapshot: Snapshot, group: str) -> tuple[object, ...]:
-        # Redraw the pane for each snapshot, because the lag samples and the replay position change with each snapshot.
+        # Redraw the pane for each snapshot, because each snapshot adds a lag sample or, in a recording, has a new time.
         return (snapshot,)
 
     def prepare(self, snapshot: Snapshot, group: str) -> None:
@@ -240,7 +240,7 @@ class HistoryPane(Pane):
         self.table.set_placeholder(self._placeholder)
         reading = None if self.snapshot is None or self.group is None else self.snapshot.details.get(self.group)
         members = () if reading is None else reading.value.members or ()
-        # A cursor on the newest change stays on the newest change.
+        # If the cursor is on the newest change (the first row), it stays on the first row when changes are added.
         self.table.set_rows(with_member_names(timeline.log[::-1], members), at_top=self.table.cursor == 0)
 
     def _show_lines(self, lines: list[PaneLine]) -> None:

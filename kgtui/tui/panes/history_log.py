@@ -21,7 +21,10 @@ if TYPE_CHECKING:
     from kgtui.model.timeline import Change, GroupTimeline
 
 MOST_MEMBERS_NAMED = 100
-"""Maximum number of names of joined members, and of members that left, in the detail area of a change."""
+"""Maximum number of joined members that are named in the detail area of a change.
+
+The same limit applies separately to the members that left.
+"""
 
 
 def _role(change: Change) -> str:
@@ -160,9 +163,9 @@ def with_member_names(changes: Iterable[Change], members: Iterable[Member]) -> l
 
 
 def observed_times(snapshot: Snapshot, group: str) -> dict[str, float | None]:
-    """Return the times in the summary of the History pane: title, such as `last progress` → time.
+    """Return the times for the summary of the History pane as a dict: title → time.
 
-    Times are in seconds since the epoch. An unknown time is None.
+    A title is, for example, `last progress`. Times are in seconds since the epoch. An unknown time is None.
     """
     return {
         f"{snapshot.state_of(group)} since": snapshot.state_since.get(group),

@@ -39,7 +39,7 @@ class RelativeLoad(NamedTuple):
 
     Attributes:
         value: number of partitions, lag in records, or records per second; None if unknown.
-        scale: value of a full bar in the table.
+        scale: value for which the bar in the table has its full width.
         hot: whether the value is far above the average of all members, so that it is highlighted.
     """
 
@@ -131,7 +131,7 @@ def member_loads(
 def _sum(partitions: list[TopicPartition], values: Mapping[TopicPartition, float | None], idle: bool) -> float | None:
     """Return the sum of the known values of a member's partitions; None if no value is known.
 
-    For an idle member (one without partitions), return 0, or None if `values` is empty because nothing was read.
+    For an idle member (one without partitions), return 0. If `values` is empty, because nothing was read, return None.
     """
     known = [value for value in map(values.get, partitions) if value is not None]
     return sum(known) if known or (idle and values) else None

@@ -37,10 +37,7 @@ if TYPE_CHECKING:
     from kgtui.tui.panes.member_loads import MemberLoad
 
 HEX_BYTES = 64
-"""Maximum number of bytes of a member's metadata that are shown.
-
-If kgtui cannot decode them, it shows them as hex digits.
-"""
+"""If kgtui cannot decode a member's metadata, it shows at most this many bytes of the metadata as hex digits."""
 
 
 def member_rows(
@@ -319,7 +316,7 @@ def connect_columns() -> Columns:
 
 
 def registry_columns() -> Columns:
-    """Return the columns for schema registry nodes: URL, whether it leads, whether it can lead, and error code."""
+    """Return the columns for schema registry nodes: URL, leader or not, eligible as leader or not, and error code."""
     return [
         Column("url", "NODE", lambda row: _node(row).url, min_width=16, max_width=44),
         Column("leads", "LEADS", lambda row: _leads(_node(row).leader).text, lambda row: _leads(_node(row).leader),

@@ -16,10 +16,13 @@ if TYPE_CHECKING:
     from kgtui.model.offsets import LagTotal, PartitionLag, TopicPartition
 
 LAG_BAR, LEAD_BAR = 6, 8
-"""Widths of the bars for lag and lead, in terminal cells."""
+"""Widths of the bars for lag and lead (committed offset minus log start), in terminal cells."""
 
 _LOW_LEAD = 0.1
-"""If the lead is below this fraction of the number of records in the log, its bar has a warning color."""
+"""If the lead is below this fraction of the number of records in the log, its bar has a warning color.
+
+The lead is the number of records between the log start and the committed offset.
+"""
 
 
 class OffsetRow(NamedTuple):
@@ -53,7 +56,7 @@ class OffsetRow(NamedTuple):
 
 
 def bar_columns() -> tuple[Column[OffsetRow], Column[OffsetRow]]:
-    """Return the columns with the bars for lag and lead."""
+    """Return the columns with the bars for lag and lead (committed offset minus log start)."""
     return (
         Column("lag-bar", "BAR", lambda _row: " " * LAG_BAR, _lag_bar, rank=3, min_width=LAG_BAR, max_width=LAG_BAR,
                full=_full_lag_bar),
@@ -71,7 +74,7 @@ def _full_lag_bar(row: OffsetRow) -> Cell:
 
 
 def lead_fraction(row: OffsetRow) -> float | None:
-    """Return the lead as a fraction of the log: 0 if the committed offset is the log start, 1 if it is the log end.
+    """Return the lead as a fraction of the log: 0 for a committed offset at the log start, 1 for one at the log end.
 
     Return None if an offset is unknown, or if the log is empty.
     """

@@ -49,7 +49,8 @@ CYCLED_COLUMNS = ("topic", "lag", "lead", "owner")
 LARGEST_FIRST = frozenset({"lag", "lag-bar", "note"})
 """Ids of the columns that are sorted in descending order.
 
-The other columns are sorted in ascending order. One of them is `lead`, because a small lead is more urgent.
+The other columns are sorted in ascending order. One of them is `lead` (committed offset minus log start), because
+unread records of a partition with a small lead expire sooner.
 """
 
 
@@ -178,7 +179,8 @@ def offset_columns(*, share: bool, timed: bool = True) -> list[Column[OffsetRow]
 
 
 def _record(row: OffsetRow) -> PartitionRow | None:
-    # The fields of `kgtui.model.fields` expect a `PartitionRow`. An `OffsetRow` has the same attributes.
+    # The fields of `kgtui.model.fields` expect a `PartitionRow`. The cast is safe, because an `OffsetRow` has the same
+    # attributes.
     return None if row.lag is None else cast("PartitionRow", row)
 
 

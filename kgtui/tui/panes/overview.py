@@ -56,7 +56,7 @@ _OLD_VERDICT_SECONDS = 60.0  # A health verdict that is older than this, in seco
 
 
 def mark_and_role(status: str, *, problem: bool) -> tuple[str, str]:
-    """Return (symbol, color role) of the health verdict on a group.
+    """Return (symbol, color role such as `kg-error`) of the health verdict on a group.
 
     Args:
         status: name of a `GroupStatus`.
@@ -77,7 +77,8 @@ def verdict_fields(snapshot: Snapshot, group: str) -> Iterator[Field]:
     name = diagnosis.name
     mark, role = mark_and_role(judgment.status.name, problem=judgment.kind is not None)
     if health is not None and any(one.why == HIDDEN for one in health.undecided):
-        # The user lacks DESCRIBE on some topics. The verdict ignores these topics, so it gets a question mark.
+        # Append a question mark to the verdict, because the user lacks DESCRIBE on some topics, and the verdict ignores
+        # these topics.
         name, role = f"{name}?", MUTED if judgment.status is GroupStatus.OK else role
     cells = [Cell(f"{mark} {name}", role)]
     if judgment.since is None and judgment.after is not None and judgment.kind in (Problem.UNUSED, Problem.EMPTY):

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from kgtui.model.snapshot import Snapshot
 
 TREND_WINDOW = 60.0
-"""The trend is computed from the newest lag sample and the samples in this time before it, in seconds."""
+"""Time span of the lag samples from which the trend is computed, in seconds. It ends at the newest sample."""
 STEADY = 0.05
 """If the lag changes by less than this, in records per second, the trend is shown as `steady`."""
 _DATE_SHOWN_AFTER = 43_200.0  # A time that is at least this many seconds before or after now is shown with its date.
@@ -64,8 +64,8 @@ def health_fields(
     if health is not None:
         yield from _loss(health)
         yield from _rebalances(health)
-        # Leave out the field `held up by` during a rebalance. The field `who` at the top of the pane already names the
-        # members that delay the rebalance.
+        # Leave out the field `held up by` during a rebalance, because the field `who` at the top of the pane already
+        # names the members that delay the rebalance.
         if snapshot.judgment(group).kind is not Problem.REBALANCING:
             yield from _held_up(health)
         yield from _empty(snapshot, group, health)

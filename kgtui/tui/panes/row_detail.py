@@ -88,5 +88,5 @@ class DetailedTable(Vertical, Generic[RowT]):
         shown = (row, [column.id for column in self.table.columns])
         if force or shown != self._shown:
             self._shown = shown
-            # Wrap the text to the width of this widget. The detail area has width 0 while it is hidden.
+            # Wrap the text to the width of this widget, because the width of the detail area is 0 while it is hidden.
             self.query_one(RowDetail).describe(self.table.columns, row, self.size.width)

@@ -99,7 +99,7 @@ class LineTable(LineView, Generic[RowT], can_focus=True):
             super().__init__()
             self.table = table
             self.column = column
-            """Id of the column."""
+            """Id of the column whose title was clicked."""
 
         @property
         def control(self) -> LineTable[Any]:
@@ -350,7 +350,7 @@ def row_strip(fitted: FittedColumns[RowT], row: RowT, base: Style, role_style: C
     Args:
         fitted: (column, width in terminal cells) of each column that fits the table.
         base: style of the row.
-        role_style: returns the style of a color role; None to draw all cells in `base`.
+        role_style: returns the style of a color role, such as `kg-error`; None to draw all cells in `base`.
     """
     segments: list[Segment] = []
     for column, width in fitted:

@@ -28,7 +28,7 @@ class TextLines(LineView, can_focus=True, inherit_bindings=False):
     """
     | class | description |
     |---|---|
-    | `lines--kg-…` | text of the cells with this color role |
+    | `lines--kg-…` | text with the color role that follows `lines--`, such as `kg-ok` |
     """
 
     DEFAULT_CSS = """
@@ -84,7 +84,7 @@ class TextLines(LineView, can_focus=True, inherit_bindings=False):
         if self.scroll_offset.y != top:
             self.refresh()
             return
-        # While the widget is hidden, its height is 0. Compare all cached lines in this case.
+        # While the widget is hidden, its height is 0. Therefore, compare the old with the new text in all cached lines.
         height = max(self.size.height, max(self._line_cache, default=-1) + 1)
         for y in range(top, top + height):
             if old[y : y + 1] != lines[y : y + 1]:

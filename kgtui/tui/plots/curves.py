@@ -51,12 +51,12 @@ def curve_rows(curves: Sequence[Sequence[float]], width: int, rows: int, top: fl
 
 
 def is_second(character: str) -> bool:
-    """Return whether `curve_rows` uses this character for the second curve."""
+    """Return whether a character in the result of `curve_rows` belongs to the second curve."""
     return character in "•+"
 
 
 def _known_stretches(values: Sequence[float]) -> Iterator[tuple[int, list[float]]]:
-    """Split the values at each NaN. For each part between them, yield (index of its first value, its values)."""
+    """Split the values at each NaN. For each part without NaN, yield (index of its first value, its values)."""
     stretch: list[float] = []
     for index, value in enumerate((*values, math.nan)):
         if not math.isnan(value):

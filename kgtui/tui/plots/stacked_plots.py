@@ -43,7 +43,8 @@ class StackedPlot(NamedTuple):
     """One of the plots of a group, such as the plot of its lag.
 
     Attributes:
-        labels: labels of the vertical axis, one per text row, from top to bottom. A missing last one is `0`.
+        labels: labels of the vertical axis, one per text row, from top to bottom. If there are fewer labels than rows,
+            the last row gets the label `0`.
         rows: text rows of the plot, from top to bottom.
     """
 
@@ -69,7 +70,7 @@ def plot_lines(
         with_curves: whether to draw curves (`curves.available`) instead of bars.
         at: time to mark, in seconds since the epoch. The labels show the values at this time. If None, the labels show
             the latest values.
-        since: time to mark if `at` is None, such as the start of a problem. The labels do not depend on it.
+        since: time to mark if `at` is None, such as the start of a problem. It has no effect on the labels.
         states: whether to include the plots of the group's states and changes.
     """
     plot_width = max(width - LABEL_WIDTH - 1, 10)
@@ -127,7 +128,7 @@ def _labels(timeline: GroupTimeline, at: float | None) -> tuple[list[PaneLine], 
 
 
 def _drawn_flows(timeline: GroupTimeline, cells: int) -> list[list[float]]:
-    """Return [write rates, read rates] for the plot: moving averages, `cells` values each.
+    """Return [write rates, read rates] for the plot, as moving averages with `cells` values each.
 
     Moving averages are used because the read rate is 0 between two commits, so that its plot would be jagged.
     """
@@ -276,7 +277,8 @@ def _clock(timeline: GroupTimeline, plot_width: int, column: int | None) -> Pane
         part = number / (label_count - 1)
         start = min(max(round(part * plot_width - size / 2), 0), plot_width - size)
         if column is not None and start - 1 <= column <= start + size:
-            continue  # Leave out this label, because the vertical line at the marked time would hide one of its digits.
+            # Leave out this label of the time axis, because the vertical line at the marked time would hide a digit.
+            continue
         line[start : start + size] = write(timeline.since + part * span)
     blank = Cell(SafeText(" " * (LABEL_WIDTH + 1)))
     if column is None:
@@ -289,10 +291,10 @@ Summary = Literal["largest", "mean", "last"]
 
 
 def resample(timeline: GroupTimeline, values: Sequence[float], count: int, summary: Summary) -> list[float]:
-    """Divide the timeline into `count` equal time spans, and return one value for each.
+    """Divide the timeline into `count` equal time spans, and return one value per time span.
 
-    A time span without samples gets the previous value, but NaN before the first sample, after the last sample, and in
-    a gap of the recording.
+    The value of a time span without samples is the previous sample. It is NaN before the first sample, after the last
+    sample, and in a gap of the recording.
 
     Args:
         values: one sample per time in `timeline.times`; NaN if unknown.

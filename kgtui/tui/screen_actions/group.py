@@ -25,7 +25,7 @@ def _delete(screen: ClusterScreen) -> None:
 
 def _why_not_deletable(context: ActionContext) -> str | None:
     if context.marked:
-        # For marked groups, the action is always available. The delete dialog shows which of them cannot be deleted.
+        # Marked groups can always be passed to the delete dialog, which shows the groups that cannot be deleted.
         return None
     if context.group is None:
         return needs_group(context)

@@ -225,7 +225,7 @@ _ReplayAction = partial(Action, section="Replay")
 ACTIONS: tuple[Action, ...] = (
     _ReplayAction(id="time", keys="t", shown_keys="t", name="Time", run=_ask_for_time,
                   unavailable=_needs_recording_or_lake,
-                  help="Show the time that you type; on a live cluster, this opens a recording."),
+                  help="Go to the time that you type; on a live cluster, this opens a recording."),
     _ReplayAction(id="live", keys="L", shown_keys="L", name="Live", run=_return_to_live,
                   unavailable=_needs_live_session, exists=lambda session: session.live_session is not None,
                   help="Return to the live cluster from a recording opened with t; esc does the same when there is "

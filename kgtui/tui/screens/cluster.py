@@ -177,7 +177,7 @@ class ClusterScreen(Screen[None]):
     def action_done(self) -> asyncio.Event:
         """Event that is set when the tree shows the groups that match the filter.
 
-        If the user has pressed Enter in the filter bar, the following keys wait for this event.
+        Keys that the user presses after Enter in the filter bar wait for this event.
         """
         return self.group_tree.match_selected
 
@@ -359,7 +359,7 @@ class ClusterScreen(Screen[None]):
         self.group_tree.select_match(message.accepted)
 
     def bring(self, pane: str) -> None:
-        """Show a pane of the selected group. If a node is selected, show the page's table with the same number key."""
+        """Show a pane of the selected group. For a node, show the table on its page that has the same number key."""
         if self.group is None and self._matching == 0:
             self.toast("no group matches; press esc to clear the filter")
             return

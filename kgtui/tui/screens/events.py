@@ -65,7 +65,7 @@ _WIDEST_TEXT = "-" * 200
 """The width of this text is the width of the column WHAT. Measuring the texts of all events would take too long."""
 
 ROWS_PER_GROUP = 5
-"""In the list, this many events of a group have a row each. Two or more older events share one row."""
+"""In the list, this many events of a group have a row each. Two or more older events of the group share one row."""
 
 
 def _kind(row: EventRow) -> Cell:
@@ -186,8 +186,8 @@ class EventsScreen(ModalScreen["str | None"]):
         """List the events. On a live cluster, list them again when new events arrive."""
         self.table.focus()
         if self._main.session.replay_position is None:
-            # `_post` must not draw. The monitor can call it in a task that lacks the app's display settings, so it only
-            # posts a message.
+            # `_post` only posts a message, and draws nothing, because the monitor can call `_post` in a task that lacks
+            # the app's display settings.
             self._unsubscribe = self._main.monitor.subscribe(self._post)
         self._list(fresh=True)
 

@@ -60,8 +60,8 @@ class CrashReportingApp(App[int]):
             # Only log exceptions during the exit. They are normal, because some workers run longer than their widgets.
             _log.info("error while exiting: %s", type(cause).__name__)
             return
-        # Textual removes the children of a widget before it stops the widget's workers. A worker then fails if it looks
-        # for a child.
+        # Only log the error if a worker looked for a child of a widget that is being removed. Textual removes the
+        # children of a widget before it stops the widget's workers.
         if isinstance(cause, NoMatches) and _is_being_removed(_failed_node(error)):
             _log.info("error in a widget that is being removed: %s", cause)
             return

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from textual.widget import Widget
 
 ROUNDS = 3
-"""How many times the app waits for the message queues of the widgets after a key.
+"""How many times the app waits after a key until the widgets have handled all messages in their queues.
 
 Waiting once is not enough, because the handler of a message can post new messages, such as `Input.Submitted`.
 """
@@ -132,7 +132,7 @@ async def _all_queues_handled(path: list[MessagePump]) -> None:
 
 
 async def run_binding(app: App[Any], key: str) -> bool:
-    """Run the action that is bound to a key immediately. Return whether there is one.
+    """Immediately run the action that is bound to a key. Return False if no action is bound to it.
 
     Without this function, Textual 8.2.8 first passes the key through the message queue of each ancestor widget.
     """

@@ -1,7 +1,7 @@
 """Create plots that can be larger than the terminal size that plotext 5.3.2 detects.
 
-The function `limit_size` of plotext turns this limit off only for plotext's global figure. Therefore, this module calls
-a private method of its own figure.
+The function `limit_size` of plotext turns this limit off only for plotext's global figure. This module creates another
+figure, and calls a private method of it instead.
 """
 
 from __future__ import annotations

@@ -65,7 +65,7 @@ class StyleCache(Widget):
 class NoRelayout(Widget):
     """Base class of widgets that do not scroll. A change of their size does not cause a second layout of the screen.
 
-    In a class statement, name it after all other base classes, because Textual takes default styles from the first one.
+    It must be the last base class in a class statement, because Textual takes default styles from the first one.
     """
 
     virtual_size = Reactive(Size(0, 0))

@@ -33,7 +33,8 @@ _log = logging.getLogger(__name__)
 
 def with_workarounds(driver: type[Driver]) -> type[Driver]:
     """Return a subclass of Textual's driver with all workarounds of this module."""
-    # Replace the function `codecs.getincrementaldecoder` in the module that defines the driver.
+    # Make the driver use `input_decoder` in place of `codecs.getincrementaldecoder`, by replacing this function in the
+    # namespace of the driver's module.
     setattr(sys.modules[driver.__module__], "getincrementaldecoder", input_decoder)  # noqa: B010
 
     class KgtuiDriver(driver):  # type: ignore[misc, valid-type]  # mypy does not allow a variable as base class
@@ -47,8 +48,8 @@ def with_workarounds(driver: type[Driver]) -> type[Driver]:
             super().write(shorten_sgr(data))
 
         def _sigcont_application(self, *arguments: Any) -> None:
-            # Ignore SIGCONT if kgtui was not suspended. It can arrive together with SIGHUP, for example. Textual would
-            # start a second input thread.
+            # Ignore SIGCONT if kgtui was not suspended, because Textual would start a second input thread. For example,
+            # such a SIGCONT can arrive together with SIGHUP.
             if self._must_signal_resume:
                 super()._sigcont_application(*arguments)
 
@@ -57,7 +58,7 @@ def with_workarounds(driver: type[Driver]) -> type[Driver]:
             while not self.exit_event.is_set():
                 try:
                     super().run_input_thread()
-                except OSError:  # `os.read` fails if the terminal has been closed
+                except OSError:  # `os.read` fails if the terminal has been closed.
                     return
                 except Exception as error:  # noqa: BLE001 - no input may end the app
                     _log.warning("input was discarded: %s", type(error).__name__)
@@ -68,7 +69,7 @@ def with_workarounds(driver: type[Driver]) -> type[Driver]:
 def input_decoder(encoding: str) -> Callable[[], codecs.IncrementalDecoder]:
     """Return a function that creates decoders for terminal input. The decoders ignore invalid bytes.
 
-    Their encoding is that of the locale.
+    They use the encoding of the locale.
 
     Args:
         encoding: the encoding to use instead if the encoding of the locale is ASCII.
@@ -85,8 +86,10 @@ class _PasteCleaner(codecs.IncrementalDecoder):
         super().__init__("ignore")
         self._decoder = decoder
         self._is_pasting = False
-        self._tail = ""  # the end of the previous text, which may be the first half of a start mark
-        self._held = ""  # an escape sequence in a paste that is not complete yet
+        # `_tail` is the end of the previous text, which can be the first part of a start mark. `_held` is an incomplete
+        # escape sequence in a paste.
+        self._tail = ""
+        self._held = ""
 
     def decode(self, data: Any, final: bool = False) -> str:
         rest = self._held + self._decoder.decode(data, final)
@@ -98,8 +101,9 @@ class _PasteCleaner(codecs.IncrementalDecoder):
         return "".join(shown)
 
     def _copy_until_paste(self, text: str) -> tuple[str, str]:
-        """Return the text up to and including the first start mark of a paste, and the rest."""
-        # `_tail` was already returned, so that the key Escape is handled at once. A start mark can begin in it.
+        """Return (the text up to and including the first start mark of a paste, the text after this mark)."""
+        # Search for a start mark in `_tail` as well, because the mark can begin there. The previous call has already
+        # returned `_tail`, so that the key Escape is handled without delay.
         searched = self._tail + text
         before, mark, pasted = searched.partition(_PASTE_BEGINS)
         self._is_pasting = bool(mark)
@@ -108,7 +112,10 @@ class _PasteCleaner(codecs.IncrementalDecoder):
         return shown, pasted
 
     def _clean_paste(self, text: str, final: bool) -> tuple[str, str]:
-        """Return the text up to and including the end mark, without escape sequences, and the rest."""
+        """Return (the text up to and including the end mark of the paste, the text after this mark).
+
+        Escape sequences are removed from the pasted text.
+        """
         pasted, mark, rest = text.partition(_PASTE_ENDS)
         if not mark and not final and (unfinished := _UNFINISHED.search(pasted)):
             pasted, self._held = pasted[: unfinished.start()], unfinished[0]
@@ -154,7 +161,7 @@ _RUN = re.compile(r"\x1b\[([0-9;]*[1-9][0-9;]*)m([^\x1b\r\n]*)\x1b\[0m((?:\r?\n|
 _MOVE = re.compile(r"\x1b\[[0-9]+;[0-9]+H\Z")
 """Matches an absolute cursor move at the end of a text.
 
-Cursor moves and newlines directly before such a move can be dropped, because they have no effect.
+Cursor moves and newlines directly before an absolute move can be dropped, because they have no effect.
 """
 
 _VISIBLE_ON_BLANKS = frozenset({"4", "7", "9", "21", "53"})
@@ -182,7 +189,7 @@ def shorten_sgr(frame: str) -> str:
     for run in _RUN.finditer(frame):
         codes, content, moves = run.groups()
         style = _parse(codes)
-        # If `_parse` does not know one of the codes, it returns None. These cells are later copied unchanged.
+        # If `_parse` does not know a code, it returns None. Skip such a run of cells; it is later copied unchanged.
         if style is None:
             continue
         if run.start() != end:
@@ -228,8 +235,8 @@ def _transition(current: _Style, target: _Style) -> str:
     if target == _PLAIN != current:
         return _RESET
     if current.attributes - target.attributes:
-        # Some terminals cannot turn off a single attribute, such as bold. Code 0 turns off all attributes. Then, the
-        # remaining ones are set again.
+        # Some terminals cannot turn off a single attribute, such as bold. Therefore, turn off all attributes with code
+        # 0, and set the attributes of `target` again.
         codes, current = ["0"], _PLAIN
     else:
         codes = []

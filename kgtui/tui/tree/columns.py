@@ -29,7 +29,7 @@ FRESH_SECONDS = 15.0
 
 LAG_WIDTH = 9
 _NAME_WIDTHS = (16, 22, 28, 28, 34)
-"""Minimum width of the names, in terminal cells, for one, two, three, four, and five or more columns."""
+"""Minimum width of the names, in terminal cells, if one, two, three, four, or at least five columns are shown."""
 _UNCHANGED = 0.05
 """A trend of the lag that is closer to 0 than this, in records per second, is shown as 0."""
 _WITH_FRACTION = 10.0
@@ -167,7 +167,7 @@ def fit_columns(width: int, chosen: Sequence[str], grouping: Grouping) -> Fitted
 
     Args:
         width: width of the tree in terminal cells.
-        chosen: ids of the columns. If not all of them fit, the last ones are left out.
+        chosen: ids of the columns. A column is left out if it does not fit beside the columns before it.
         grouping: grouping of the tree. The column `state` is left out if the nodes of this grouping show the states.
     """
     name, shown = width - 2, set[str]()

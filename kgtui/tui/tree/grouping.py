@@ -41,11 +41,12 @@ OTHER_NAMES = "other names"
 
 @dataclass(slots=True, eq=False)
 class Node:
-    """A node of the tree. It contains either child nodes or groups. The root represents the whole cluster.
+    """A node of the tree, with either child nodes or groups. The root is the whole cluster, and can have both.
 
     Attributes:
         path: keys that identify the node; empty for the root.
-        parts: ids of the groups directly under the node, in one or more sorted lists. In the root: all groups.
+        parts: ids of the groups directly under the node, in one or more sorted lists. The root lists
+            all groups.
         count: number of groups under the node, including the groups of its child nodes.
     """
 

@@ -52,7 +52,8 @@ def load_view(path: Path, configured: tuple[str, ...]) -> SavedView | None:
     """Return the view that is saved in a file; None if the file is missing or invalid.
 
     Args:
-        configured: ids of the columns in `config.toml`. If they have changed, they replace the saved columns.
+        configured: ids of the columns in `config.toml`. They replace the saved columns if `config.toml` listed other
+            columns when the view was saved.
     """
     try:
         with open(open_private(path, os.O_RDONLY), "rb") as file:
@@ -99,7 +100,7 @@ class LeftSide(Vertical):
     def show_empty_state(self, snapshot: Snapshot, query: Query | None) -> None:
         """Show the tree or, if it has no groups, a message that says why.
 
-        `query` is the filter if it is the reason, because no group matches it; otherwise None.
+        `query` is the filter if no group matches the filter, and None otherwise.
         """
         self.group_tree.display = not self.query_one(EmptyState).show(snapshot, self._session, query)
 

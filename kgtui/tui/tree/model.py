@@ -50,7 +50,7 @@ class TreeModel:
         totals: path of a node → total lag and worst problem of the node's groups.
         columns: ids of the columns. If not all of them fit, the last ones are left out.
         sort: a key of `SORT_KEYS`.
-        cursor_key: the row to which the user has moved the cursor. While it is hidden, the cursor is in another row.
+        cursor_key: the row to which the user moved the cursor. While this row is hidden, the cursor is in another row.
         cursor_row: number of the row where the cursor is now.
         filter_cache: groups that matched recent filters. If the user extends a filter, only its old matches are tested.
     """
@@ -107,7 +107,7 @@ class TreeModel:
         """Decide which nodes are initially open.
 
         Open all nodes if all rows fit on the screen, or if only a few groups match the filter. Otherwise, open only
-        the nodes that have child nodes, or no nodes if even the rows of all nodes do not fit.
+        the nodes that have child nodes, so that all nodes are visible. If not even the nodes fit, open none of them.
 
         Call this method only for a new filter, grouping or order, because it can close nodes.
 
@@ -239,7 +239,7 @@ class TreeModel:
     def _row_after_move(self, group: str) -> int | None:
         """Return the row number of a group that is now under a different node, and keep the cursor on the group.
 
-        If the new node is closed, return the row number of the node. If it is not in the tree, return None.
+        If the new node is closed, return the row number of the node. If the tree lacks the new node, return None.
         """
         path = path_of(self.snapshot, group, self.grouping)
         if path is None:
@@ -323,8 +323,8 @@ class PreparedLayout:
     Attributes:
         order: path of an open node → ids of its groups in display order; empty if the groups are sorted by name.
         shown: number of groups that match the filter.
-        searched: (number of groups that could be tested with the data read so far, number of groups to test); None if
-            the filter needs only the list of groups.
+        searched: (number of groups that could be tested with the data read so far, number of groups to test). None if
+            the list of groups contains all data that the filter needs.
     """
 
     nodes: TreeNodes

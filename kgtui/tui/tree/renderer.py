@@ -111,8 +111,8 @@ class TreeRenderer(LineView, can_focus=True, inherit_bindings=False):
     def scroll_anchor(self) -> tuple[RowKey | None, int]:
         """Return (key of the row that must not move on the screen when rows change, line of this row in the widget).
 
-        If the cursor is visible, it is the row of the cursor, and the key is None. Otherwise, it is the first visible
-        row.
+        If the cursor is visible, this is the row of the cursor, and the key is None. Otherwise, this is the first
+        visible row.
         """
         top, cursor = self.scroll_offset.y, self.model.cursor_row
         if top <= cursor < top + self.size.height:

@@ -59,8 +59,8 @@ class GroupTree(TreeRenderer, inherit_bindings=False):
 
         Attributes:
             shown: number of groups that match the filter.
-            searched: (number of groups that could be tested with the data read so far, number of groups to test); None
-                if the filter needs only the list of groups.
+            searched: (number of groups that could be tested with the data read so far, number of groups to test). None
+                if the list of groups contains all data that the filter needs.
         """
 
         def __init__(self, shown: int, searched: tuple[int, int] | None) -> None:
@@ -87,7 +87,7 @@ class GroupTree(TreeRenderer, inherit_bindings=False):
         self._group_to_reveal: str | None = None
         self._match_to_select: str | None = None
         self.match_selected = asyncio.Event()
-        """Cleared when the user presses enter in the filter bar, and set when the tree shows the matching groups."""
+        """Event that is cleared when the user presses enter in the filter bar, and set when the matches are shown."""
         self.match_selected.set()
         self._shown = 0
         self._totals_due = 0.0
@@ -153,8 +153,8 @@ class GroupTree(TreeRenderer, inherit_bindings=False):
         while True:
             await self._layout_due.wait()
             self._layout_due.clear()
-            # Clear `_user_chose` before the layout. If the user changes a setting during the layout, the event is then
-            # set, and `_wait_for_more` does not wait.
+            # Clear `_user_chose` before the layout, not after it. If the user changes a setting during the layout, the
+            # event stays set, so that `_wait_for_more` does not wait.
             self._user_chose.clear()
             self._layout_done.clear()
             try:
@@ -166,7 +166,7 @@ class GroupTree(TreeRenderer, inherit_bindings=False):
             await self._wait_for_more()
 
     async def _wait_for_more(self) -> None:
-        """Pause after a layout: the more groups, the longer. A new filter, grouping or order ends the pause."""
+        """Pause after a layout, longer if there are more groups. A new filter, grouping or order ends the pause."""
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(
                 self._user_chose.wait(), len(self.model.snapshot.groups) / GROUPS_LAID_OUT_PER_SECOND
@@ -252,7 +252,7 @@ class GroupTree(TreeRenderer, inherit_bindings=False):
     def select_match(self, expression: str) -> None:
         """Put the cursor on a match of the filter `expression`, as soon as the tree shows the matches.
 
-        This is the group whose id equals `expression`, or else the only match. If there is neither, do nothing.
+        Choose the group whose id equals `expression`, or else the only match. If there is neither, do nothing.
         """
         self._match_to_select = expression or None
         if not expression:

@@ -69,9 +69,9 @@ def fault_lines(snapshot: Snapshot) -> list[str]:
 
 
 def broker_line(status: BrokerStatus, groups: int) -> str:
-    """Return for example `! broker 4 has not responded for 12 s; its 218 groups are as of 10:04:11`.
+    """Return a line about the error of a broker; empty if the broker has no error.
 
-    The line is empty if the broker has no error.
+    For example: `! broker 4 has not responded for 12 s; its 218 groups are as of 10:04:11`
 
     Args:
         groups: number of groups in the last list of groups that this broker sent.

@@ -94,7 +94,7 @@ class EmptyState(Static):
 
     @work(exclusive=True, group="explain", exit_on_error=False, description="explain")
     async def _explain(self, snapshot: Snapshot, session: Session, query: Query) -> None:
-        """Find out why no group matches the filter. The last step can take seconds: it searches the recording."""
+        """Find out why no group matches the filter. The last step searches the recording, which can take seconds."""
         # `no_match_steps` is imported here, so that kgtui starts faster.
         from kgtui.model.absence import no_match_steps
 
@@ -128,7 +128,7 @@ def empty_state(
         query: the filter, if no group matches it; otherwise None.
         interval: time between two polls, in seconds.
         why: the reason why no group matches the filter; None if not known yet.
-        gone_at: time of the first recorded poll that did not find the group whose id is the filter, in epoch seconds;
+        gone_at: time when the group whose id is the filter disappeared, according to the recording, in epoch seconds;
             None if unknown.
     """
     if snapshot.groups:

@@ -166,7 +166,7 @@ class GroupDetail(Vertical):
             if entry.id not in self._panes:
                 await asyncio.to_thread(getattr, entry, "widget")
                 if not self.query(ContentSwitcher):
-                    return  # The screen was closed during the import, so no panes are needed.
+                    return  # The screen was closed during the import of the pane's module, so no panes are needed.
                 self._pane(entry.id)
 
     @property

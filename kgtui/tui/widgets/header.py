@@ -27,13 +27,16 @@ if TYPE_CHECKING:
 
 
 _WIDEST = ("", "in 999 ms", "· lag read: 100%")
-"""The longest texts of the three parts of the poll status. The header reserves space for them.
+"""The longest text of each of the three parts of the poll status. The header reserves space for these texts.
 
-The first part is a time. It needs no reserved space, because all times have the same length.
+The first part is a time. Its text is empty here, because all times have the same length.
 """
 
 _MIN_NARROWING = 9
-"""`PollStatus` becomes narrower only by at least this many cells, as when one of its parts disappears."""
+"""If `PollStatus` needs less space, it becomes narrower only if it saves at least this many terminal cells.
+
+This is the case, for example, after one of its parts has disappeared.
+"""
 
 
 class PollStatus(LineWidget):
@@ -200,7 +203,8 @@ class ClusterHeader(LineWidget):
                 (counted(groups, "group"), "header--plain"),
             ]  # fmt: skip
         if snapshot.hides_topics:
-            # On a narrow screen, only this text explains lower bounds such as `≥ 120` in the tree.
+            # Show `not all topics` even on a narrow screen. There, it is the only text that explains why the tree shows
+            # lower bounds such as `≥ 120`.
             figures.append(("not all topics", "header--warn"))
         if self._matching is not None:
             figures.append((f"{text.exact(self._matching)} shown", "header--plain"))

@@ -79,7 +79,7 @@ def test_deletion_of_an_empty_group_is_allowed_for_every_group_type(type_: str) 
         ({"state": "Dead", "source": "DescribeGroups v5", "authoritative": False}, "v5 cannot distinguish"),
         ({"state": "Hibernating"}, "does not know the state Hibernating"),
         ({"type": "tiered"}, "does not know groups of type tiered"),
-        ({"type": "share"}, "ShareGroupDescribe describes share groups, but DescribeGroups v6 answered"),
+        ({"type": "share"}, "only ShareGroupDescribe reliably describes share groups, but DescribeGroups v6 answered"),
         ({"members": (member(),)}, "the broker reports the group as Empty but with 1 member"),
         ({"members": None}, "withheld"),
         ({"operations": frozenset({"READ", "DESCRIBE"})}, "ask for the ACL operation DELETE on this group"),

@@ -32,14 +32,14 @@ Caused by: java.io.IOException: {cause}
         (STACK.format(cause='Cannot run program "python3": error=2'), "workers have no Python on their PATH"),
         ("ModuleNotFoundError: No module named 'pyarrow'", "install pandas and pyarrow for it"),
         ("All masters are unresponsive! Giving up.", "no Spark master answers at this address"),
-        ("java.nio.file.AccessDeniedException: s3a://b/lake", "Spark may not write into the lake"),
+        ("java.nio.file.AccessDeniedException: s3a://b/lake", "Spark is not permitted to write into the lake"),
         (
             STACK.format(
                 cause="java.io.FileNotFoundException: /lake/silver/commits/part-0.parquet (Permission denied)"
             ),
-            "Spark may not write into the lake",
+            "Spark is not permitted to write into the lake",
         ),
-        (STACK.format(cause="Mkdirs failed to create file:/lake/silver/commits/_temporary"), "Spark may not write"),
+        (STACK.format(cause="Mkdirs failed to create file:/lake/silver/commits/_temporary"), "Spark is not permitted"),
         (
             STACK.format(
                 cause="software.amazon.awssdk.core.exception.SdkClientException: Unable to execute HTTP request"
