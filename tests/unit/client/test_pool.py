@@ -196,7 +196,7 @@ async def test_the_error_about_throttling_brokers_names_the_quota() -> None:
         async def ask(node: int) -> object:
             return await pool.call(node, LIST_GROUPS, {}, timeout=60)
 
-        with pytest.raises(UnreachableError, match="^a quota is exceeded: ") as caught:
+        with pytest.raises(UnreachableError, match="a quota is exceeded: ") as caught:
             await pool.ask_any(ask, timeout=0.05)
         assert str(caught.value).count("throttles kgtui for 60 s") == 2
         assert "quota" in caught.value.advice
