@@ -73,7 +73,7 @@ def sts_server() -> Iterator[tuple[str, list[tuple[str, dict[str, list[str]]]]]]
 
 
 def _answer(form: dict[str, list[str]]) -> tuple[int, str]:
-    """Return the HTTP status and the body of the response of AWS STS to a request with the form fields `form`."""
+    """Return the HTTP status and the body with which AWS STS responds to a request with the form fields `form`."""
     if form["Action"] == ["GetCallerIdentity"]:
         return 200, f"<R><GetCallerIdentityResult><Arn>{ROLE}/me</Arn></GetCallerIdentityResult></R>"
     if form["RoleArn"] != [ROLE]:
@@ -84,7 +84,10 @@ def _answer(form: dict[str, list[str]]) -> tuple[int, str]:
 
 
 def properties_of(options: str = "", mechanism: str = "AWS_MSK_IAM") -> dict[str, str]:
-    """Return the client properties that Amazon documents for `mechanism`. `options` are options of the login module."""
+    """Return the client properties that Amazon documents for the SASL mechanism `mechanism`.
+
+    `options` are the options of the login module in `sasl.jaas.config`.
+    """
     handler = (
         "sasl.login.callback.handler.class" if mechanism == "OAUTHBEARER" else "sasl.client.callback.handler.class"
     )

@@ -25,14 +25,14 @@ def judge_partition(window: Window, now: int, options: Options = DEFAULTS) -> Pa
 
     1. The window has no commits, or fewer commits than `minimum_complete` × `intervals`: OK.
     2. The current lag is unknown, or is at most `allowed_lag`: OK.
-    3. The group has stopped committing, and its offset is lower than every log end offset in the window: STOP.
+    3. The group has stopped committing, and its last offset is lower than every log end offset in the window: STOP.
     4. The committed offset fell, and has not risen to the earlier value again: REWIND.
     5. The lag was always above `allowed_lag`, and the committed offset never changed: STALL.
     6. The lag was always above `allowed_lag`, and the lag never fell: WARN.
     7. Otherwise: OK.
 
     Args:
-        window: the newest commits of the group for the partition.
+        window: the newest commits of the group for the partition, and the newest log end offsets of the partition.
         now: current time in milliseconds since the Unix epoch.
     """
     commits, lag = window.commits, window.current_lag

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 settings.register_profile("random", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("same", settings.get_profile("random"), derandomize=True, database=None, max_examples=50)
 
-# Garbage collection would free nothing while pytest collects tests, because all new objects remain in use.
+# Disable garbage collection while pytest collects tests. It would free nothing, because all new objects remain in use.
 gc.disable()
 
 pytest_plugins = ["tests.brokers.fixtures", "tests.spark.session_fixture"]
@@ -57,7 +57,7 @@ def chance(pytestconfig: pytest.Config) -> random.Random:
 
 @pytest.fixture
 def admin() -> ScriptedAdmin:
-    """Return a scripted cluster without groups."""
+    """Return a `ScriptedAdmin`, a fake admin client for tests, without groups."""
     from tests.scripted import ScriptedAdmin
 
     return ScriptedAdmin()

@@ -46,7 +46,7 @@ def longer_if_busy(timeout: float) -> Callable[[Callable[..., Awaitable[None]]],
 
 @asynccontextmanager
 async def counting_sleeps(seconds: float) -> AsyncIterator[Callable[[], int]]:
-    """Yield a function that returns how many sleeps of this length another task has completed."""
+    """Yield a function that returns how many sleeps of `seconds` seconds a background task has completed."""
     number = 0
 
     async def count() -> None:

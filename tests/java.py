@@ -37,7 +37,7 @@ def command(classpath: str, source: Path, options: Sequence[str] = ()) -> list[s
     """
     if any(option.startswith(_WRITE_ARCHIVE) for option in options):
         # This JVM writes a class archive for all programs, so its class path must not contain the jar of this program.
-        # Java then compiles the source file in memory.
+        # Therefore, the command contains the source file, which Java compiles in memory.
         return ["java", *FAST_START, *options, "-cp", classpath, str(source)]
     start = ["java", *FAST_START, *_use_archive(classpath), *options]
     return [*start, "-cp", f"{classpath}:{compiled(classpath, source)}", source.stem]

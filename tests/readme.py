@@ -42,7 +42,7 @@ def with_tables(text: str) -> str:
 
 
 def fenced(text: str, language: str) -> list[str]:
-    """Return the contents of all fenced code blocks in a Markdown text with this language, such as `python`."""
+    """Return the contents of all fenced code blocks of one language, such as `python`, in a Markdown text."""
     return re.findall(f"^```{language}\n(.*?)^```$", text, re.DOTALL | re.MULTILINE)
 
 

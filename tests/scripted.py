@@ -48,14 +48,14 @@ class ScriptedAdmin:
         shares: id of a share group → start offsets.
         bounds: (topic, partition) → log start and log end offset.
         configs: group id → configs.
-        times: (topic, partition) → result of `record_times`. It is returned only if the requested offset is equal.
+        times: (topic, partition) → result of `record_times`. It is returned only for requests for the same offset.
         topic_retention: result of `retention`.
         user_access: result of `access`.
-        hidden: group id → topics in `Answer.hidden`. Unlike a broker, this class also returns
-            the offsets in these topics.
+        hidden: group id → topics in `Answer.hidden`, whose offsets the user may not see. Unlike a broker, this class
+            also returns these offsets.
         brokers: node id → broker.
-        broken: node id or group id → `Fault` for every result, or `ClientError`. `ScriptedFeed.poll` raises the
-            ClientError. All other methods return the fault NO_ANSWER instead.
+        broken: node id or group id → `Fault` or `ClientError`. Methods return the fault, or the fault NO_ANSWER in
+            place of a ClientError. Only `ScriptedFeed.poll` raises a ClientError in both cases.
         delete_outcomes: group id → outcome of the deletion. By default, only Empty groups are deleted.
         calls: `(method, ids)` of each call, in order.
         gate: event for which each call waits; None if calls do not wait.
@@ -186,9 +186,9 @@ class ScriptedAdmin:
         return replace(answer, hidden=self._hidden_of(answer.rows))
 
     def _hidden_of(self, groups: Iterable[str]) -> dict[str, tuple[str, ...]]:
-        """Return group id → topics with hidden offsets, for `Answer.hidden`. The tuple is empty for unknown topics.
+        """Return group id → topics whose offsets the user may not see. The tuple is empty if the topics are unknown.
 
-        If the user lacks DESCRIBE on some topics, all `groups` are included, because each could have hidden offsets.
+        If the user lacks DESCRIBE on some topics, all `groups` are included, because each could consume these topics.
         """
         hides = self.user_access.hides_topics
         return {group: self.hidden.get(group, ()) for group in groups if hides or group in self.hidden}

@@ -3,10 +3,11 @@
 One fake cluster has three healthy brokers. In a second cluster, the third broker accepts requests but never responds.
 
 - Only calls to the first two brokers are measured, while a task keeps calling the third broker.
-- The clusters alternate after short times, so that other load affects both equally.
+- The two clusters are called in turn for a short time each, so that other load on the machine affects both equally.
 - Only two calls run at the same time, because queueing on a busy CPU would hide the effect.
 
-The result is the 99th percentile of the second cluster divided by the 99th percentile of the first.
+The result is the 99th percentile of the call durations in the second cluster, divided by the same percentile in the
+first cluster.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Extrapolate the measured rates of the pipeline to 100,000 groups × 10 partitions that commit every 5 seconds.
+"""Extrapolate the measured rates of the Spark pipeline to 100,000 groups × 10 partitions that commit every 5 seconds.
 
 - The cost per record is computed from two runs of different sizes, so that it excludes the fixed cost of a run.
 - Executor cores are assumed to be as fast as the cores of the benchmark's machine.
@@ -20,7 +20,10 @@ GROUPS, PARTITIONS, COMMIT_INTERVAL = 100_000, 10, 5.0
 RECORDS_PER_SECOND = GROUPS * PARTITIONS / COMMIT_INTERVAL
 DAY = 86_400
 BUSY = 0.5
-"""Maximum fraction of the cores of a layer that can be busy in normal operation. The other cores are spare capacity."""
+"""Maximum fraction of the cores of a layer (bronze, silver or gold) that can be busy in normal operation.
+
+The other cores are spare capacity.
+"""
 
 WIRE_BYTES = 130
 """Assumed size of an uncompressed record in `__consumer_offsets`, in bytes.
@@ -78,7 +81,7 @@ def layer_costs(cores: int, smaller: Mapping[str, Any], larger: Mapping[str, Any
 
 
 def figures(layers: list[LayerCost]) -> Iterator[Figure]:
-    """Yield the extrapolated load in records and megabytes per second, and what each layer needs for this load."""
+    """Yield the extrapolated load in records and MB per second, and the resources that it needs, such as cores."""
     load = f"{GROUPS:,} groups × {PARTITIONS} partitions, commits every {COMMIT_INTERVAL:g} s"
     yield Figure(f"{load}: records", RECORDS_PER_SECOND, "/s")
     yield Figure(f"{load}: data sent by brokers", RECORDS_PER_SECOND * WIRE_BYTES / 1e6, "MB/s")

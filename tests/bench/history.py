@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 INTERVAL = 10.0
-"""Time between two polls, in seconds."""
+"""Time between two polls of the cluster, in seconds."""
 
 POLLS_PER_KEYFRAME = 60
 KEYFRAMES_PER_DAY = 144
@@ -51,7 +51,7 @@ class Size:
         polls: number of polls that are recorded live.
         segments: number of keyframes (complete copies of the cluster's state) in the `SyntheticLake`.
         seeks: number of random times at which the state is loaded.
-        timelines: how often one hour of a random group's history is loaded, and how often one day.
+        timelines: number of times that one hour of a random group's history is loaded; the same number for one day.
         interval: seconds between two polls of the live recording.
         segment_polls: number of polls from one keyframe to the next in the `SyntheticLake`.
     """

@@ -1,7 +1,7 @@
 """Measure `kgtui insights` on all gold tables except `lag`, with rows for 100,000 groups and 30 days.
 
-kgtui must open only the files of the newest day. Earlier days have hard links to these files instead of data of their
-own.
+kgtui must open only the files of the newest day. So earlier days need no data of their own, and their files are hard
+links to the files of the newest day.
 """
 
 from __future__ import annotations
@@ -203,5 +203,5 @@ def _add_earlier_days(table: Path, days: int) -> None:
 
 
 def _earlier(days: int, found: re.Match[str]) -> str:
-    """Subtract `days` days from the date in the match `found`. Both dates have the form `2026-11-20T`."""
+    """Return the date in the regex match `found` minus `days` days. Both dates have the form `2026-11-20T`."""
     return f"{datetime.fromisoformat(found.group()[:-1]).date() - timedelta(days=days)}T"

@@ -11,7 +11,7 @@ import sys
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-import kgtui.tui  # This import comes first, because kgtui sets the frame rate that Textual reads at its import.
+import kgtui.tui  # Import kgtui first, because it sets the frame rate that Textual reads when Textual is imported.
 
 # isort: split
 from rich.segment import Segment
@@ -146,7 +146,7 @@ class Instruments:
         | `reset` | set the counts and times of callbacks and snapshots to zero |
         | `largest` | move the cursor to the largest tree node without child nodes |
         | `hurry` | accelerate the background reads by `FAST_SWEEP`, or end the acceleration |
-        | `stats` | none |
+        | `stats` | only return the statistics |
         """
         assert self._app is not None
         screen = self._app.screen
@@ -156,7 +156,7 @@ class Instruments:
             self.callbacks.reset()
             self.snapshots = 0
         elif request == "largest":
-            # Only nodes without child nodes have `parts`. For `max`, the size of all other nodes is 0.
+            # Nodes with child nodes have no `parts`. Their size counts as 0, so that `max` does not select them.
             node = max(tree.model.nodes.by_path.values(), key=lambda node: len(node.parts) and node.count)
             tree.move_to(tree.model.layout.node_row(node.path) or 0)
             return {"groups": node.count, "count": self.count}

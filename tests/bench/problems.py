@@ -80,7 +80,7 @@ TINY = Size(groups=24, begin=1.0, seconds=2.0, swept=40, swept_seconds=0.5)
 
 
 def figures(size: Size) -> Iterator[Figure]:
-    """Yield figures for the sweep on one broker, and then for the search for misbehaving groups on a second broker."""
+    """Yield the results for reading all groups on one broker, and for finding misbehaving groups on a second broker."""
     with command_line.broker() as broker:
         command_line.make_groups(broker, command_line.Size(groups=size.swept))
         yield from asyncio.run(_sweep(broker, size))
@@ -271,7 +271,7 @@ class _Workload:
         return rejected
 
     def _join_only(self, group: str) -> None:
-        """Join a group as its leader, but never send an assignment. The coordinator then keeps waiting for it."""
+        """Join a group as its leader, but never send an assignment, so that the group stays in the rebalance."""
         connection = Connection(find_coordinator(self.broker.bootstrap, group, 60))
         self._connections.append(connection)
         half_an_hour = i32Timedelta.parse(timedelta(minutes=30))
@@ -351,9 +351,9 @@ async def _find(broker: Cluster, size: Size) -> list[Figure]:
 def _figures_of(
     expected: Mapping[str, _Misbehavior], found: Mapping[str, float], others: set[str], began: float, size: Size
 ) -> Iterator[Figure]:
-    """Yield the time until all groups with each problem were found.
+    """For each kind of misbehavior, yield the time until all of its groups were found, if all were found.
 
-    Also yield the number of groups that were not found, and the number of healthy groups that were reported.
+    Also yield the number of misbehaving groups that were not found, and of healthy groups that were reported.
     """
     for each in MISBEHAVIORS:
         times = [at - began for group, at in found.items() if expected[group] is each]

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 Kind = Literal["commits", "commits with topic ids", "commits and 1 % other records"]
 
 MIXED: Kind = "commits and 1 % other records"
-"""Kind in which 99 % of the records are offset commits, and 1 % are group metadata and other record types."""
+"""Kind of sample data: 99 % of the records are offset commits, and 1 % are group metadata and other record types."""
 
 PARTITIONS = 16
 """Number of partitions of `__consumer_offsets`. `write_records` writes one file per partition."""
@@ -46,9 +46,9 @@ Kafka stores a topic id if the client uses OffsetCommit v10 (Kafka 4.1).
 
 
 def write_records(folder: Path, records: int, kind: Kind = "commits") -> Path:
-    """Write `records` random offset commits of 2,000 groups × 10 partitions, and return `folder`.
+    """Write `records` random records of the kind `kind` to `folder`, and return `folder`.
 
-    There is one file per partition of `__consumer_offsets`.
+    The offset commits are for 2,000 groups × 10 partitions. There is one file per partition of `__consumer_offsets`.
     """
     folder.mkdir(parents=True)
     random = np.random.default_rng(7)

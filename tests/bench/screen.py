@@ -24,12 +24,12 @@ if TYPE_CHECKING:
 DOWN, PAGE_DOWN, LEFT, RIGHT, HOME, ESCAPE = b"\x1b[B", b"\x1b[6~", b"\x1b[D", b"\x1b[C", b"\x1b[H", b"\x1b"
 NEXT_MATCH = b"n"
 INTERVAL = 2.0
-"""Time between two polls, in seconds."""
+"""Time between two polls of the cluster, in seconds."""
 FIRST_SWEEP_CPU, LATER_CPU = 500, 250
 """Maximum CPU time per poll, in milliseconds.
 
-`FIRST_SWEEP_CPU` applies until all groups have been read once, because kgtui reads faster at first. `LATER_CPU` applies
-afterward.
+`FIRST_SWEEP_CPU` applies until all groups have been read once, because kgtui reads groups faster until then.
+`LATER_CPU` applies afterward.
 """
 
 MOST_BYTES_WHILE_STILL = 100
@@ -45,7 +45,7 @@ class Size:
         keys: number of presses of each key.
         seconds: duration of a measurement without keys.
         soak_seconds: duration of the memory measurement.
-        settle_seconds: maximum time until the verdicts on all groups have settled if no group changes.
+        settle_seconds: maximum time until the verdict on each group (such as OK) is final if no group changes.
         screened_groups: number of groups for measuring the memory that the search for problems needs.
     """
 
@@ -255,7 +255,10 @@ def _wait_until(ui: Terminal, statistic: str, least: float, timeout: float) -> N
 
 
 def _wait_until_still(ui: Terminal, timeout: float) -> None:
-    """Wait until little is drawn for 5 s, because all verdicts have settled, but at most `timeout` seconds."""
+    """Wait until almost nothing is drawn for 5 s, but at most `timeout` seconds.
+
+    kgtui draws until the verdict on each group (such as OK or STOP) no longer changes.
+    """
     end = time.monotonic() + timeout
     while time.monotonic() < end:
         written = ui.written
@@ -277,7 +280,8 @@ class _Keyboard:
         count = self._terminal.ask("stats")["count"]
         since = self._terminal.written
         pressed = self._terminal.press(key)
-        # Wait for any other count, because the app also counts when it draws the tree again for another reason.
+        # Wait for any other count, not for `count` + 1, because the app also counts when the tree has its new layout
+        # after a change of the filter.
         other_count = rb"<(?!%06d>)\d{6}>" % count
         return (self._terminal.wait_for(other_count, since=since) - pressed) * 1000
 

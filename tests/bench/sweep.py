@@ -30,7 +30,7 @@ class Size:
     Attributes:
         groups: number of groups in the cluster.
         seconds: duration of the measurement after every group has been read once.
-        sweep_pause: value of `MonitorOptions.sweep_pause` in seconds.
+        sweep_pause: minimum seconds between two reads of an unchanged group with members.
     """
 
     groups: int = 10_000

@@ -16,8 +16,9 @@ test that needs it::
     secure_broker               `Secure`: a 4.3.1 broker with an authorizer, SASL (also Kerberos, with its own KDC) and
                                 TLS, and principals with few permissions
 
-Tests with these fixtures get the marker `broker`, and run in one worker of pytest-xdist. A test that calls
-`request.getfixturevalue` must set the marker itself, for example `pytest.mark.broker("live_431")`.
+Tests with these fixtures get the marker `broker`. They also get the mark `xdist_group`, so that they run in one worker
+of pytest-xdist (Spark tests in a second one). A test that calls `request.getfixturevalue` must set the marker `broker`
+itself, for example `pytest.mark.broker("live_431")`.
 For several nodes, a test creates `Cluster("4.3.1", tmp_path, nodes=3)`, and calls `start()` and `stop()`.
 
 `group_actions` makes changes that only `__consumer_offsets` shows, such as aborted transactions. `offsets_topic` reads

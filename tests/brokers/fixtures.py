@@ -1,8 +1,8 @@
 """Pytest fixtures for real brokers.
 
-All brokers that the tests of one xdist group need are started together in the background, except brokers of
-`FULL_BROKER_VERSIONS`, which are started one after the other. A broker is stopped after the last test that needs it,
-because even an idle broker uses CPU time.
+All brokers that the tests of one xdist group need are started together in the background. Only the brokers of
+`FULL_BROKER_VERSIONS`, which are tested with `--full`, are started one after the other. A broker is stopped after the
+last test that needs it, because even an idle broker uses CPU time.
 """
 
 from __future__ import annotations
@@ -53,7 +53,10 @@ _BROKERS = pytest.StashKey["Brokers"]()
 _RUNNING_GROUP = pytest.StashKey[str]()
 
 _KIND = {"broker": "broker", "live": "live", "newest_live": "live"}
-"""Fixtures that run a test once per Kafka version: name → `broker` if the test gets a broker, or `live` for groups."""
+"""Fixtures that run a test once per Kafka version: name → `broker` or `live`.
+
+The test gets a broker (`broker`) or the live groups on a broker (`live`).
+"""
 
 _ON_ALL_VERSIONS = [pytest.param(version, marks=only_full(version)) for version in ALL_BROKER_VERSIONS]
 
@@ -61,7 +64,10 @@ _ON_ALL_VERSIONS = [pytest.param(version, marks=only_full(version)) for version 
 # Other pytest plugins have the same hook. This hook adds marks before the other hooks run, and sorts tests afterward.
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> Generator[None]:
-    """Run all tests with real brokers in one worker of pytest-xdist, so that each broker is started only once."""
+    """Run tests with real brokers in one worker of pytest-xdist, so that each broker is started only once.
+
+    Spark tests with real brokers run in the worker of the other Spark tests.
+    """
     for item in items:
         if requested_by(item):
             item.add_marker(pytest.mark.broker)
@@ -70,8 +76,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> Generator[None]:
                 uses_spark = "spark" in getattr(item, "fixturenames", ())
                 item.add_marker(pytest.mark.xdist_group("spark" if uses_spark else "broker"))
     yield
-    # Tests with FULL_BROKER_VERSIONS run last, sorted by version, because `Brokers` runs only one of these versions at
-    # a time.
+    # Tests with the broker versions that need `--full` run last, sorted by version, because `Brokers` runs only one of
+    # these versions at a time.
     order = ("", *FULL_BROKER_VERSIONS)
     items.sort(key=lambda item: max(order.index(_FULL_VERSION.get(name, "")) for name in requested_by(item) or {""}))
 
@@ -147,7 +153,7 @@ class Brokers:
 
     def get(self, name: str) -> Any:
         """Wait until the broker or the live groups of the fixture `name` are ready, and return them."""
-        # Only one version of FULL_BROKER_VERSIONS runs at a time, so stop the others.
+        # Of the broker versions that need `--full`, only one runs at a time, so stop the others.
         if name in _FULL_VERSION:
             version = _FULL_VERSION[name]
             self._stop(lambda other: _FULL_VERSION.get(other, version) != version)
@@ -170,7 +176,7 @@ class Brokers:
     def note_end_of(self, test: pytest.Item) -> None:
         """After a test, stop all brokers and live groups that no later test in this process needs.
 
-        An xdist worker runs all tests of a group. So tests of groups that other workers have begun do not count.
+        One worker runs all tests of an xdist group. So tests of groups that another worker has begun do not count.
         """
         if self._waiting.pop(test, None) is None:
             return

@@ -72,7 +72,8 @@ class LiveGroup:
 
 def group_types(version: str) -> set[str]:
     """Return the types of groups, including previews, that the tests can create on brokers of Kafka `version`."""
-    # Kafka 4.0 has share groups and Kafka 4.1 has streams groups, but only clients of the same release can join them.
+    # Left out are share groups in Kafka 4.0 and streams groups in Kafka 4.1. These are early previews that only clients
+    # of the same release can join.
     since = {"classic": (0, 0), "consumer": (3, 8), "share": (4, 1), "streams": (4, 2)}
     release = numbers(version)[:2]
     return {group_type for group_type, first in since.items() if release >= first}

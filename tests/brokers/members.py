@@ -16,7 +16,8 @@ Config = Mapping[str, str | int | bool]
 IDLE: Config = {
     "enable.auto.commit": False,
     "auto.offset.reset": "earliest",
-    # `Members` does not poll consumers that have partitions. With this limit of one day, they stay in the group.
+    # `Members` does not poll consumers that have partitions. They stay in the group, because the maximum time between
+    # two polls is one day.
     "max.poll.interval.ms": 86_400_000,
     "fetch.wait.max.ms": 5000,
 }
@@ -32,7 +33,7 @@ class Members:
     """The members of one group, with the client ids `GROUP-1`, `GROUP-2`, …
 
     Args:
-        members: one client configuration per member, such as `KIP_848`. `IDLE` is added to each configuration.
+        members: one client configuration per member, such as `KIP_848`. The settings in `IDLE` are added to each.
     """
 
     def __init__(self, cluster: Cluster, group: str, topic: str, *members: Config) -> None:

@@ -75,7 +75,8 @@ class TroubledGroups:
     def start(self) -> None:
         """Create topics and groups.
 
-        Also start two threads. One makes `DRAINING` progress. The other repeatedly rebalances `FLAPPING`.
+        Also start two threads. One repeatedly commits a higher offset for the group `DRAINING`. The other repeatedly
+        lets a second member join and leave the group `FLAPPING`.
         """
         try:
             self._make_topics()

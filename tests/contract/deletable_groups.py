@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 TIMEOUT = 90.0
 COMMITTED = 7
-"""Committed offset of every deletable group in every partition with a commit."""
+"""The offset that every deletable group has committed, in each partition for which it has committed an offset."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -189,13 +189,13 @@ def _offset(
     lag = row["lag"]
     if position is not None and end is not None and position > end:
         assert lag == 0
-        # For a committed offset after the log end, Kafka's tools print a negative lag, but kgtui prints 0.
+        # Use the negative lag that Kafka's tools print if the committed offset is after the log end. kgtui reports 0.
         lag = end - position
     streams_lag = lag
     if position is None and start is not None and end is not None:
         assert lag is None
         # If no offset is committed in a partition, Kafka's tool for streams groups prints the number of records in the
-        # log as the lag. All other tools print no lag.
+        # log as the lag, in the column OFFSET-LAG. All other tools print no lag, so `lag` remains None.
         streams_lag = end - start
     member, host, client = owner or ("-", "-", "-")
     return {

@@ -24,7 +24,10 @@ OPTIONS = PoolOptions(connect_timeout=10.0)
 
 
 async def log_in(address: str, config: Path | dict[str, str]) -> list[str]:
-    """Log in with `config`, and list groups on both of kgtui's connections to a broker; return the group ids."""
+    """Log in with `config`, list the groups of one broker, and return the group ids.
+
+    kgtui has two connections to each broker. The groups are listed on both, so that kgtui logs in on both.
+    """
     properties = config if isinstance(config, dict) else read_properties(config)
     async with Pool([address], from_properties(properties), options=OPTIONS) as pool:
         node = min((await pool.metadata(timeout=20)).brokers)

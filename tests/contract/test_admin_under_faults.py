@@ -168,7 +168,8 @@ async def test_a_poll_with_a_damaged_response_fails_and_the_next_poll_succeeds(k
         groups = (await admin.list_groups()).rows
         feed = admin.listing_feed(1)
         await feed.poll()
-        # After the faults `cut` and `correlation`, the client repeats its request once, so two responses are damaged.
+        # If the connection closes during the response (`cut`), or if the correlation id is wrong (`correlation`), the
+        # client repeats its request once. So two responses must be damaged in these cases.
         simulator.faults.damage(1, kind, times=2 if kind in {"cut", "correlation"} else 1)
         with pytest.raises((ClientError, ProtocolError)) as caught:
             await feed.poll(timeout=timeout)

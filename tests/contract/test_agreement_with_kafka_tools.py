@@ -58,9 +58,9 @@ class Reports:
     tables: dict[tuple[str, ...], list[Row]] = field(default_factory=dict)
 
     def rows_of_kafka(self, commands: tuple[tuple[str, ...], ...]) -> list[tuple[str, list[Row]]]:
-        """Return (command line, printed rows) for each command line in `commands`, which are for Kafka's tools.
+        """Return (command line, printed rows) for each command line of Kafka's tools in `commands`.
 
-        The same arguments are also used with the tools for share groups and streams groups.
+        The result also contains the tools for share groups and streams groups with the same arguments.
         """
         return [(" ".join(words), self.tables[words]) for words in self._with_newer(commands)]
 
@@ -105,7 +105,7 @@ async def _read(live: Live) -> tuple[dict[str, Listing], GroupsRead, ClusterInfo
 
 @pytest.fixture(scope="module")
 def reports(live: Live) -> Iterator[Reports]:
-    """Yield the reports about one broker. The group `AHEAD` has a committed offset above the log end offset."""
+    """Yield the reports about one broker. Its group `AHEAD` has a committed offset above the log end offset."""
     live.cluster.commit(AHEAD, {("orders", 2): 150})
     listed, read, cluster = asyncio.run(_read(live))
     reports = Reports(live, listed, read, kafka_tool_rows.from_python(read, cluster))
@@ -151,7 +151,7 @@ def test_kgtui_reports_the_same_state_of_every_group_as_kafka_tools(reports: Rep
         for row in table:
             ours = reports.ours.states[row["GROUP"]]
             row["COORDINATOR (ID)"] = " ".join(row["COORDINATOR (ID)"].split())
-            # For a group without an assignor, the tool of Kafka 3.9 prints an empty cell, but kgtui's row has `-`.
+            # Treat empty cells as `-`. Kafka 3.9's tool prints an empty cell if the group has no assignor.
             assert {title: cell or "-" for title, cell in row.items()} == {title: ours[title] for title in row}, words
 
 
@@ -166,7 +166,7 @@ def test_kgtui_reports_the_same_members_as_kafka_tools(reports: Reports) -> None
             if "TARGET-ACTIVE" not in row.get("ASSIGNMENTS", "TARGET-ACTIVE"):
                 ours["ASSIGNMENTS"], _, _ = ours["ASSIGNMENTS"].partition(" TARGET-")
             if reports.live.version.startswith("3.") and "ASSIGNMENT" in row:
-                # The tool of Kafka 3.9 prints only the partition numbers of an assignment, without the topic name.
+                # Remove the topic name, because the tool of Kafka 3.9 prints only the partition numbers.
                 ours["ASSIGNMENT"] = f"({ours['ASSIGNMENT'].removeprefix('orders:')})"
             assert row == {title: ours[title] for title in row}, words
 
@@ -215,7 +215,7 @@ def test_kgtui_ls_prints_the_sum_of_the_lags_that_kafka_tools_print(
         for group in {row["GROUP"] for row in table}:
             cells = [row.get("LAG") or row.get("OFFSET-LAG") for row in table if row["GROUP"] == group]
             known = [max(int(cell), 0) for cell in cells if cell not in {"-", None}]
-            # For share groups, the tool of Kafka 4.1 prints no lag, because brokers of Kafka 4.1 report no lag.
+            # Brokers of Kafka 4.1 report no lag of share groups. So Kafka's tool prints no lag, and kgtui no sum.
             expected = (None, len(cells)) if None in cells else (sum(known), 0)
             assert (listed[group]["lag"], listed[group]["lag_unknown"]) == expected, (words, group)
 

@@ -50,7 +50,10 @@ class Site:
     stack: ExitStack
 
     def tokens(self, **changes: Any) -> tuple[str, dict[str, str]]:
-        """Start a token endpoint with the attributes `changes`; return the broker's address and client properties."""
+        """Start an OAuth token endpoint, and set its attributes in `changes`, such as wrong claims.
+
+        Return the broker's address and client properties for a login with its tokens.
+        """
         endpoint = self.stack.enter_context(token_server())
         self.broker.use_signed_tokens(endpoint)
         for name, value in changes.items():
@@ -150,7 +153,7 @@ def token_endpoint_down(site: Site) -> tuple[str, dict[str, str]]:
 
 
 def ahead(seconds: int) -> dict[str, Any]:
-    """Return attributes for a token endpoint whose clock shows `seconds` more than this machine's clock."""
+    """Return attributes for a token endpoint whose clock is `seconds` seconds ahead of this machine's clock."""
     now = time.time() + seconds
     return {
         "claims": {"nbf": int(now), "exp": int(now) + 900},
@@ -276,7 +279,7 @@ def test_a_bad_line_in_a_properties_file_is_reported_with_its_number(
     code: int,
     says: str,
 ) -> None:
-    """A syntax error makes the command fail. A line that the file format allows, but ignores, causes only a warning."""
+    """A syntax error makes the command fail. A line with valid syntax but without effect causes only a warning."""
     for name in ("CONFIG", "STATE"):
         monkeypatch.setenv(f"KGTUI_{name}_DIR", str(tmp_path))
     file = write_properties(tmp_path / "client.properties", sasl())

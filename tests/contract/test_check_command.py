@@ -70,8 +70,8 @@ async def test_kgtui_check_judges_groups_by_their_commits_during_the_check(
     broker.produce(topic, 100)
     for name in ("fine", "slow", "back", "stuck"):
         broker.commit(f"check-{name}", {(topic, 0): 1})
-    # `kgtui check` reads committed offsets every 0.5 s. With `offset_refresh`, each read also includes the log end
-    # offsets. The groups are expected to commit every 0.2 s.
+    # `kgtui check` reads the groups every 0.5 s. Because `offset_refresh` is shorter, the lag of a commit is computed
+    # from the log end offset in the previous read. The groups are expected to commit every 0.2 s.
     watching = Watching(Options(offset_refresh=0.1), commit_interval=0.2)
     clock = WritingClock(broker, topic)
     code, groups = await checked(broker.bootstrap, capfd, "/^check-/", watching, clock)

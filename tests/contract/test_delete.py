@@ -236,7 +236,7 @@ async def kgtui(folder: StateFolder, *words: str, typed: str = "") -> tuple[int,
 
 
 async def test_the_delete_command_deletes_all_matching_groups(newest: DeletionCluster, folder: StateFolder) -> None:
-    """With `--dry-run`, with a wrong `--expect` or without confirmation, the command deletes nothing."""
+    """With `--dry-run`, a wrong number of groups in `--expect`, or no confirmation, the command deletes nothing."""
     for name in ("cmd-one", "cmd-two"):
         newest.make_simple(name)
     words = ("delete", "/^cmd-/", "--bootstrap-server", newest.bootstrap)
@@ -340,7 +340,7 @@ async def test_a_principal_can_delete_only_groups_on_which_it_has_delete_permiss
         assert results.by_group["team-b-app"].status is DeletionStatus.REFUSED
 
 
-async def test_the_deletion_plan_warns_that_offsets_can_be_hidden(secure_broker: Secure) -> None:
+async def test_the_deletion_plan_warns_that_missing_permissions_can_hide_offsets(secure_broker: Secure) -> None:
     """The user lacks DESCRIBE on the topic of a different team.
 
     The broker omits the offsets in this topic without an error, so the backup could be incomplete.

@@ -37,7 +37,7 @@ async def test_kgtui_events_prints_the_changes_to_a_group_in_chronological_order
         watching = asyncio.create_task(watch(args, admin, query_of(args)))
 
         async def until(holds: Callable[[list[str]], bool]) -> None:
-            """Wait until `holds` returns true for a list with the kind of each event that was printed so far."""
+            """Wait until `holds` returns true. Its argument is the list of the kinds of all events printed so far."""
             async with asyncio.timeout(60):
                 while not holds([event["kind"] for event in printed]):
                     await asyncio.sleep(0.1)
@@ -49,7 +49,7 @@ async def test_kgtui_events_prints_the_changes_to_a_group_in_chronological_order
         await asyncio.to_thread(members.wait_until_assigned)
         await until(lambda kinds: {"appeared", "joined", "moved"} <= set(kinds))
         await asyncio.to_thread(members.commit, {0: 8})
-        await asyncio.sleep(1.5)  # kgtui must first read the offset 8, to notice the reset to 3.
+        await asyncio.sleep(1.5)  # Wait until kgtui has read offset 8, so that it notices the decrease to 3.
         await asyncio.to_thread(members.commit, {0: 3})
         await until(lambda kinds: "rewound" in kinds)
         await asyncio.to_thread(members.leave)

@@ -102,7 +102,7 @@ async def _described_right(target: TargetCluster) -> None:
 
 
 async def test_every_partition_of_a_group_is_owned_by_one_member(target: TargetCluster) -> None:
-    """The test checks classic groups and KIP-848 groups that have members."""
+    """The test checks all classic groups and consumer groups (KIP-848) that have members."""
     expected_groups = [group for group in target.of("classic", "consumer") if group.members and group.log_end]
     answer = await target.admin.describe_groups([group.id for group in expected_groups])
     for group in expected_groups:
@@ -116,7 +116,7 @@ async def test_every_partition_of_a_group_is_owned_by_one_member(target: TargetC
             assert answer.rows[group.id].group_epoch == answer.rows[group.id].assignment_epoch
 
 
-async def test_the_protocol_of_migrating_members_is_read_if_brokers_report_it(target: TargetCluster) -> None:
+async def test_the_protocol_of_each_member_is_read_if_brokers_report_it(target: TargetCluster) -> None:
     if "mixed" not in target.groups:
         assert target.newest < (3, 8)
         return

@@ -93,7 +93,7 @@ BAD: tuple[tuple[str, ...], ...] = (
 
 
 NOWHERE = "no-such-host.invalid:1"
-"""Address with a host name that cannot be resolved. Kafka's tool then fails immediately."""
+"""Address with a host name that cannot be resolved, so that Kafka's tool fails immediately, without a timeout."""
 
 ODD: tuple[tuple[str, ...], ...] = (
     ("--list=yes",),
@@ -118,7 +118,7 @@ def run_ours(words: Sequence[str]) -> Result:
 
 
 def run_here(words: Sequence[str], capfdbinary: pytest.CaptureFixture[bytes]) -> Result:
-    """Run `kgtui groups` in this process, for command lines that fail before kgtui connects."""
+    """Run `kgtui groups` with the options `words` in this process, without the delay of starting a child process."""
     from kgtui.cli import main
 
     capfdbinary.readouterr()

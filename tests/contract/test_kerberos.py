@@ -117,7 +117,9 @@ async def test_a_ticket_cache_can_be_used_without_configuring_a_principal(kdc: K
     assert mine.principal == f"ada@{REALM}"
 
 
-async def test_the_default_ticket_cache_is_used(kdc: Kdc, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_the_default_ticket_cache_is_used_if_none_is_configured(
+    kdc: Kdc, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("KRB5CCNAME", f"FILE:{kdc.ticket_cache('ada')}")
     mine = tickets(with_cache())
     await mine.get(HOST)
@@ -223,8 +225,8 @@ async def test_a_keytab_without_read_permission_is_reported(monkeypatch: pytest.
     def refuse(*_: object) -> None:
         raise PermissionError(13, "Permission denied")
 
-    # The test replaces `Path.open`. Removing the read permission from a real file would have no effect if root runs the
-    # tests, because root can read every file.
+    # Replace `Path.open` instead of removing the read permission from a real file, because root can read every file.
+    # The test would otherwise fail when root runs it.
     monkeypatch.setattr(Path, "open", refuse)
     assert "keyTab=/k: Permission denied; expected a keytab" in await failure(with_keytab("ada", Path("/k")))
 

@@ -1,6 +1,6 @@
 """Tests that kgtui soon reports the complete lag again after one of three real brokers is killed.
 
-There must be no wrong health verdict and no wrong event.
+kgtui must report no wrong event, and no wrong verdict on the health of the group, such as `stopped`.
 """
 
 from __future__ import annotations

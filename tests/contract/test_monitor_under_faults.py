@@ -1,4 +1,7 @@
-"""Tests that a `Monitor` shows no wrong values and leaks no resources while simulated brokers fail at random."""
+"""Tests of `Monitor`, which polls a cluster, while simulated brokers fail at random.
+
+It must publish no wrong values, and leak no memory, connections or tasks.
+"""
 
 from __future__ import annotations
 
@@ -36,7 +39,7 @@ ALLOWED_GROWTH = 300_000
 RECOVERED_WITHIN = 10.0
 """Maximum seconds from the end of the faults until the monitor reads everything without an error.
 
-Waiting for the CPU is not counted.
+Time in which the machine is too busy to run the test is not counted.
 """
 
 _TIME_WAIT, _LISTEN = "06", "0A"
@@ -45,7 +48,7 @@ _TIME_WAIT, _LISTEN = "06", "0A"
 OPTIONS = MonitorOptions(
     interval=INTERVAL, timeout=1.0, failure_pause_max=0.5, list_load=1.0, publish_interval=0.0, sweep_rate=2_000.0,
     sweep_pause=0.2, metadata_interval=0.3,
-    kept_events=50,  # Only few events are stored, because a growing number of stored events would look like a leak.
+    kept_events=50,  # Keep only a few events, because a growing list of events would look like a leak.
 )  # fmt: skip
 
 
@@ -68,7 +71,8 @@ def open_connections(cluster: Simulator) -> int:
 def memory_of_kgtui() -> int:
     """Return how many bytes kgtui's code has allocated, without the simulator.
 
-    Generated decoders, time series and health verdicts are not counted either.
+    Decoders, which kgtui generates when they are first used, time series and health data are not counted either,
+    because they also grow without a leak.
     """
     gc.collect()
     package = str(Path(facts.__file__).parents[1])
@@ -113,7 +117,7 @@ async def make_faults(cluster: Simulator, chance: random.Random) -> None:
 
 
 class Watcher:
-    """Collects states and lags that differ from the first snapshot. All are wrong, because the groups never change."""
+    """Collects states and lags that differ from the first snapshot. They are wrong, because the groups never change."""
 
     def __init__(self, monitor: Monitor) -> None:
         self.expected = _values(monitor.snapshot)
@@ -162,7 +166,10 @@ async def test_random_broker_faults_cause_no_wrong_values_and_no_leaks(polls: in
 
 @asynccontextmanager
 async def monitored() -> AsyncIterator[tuple[Simulator, Monitor]]:
-    """Run a monitor on a simulated cluster of three brokers and 30 groups. The cluster's clock does not advance."""
+    """Run a monitor on a simulated cluster of three brokers and 30 groups.
+
+    The cluster's clock does not advance, so that no state and no lag changes.
+    """
     tracemalloc.start()
     try:
         async with (

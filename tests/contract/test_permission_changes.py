@@ -62,11 +62,11 @@ async def test_kgtui_ls_watch_marks_hidden_offsets_only_while_a_permission_is_mi
 ) -> None:
     """The lag keeps the mark `≥` (lower bound) until kgtui reads the new permissions.
 
-    With `max_age` 60, kgtui reads permissions again only after 60 s. With 0, it always reads them again.
+    `lag(max_age)` reads the permissions again only if kgtui read them more than `max_age` seconds ago.
     """
 
     async def lag(max_age: float) -> tuple[LagTotal | None, bool]:
-        """Read the group as `kgtui ls --watch --lag` does. Return the lag, and whether the result has a fault."""
+        """Read the group as `kgtui ls --watch --lag` does. Return the lag, and whether there is an error."""
         found = await select_groups(changing, groups=[GROUP], lag=True, access_max_age=max_age, timeout=30)
         return facts.lag_total(found.snapshot, GROUP), GROUP in found.snapshot.group_faults
 

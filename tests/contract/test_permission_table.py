@@ -47,9 +47,9 @@ README = Path(__file__).parents[2] / "README.md"
 
 
 def _problem(answer: Answer[object], *, found: bool) -> str:
-    """Return the advice for the first error, if there is one.
+    """Return kgtui's advice for the first error in `answer`.
 
-    Without an error, return "" if the data was found, or `missing` if it was not found.
+    If there is no error, return "" if the data was found, or `missing` if it was not found.
     """
     return answer.faults[0].advice if answer.faults else "" if found else "missing"
 
@@ -115,7 +115,7 @@ ACTIONS: dict[str, Callable[[KafkaGroupAdmin], Awaitable[str]]] = dict(
 )
 """Action in the README's table → function that tries the action.
 
-The function returns "" if the action succeeds, the advice if there is an error, and `missing` if the broker omits data.
+The function returns "" if the action succeeds, kgtui's advice if it fails, and `missing` if the broker omits data.
 """
 
 MISSING = [

@@ -60,7 +60,7 @@ def expected(times: Sequence[int], start: int, asked: Sequence[int]) -> list[tup
 
 
 def around(times: Sequence[int]) -> list[int]:
-    """Return some of the timestamps in `times`, the milliseconds before and after each of them, and 0, sorted."""
+    """Return timestamps to look up, in ascending order: 0, some of `times`, and the milliseconds around them."""
     chosen = {*times[:3], *times[:: max(len(times) // 10, 1)], *times[-3:]}
     return sorted({0} | {at + step for at in chosen for step in (-1, 0, 1)})
 
@@ -88,7 +88,7 @@ async def test_listoffsets_returns_the_first_record_at_or_after_a_timestamp(brok
 async def test_kgtui_show_reads_the_time_and_the_expiry_of_the_first_unread_record(broker: Cluster) -> None:
     """The group `late` has unread records in the topics `expiring` and `compacted`.
 
-    Records in `expiring` expire after a day. The topic ends with an aborted record and an abort marker. The committed
+    Records in `expiring` expire after a day. This topic ends with an aborted record and an abort marker. The committed
     offset of the group `at-marker` is the offset of this marker.
     """
     now = int(time.time() * 1000)
@@ -128,7 +128,8 @@ async def test_kgtui_show_reads_the_time_and_the_expiry_of_the_first_unread_reco
 async def test_most_record_times_are_found_to_the_second(broker: Cluster) -> None:
     """Records are written at a constant rate, in a daily rhythm, or in bursts.
 
-    For the first two patterns, at least 90 % of the found time ranges must be shorter than one second.
+    For each record, kgtui finds a time range that contains the record's timestamp. For the first two patterns, at
+    least 90 % of these ranges must be shorter than one second.
     """
     shapes = {name: sorted(SHAPES[name][0](Random(name))) for name in ("steady", "daily", "bursts")}
     shift = int(time.time() * 1000) - 1_800_000_000_000

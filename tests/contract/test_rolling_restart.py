@@ -33,11 +33,14 @@ if TYPE_CHECKING:
     from tests.brokers.cluster import Cluster
 
 FRESH_WITHIN = 10.0
-"""Maximum time from the first response of a restarted broker until all values are fresh, in seconds."""
+"""Maximum time from the first response of a restarted broker until all values are fresh, in seconds.
+
+The values are fresh if the monitor has read them recently from all brokers (see `Watcher.is_fresh`).
+"""
 
 
 VERDICTS = (None, Problem.EMPTY, Problem.UNREADABLE)
-"""Expected verdicts on the Empty group: None before the first read, EMPTY after a read, UNREADABLE after an error."""
+"""Correct verdicts on the Empty group: None before the first read, EMPTY after a read, UNREADABLE after an error."""
 
 
 class Watcher:
@@ -156,7 +159,7 @@ async def _break_brokers(cluster: Cluster) -> None:
 
 
 async def _restart(cluster: Cluster, node: int, sent: signal.Signals, watcher: Watcher) -> None:
-    """Stop broker `node` with the signal `sent`, start it again, and assert that all values are soon fresh."""
+    """Stop broker `node` with signal `sent`, restart it, and assert that all values are fresh in `FRESH_WITHIN` s."""
     process = cluster.nodes[node - 1]
     os.kill(process.pid, sent)
     async with asyncio.timeout(60):

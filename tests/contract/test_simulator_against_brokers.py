@@ -240,7 +240,7 @@ def comparable(value: Any) -> Any:
 
 
 def common(row: Fields, low: int, high: int) -> Fields:
-    """Return a row of an ApiVersions response whose version range is limited to versions `low` to `high`."""
+    """Return a row of an ApiVersions response. Its version range is reduced to the versions from `low` to `high`."""
     return {**row, "MinVersion": max(low, row["MinVersion"]), "MaxVersion": min(high, row["MaxVersion"])}
 
 

@@ -19,7 +19,10 @@ LAG = _PARTITIONS * (_RECORDS - _COMMITTED)
 
 @contextmanager
 def three_brokers(folder: Path, extra: Mapping[str, str] | None = None) -> Iterator[Cluster]:
-    """Start three brokers, and create a topic with a replica on each broker. `extra` are additional broker configs."""
+    """Start three brokers, and create the group and a topic that has a replica on each broker.
+
+    `extra` are additional broker configs.
+    """
     cluster = Cluster("4.3.1", folder, nodes=3, extra=extra)
     cluster.start()
     try:

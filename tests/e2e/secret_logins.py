@@ -38,7 +38,7 @@ class Login:
     Attributes:
         address: address of the broker's listener for this login.
         secrets: kind of secret → text.
-        variables: environment variables for the properties and libraries.
+        variables: environment variables to which the properties refer, or which libraries read.
         created: function that returns the secrets that were created during the login, such as tokens, by kind.
     """
 
@@ -251,7 +251,8 @@ def _kerberos_cache(broker: Secure, folder: Path, _: ExitStack) -> Login:
 
     def created() -> dict[str, list[str | bytes]]:
         content = cache.read_bytes()
-        # The cache ends with the ticket and four zero bytes, which are the length of a missing second ticket.
+        # The file ends with the ticket and four zero bytes: the length of the empty field `second_ticket`. Search for
+        # the last 32 bytes of the ticket.
         return {"session key": [match[1] for match in _SESSION_KEY.finditer(content)], "ticket": [content[-36:-4]]}
 
     return Login(broker.sasl, with_cache(cache), {}, dict(broker.kdc.variables), created)
@@ -326,5 +327,5 @@ LOGINS: dict[str, Callable[[Secure, Path, ExitStack], Login]] = {
 }
 """Name of a login → function that creates the login.
 
-The arguments of the function are the broker, a folder for files, and a stack that stops servers.
+The arguments of the function are the broker, a folder for files, and an `ExitStack` that stops servers after the test.
 """

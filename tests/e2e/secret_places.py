@@ -87,7 +87,10 @@ class Tools:
 
 
 def record_login_messages(prepared: Prepared, monkeypatch: pytest.MonkeyPatch) -> None:
-    """From now on, search also for the messages that this process sends during a login, and for long words in them."""
+    """From now on, also search for the messages that this process sends during a login.
+
+    Words with at least 20 characters in these messages are also searched for.
+    """
     ask = login_module._ask
 
     async def recording(raw: Any, api: Any, fields: Any) -> Any:
@@ -104,7 +107,7 @@ def record_login_messages(prepared: Prepared, monkeypatch: pytest.MonkeyPatch) -
 
 @contextmanager
 def everything_logged() -> Iterator[io.StringIO]:
-    """Yield a buffer that receives all log records of all levels, without the redaction of kgtui's log file."""
+    """Yield a buffer that receives the log records of all levels. Unlike in kgtui's log file, they are not redacted."""
     root, text = logging.getLogger(), io.StringIO()
     names = ("", "aiokafka", "aiokafka.conn", "asyncio", "kgtui")
     levels = {name: logging.getLogger(name).level for name in names}
@@ -302,7 +305,7 @@ def _export_variables(prepared: Prepared, terminal: Terminal) -> None:
 
 def _check_processes(prepared: Prepared) -> None:
     """Assert that no process of kgtui has a secret on its command line or in its environment."""
-    # Do not search the environment variables with which the user passes secrets to kgtui.
+    # Ignore the environment variables with which the user passes secrets to kgtui, because they contain secrets.
     given = {f"{name}={value}".encode() for name, value in prepared.login.variables.items()}
     mine = [
         process
@@ -328,7 +331,7 @@ def content(file: Path) -> bytes:
 def in_spark_plans(prepared: Prepared, tools: Tools) -> None:
     """Search the plans of a Spark query, and the output of Spark, for secrets.
 
-    The query logs in to the broker and reads `__consumer_offsets`.
+    The query would log in to the broker and read `__consumer_offsets`. Spark plans it, but does not run it.
     """
     from kgtui.pipeline.sources import OffsetsTopic, stream_topic
 

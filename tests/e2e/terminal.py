@@ -253,7 +253,7 @@ class Terminal:
         return prompt
 
     def _prompt(self, screen: str) -> tuple[int, int] | None:
-        """Return last exit code and next command number from the shell's prompt; None while a command runs."""
+        """Return the last exit code and the next command number in the shell's prompt; None while a command runs."""
         match = _PROMPT.match(screen.rstrip("\n").split("\n")[-1])
         return (int(match[1]), int(match[2])) if match and int(match[2]) > self._entered else None
 

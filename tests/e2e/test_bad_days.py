@@ -152,7 +152,9 @@ def test_an_empty_tree_mentions_the_permission_that_could_be_missing(
     ui.terminal.wait_for(shows_node("classic"), FAULT_TIMEOUT)
 
 
-def test_an_open_pane_keeps_its_group_after_a_deletion(ui: Ui, cluster_with_faults: SimulatorProcess) -> None:
+def test_an_open_pane_still_shows_its_group_after_the_group_is_deleted(
+    ui: Ui, cluster_with_faults: SimulatorProcess
+) -> None:
     """The pane says that the brokers no longer list the group. The pane does not switch to a different group."""
     ui.select("tmp-debug-anna")
     cluster_with_faults.control("remove_group", name="tmp-debug-anna")

@@ -1,4 +1,7 @@
-"""Test deletion in the terminal UI: only Empty groups can be deleted, and only after the user has typed their id."""
+"""Test deletion in the terminal UI.
+
+Only Empty groups can be deleted, and only after the user has typed the group id or, for several groups, their number.
+"""
 
 from __future__ import annotations
 

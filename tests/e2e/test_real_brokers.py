@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 BROKER_TIMEOUT = 30.0
 LIVE_ROLES = ("classic", "static", "connect", "sr", "consumer", "mixed")
-"""Roles (keys of `tests.brokers.groups.expected`) of the tested classic and consumer groups."""
+"""Tested classic and consumer groups, as keys of the dictionary that `tests.brokers.groups.expected` returns."""
 
 
 @pytest.fixture(scope="module")
@@ -110,7 +110,7 @@ def test_the_overview_mentions_the_missing_permission_on_a_topic(secure_broker: 
 def test_the_key_r_shows_permissions_that_changed_while_kgtui_runs(secure_broker: Secure, terminal: Terminal) -> None:
     """DESCRIBE on topics is granted and revoked while kgtui runs.
 
-    Key `r` shows the lag only while the user has this permission.
+    When key `r` is pressed, the screen shows the lag only if the user has this permission at that time.
     """
     login = str(secure_broker.command_config("changing"))
     ui = Ui(terminal, "--bootstrap-server", secure_broker.sasl, "--command-config", login)

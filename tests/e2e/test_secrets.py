@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from tests.e2e.secret_plants import Patch
 
 FAST = ("outputs and logs", "tracebacks and crash reports", "Spark plans")
-"""Places that are searched with every login in every test run, because the search is fast."""
+"""Groups of places that are searched with every login in every test run, because the search is fast."""
 
 ALSO_FAST = {("config-providers", "command output and recordings"), ("PLAIN", "screens, exports and processes")}
 """(login, places) for searches that also run in every test run. All other searches run only with `--full`."""

@@ -56,8 +56,8 @@ class Question(NamedTuple):
         needs: regular expression for the screen before the first key. The test waits for a match, because kgtui must
             first find the problem. If it is empty, the test does not wait.
         about_deleted: whether the test first deletes the group `DELETED`.
-        narrow_keys: different keys for a narrow screen; None for `keys`.
-        narrow_answer: different answer on a narrow screen; None for `answer`.
+        narrow_keys: keys for a narrow screen; None if they are the same as `keys`.
+        narrow_answer: answer on a narrow screen; None if it is the same as `answer`.
     """
 
     text: str

@@ -34,7 +34,7 @@ class Ui:
 
     @property
     def is_in_start_state(self) -> bool:
-        """Whether the screen shows the tree with its default grouping, and without dialog, filter or marked groups."""
+        """Whether the screen shows the tree in its default grouping, with no dialog, no filter and no marked groups."""
         lines = self.terminal.screen().rstrip("\n").split("\n")
         if len(lines) < 4 or HINT not in lines[1] or "q quit" not in lines[-1] or "marked" in lines[0]:
             return False
@@ -50,7 +50,7 @@ class Ui:
         self.start()
 
     def filter(self, expression: str, shown: int) -> str:
-        """Type the filter `expression`, wait until `shown` groups match it, and accept it; return the screen's text."""
+        """Type the filter `expression`, wait until `shown` groups match, and press enter; return the screen's text."""
         self.focus_filter()
         self.terminal.type(expression)
         return self.accept_filter(shown)
@@ -61,7 +61,7 @@ class Ui:
         self.terminal.wait_for(lambda _: self._typing)
 
     def accept_filter(self, shown: int) -> str:
-        """Wait until `shown` groups match the typed filter, and accept the filter; return the screen's text."""
+        """Wait until `shown` groups match the typed filter, and press enter; return the screen's text."""
         self.terminal.wait_for(f"{shown} shown")
         self.terminal.keys("Enter")
         return self.terminal.wait_for(lambda _: not self._typing)
@@ -109,7 +109,7 @@ class Ui:
 def _complete(screen: str) -> bool:
     """Return whether all brokers have responded, according to the header.
 
-    A narrow header has no room for the number of brokers. It is complete when it shows the number of problems.
+    A narrow header has no room for the number of brokers. In this case, it must show the number of problems.
     """
     found = re.search(r"LIVE · (?:read-only · )?brokers (\d+)/(\d+) · [\d,]+ group", screen)
     return found[1] == found[2] if found is not None else bool(re.search(r"LIVE · .*\d+ (more|problem)", screen))

@@ -1,7 +1,7 @@
 """Download pinned versions of Kafka's jars into the cache of the tests: `python -m tests.kafka.fetch [--full]`.
 
-If Maven is not installed, the Ivy jar in PySpark's source archive downloads them. An interrupted run leaves no
-incomplete folder.
+If Maven is not installed, Ivy downloads the jars. Its own jar is taken from PySpark's source archive. An interrupted
+run leaves no incomplete folder.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""Functions for tests that run the app on a scripted monitor, press keys, and read the screen."""
+"""Functions for tests that run the app without a cluster, press keys, and read the screen.
+
+The app's monitor is a `ScriptedMonitor`, which publishes the snapshots that a test gives to it.
+"""
 
 from __future__ import annotations
 
@@ -50,7 +53,10 @@ HOSTILE = (
     "[/red]", "[bold]x", "evil\x1b[31m", "two\nlines", "bidi\u202egnirts", "zero\u200bwidth", "smile\U0001f600",
     "\u65e5\u672c\u8a9e", "a" * 249, "b" * 32_000, "[@click=app.quit]quit[/]", "\\[escaped", "%s{0}", "",
 )  # fmt: skip
-"""Group ids with markup, control characters, or wide or long text, which would break a screen if drawn unchanged."""
+"""Group ids that would break the screen if they were drawn unchanged.
+
+They contain markup, control characters or wide characters, or are very long.
+"""
 
 
 def sample_snapshot(**fields: Any) -> Snapshot:
@@ -63,7 +69,7 @@ def sample_snapshot(**fields: Any) -> Snapshot:
 
 
 def session_of(monitor: ScriptedMonitor | None, **fields: Any) -> Session:
-    """Return a session with a scripted monitor, a fixed clock and a fixed time zone.
+    """Return a session with the given monitor, a fixed clock and a fixed time zone.
 
     `fields` are other arguments of `Session`.
     """
@@ -88,7 +94,7 @@ def main_screen(app: KgtuiApp) -> MainScreen:
 async def settled(pilot: Pilot[Any]) -> None:
     """Wait until the tree shows the newest snapshot and all widgets are drawn.
 
-    The right side of the screen then shows the row of the tree under the cursor.
+    The right side of the screen then shows the details of the tree's row under the cursor.
     """
     await pilot.pause()
     app = pilot.app

@@ -1,4 +1,4 @@
-"""The tree of groups of a running app, for tests."""
+"""Access to the tree of groups in a running app, for tests."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Snapshots of any size, and a monitor that publishes them on demand, for tests of the terminal UI."""
+"""Cluster snapshots of any size, and a test double for the monitor that publishes them to the terminal UI."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def snapshot_of(
 
     Args:
         lags: group id → lag.
-        summaries: group id → summary, for tests that need more than the lag.
+        summaries: group id → `Summary`, for tests in which a group needs more values than its lag.
         faults: node id → why the last request to the broker failed.
         serial: number of the snapshot; higher is newer.
         fields: further attributes of the `Snapshot`.
@@ -77,7 +77,7 @@ def _status(node: int, groups: Mapping[str, Listing], fault: Fault | None) -> Br
 def summary(
     lag: int | None = 0, members: int | None = 1, *, unknown: int = 0, topics: tuple[str, ...] | None = ()
 ) -> Summary:
-    """Return a summary of a group, as the monitor stores it when it reads all groups in the background.
+    """Return a `Summary`: a few values, such as the lag, that the monitor stores for each group.
 
     `unknown` is the number of partitions whose lag is unknown.
     """
@@ -133,7 +133,7 @@ def with_details(snapshot: Snapshot, group: str, members: int = 2, lag: int = 10
 
 
 class ScriptedMonitor:
-    """A monitor that publishes the snapshots of a test, and records the main screen's calls in its attributes."""
+    """A test double for `Monitor`. It publishes the snapshots of a test, and records the main screen's calls."""
 
     def __init__(self, snapshot: Snapshot) -> None:
         self.snapshot = snapshot

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 async def test_accepting_a_filter_with_one_match_selects_the_matching_group(
     tmp_path: Path, typed: str, selected: str | None
 ) -> None:
-    """The test also accepts filters that match several groups or no group. In these cases, no group is selected."""
+    """If the accepted filter matches several groups or no group, no group is selected."""
     app, _ = app_on(sample_snapshot(), tmp_path)
     async with app.run_test(size=(120, 40)) as pilot:
         await settled(pilot)
@@ -56,9 +56,9 @@ async def test_accepting_a_filter_that_equals_a_group_id_selects_this_group(tmp_
 
 
 def hold_layouts(monkeypatch: pytest.MonkeyPatch) -> asyncio.Event:
-    """From now on, the tree shows the groups that match a filter only after the returned event is set.
+    """Return an event. Until the test sets it, the tree does not show the groups that match a new filter.
 
-    Until then, the app delays the handling of keys for up to a minute.
+    Keys that are pressed in the meantime wait for up to a minute.
     """
     may_finish = asyncio.Event()
 

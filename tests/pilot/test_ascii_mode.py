@@ -73,7 +73,7 @@ def ascii_app(tmp_path: Path) -> KgtuiApp:
 
 
 async def select(pilot: Pilot[int], app: KgtuiApp) -> None:
-    """Select and mark the group on the main screen."""
+    """Select and mark the group `payments.settle` on the main screen."""
     await settled(pilot)
     main_screen(app).go_to(GROUP)
     await settled(pilot)
@@ -130,7 +130,7 @@ async def test_each_dialog_has_only_ascii_characters_in_ascii_mode(tmp_path: Pat
     assert found == dict.fromkeys(DIALOGS, "")
 
 
-async def test_comparison_start_screen_and_notifications_have_only_ascii_characters(tmp_path: Path) -> None:
+async def test_notifications_comparison_and_start_screen_have_only_ascii_characters(tmp_path: Path) -> None:
     app = ascii_app(tmp_path)
     async with app.run_test(size=(100, 24), notifications=True) as pilot:
         await select(pilot, app)
@@ -178,7 +178,7 @@ async def test_frames_scroll_bars_and_filter_hint_are_readable_in_ascii_mode(tmp
         ("⚠️!", None),
     ],
 )
-def test_the_ascii_filter_keeps_the_width_of_each_text(drawn: str, expected: str | None) -> None:
+def test_replacing_non_ascii_characters_keeps_the_width_of_a_text(drawn: str, expected: str | None) -> None:
     (segment,) = AsciiFilter().apply([Segment(drawn)], Color(0, 0, 0))
     assert segment.text.isascii()
     assert cell_len(segment.text) == cell_len(drawn)

@@ -43,7 +43,7 @@ REFUSED = Fault("NOT_CONNECTED", "pay-1:9093 refused the connection: nothing lis
 
 
 class Clusters:
-    """Opens scripted clusters by name, and records the names of the clusters that were opened and closed."""
+    """Opens test doubles of clusters by name, and records the names of the clusters that were opened and closed."""
 
     def __init__(self, tmp_path: Path, choices: tuple[ClusterChoice, ...] = CHOICES) -> None:
         self.tmp_path = tmp_path
@@ -54,7 +54,7 @@ class Clusters:
         self.snapshots: dict[str, Snapshot] = {}
 
     async def open(self, name: str) -> Session:
-        """Return a session on the cluster `name`. The cluster `staging` cannot be opened: raise ConfigError."""
+        """Return a session on the cluster `name`, or raise ConfigError if the name is `staging`."""
         self.opened.append(name)
         if name == "staging":
             raise ConfigError("config.toml: clusters.staging: [/red] no such file: staging.properties")
@@ -64,7 +64,7 @@ class Clusters:
         )
 
     def session(self, target: ClusterLabel, **fields: Any) -> Session:
-        """Return a session on a scripted cluster. Closing the session adds the cluster's name to `self.closed`."""
+        """Return a session on a test double of a cluster. Closing it adds the cluster's name to `self.closed`."""
 
         async def close() -> None:
             self.closed.append(target.name)

@@ -200,8 +200,10 @@ async def leave_unfinished_delete(admin: ScriptedAdmin, folder: StateFolder, gro
     del admin.groups[group], admin.descriptions[group]
 
 
-async def test_outcomes_of_unfinished_deletions_are_reported_once(admin: ScriptedAdmin, folder: StateFolder) -> None:
-    """A read-only session does not report unfinished deletions.
+async def test_a_deletion_without_a_response_is_checked_later_and_reported_once(
+    admin: ScriptedAdmin, folder: StateFolder
+) -> None:
+    """The check finds out whether the group still exists. A read-only session does not run it.
 
     The group id contains markup, which the notice must show as text.
     """

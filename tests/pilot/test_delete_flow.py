@@ -52,7 +52,7 @@ async def until(pilot: Pilot[int], true: Callable[[], bool]) -> None:
 async def running(
     admin: ScriptedAdmin, folder: Path, *, read_only: bool = False
 ) -> AsyncIterator[tuple[KgtuiApp, Pilot[int]]]:
-    """Run the app on the scripted cluster, and wait until the tree shows all groups."""
+    """Run the app on the test double `admin` of a cluster, and wait until the tree shows all groups."""
     monitor = Monitor(admin, MonitorOptions(interval=0.1))
     session = Session(
         ClusterLabel("test", "b:9092"), monitor, admin, read_only=read_only, state_folder=StateFolder(folder)
@@ -219,7 +219,7 @@ async def test_a_read_only_session_cannot_delete_groups(admin: ScriptedAdmin, tm
     assert "delete_groups" not in {call for call, _ in admin.calls}
 
 
-async def test_the_app_reports_the_outcome_of_an_unfinished_deletion_at_start(
+async def test_the_app_reports_at_start_whether_a_deletion_without_response_succeeded(
     admin: ScriptedAdmin, tmp_path: Path
 ) -> None:
     from kgtui.actions.audit import read_entries

@@ -66,7 +66,10 @@ async def test_a_health_verdict_is_marked_as_stale_after_some_time(tmp_path: Pat
 
 
 async def test_key_z_shows_only_groups_with_a_problem_sorted_by_severity(tmp_path: Path) -> None:
-    """The filter bar says for how many groups the data is still incomplete. A second `z` shows all groups again."""
+    """The filter bar shows the number of groups that may have a problem, but are not read in full at every poll.
+
+    A second `z` shows all groups again.
+    """
     snapshot = unhealthy_snapshot()
     worse = Judgment(GroupStatus.ERR, Problem.DATA_LOST, Basis.SCREENED)
     gone = Judgment(GroupStatus.ABANDONED, Problem.ABANDONED, Basis.SCREENED)

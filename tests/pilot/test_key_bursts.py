@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture(autouse=True)
 def patient(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let the app delay the handling of keys for up to 60 s, so that the tests also pass on a busy machine."""
+    """Let each key wait up to 60 s until the previous key has been handled, so that tests pass on a busy machine."""
     for name in ("HOLD_TIMEOUT", "ACTION_TIMEOUT"):
         monkeypatch.setattr(f"kgtui.tui.textual_compat.key_order.{name}", 60.0)
 

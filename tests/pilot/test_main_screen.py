@@ -284,9 +284,9 @@ async def test_the_configuration_can_assign_a_different_key_to_an_action(tmp_pat
 
 
 async def test_screen_suggests_a_correction_for_a_filter_that_matches_no_group(tmp_path: Path) -> None:
-    """`members=0` suggests the term `members:0`. `paymnets.settle` suggests the group `payments.settle`.
+    """The screen suggests the term `members:0` for `members=0`, and the group `payments.settle` for `paymnets.settle`.
 
-    For the filter `payments state:Dead`, the tree says that `payments.settle` matches the term `payments`.
+    For `payments state:Dead`, the tree says that the id of `payments.settle` matches the first term.
     """
     app, _ = app_on(sample_snapshot(), tmp_path)
     async with app.run_test(size=(120, 30)) as pilot:

@@ -1,4 +1,4 @@
-"""Tests of the page on the right side, which is shown if the tree cursor is on the cluster or on a node of groups."""
+"""Tests of the page that the right side shows if the tree cursor is on the cluster or another node, not a group."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ async def test_the_cluster_page_shows_the_whole_reason_of_the_selected_problem(t
         assert long.reason[:23] in screen_words(app)
 
 
-async def test_the_page_without_problems_shows_how_many_groups_were_read(tmp_path: Path) -> None:
+async def test_the_cluster_page_without_problems_shows_how_many_groups_were_read(tmp_path: Path) -> None:
     app, _ = app_on(sample_snapshot(), tmp_path)
     async with app.run_test(size=(140, 44)) as pilot:
         await settled(pilot)
@@ -155,7 +155,7 @@ async def test_the_page_of_a_node_lists_only_groups_of_this_node(tmp_path: Path)
         assert [row.event.group for row in page.query_one("#page-changes").rows] == ["orders.enrich"]  # type: ignore[attr-defined]
 
 
-async def test_keys_1_to_4_show_one_part_of_a_small_page(tmp_path: Path) -> None:
+async def test_keys_1_to_4_choose_the_visible_part_of_a_small_cluster_page(tmp_path: Path) -> None:
     app, _ = app_on(snapshot_with_problems(), tmp_path)
     async with app.run_test(size=(80, 24)) as pilot:
         await settled(pilot)

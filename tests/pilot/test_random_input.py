@@ -1,4 +1,4 @@
-"""Tests with random keys, pastes, clicks and resizes. Only a quit key is allowed to end the app."""
+"""Tests that random keys, pastes, clicks and resizes do not crash the app."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ async def test_three_clicks_beside_the_command_palette_close_only_the_palette(tm
 async def test_every_screen_can_be_resized_to_a_small_terminal_without_a_crash(
     tmp_path: Path, keys: tuple[str, ...], request: pytest.FixtureRequest
 ) -> None:
-    """Without `--full`, each screen is tested with a twelfth of the sizes. Every size is tested with some screen."""
+    """Without `--full`, each screen is tested with a twelfth of the sizes, and each size with at least one screen."""
     sizes = SMALL if request.config.getoption("--full") else SMALL[SCREENS.index(keys) % 12 :: 12]
     app, _ = app_on(sample_snapshot(), tmp_path)
     async with app.run_test(size=(120, 40)) as pilot:

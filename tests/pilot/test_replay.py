@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 async def test_the_replay_shows_the_poll_at_the_chosen_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The header shows the name of the lake and REPLAY. The tree shows the groups at the chosen time."""
+    """The header shows REPLAY and the name of the recording's folder. The tree shows the groups at the chosen time."""
     monkeypatch.setenv("KGTUI_CONFIG_DIR", str(tmp_path / "config"))
     monkeypatch.setenv("KGTUI_STATE_DIR", str(tmp_path / "state"))
     write(tmp_path / "prod", poll_of(100, groups=("before",)), poll_of(120, groups=("after",)))

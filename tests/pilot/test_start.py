@@ -109,7 +109,7 @@ async def test_ctrl_c_copies_selected_text_instead_of_quitting(tmp_path: Path) -
 
 
 async def test_a_configured_cluster_can_be_opened_from_the_start_screen(tmp_path: Path) -> None:
-    """The screen says that no cluster is the default.
+    """The screen says that no default cluster is configured.
 
     It shows no example of a configuration file, because the user has already configured clusters.
     """

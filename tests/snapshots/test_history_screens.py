@@ -48,7 +48,7 @@ def app_with_history(tmp_path: Path, **fields: Any) -> KgtuiApp:
 
 
 def show_history(*presses: str) -> Callable[[Pilot[Any]], Awaitable[None]]:
-    """Return a function that opens the group's History pane, waits until the plots are drawn, and presses `presses`."""
+    """Return a function that opens the History pane of a group, waits for the plots, and presses the keys `presses`."""
 
     async def run(pilot: Pilot[Any]) -> None:
         await settled(pilot)

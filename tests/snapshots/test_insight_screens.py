@@ -46,7 +46,7 @@ def fixed_folder_and_age(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 def app_on_findings(rows: dict[Table, list[dict[str, Any]]], **settings: Any) -> KgtuiApp:
-    """Return the app on a cluster with usual and unusual group ids, with a lake whose tables contain `rows`.
+    """Return the app on a cluster with usual and unusual group ids. Its lake (folder of tables) contains `rows`.
 
     `settings` are arguments of `DisplaySettings`.
     """
@@ -85,7 +85,10 @@ def test_insights_screen_with_details_of_the_first_finding(snap_compare: Compare
 
 
 def test_insights_screen_on_an_80_by_24_terminal(snap_compare: Compare) -> None:
-    """The table has four lines. Below are the description and the plot of the selected finding, without evidence."""
+    """The table has four lines. Below are the description and the plot of the selected finding.
+
+    Its evidence (the table rows that prove the problem) is hidden.
+    """
     assert snap_compare(app_on_findings(rows_with_problems()), terminal_size=(80, 24), run_before=open_insights())
 
 
@@ -103,7 +106,7 @@ def test_insights_screen_shows_a_findings_evidence_on_an_80_by_24_terminal(snap_
 def test_insights_screen_with_marked_unused_groups(snap_compare: Compare) -> None:
     """The last two findings are marked, and one of them is selected.
 
-    The selected finding is about two groups. Its evidence has a row for each group.
+    The selected finding is about two groups. Its evidence (table rows that prove the problem) has a row for each group.
     """
     presses = ("end", "space", "up", "space", "up")
     assert snap_compare(

@@ -42,7 +42,7 @@ def pressing(*presses: str) -> Callable[[Pilot[Any]], Awaitable[None]]:
 
     async def run(pilot: Pilot[Any]) -> None:
         await settled(pilot)
-        # The keys can open a screen. The second iteration only turns off the blinking cursors of this screen.
+        # Turn off blinking cursors before and after the keys are pressed, because the keys can open another screen.
         for keys in (presses, ()):
             for field in pilot.app.screen.query(Input):
                 field.cursor_blink = False
@@ -134,7 +134,7 @@ def test_main_screen_with_a_filter(shows: Callable[..., bool]) -> None:
 def test_main_screen_with_an_invalid_filter(shows: Callable[..., bool]) -> None:
     """Carets mark the unknown term `lagg:`, and a message suggests `lag`.
 
-    The last valid filter, `lagg`, is still active and matches no group.
+    Before the colon was typed, `lagg` was a valid filter. It is still active and matches no group.
     """
     assert shows(sample_snapshot(), (80, 24), "slash", *"lagg:1k")
 

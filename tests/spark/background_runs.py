@@ -32,18 +32,19 @@ _TIMEOUT = 800.0
 class BackgroundRuns:
     """Runs the pipeline in background processes.
 
-    A series consists of runs on the same lake. All runs except the last are killed, and each run continues the work of
-    the run before it. Methods that return results wait for the runs.
+    A series consists of runs on the same lake (folder of tables). All runs except the last are killed, and each run
+    continues the work of the run before it. Methods that return results wait for the runs.
 
     Args:
         folder: folder for the lakes of all runs.
         recording: a lake with a recording, which is copied for each series.
         records: folder with Parquet files of `__consumer_offsets` records.
-        connect_url: Spark Connect server for the last run of each series.
+        connect_url: URL of the Spark Connect server for the last run of each series.
 
     Attributes:
         cluster_python_starts: how often the Spark worker of the standalone cluster has started its `python3`.
-        cluster_executors: number of executors that this Spark worker has started. Both are 0 until the run has ended.
+        cluster_executors: number of executors that this Spark worker has started. Both numbers are 0 until the
+            run has ended.
     """
 
     def __init__(self, folder: Path, recording: Path, records: Path, connect_url: str) -> None:

@@ -95,7 +95,7 @@ def background_runs(
 
 @pytest.fixture(scope="session")
 def uninterrupted_lake(spark: SparkSession, background_runs: BackgroundRuns) -> SparkLake:
-    """Return the lake of a run on a standalone Spark cluster that was not killed. Tests must not change this lake.
+    """Return the lake of an uninterrupted run on a standalone Spark cluster. Tests must not change this lake.
 
     The run has processed all data in `recording` and `record_files`.
     """

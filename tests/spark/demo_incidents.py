@@ -30,8 +30,8 @@ class Incident:
     Attributes:
         begin: seconds since the epoch; None if it began before the simulated history.
         end: seconds since the epoch; None if it continues at the end of the history.
-        seconds: for DRAIN, time until the group has caught up, or None if it does not catch up. For AT_RISK, time until
-            the group loses records. None for all other kinds.
+        seconds: for the kind DRAIN, time until the group has caught up, or None if it does not catch up. For the kind
+            AT_RISK, time until the group loses records. None for all other kinds.
     """
 
     kind: Kind
@@ -49,7 +49,10 @@ def incidents(plan: HistoryPlan) -> tuple[list[Incident], set[str]]:
 
 
 def _with_times(value: Any, plan: HistoryPlan) -> Any:
-    """Replace each time in `value` with seconds since the start of the history. `{fraction = 0.5}` is its middle."""
+    """Convert each time in `value` to seconds since the start of the history.
+
+    For example, the time `{fraction = 0.5}` is the middle of the history.
+    """
     if isinstance(value, list):
         return [_with_times(item, plan) for item in value]
     if not isinstance(value, dict):

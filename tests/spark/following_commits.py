@@ -1,4 +1,4 @@
-"""Write commits to the silver table `commits`. They have the same offsets as the polls of a simulated cluster."""
+"""Write offset commits of a simulated cluster to the silver table `commits`, with the same offsets as its polls."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ class FollowingCommits:
         self._offsets[record_partition] += 1
 
     def write(self, *, late: float = 0.0, group: str | None = None) -> None:
-        """Write the rows that were added since the last call. Keep some of them for the next call.
+        """Write the rows that have not been written yet. Keep some of them for a later call, so that they arrive late.
 
         Args:
             late: fraction of the rows to keep.

@@ -38,7 +38,7 @@ def main(lake: str, records: str, target: str = "") -> None:
     try:
         run(spark, Path(lake), Path(records), target)
     finally:
-        # Without this call, Python would wait forever for the Spark Connect server after an error.
+        # Stop Spark even after an error. Otherwise, Python would wait forever for the Spark Connect server.
         spark.stop()
 
 

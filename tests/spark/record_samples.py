@@ -22,7 +22,7 @@ Record = tuple[bytes | None, bytes | None]
 """Key and value of a record."""
 
 NOON = datetime(2026, 11, 21, 12, tzinfo=UTC)
-"""Default timestamp of sample records."""
+"""Default timestamp of sample records: 21 November 2026, 12:00 UTC."""
 
 COMMIT_TIME = 1_795_262_400_123
 """Default commit time of a sample commit, in milliseconds since the epoch."""
@@ -76,9 +76,9 @@ def check_decoded(
     """Assert that a record is in the right silver table, with the same values as decoded by `kgtui.protocol.records`.
 
     Args:
-        position: partition and offset of the record, or only the offset.
+        position: key of the record in `tables`: (partition, offset), or only the offset if all offsets are different.
         key, value: key and value of the record.
-        tables: name of a silver table → rows of the table by position.
+        tables: name of a silver table → position → row.
     """
     expected = decode(key, value)
     quarantined = tables[QUARANTINE.name].get(position)

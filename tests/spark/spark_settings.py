@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 
 SMALL_JOBS = {
     "spark.sql.shuffle.partitions": "2",
-    # Adaptive execution and code generation take more time than they save, because the tables have few rows.
+    # Turn off adaptive execution and code generation. They take more time than they save, because the tables have few
+    # rows.
     "spark.sql.adaptive.enabled": "false",
     "spark.sql.codegen.wholeStage": "false",
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",

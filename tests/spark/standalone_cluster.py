@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from types import TracebackType
 
 _TIMEOUT = 120.0
-"""Maximum time until the master listens, and then until the worker has registered, in seconds each."""
+"""Maximum time until the master listens, in seconds. The worker has the same time to register with the master."""
 
 
 class StandaloneCluster:

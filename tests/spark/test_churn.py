@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 def record_members(tables: RecordedTables, group: str, present: str, before: str) -> None:
     """Add rows for the latest poll to the table `members`.
 
-    If the poll is a keyframe, add all members. Otherwise, add only members that joined or left.
+    If the poll is a keyframe (a poll with all rows), add all members. Otherwise, add only members that joined or left.
 
     Args:
         present: ids of the members at the latest poll, one character per id.
@@ -84,7 +84,7 @@ def test_rebalances_from_polls_and_from_records_are_counted_per_hour(spark: Spar
         ("flaps", at(3_600), 0, 2, 0, 0, 0, 0, 300.0, None, 2_700.0, 0.0, False, "recorded", None, None, at(6_900)),
         ("flaps", at(14_400), 3, 0, None, 1, 2, 3, 0.0, None, 360.0, 30.0, False, "recorded",
          at(14_520), at(14_760), at(14_760)),
-        # Group `records` is known only from decoded records, so `covered_to` is the time of its last rebalance.
+        # Group `records` is known only from decoded records, so its row covers the time up to its last rebalance.
         ("records", at(10_800), 7, None, 7, 7, 0, 14, 28.0, None, None, 7.0, True, "silver",
          at(10_800), at(13_800), at(13_800)),
     ]  # fmt: skip

@@ -36,7 +36,8 @@ def silver_tables(
 
     Args:
         commits: tuples (group, committed offset, time). The offset of a tombstone is None.
-        events: tuples (group, type, `about`, member id, number of members, whether it is a tombstone, time).
+        events: tuples (group, type, what the record describes, member id, number of members, whether it is a
+            tombstone, time).
 
     Times are in days after `START`.
     """
@@ -58,11 +59,11 @@ def silver_tables(
 
 
 def end_of_day(spark: SparkSession, day: float) -> DataFrame:
-    """Return one row, for the parameter `days` of `decoded_activity`. Its time is `day` days after `START`."""
+    """Return the argument `days` of `decoded_activity`: one row, with the date and time `day` days after `START`."""
     return spark.createDataFrame([(at(day * DAYS).date(), ms(day * DAYS))], "day DATE, at BIGINT")
 
 
-def test_unused_groups_and_families_of_unused_groups_are_listed(spark: SparkSession) -> None:
+def test_unused_groups_and_unused_group_id_prefixes_are_listed(spark: SparkSession) -> None:
     """A family contains the groups with the same id prefix.
 
     Family `old.*` is listed, because both its groups are unused. Family `new.*` is not, because `new.b` is in use.
@@ -85,8 +86,8 @@ def test_unused_groups_and_families_of_unused_groups_are_listed(spark: SparkSess
         tables.commit("share", "t", 0, None, 9, kind="share", spso=4, lag=5)
     timeline, groups, partitions, _ = tables.frames(spark)
     since = at(3 * DAYS).date()
-    # Do the same as the gold job: use only the history of groups without members, and compute both inputs of `cleanup`
-    # first (`localCheckpoint`).
+    # As in the gold job, only the history of groups without members is used, and the DataFrames `recorded` and
+    # `decoded` are computed (`localCheckpoint`) before `cleanup` uses them.
     asked = groups_without_members(timeline, groups, since=since)
     assert {row.group for row in asked.collect()} == {"old.a", "old.b", "new.a", "alone", "waits", "share", "shrinks"}
     partitions = partitions.join(asked, "group", "left_semi")
@@ -94,7 +95,7 @@ def test_unused_groups_and_families_of_unused_groups_are_listed(spark: SparkSess
     silver = silver_tables(spark, [("alone", 9, -3.0)], [])
     decoded = decoded_activity(*silver, end_of_day(spark, 3.5)).localCheckpoint()
     rows = cleanup(recorded, decoded, since=since).cache()
-    # The commits of group `alone` were decoded from records, so none of its offsets can be hidden.
+    # ACLs can hide offsets only from polls. Group `alone` has decoded commits, so none of its offsets is hidden.
     assert {row["name"]: row["offsets_may_be_hidden"] for row in rows.collect()} == {
         "old.*": True, "old.a": True, "old.b": False, "new.a": False, "alone": False, "share": None
     }  # fmt: skip
@@ -146,7 +147,7 @@ def test_offsets_expire_a_week_after_the_group_was_last_active(spark: SparkSessi
 
 
 def test_unused_groups_known_only_from_decoded_records_are_listed(spark: SparkSession) -> None:
-    """No group is in the recording. Group `gone` was deleted, and group `busy` has a member, so they are not listed."""
+    """There are no polls. Group `gone` was deleted, and group `busy` has a member, so these two are not listed."""
     commits = [
         ("simple", 3, 0.0), ("left", 1, 0.0), ("left", 2, 1.0), ("busy", 1, 0.0), ("gone", 1, 0.0),
         ("gone", None, 2.0), ("empty", 5, 0.0),

@@ -29,7 +29,7 @@ POLL = 300.0
 """Time between two polls, in seconds."""
 
 TOLERANCE = 2 * POLL
-"""Maximum difference between the begin (or end) of an incident and of its finding, in seconds."""
+"""Maximum difference between the start times of an incident and its finding, and between their ends, in seconds."""
 
 
 @pytest.mark.full
@@ -52,7 +52,7 @@ def test_the_pipeline_demo_reports_exactly_the_simulated_incidents(lake: SparkLa
 
 
 def check_findings(findings: list[Finding], plan: HistoryPlan) -> None:
-    """Assert that there is exactly one finding per incident, with the same group, kind, begin and end."""
+    """Assert that there is exactly one finding per incident, with the same group, kind, start and end."""
     expected, healthy = incidents(plan)
     assert len(healthy) >= 20
     assert healthy.isdisjoint(group for finding in findings for group in finding.groups)

@@ -21,7 +21,7 @@ def lag_row(group: str, minute: int, topic: str | None = None, *, steady: int = 
 
     Args:
         minute: minutes after `START`.
-        steady: value of column `steady_since`, in seconds after `START`.
+        steady: value of column `steady_since` (first poll after the latest gap), in seconds after `START`.
         values: values of other columns.
     """
     start = at(60 * minute)
@@ -49,9 +49,9 @@ def test_gold_table_forecast_says_when_groups_catch_up_or_lose_records(spark: Sp
                    "time_lag_at_least": True}  # fmt: skip
         rows.append(lag_row("stuck", minute, "t", **stuck))
         rows.append(lag_row("stuck", minute, lag=100_000 + 600 * minute, lost=0))
-        # Group `slow` is like group `stuck`, but consumes 300 records per minute in each of the topics `k` and `l`. The
-        # time until it loses records depends on the retention time of topic `k` and on the log start offset of topic
-        # `l`.
+        # Group `slow` is like group `stuck`, but consumes 300 records per minute in each of the topics `k` and `l`. Its
+        # loss of records is forecast from the retention time in topic `k`, and from the increase of the log start
+        # offset in topic `l`.
         slow = stuck | {"time_lag": 600.0, "position": 100_000 + 300 * minute}
         rows += [lag_row("slow", minute, topic, **slow) for topic in ("k", "l")]
         # The time lag of group `later` grows so slowly (0.11 s per second) that it would reach the retention time (75
@@ -84,7 +84,8 @@ def test_gold_table_forecast_says_when_groups_catch_up_or_lose_records(spark: Sp
     assertDataFrameEqual(result, spark.createDataFrame(expected, result.schema))
 
 
-def test_behind_since_is_null_if_later_hours_of_the_day_are_without_lag(spark: SparkSession) -> None:
+def test_behind_since_is_computed_only_for_the_last_two_hours_of_a_day(spark: SparkSession) -> None:
+    """`behind_since` is the time at which a backlog began. Later hours count even if the group has no lag in them."""
     late = [lag_row("late", minute, lag=1_000 * minute, time_lag=600.0) for minute in range(50, 60)]
     done = [lag_row("late", minute, lag=0) for minute in (60, 120, 180)]
 

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from tests.spark.background_runs import BackgroundRuns
 
 
-def test_two_executors_run_the_pipeline_with_their_own_python(
+def test_two_executors_run_the_pipeline_with_the_python_of_the_worker(
     uninterrupted_lake: SparkLake, background_runs: BackgroundRuns
 ) -> None:
     assert background_runs.cluster_executors == 2
@@ -63,8 +63,8 @@ def test_gold_table_forecast_uses_the_recorded_retention_time_of_the_topic(unint
     rows = uninterrupted_lake.read(FORECAST).filter("`group` = '[/foo]' AND topic = 't'").collect()
     assert len(rows) == 3
     assert {row["loss_basis"] for row in rows} == {"retention"}
-    # The group loses its first unread record when the age of the record reaches RETENTION. In a recording of seven
-    # minutes, the record is at most 420 s old.
+    # The first unread record is deleted when it is RETENTION seconds old. The recording lasts seven minutes, so the
+    # record is at most 420 s old at its end.
     assert all(RETENTION - 420 <= row["loss_seconds"] <= RETENTION for row in rows)
 
 

@@ -42,7 +42,10 @@ HEALTH_TABLES = (LAG, HEALTH, HEALTH_STATE)
 
 
 def assert_equals_a_complete_run(lake: SparkLake, tables: Iterable[Table] = gold.TABLES) -> None:
-    """Compute the gold tables again in a copy of the lake without them; assert that they equal the lake's tables."""
+    """Assert that the lake's gold tables equal those that a complete run computes.
+
+    The complete run uses a copy of the lake without gold tables.
+    """
     path = lake.folder.local_path
     complete = shutil.copytree(path, path.parent / "complete", ignore=shutil.ignore_patterns("gold", "_checkpoints"))
     update_gold(SparkLake(lake.spark, complete))
@@ -57,7 +60,8 @@ def test_incremental_runs_equal_a_complete_run_for_random_commits(
 ) -> None:
     """Depending on `seed`, the commits begin before the polls, after them, or at the same time.
 
-    Some commits are late. There are also tombstones, gaps, groups that disappear for a while, and a recreated topic.
+    Some commits are decoded one run late. There are also tombstones, gaps, groups that disappear for a while, and a
+    recreated topic.
     """
     random, cluster = Random(seed), Cluster(seed)
     lake = new_lake(spark, tmp_path / "lake")
@@ -89,12 +93,13 @@ def test_incremental_runs_equal_a_complete_run_for_random_commits(
 
 
 @pytest.mark.full
-def test_a_commit_whose_record_is_written_later_is_counted(
+def test_incremental_run_counts_a_commit_whose_record_is_decoded_late(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A group commits 20 ms before 10:00, but Kafka writes the record of this commit 5 ms after 10:00.
 
-    The first run stores the state at 10:00 before the record is decoded. The second run must add the commit to it.
+    The record is decoded only after the first run has stored its state for the time 10:00. The second run must add the
+    commit to this state.
     """
     cluster, lake = Cluster(1), new_lake(spark, tmp_path / "lake")
     compute_only(HEALTH_TABLES, lake, monkeypatch)
@@ -153,7 +158,10 @@ class Interrupted(Exception):
 
 
 def files_by_span(lake: SparkLake, table: Table) -> dict[int, set[str]]:
-    """Return a dict: index of each time span → its files. Assert that no file contains rows of two time spans."""
+    """Return a dict: index of each time span (such as an hour) → the table's files with rows of this time span.
+
+    Assert that no file contains rows of two time spans.
+    """
     assert table.file_span is not None
     column, seconds = table.file_span
     found: dict[int, set[str]] = {}
@@ -175,9 +183,9 @@ def files_by_span(lake: SparkLake, table: Table) -> dict[int, set[str]]:
 def test_the_run_after_an_interrupted_run_completes_the_gold_tables(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, last: Table, tables: tuple[Table, ...]
 ) -> None:
-    """The second run is interrupted after it has written the gold table `last`. The third run completes the tables.
+    """The parameter `last` is the gold table after which the second run is interrupted. A third run follows.
 
-    Files of earlier time spans must not change. Some commits are decoded only by the next run.
+    Files with rows of earlier hours must not change. Some commits are decoded one run late.
     """
     random, cluster = Random(1), Cluster(1)
     lake = new_lake(spark, tmp_path / "lake")

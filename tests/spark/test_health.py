@@ -40,7 +40,7 @@ OPTIONS = (
 
 
 def random_window(random: Random, options: Options) -> tuple[Window, int]:
-    """Return a window of a random consumer's commits, and the time for which to compute its status, in milliseconds."""
+    """Return the latest commits of a random consumer, and the time (ms) for which to compute the consumer's status."""
     ring, now, end, offset = CommitRing(options), 1_000, random.randrange(20), random.randrange(10)
     most_read, most_written = random.choice([0, 1, 3, 8]), random.choice([0, 1, 3, 8])
     for _ in range(random.randrange(25)):

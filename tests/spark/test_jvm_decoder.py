@@ -99,7 +99,7 @@ def unusual() -> list[Record]:
 def check_equal(spark: SparkSession, records: list[Record]) -> set[str]:
     """Assert that Java decodes all records like Python.
 
-    Return the names of the result's struct columns that are not null for at least one record.
+    Return the names of the struct columns, such as `commit`, that are not null for at least one record.
     """
     rows = bronze_rows(spark, records).transform(decode_in_jvm).collect()
     assert sorted(row.record_offset for row in rows) == list(range(len(records)))
@@ -160,8 +160,8 @@ def test_the_java_decoder_keeps_all_records_except_commits_in_memory(spark: Spar
     assert found == {tuple(row) for row in every if row.offset in rest}
 
 
-def test_kept_records_are_discarded_if_too_many_or_too_large(spark: SparkSession) -> None:
-    """In the first case, two records are kept, although only one is expected.
+def test_records_kept_in_memory_are_discarded_if_too_many_or_too_large(spark: SparkSession) -> None:
+    """In the first case, two records are kept, but the caller of `take` expects only one.
 
     In the second case, 40 records of 1 MB exceed the limit of 32 MB.
     """

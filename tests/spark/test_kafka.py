@@ -116,7 +116,7 @@ def test_spark_reads_the_same_offsets_topic_records_as_a_consumer(newest_live: L
 
 
 def check_silver_tables(lake: SparkLake, records: dict[tuple[int, int], TopicRecord]) -> set[RecordType]:
-    """Assert that each record is in `commits` or `group_events` with the right values, and none in `quarantine`.
+    """Assert that each record has the right row in `commits` or `group_events`, and that `quarantine` is empty.
 
     Returns:
         Types of the records that are not tombstones.
@@ -153,7 +153,7 @@ def test_a_run_fails_if_spark_reads_nothing_from_a_topic_with_records(quiet_clus
         run_continuously(lake, Sources(topic=topic), ignore, ignore, interval=0.5)
 
 
-def test_a_continuous_run_reads_new_commits(quiet_cluster: Cluster, lake: SparkLake) -> None:
+def test_a_continuous_pipeline_run_reads_new_commits(quiet_cluster: Cluster, lake: SparkLake) -> None:
     quiet_cluster.commit("watched", {("quiet", 0): 1})
     topic = describe_topic(lake.folder.local_path, quiet_cluster.bootstrap)
 

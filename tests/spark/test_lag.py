@@ -79,7 +79,7 @@ def test_lag_rates_and_time_lag_are_computed_per_minute(spark: SparkSession) -> 
     ])  # fmt: skip
 
 
-def test_a_gap_makes_rates_null_but_not_the_time_lag(spark: SparkSession) -> None:
+def test_a_recording_gap_makes_rates_null_but_not_the_time_lag(spark: SparkSession) -> None:
     tables = RecordedTables()
     tables.poll(0)
     tables.group("g")

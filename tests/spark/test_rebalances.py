@@ -1,4 +1,7 @@
-"""Tests of the silver table `rebalances`, and of the column `created` in the table `group_events`."""
+"""Tests of the silver table `rebalances`, and of the column `created` in the table `group_events`.
+
+The column says whether a record is the first one of a newly created group.
+"""
 
 from __future__ import annotations
 

@@ -74,8 +74,8 @@ def days_in(rows: DataFrame) -> list[date]:
     return sorted(row.day for row in rows.select("day").collect())
 
 
-def test_read_days_returns_only_rows_from_before_the_call(spark: SparkSession, tmp_path: Path) -> None:
-    """The test must also pass if the lake's path contains special characters of URIs and file name patterns."""
+def test_read_days_ignores_rows_that_are_added_after_the_call(spark: SparkSession, tmp_path: Path) -> None:
+    """The lake's path contains characters with a special meaning in URIs and file name patterns."""
     lake = new_lake(spark, tmp_path / "a b+c#d %x{y}*?é")
     first, second, third = (DAY.replace(day=number) for number in (20, 21, 22))
     assert days_in(lake.read_days(COORDINATOR_RECORDS, first, third)) == []

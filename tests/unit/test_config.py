@@ -199,10 +199,13 @@ CLUSTERS = """
 """
 
 
-def test_option_variable_configuration_and_localhost_determine_the_cluster(
+def test_kgtui_chooses_the_cluster_from_the_first_source_that_is_set(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """kgtui chooses the cluster from the first source that is set. `Target.source` is the name of this source."""
+    """The sources are, in this order: option, environment variable, configuration file, and `localhost:9092`.
+
+    `Target.source` is the name of the source that kgtui has used.
+    """
     assert config.resolve(config.load()) == config.Target("localhost:9092", ("localhost:9092",), source=ASSUMED)
     write(folder, CLUSTERS)
     (folder / "prod.properties").write_text("client.id=from-file\nsecurity.protocol=SSL\n", encoding="latin-1")
@@ -250,7 +253,10 @@ def test_the_error_about_an_unknown_cluster_lists_the_configured_clusters(folder
 def test_a_read_only_cluster_is_recognized_by_its_addresses(
     folder: Path, monkeypatch: pytest.MonkeyPatch, cluster: str
 ) -> None:
-    """Another cluster with the same address is writable. The password of the read-only cluster is not known."""
+    """The session is read-only even if a writable cluster in the configuration has the same address.
+
+    kgtui does not need the password of the read-only cluster, whose environment variable is not set here.
+    """
     (folder / "prod.properties").write_text("bootstrap.servers=prod:9092\n")
     monkeypatch.setenv("HOST_OF_PROD", "prod")
     write(
@@ -281,7 +287,7 @@ def test_options_and_variables_can_make_a_cluster_read_only_but_never_writable(
     assert config.resolve(settings).read_only
 
 
-def test_settings_of_a_cluster_apply_to_its_broker_addresses(folder: Path) -> None:
+def test_settings_of_a_cluster_apply_if_only_its_address_is_given(folder: Path) -> None:
     write(folder, CLUSTERS)
     target = config.resolve(config.load(), Namespace(bootstrap_server="prod-2:9092"))
     assert (target.name, target.read_only, target.color, target.environment) == ("prod-2:9092", True, "red", "PROD")

@@ -60,15 +60,15 @@ def value(folder: Path, text: str, **more: str) -> str:
 def test_references_to_declared_config_providers_are_replaced_with_values(
     folder: Path, text: str, expected: str
 ) -> None:
-    """References to undeclared providers stay, as in Kafka. So do kgtui's own `${NAME}` and `file:PATH`.
+    """References to undeclared providers are not replaced, as in Kafka.
 
-    kgtui replaces its own references in a different step.
+    If config providers are declared, kgtui's own references `${NAME}` and `file:PATH` are not replaced either.
     """
     assert value(folder, text) == expected
 
 
-def test_references_stay_if_no_config_provider_is_declared(folder: Path) -> None:
-    """`${env:PASS}` stays. `${PASS}`, which is kgtui's own format for environment variables, is replaced."""
+def test_references_are_not_replaced_if_no_config_provider_is_declared(folder: Path) -> None:
+    """`${env:PASS}` is not replaced. `${PASS}`, kgtui's own format for environment variables, is replaced."""
     assert filled_in({"a": "${env:PASS}", "b": "${PASS}"}, "x", folder) == {"a": "${env:PASS}", "b": "hunter2"}
 
 
@@ -95,7 +95,7 @@ def test_error_about_an_invalid_reference_mentions_property_and_problem(folder: 
     assert "hunter2" not in "".join(traceback.format_exception(caught.value))
 
 
-def test_config_providers_read_only_allowed_files_and_variables(folder: Path) -> None:
+def test_config_providers_refuse_files_and_variables_that_are_not_allowed(folder: Path) -> None:
     allowed = {"config_providers_env_param_allowlist_pattern": "PA.*", "config_providers_file_param_allowed_paths": "."}
     allowed = {key.replace("allowlist_pattern", "allowlist.pattern"): text for key, text in allowed.items()}
     assert value(folder, "${env:PASS}${file:secrets.properties:other}", **allowed) == "hunter2x"

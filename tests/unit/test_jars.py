@@ -34,7 +34,7 @@ def test_class_path_has_all_jars_of_a_kafka_version(cache: Path) -> None:
 
 
 def test_an_interrupted_download_of_jars_leaves_no_incomplete_folder(cache: Path) -> None:
-    """The next test run would use an incomplete folder as if the folder were complete."""
+    """An incomplete folder must not remain, because the next test run would use it as if it were complete."""
 
     def stops_halfway(coordinates: object, into: Path, transitive: bool) -> None:
         (into / "half.jar").write_bytes(b"")
@@ -84,7 +84,7 @@ def test_the_error_of_a_failed_download_mentions_the_missing_jar(output: str) ->
     assert fetch.failure(["mvn", "-B"], "Connection refused") == "mvn -B … failed:\nConnection refused"
 
 
-def test_full_test_runs_need_the_jars_of_brokers_of_six_versions(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_full_test_runs_fetch_the_broker_jars_of_six_kafka_versions(monkeypatch: pytest.MonkeyPatch) -> None:
     """The jars include Kafka's command line tools, except those of Kafka 4.4.0, which are not on Maven Central."""
 
     archives: list[str] = []
@@ -108,7 +108,7 @@ def test_full_test_runs_need_the_jars_of_brokers_of_six_versions(monkeypatch: py
     assert sorted(archives) == ["3.9.2", "3.9.2", "4.3.1", "4.3.1"]
 
 
-def test_the_error_about_missing_jars_for_full_runs_mentions_the_option() -> None:
+def test_the_error_about_missing_jars_for_full_runs_mentions_option_full() -> None:
     with pytest.raises(jars.JarsMissingError, match="run tests/run --full once"):
         jars.classpath("4.4.0")
 

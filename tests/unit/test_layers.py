@@ -37,7 +37,7 @@ HEAVY = {
     "ssl",
     "textual",
 }
-"""Modules that take long to import.
+"""Modules that take a long time to import.
 
 Basic modules of kgtui must not import them. `kgtui --version` and `kgtui --help` may import only one of them, rich.
 """
@@ -69,7 +69,7 @@ def loaded_by_package(package: str) -> frozenset[str]:
 
 @pytest.mark.parametrize("module", ["kgtui", "kgtui.cli", "kgtui.model", "kgtui.admin", "kgtui.admin.base"])
 def test_importing_basic_modules_loads_no_slow_module(module: str) -> None:
-    """`HEAVY` contains the modules that take long to import."""
+    """`HEAVY` contains the modules that take a long time to import."""
     assert not loaded_by(f"import {module}") & HEAVY
 
 
@@ -132,7 +132,7 @@ def test_only_the_pipeline_loads_packages_that_are_optional_extras() -> None:
 
 
 def test_the_pipeline_loads_only_packages_that_spark_executors_have() -> None:
-    """Executors have four packages and two modules of kgtui, and the third-party packages PySpark and PyArrow."""
+    """Executors get only four packages and two modules of kgtui, and the third-party packages PySpark and PyArrow."""
     loaded = loaded_by_package("pipeline")
     assert "pyspark" in loaded
     assert not loaded & {"aiokafka", "deltalake", "javaproperties", "msgspec", "platformdirs", "re2", "rich", "textual"}

@@ -1,4 +1,4 @@
-"""Tests that the docstring of each package has a complete table of its modules, with what each module contains."""
+"""Tests that the docstring of each package has a table with one row per module, which describes the module."""
 
 from __future__ import annotations
 

@@ -72,7 +72,7 @@ def test_keys_that_look_like_misspelled_property_names_are_kept(tmp_path: Path, 
     assert set(config.read_properties(file)) == {name}
 
 
-def test_properties_are_read_only_from_regular_files_and_shell_pipes(tmp_path: Path) -> None:
+def test_only_regular_files_and_shell_pipes_are_read_as_properties_files(tmp_path: Path) -> None:
     """A named pipe, `/dev/zero` and a file with more than 1,000,000 bytes are refused.
 
     `/dev/null` counts as an empty file.
@@ -95,7 +95,10 @@ def test_properties_are_read_only_from_regular_files_and_shell_pipes(tmp_path: P
 
 
 def test_an_invalid_property_name_is_replaced_with_the_line_number(tmp_path: Path) -> None:
-    """kgtui shows unknown keys in warnings. A key that cannot be a property name could be part of a secret."""
+    """A key that cannot be a property name could be part of a secret.
+
+    kgtui shows unknown keys in warnings, so it replaces such a key with its line number.
+    """
     file = tmp_path / "client.properties"
     lines = (
         "# comment", "client.id=a\\", "  b", "MC4CAQAwBQYDK2VwBCIE", "custom.Name=1",

@@ -31,7 +31,7 @@ from tests.unit.insights import gold_rows
 
 TEXT = README.read_text(encoding="utf-8")
 LAKE = "/var/lib/kgtui/prod"
-"""Path of the lake in the examples of the README."""
+"""Path of the lake (the folder with the recorded tables) in the examples of the README."""
 
 
 def commands_in_readme() -> list[list[str]]:

@@ -199,11 +199,11 @@ async def test_the_history_pane_of_a_recording_shows_gaps_and_changes(
             await until(pilot, lambda: "the disk is [/gone]" in screen_text(app))
 
 
-async def test_history_log_lists_changes_in_samples_and_other_events(tmp_path: Path) -> None:
-    """The pane's log also lists two kinds of events that lag samples do not contain.
+async def test_history_log_also_lists_events_that_are_not_in_samples(tmp_path: Path) -> None:
+    """The pane's log lists changes between lag samples, and two kinds of events that samples do not contain.
 
-    These are changes before the first sample, and changes of the coordinator. The log does not list events of other
-    groups, or events before the shown time span.
+    These events are changes before the first sample, and changes of the coordinator. The log does not list events of
+    other groups, or events before the shown time span.
     """
     first = NOW - (sample_history.POLLS - 1) * 10.0
     listing = Listing("consumer", "consumer", "Stable", 1)
@@ -246,7 +246,7 @@ def test_the_history_log_shows_member_names_and_reasons_for_verdicts() -> None:
 
 
 @pytest.mark.parametrize("part", [0.0, 0.1, 0.48, 0.5, 0.99])
-def test_the_mark_of_the_cursor_hides_no_time_label(part: float) -> None:
+def test_the_cursor_mark_on_the_time_axis_hides_no_time_label(part: float) -> None:
     timeline = GroupTimeline(NOW - 600, NOW, [NOW - 300], [5.0], [1.0], [1.0], [1.0])
     line = plot_lines(timeline, 100, 20, with_curves=False, at=NOW - 600 * (1 - part))[-1]
     words = "".join(cell.text for cell in line).split()

@@ -41,7 +41,7 @@ GROUPS = ("pay", "fraud", "fill", "calm", "restless", "perf.a", "tmp")
 def cluster(groups: tuple[str, ...] = GROUPS) -> Snapshot:
     """Return a snapshot of a cluster with the groups `groups`.
 
-    The default are the groups that the findings are about, without `perf.b`, which was deleted.
+    By default, these are all groups with findings except `perf.b`, which has been deleted from the cluster.
     """
     return snapshot_of(
         [(group, "classic", "consumer", "Empty" if group in ("perf.a", "tmp") else "Stable", 1) for group in groups]
@@ -50,7 +50,7 @@ def cluster(groups: tuple[str, ...] = GROUPS) -> Snapshot:
 
 @pytest.fixture
 def lake(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Write a lake with one finding of each kind, and set the environment variable KGTUI_LAKE to its path."""
+    """Write a lake (folder with tables) that causes findings of each kind. Set the variable KGTUI_LAKE to its path."""
     path = write(tmp_path / "prod", rows_with_problems())
     monkeypatch.setenv("KGTUI_LAKE", str(path))
     return path
@@ -77,7 +77,10 @@ def subjects(screen: InsightsScreen) -> list[str]:
 
 
 async def test_insights_screen_lists_findings_by_urgency_with_evidence_and_plot(tmp_path: Path, lake: Path) -> None:
-    """For the first finding, the screen shows the duration, what to do, the evidence, and a plot of the group."""
+    """For the first finding, the screen shows the duration, what to do, and a plot of the group.
+
+    It also shows the evidence: the rows of the gold table that caused the finding.
+    """
     app, _ = app_on(cluster(), tmp_path)
     async with app.run_test(size=(120, 40)) as pilot:
         screen = await open_insights(pilot, app)
@@ -360,7 +363,7 @@ async def test_insights_screen_responds_while_its_tables_are_read(
 
 
 def test_the_lake_for_insights_is_chosen_in_a_fixed_order(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The first of these lakes is chosen: replayed lake, lake that is being recorded, KGTUI_LAKE, default folder."""
+    """The order is: the lake that is replayed, the lake that is being recorded, KGTUI_LAKE, and the default folder."""
     app, _ = app_on(cluster(), tmp_path)
     session = app.session
     monkeypatch.delenv("KGTUI_LAKE", raising=False)

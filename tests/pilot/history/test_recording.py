@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 def live(tmp_path: Path) -> KgtuiApp:
-    """Return the app on a scripted cluster with one group."""
+    """Return an app that polls a fake cluster (`ScriptedAdmin`) with one group."""
     admin = ScriptedAdmin()
     admin.add("payment", lag=5)
     session = Session(ClusterLabel("prod [/eu]", "b:9092"), Monitor(admin, MonitorOptions(interval=0.1)), admin=admin)
@@ -118,7 +118,7 @@ async def test_the_record_dialog_refuses_a_lake_of_another_running_recorder(
         lock.release()
 
 
-async def test_the_dialog_refuses_a_nonempty_folder_that_is_not_a_lake(tmp_path: Path) -> None:
+async def test_the_record_dialog_refuses_a_nonempty_folder_that_is_not_a_lake(tmp_path: Path) -> None:
     (tmp_path / "photos").mkdir()
     (tmp_path / "photos" / "cat.jpg").write_text("meow", encoding="utf-8")
     app = live(tmp_path)

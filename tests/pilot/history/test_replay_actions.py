@@ -89,7 +89,9 @@ async def test_short_replay_steps_reach_the_next_poll_and_skip_gaps(tmp_path: Pa
     assert not await position.advance(1.0)
 
 
-async def test_narrow_header_of_a_recording_keeps_the_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_narrow_header_still_shows_the_time_of_the_recording(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("KGTUI_CONFIG_DIR", str(tmp_path / "config"))
     async with replaying(tmp_path, "0s") as (app, pilot, admin):
         await pilot.resize_terminal(50, 24)
@@ -133,8 +135,8 @@ async def test_comparing_two_times_lists_the_differences(tmp_path: Path, monkeyp
         await until(pilot, lambda: len(screen.table.rows) == everything)
         await pilot.press("v")
         assert [row.kind for row in screen.table.rows] == ["groups", "groups"]
-        # At the replayed time, the group `early` (last row) exists, but the group `late` (first row) does not. Enter
-        # selects the group in the tree.
+        # At the replayed time, the group `early` (last row) exists, but the group `late` (first row) does not. Press
+        # enter on the last row, because enter selects the group in the tree.
         await pilot.press("end", "enter")
         await until(pilot, lambda: app.screen is main_screen(app))
         await until(pilot, lambda: main_screen(app).group == "early")

@@ -48,7 +48,7 @@ def folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @asynccontextmanager
 async def live(tmp_path: Path) -> AsyncIterator[tuple[KgtuiApp, ScriptedMonitor, Pilot[int]]]:
-    """Run the app on a scripted cluster, in a session that can open recordings."""
+    """Run the app on a fake cluster (`ScriptedMonitor`), in a session that can open recordings."""
     async with AsyncExitStack() as stack:
         opener = SessionOpener(parse_args([]), stack)
         app, monitor = app_on(snapshot_of(LIVE), tmp_path, open_recording=opener.recording, admin=ScriptedAdmin())

@@ -1,4 +1,4 @@
-"""An example snapshot with one group of each kind, for the tests and snapshots of the panes."""
+"""An example of a cluster's `Snapshot` with one group of each kind, for pilot and snapshot tests of the panes."""
 
 from __future__ import annotations
 
@@ -156,7 +156,7 @@ def registry_group() -> GroupDescription:
 
 
 def hostile_group() -> GroupDescription:
-    """Return a group with markup and escape sequences in the ids of the group, of its member and of its topic.
+    """Return a group with markup and escape sequences in its group id, its member id and the name of its topic.
 
     The member also has 100 bytes of metadata that kgtui cannot decode.
     """

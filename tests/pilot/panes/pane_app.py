@@ -1,4 +1,4 @@
-"""An app for tests of a single pane. The pane can have an empty area on its left."""
+"""An app that shows a single pane, for tests of this pane."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ COLORS = {
 
 
 class PaneApp(App[None], Generic[PaneT]):
-    """An app that shows one pane, right of an empty area of `gap` cells.
+    """An app that shows one pane. An empty area on its left is `gap` cells wide.
 
     If `snapshot` is given, the pane shows the group `group` in this snapshot.
     """

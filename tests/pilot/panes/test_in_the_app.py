@@ -88,7 +88,7 @@ async def test_selecting_a_group_with_an_error_does_not_trigger_a_layout(tmp_pat
 async def test_moving_the_cursor_between_groups_and_nodes_recomputes_no_styles(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """If styles were recomputed for each cursor move in a large tree, Python's garbage collector could not keep up."""
+    """Computing styles creates garbage. In a large tree, Python's garbage collector could not free it fast enough."""
     styled: list[object] = []
     apply = Stylesheet.apply
 

@@ -143,7 +143,9 @@ async def test_a_narrow_members_pane_shows_only_the_essential_columns(
         (None, "no offsets that you may see"),
     ],
 )
-async def test_panes_without_offsets_say_whether_offsets_could_be_hidden(access: Access | None, expected: str) -> None:
+async def test_panes_without_offsets_say_if_a_missing_permission_may_hide_offsets(
+    access: Access | None, expected: str
+) -> None:
     """Brokers hide offsets in topics on which the user lacks DESCRIBE.
 
     The panes therefore say `no committed offsets` only if the user has DESCRIBE on every topic.

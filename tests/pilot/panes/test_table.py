@@ -161,7 +161,7 @@ async def test_a_refresh_redraws_only_changed_rows() -> None:
         assert app.drawn == []
 
 
-async def test_clicks_on_rows_move_the_cursor_and_clicks_on_titles_are_reported() -> None:
+async def test_clicks_on_rows_move_the_cursor_and_clicks_on_titles_post_a_message() -> None:
     app = TableApp(many(20))
     async with app.run_test(size=(40, 14)) as pilot:
         await pilot.click(LineTable, offset=(2, 5))

@@ -37,5 +37,5 @@ def on_call(admin: ScriptedAdmin, call: str, act: Callable[[], None], *, nth: in
 
 
 async def delete(admin: ScriptedAdmin, folder: StateFolder, *groups: str) -> Results:
-    """Plan and execute the deletion of these groups."""
+    """Plan and execute the deletion of `groups`."""
     return await execute(admin, await plan(admin, groups), folder)

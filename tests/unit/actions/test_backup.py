@@ -91,12 +91,15 @@ def test_backup_of_a_share_group_contains_start_offsets(folder: StateFolder) -> 
     assert backup.csv.read_text() == "t,0,5\n"
 
 
-def test_csv_backup_has_the_format_of_kafka_scripts(folder: StateFolder) -> None:
-    """The CSV file omits partitions without a committed offset and partitions that no longer exist."""
+def test_csv_backup_has_the_format_of_the_kafka_consumer_groups_tool(folder: StateFolder) -> None:
+    """Each line of the CSV file is `topic,partition,offset`, as `kafka-consumer-groups --from-file` requires.
+
+    The file omits partitions without a committed offset and partitions that no longer exist.
+    """
     assert read_backup(write_a_backup(folder, consumer())).csv.read_text() == "orders,0,7\n"
 
 
-def test_csv_backup_contains_the_remaining_partitions_of_a_recreated_topic(folder: StateFolder) -> None:
+def test_csv_backup_omits_missing_partitions_of_a_recreated_topic(folder: StateFolder) -> None:
     offsets = GroupOffsets(
         (CommittedOffset("orders", 0, 7), CommittedOffset("orders", 1, 8)),
         bounds={("orders", 0): PartitionBounds(1, 20), ("orders", 1): GONE},

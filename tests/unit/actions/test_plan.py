@@ -147,7 +147,7 @@ async def test_deletion_plan_says_that_some_offsets_are_possibly_hidden(
     )
 
 
-async def test_data_loss_is_a_lower_bound_if_topics_are_hidden(admin: ScriptedAdmin) -> None:
+async def test_predicted_data_loss_is_a_lower_bound_if_topics_are_hidden(admin: ScriptedAdmin) -> None:
     admin.add("g", state="Empty", lag=3)
     data = (await read_group_data(admin, [admin.descriptions["g"]], timeout=5))["g"]
     assert isinstance(data, GroupData)

@@ -52,7 +52,8 @@ class FakePool(Pool):
         sent: all requests, in order.
         looked_up: for each lookup of coordinators, the groups whose coordinators were not cached.
         leaders_looked_up: arguments `(topics, refresh)` of each leader lookup.
-        unreachable: exceptions that the next lookups raise, beginning with the last one.
+        unreachable: exceptions that the next lookups of coordinators or leaders raise. The last exception in the list
+            is raised first.
         learned: cached coordinators: group id → node id.
         listings: cached rows of the brokers' lists: group id → `Listing`.
         recently_failed: node ids of the leaders whose last request failed.

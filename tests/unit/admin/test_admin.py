@@ -242,7 +242,7 @@ async def test_unsupported_and_forbidden_configs_cause_different_faults() -> Non
 
 
 @pytest.mark.parametrize("lookup", [True, False], ids=["coordinator lookup", "coordinator"])
-async def test_a_forbidden_deletion_has_a_fault_with_the_acl_operation_delete(lookup: bool) -> None:
+async def test_fault_of_a_forbidden_deletion_mentions_the_acl_operation_delete(lookup: bool) -> None:
     pool = FakePool(answers={
         "DeleteGroups": lambda _: {"Results": [{"GroupId": "g", "ErrorCode": FORBIDDEN, "ErrorMessage": None}]}
     })  # fmt: skip

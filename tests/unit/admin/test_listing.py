@@ -256,9 +256,9 @@ async def test_polling_a_group_list_returns_the_right_changes_in_any_group_order
 
 
 async def test_a_group_id_that_contains_encoded_groups_hides_no_group() -> None:
-    """A poll does not decode bytes that were in the previous response.
+    """A poll does not decode bytes of groups that were already in the previous response.
 
-    Here, the id of one new group contains such bytes.
+    Here, the id of a new group contains such bytes, but the poll must still find all changes.
     """
     brokers = Brokers({1: {"a": STABLE, "b": EMPTY}})
     feed, known = brokers.admin.listing_feed(1), dict[str, Listing]()

@@ -74,7 +74,7 @@ async def test_committed_offsets_are_sorted_and_offset_minus_one_is_decoded_as_n
     )
 
 
-async def test_a_repeated_partition_has_only_one_committed_offset() -> None:
+async def test_a_partition_repeated_in_a_response_has_one_committed_offset() -> None:
     twice = group("g", commit(0, 5), commit(0, 7))
     twice["Topics"] *= 2
     batch = await read(FakePool(answers={"OffsetFetch": lambda _: {"Groups": [twice]}}), ["g"])

@@ -200,7 +200,7 @@ async def test_end_offsets_are_not_requested_for_partitions_without_a_commit() -
 
 
 @pytest.mark.parametrize("separately", [False, True])
-async def test_read_groups_raises_errors_unless_separate_faults_are_requested(separately: bool) -> None:
+async def test_read_groups_raises_errors_or_returns_them_as_faults(separately: bool) -> None:
     """If `separately` is true, `read_groups` returns errors as faults, with its other results.
 
     Otherwise, it raises them.
@@ -287,7 +287,7 @@ async def test_permissions_are_not_checked_for_topics_with_committed_offsets() -
     assert dict(admin.calls)["partition_bounds"] == ("t-c-0",)
 
 
-async def test_total_lag_counts_partitions_without_a_commit_too() -> None:
+async def test_partition_count_of_a_group_includes_partitions_without_a_commit() -> None:
     """`LagTotal.partitions` also counts partitions that members own, but that have no committed offset.
 
     Such a partition does not increase the lag.

@@ -105,7 +105,10 @@ def test_the_record_search_finds_timestamps_for_every_traffic_pattern(shape: str
 
 @pytest.mark.parametrize("shape", SHAPES)
 def test_the_record_search_reaches_the_required_precision(shape: str) -> None:
-    """With the precision 0.01, a time range spans at most 1 % of the record's age or 1 s, whichever is longer."""
+    """The search returns a time range that contains the time of the record.
+
+    With the precision 0.01, the range spans at most 1 % of the record's age or 1 s, whichever is longer.
+    """
     random = Random(shape)
     log = dense(SHAPES[shape][0](random))
     for offset in [random.randrange(1001, log.end) for _ in range(30)]:

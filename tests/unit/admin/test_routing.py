@@ -259,7 +259,10 @@ async def test_outcome_of_a_delete_request_is_uncertain_if_it_may_have_been_exec
 
 
 async def test_outcome_of_a_delete_request_is_certain_if_its_coordinator_was_not_found() -> None:
-    """No request was sent, although the lookup failed with COORDINATOR_NOT_AVAILABLE (15)."""
+    """The lookup fails with COORDINATOR_NOT_AVAILABLE (15), so kgtui sends no delete request.
+
+    In the response to a delete request, the same error would make the outcome uncertain.
+    """
     pool = FakePool(
         coordinators={"g": BrokerError("no coordinator", code=NOT_AVAILABLE, name="COORDINATOR_NOT_AVAILABLE")}
     )

@@ -33,7 +33,7 @@ PATIENT = PoolOptions(connect_timeout=30)
 
 
 QUICK = PoolOptions(connect_timeout=1)
-"""Options for tests with a silent server. Connecting fails after one second."""
+"""`Pool` options for tests with a server that never responds. Connecting times out after one second."""
 
 
 TLS = ClientSettings("SSL", tls=Tls())
@@ -66,7 +66,7 @@ async def _reason(address: str, settings: ClientSettings, options: PoolOptions) 
 
 
 def write_certificate(folder: Path) -> Path:
-    """Create a file with a self-signed certificate for `other.example` and its private key, and return its path."""
+    """Create a PEM file with a private key and a self-signed certificate for `other.example`. Return its path."""
     file, key = folder / "other.pem", folder / "other.key"
     command = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=other.example"]
     extra = ["-addext", "subjectAltName=DNS:other.example", "-keyout", str(key), "-out", str(file)]

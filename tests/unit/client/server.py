@@ -29,7 +29,7 @@ class Request(NamedTuple):
 
 
 Response: TypeAlias = "dict[str, Any] | bytes | None"
-"""Return value of a handler: the fields or the encoded body of a response. With None, no response is sent."""
+"""Return value of a handler: the fields of a response, its encoded body, or None to send no response."""
 
 Handler: TypeAlias = "Callable[[Request], Response | Awaitable[Response]]"
 
@@ -226,7 +226,7 @@ class FakeCluster:
     async def until(self, condition: Callable[[], object]) -> None:
         """Wait until `condition` is true; raise TimeoutError after 60 s.
 
-        The condition is checked when a broker has received a request or lost a connection.
+        The condition is checked each time a broker receives a request or loses a connection.
         """
         async with asyncio.timeout(60):
             while not condition():

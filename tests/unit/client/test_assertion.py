@@ -155,7 +155,7 @@ async def test_an_assertion_file_is_read_again_for_each_token(endpoint: TokenSer
 
 
 def failure(**assertion: str) -> str:
-    """Return the error message for wrong properties. The traceback must not contain the passphrase.
+    """Return the error message for invalid properties. The traceback must not contain the passphrase of the key.
 
     Each argument NAME sets the property `sasl.oauthbearer.assertion.NAME`.
     """
@@ -232,7 +232,7 @@ def test_missing_cryptography_package_is_reported_with_the_install_command(
         from_properties(properties_of(TokenServer("http://localhost:1/"), private_key_file=str(file)))
 
 
-async def test_error_for_a_refused_assertion_gives_the_clock_difference(
+async def test_error_for_a_refused_assertion_gives_the_clock_skew(
     endpoint: TokenServer, keys: dict[str, PrivateKey], tmp_path: Path
 ) -> None:
     endpoint.accepts = lambda _: False

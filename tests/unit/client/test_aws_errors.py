@@ -147,7 +147,11 @@ async def test_changed_aws_credentials_are_used_to_sign_the_next_token(
 async def test_refused_token_is_replaced_only_after_a_pause(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """After the refusal, the AWS credentials are deleted. `prepare` succeeds until it has to sign a new token."""
+    """The test deletes the AWS credentials after a broker refused the token.
+
+    `Login.prepare` still succeeds during the pause of 10 s, because it keeps the old token. After the pause, it needs
+    the credentials to sign a new token, so it fails.
+    """
     monkeypatch.setenv("AWS_ACCESS_KEY_ID", KEY_ID)
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", SECRET)
     login, address = Login(from_properties(properties_of())), Address(BROKER, 9098)

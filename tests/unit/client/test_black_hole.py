@@ -61,9 +61,9 @@ async def test_a_silent_broker_does_not_delay_calls_to_other_brokers(met_before:
 
 
 async def inject_faults(links: tuple[FaultyLink, ...], chance: random.Random) -> None:
-    """Disturb a random link twelve times, for at most 20 ms each time.
+    """Twelve times, choose a random TCP proxy from `links`, and disturb it for at most 20 ms.
 
-    A disturbed link stalls, closes, refuses or slows down its connections.
+    A disturbed proxy stalls, closes, refuses or slows down the connections to its broker.
     """
     for _ in range(12):
         link = chance.choice(links)
@@ -83,7 +83,7 @@ async def inject_faults(links: tuple[FaultyLink, ...], chance: random.Random) ->
 
 
 async def call_at_random(pool: Pool, chance: random.Random) -> None:
-    """Make 25 calls to random brokers. Each call returns the correct response or raises a documented error."""
+    """Make 25 calls to random brokers. Each call returns the correct response or raises a client error."""
     for _ in range(25):
         node, lane = chance.choice((1, 2)), chance.choice(list(Lane))
         with suppress(ClientError, UnreachableError):
@@ -92,7 +92,10 @@ async def call_at_random(pool: Pool, chance: random.Random) -> None:
 
 
 async def call_until_answered(pool: Pool, node: int, lane: Lane) -> None:
-    """Send ListGroups to broker `node` on the connection `lane`; repeat this until it succeeds, for at most 60 s."""
+    """Send ListGroups to broker `node` until it succeeds, for at most 60 s.
+
+    `lane` selects one of kgtui's two connections to the broker.
+    """
     async with asyncio.timeout(60):
         while True:
             with suppress(ClientError):

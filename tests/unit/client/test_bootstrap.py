@@ -31,7 +31,7 @@ def closed_port() -> int:
 
 
 async def test_the_first_bootstrap_server_that_responds_is_used() -> None:
-    """The other three servers are silent, refuse the connection, or have an unknown host name."""
+    """Of the other three servers, one is silent, one refuses the connection, and one has an unknown host name."""
     async with cluster(1) as fake, FaultyLink("127.0.0.1", fake[1].port) as hole:
         hole.black_hole()
         seeds = [hole.address, f"127.0.0.1:{closed_port()}", "no-such-host.invalid:9092", fake[1].address]
@@ -42,7 +42,7 @@ async def test_the_first_bootstrap_server_that_responds_is_used() -> None:
 
 
 async def test_all_bootstrap_servers_are_contacted_at_the_same_time() -> None:
-    """kgtui connects to all three silent bootstrap servers before the first attempt times out."""
+    """kgtui does not wait for the timeout of a silent server before it connects to the next server."""
     async with cluster(1) as fake:
         holes = [FaultyLink("127.0.0.1", fake[1].port) for _ in range(3)]
         for hole in holes:

@@ -170,7 +170,7 @@ def test_unsupported_properties_are_accepted_if_they_have_default_values() -> No
 
 
 def test_only_properties_that_no_kafka_client_knows_cause_a_warning() -> None:
-    """The contract tests check that kgtui knows every property of Kafka's clients."""
+    """The tests in `tests/contract` check that kgtui knows every property of Kafka's clients."""
     passed_over = [
         "acks",
         "group.id",

@@ -1,4 +1,7 @@
-"""Tests of `lazy_package`, which delays a package's `__init__.py`, and `without_package`, which blocks an import."""
+"""Tests of `lazy_package` and `without_package`.
+
+`lazy_package` delays the execution of a package's `__init__.py`. `without_package` makes imports of a package fail.
+"""
 
 from __future__ import annotations
 
@@ -62,7 +65,7 @@ def test_lazy_import_of_a_missing_package_does_nothing() -> None:
     assert "kgtui_no_such_package" not in sys.modules
 
 
-def test_package_is_hidden_only_inside_the_with_block() -> None:
+def test_without_package_blocks_an_import_only_inside_its_with_block() -> None:
     code = """
 import sys
 from kgtui.client.lazy_import import without_package
@@ -77,7 +80,7 @@ print(wave.open.__name__)
     assert run(code) == "wave\nopen\n"
 
 
-def test_package_that_is_already_loaded_is_not_hidden() -> None:
+def test_without_package_does_not_block_an_already_loaded_package() -> None:
     with without_package("pytest"):
         assert sys.modules["pytest"] is pytest
     assert sys.modules["pytest"] is pytest

@@ -45,7 +45,7 @@ async def test_connection_check_of_a_healthy_broker_has_no_failed_step() -> None
     }  # fmt: skip
 
 
-async def test_connection_check_of_an_unresolvable_host_fails_at_the_name_step(
+async def test_connection_check_of_an_unknown_host_name_fails_at_name_resolution(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     def refuse(*_: object, **__: object) -> None:

@@ -60,7 +60,7 @@ async def test_broker_that_lists_a_group_is_cached_as_its_coordinator() -> None:
         assert (found.nodes, fake[1].received) == ({"g1": 1, "g999": 1}, [])
 
 
-async def test_coordinator_from_group_list_is_replaced_by_lookup_if_wrong() -> None:
+async def test_wrong_coordinator_from_a_group_listing_is_replaced_by_a_lookup() -> None:
     async with cluster(2) as fake, Pool(fake.seeds[:1], options=QUICK) as pool:
         pool.learn_listings({"group": LISTED})
         fake.group_nodes = {"group": 2}
@@ -180,7 +180,7 @@ async def test_partition_leaders_are_looked_up_in_batches_and_cached() -> None:
 async def test_cached_topics_of_failing_leaders_are_removed_at_growing_intervals(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Broker 2 fails repeatedly. Only topics that it leads are removed from the cache.
+    """Broker 2 fails repeatedly. Only topics with a partition that broker 2 leads are removed from the cache.
 
     The pause between two removals grows until the broker responds.
     """
@@ -216,7 +216,7 @@ async def test_partitions_without_leaders_have_an_error_and_are_not_cached() -> 
         assert leaders.errors == {}
 
 
-async def test_a_partition_added_to_a_cached_topic_is_found_if_it_is_needed() -> None:
+async def test_requesting_a_new_partition_of_a_cached_topic_repeats_the_lookup() -> None:
     async with cluster(1) as fake, Pool(fake.seeds, options=QUICK) as pool:
         fake.topics = {"topic": {0: 1}}
         await pool.find_leaders(["topic"], timeout=60)

@@ -208,7 +208,7 @@ def test_msk_login_error_mentions_the_invalid_property_or_option(properties: dic
     assert SECRET not in "".join(traceback.format_exception(caught.value))
 
 
-def test_msk_error_mentions_the_command_that_installs_the_signer(
+def test_missing_msk_signer_package_is_reported_with_the_install_command(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(msk_iam, "find_spec", lambda _: None)

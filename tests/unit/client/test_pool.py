@@ -1,4 +1,4 @@
-"""Tests of `Pool` with fake brokers: negotiation, limits, deadlines and throttling."""
+"""Tests of `Pool` with fake brokers: API versions, connections, request limits, deadlines and throttling."""
 
 from __future__ import annotations
 
@@ -170,7 +170,7 @@ async def test_deadline_error_says_whether_the_request_was_sent(timeout: float) 
 
 @longer_if_busy(0.8)
 async def test_the_next_request_is_sent_only_after_the_throttle_time_has_passed(timeout: float) -> None:
-    """`timeout` is the throttle time that the broker reports, in seconds."""
+    """In its first response, the broker reports a throttle time of `timeout` seconds."""
     async with cluster(1) as fake, Pool(fake.seeds, options=QUICK) as pool:
         loop = asyncio.get_running_loop()
         fake[1].on[LIST_GROUPS.key] = always({"ThrottleTimeMs": round(timeout * 1000)})

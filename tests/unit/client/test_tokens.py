@@ -177,7 +177,9 @@ async def test_the_token_error_says_why_the_response_of_the_endpoint_is_unusable
 
 
 @pytest.mark.parametrize("date", ["Mon, 01 Jan 2024 00:00:00 +99999999999999", "Mon, 01 Jan 99999999999 00:00:00 GMT"])
-async def test_invalid_date_and_lifetime_from_the_token_endpoint_are_ignored(endpoint: TokenServer, date: str) -> None:
+async def test_invalid_date_header_and_expires_in_of_a_token_response_are_ignored(
+    endpoint: TokenServer, date: str
+) -> None:
     nested = base64.urlsafe_b64encode(b"[" * 100_000).decode().rstrip("=")
     endpoint.headers["Date"] = date
     endpoint.body = f'{{"access_token": "a.{nested}.c", "expires_in": 1{"0" * 400}}}'
@@ -232,7 +234,9 @@ async def test_token_request_times_out_if_the_response_arrives_byte_by_byte(
 
 
 @longer_if_busy(0.2)
-async def test_error_status_is_reported_even_if_the_body_is_slow(endpoint: TokenServer, timeout: float) -> None:
+async def test_http_error_status_is_reported_even_if_the_body_arrives_slowly(
+    endpoint: TokenServer, timeout: float
+) -> None:
     endpoint.status, endpoint.body, endpoint.drip = 401, '{"error": "invalid_client"}' + " " * 100, "body"
     message = await failure(endpoint.properties(**{"sasl.login.read.timeout.ms": f"{1000 * timeout:.0f}"}))
     assert "refused the client 'team' (HTTP 401): check client id, client secret and scope" in message

@@ -147,7 +147,7 @@ async def test_the_response_to_a_canceled_request_is_ignored() -> None:
         await dialler.close()
 
 
-async def test_aiokafka_waits_as_long_as_the_caller_of_a_request(
+async def test_aiokafka_does_not_time_out_before_the_caller_of_a_request(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     limits: list[float] = []

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class Script:
-    """A clock that `sleep_until` advances without waiting.
+    """A fake clock. `sleep_until` advances it without waiting.
 
     Attributes:
         steps: seconds by which each call of `sleep_until` advances the time.

@@ -1,6 +1,7 @@
 """Run kgtui commands in tests.
 
-`kgtui` runs a command in a separate process. `runner` runs commands in this process, on a `ScriptedAdmin`.
+`kgtui` runs a command in a separate process. `runner` runs commands in this process, on a fake
+cluster (`ScriptedAdmin`).
 """
 
 from __future__ import annotations
@@ -51,7 +52,7 @@ class Completed(NamedTuple):
 def runner(
     admin: ScriptedAdmin, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> Callable[..., Completed]:
-    """Return a function that runs `kgtui check`, `ls` or `show` in this process, connected to `admin`.
+    """Return a function that runs `kgtui check`, `ls` or `show` in this process, on the fake cluster `admin`.
 
     The arguments of the function are the words of the command line, for example `run("ls", "--lag")`.
     """

@@ -258,8 +258,7 @@ def test_kgtui_check_starts_no_second_read_during_a_slow_read(
     script.happens.append(hold)
     ran = run("check", "fine", "--for", "0.4s", "--interval", "0.05s", "--all")
     assert (ran.code, list(verdicts(ran))) == (0, ["fine"])
-    # These are the five reads: one at the start, the slow one, which lasts four intervals, and one in each of the last
-    # three intervals.
+    # kgtui reads at the start, then starts the slow read, which lasts four intervals, and then reads three more times.
     assert len([call for call, _ in admin.calls if call == "describe_groups"]) == 5
 
 

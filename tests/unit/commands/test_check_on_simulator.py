@@ -92,10 +92,13 @@ async def company() -> AsyncIterator[Simulator]:
         yield cluster
 
 
-async def test_kgtui_check_is_undecided_about_simple_groups_with_hidden_offsets(
+async def test_kgtui_check_gives_no_final_verdict_on_simple_groups_with_hidden_offsets(
     company: Simulator, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    """The user lacks DESCRIBE on all topics, so brokers hide all offsets from the user."""
+    """The user lacks DESCRIBE on all topics, so brokers hide all offsets from the user.
+
+    A simple group has no protocol type, because its consumers commit offsets without joining the group.
+    """
     company.faults.forbid_topics(["*"])
     found = await checked(company, capfd, "kind:simple", seconds=10)
     assert found["groups"]
@@ -152,7 +155,8 @@ async def test_kgtui_check_notices_permissions_that_change_during_the_watch(
 ) -> None:
     """During the check, DESCRIBE on the topic `unrelated` is granted or revoked.
 
-    Because of the filter term `lag:0+`, kgtui already reads the permissions before the check.
+    The filter term `lag:0+` makes kgtui read the permissions before the check. kgtui must read them again during the
+    check.
     """
     monkeypatch.setattr(group_watch, "ACCESS_MAX_AGE", 0.0)
     sleep_until = SimulatedClock.sleep_until
@@ -171,7 +175,7 @@ async def test_kgtui_check_notices_permissions_that_change_during_the_watch(
 async def test_kgtui_check_mentions_a_forbidden_topic_to_which_a_member_subscribes(
     company: Simulator, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    """An ACL denies DESCRIBE on this topic. The user has DESCRIBE on all other topics."""
+    """An ACL denies DESCRIBE on one topic of the group. The user has DESCRIBE on all other topics."""
     listed = await checked(company, capfd, "type:classic state:Stable kind:consumer", seconds=10)
     group = listed["groups"][0]["group"]
     topic = listed["groups"][0]["max_lag"]["topic"]
@@ -266,7 +270,10 @@ async def test_kgtui_check_omits_groups_of_a_silent_broker_and_exits_with_1(
 
 
 class SimulatedRecording:
-    """A source of snapshots for a recorder. It advances simulated time, and stops the recorder after `polls` polls."""
+    """Gives a recorder snapshots of a simulated cluster, and stops the recorder after `polls` polls.
+
+    Before each snapshot except the first, it advances the simulated time.
+    """
 
     def __init__(self, cluster: Simulator, admin: GroupAdmin, polls: int) -> None:
         self._cluster, self._admin, self._left = cluster, admin, polls

@@ -87,7 +87,7 @@ def at(poll: int) -> str:
     return datetime.fromtimestamp(START / 1000 + poll * 10, UTC).isoformat()
 
 
-def test_kgtui_check_judges_the_end_of_a_recording_by_default(
+def test_kgtui_check_gives_verdicts_at_the_end_of_a_recording_by_default(
     check: Callable[..., Completed],
 ) -> None:
     ran = check()
@@ -133,7 +133,7 @@ def test_exit_code_for_a_recording_depends_on_verdicts_and_options(
     assert check(*words).code == code
 
 
-def test_kgtui_check_json_has_the_end_and_length_of_the_recorded_period(check: Callable[..., Completed]) -> None:
+def test_kgtui_check_json_has_the_end_and_length_of_the_checked_period(check: Callable[..., Completed]) -> None:
     ran = check("stuck", "--for", "1m", "--format", "json", "--at", at(26))
     found = json.loads(ran.out)
     (row,) = found["groups"]
@@ -210,6 +210,6 @@ def test_kgtui_check_at_an_earlier_time_finds_a_deleted_group(tmp_path: Path, ch
     assert check("fine", "--at", at(2), "--all", lake=tmp_path / "gone").code == 0
 
 
-def test_kgtui_check_rejects_a_point_in_time_without_a_recording(capfd: pytest.CaptureFixture[str]) -> None:
+def test_kgtui_check_rejects_the_option_at_without_the_option_lake(capfd: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["check", "--at", "10m"]) == 2
     assert "--lake" in capfd.readouterr().err

@@ -54,7 +54,7 @@ def test_printing_the_version_or_the_help_imports_no_large_module() -> None:
     assert not modules_loaded_by("ls", "--help") & (HEAVY - {"asyncio"})
 
 
-def test_kgtui_ls_without_a_filter_does_not_import_the_filter_language() -> None:
+def test_kgtui_ls_without_a_filter_imports_no_unused_modules() -> None:
     loaded = modules_loaded_by("ls", "--bootstrap-server", "127.0.0.1:1")
     assert "aiokafka" in loaded
     assert not loaded & {"textual", "rich", "re2", "shtab", "csv", "msgspec", "kgtui.model.query", "kgtui.model.facts"}
@@ -122,7 +122,7 @@ def test_the_shell_completion_script_contains_commands_and_options(
     out = capsys.readouterr().out
     for word in ("ls", "show", "delete", "doctor", "groups", "bootstrap-server"):
         assert word in out
-    # In tcsh, shtab does not complete the options of single commands, so only bash and zsh need these options.
+    # For tcsh, shtab does not complete options of single commands. Only the scripts for bash and zsh must contain them.
     for option in ("--lag", "--scenario"):
         assert shell == "tcsh" or option in out
 

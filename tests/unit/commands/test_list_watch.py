@@ -41,7 +41,7 @@ async def watched(cluster: Simulator, interval: float, filter_text: str = "", *,
 @pytest.mark.parametrize("lag", [False, True])
 @longer_if_busy(1)
 async def test_kgtui_ls_watch_keeps_groups_of_a_silent_broker(lag: bool, timeout: float) -> None:
-    """`timeout` is the interval of the reads, in seconds. It limits how long a read waits for broker 2."""
+    """`timeout` is the interval between two reads, in seconds. A read waits for broker 2 for about this time."""
     async with (
         Simulator(brokers=3, scenario="plain", groups=60) as cluster,
         watched(cluster, timeout, lag=lag) as watch,
@@ -97,7 +97,7 @@ async def test_kgtui_ls_watch_removes_a_deleted_group_while_another_broker_is_si
 
 
 @longer_if_busy(1)
-async def test_kgtui_ls_watch_filters_the_groups_of_silent_brokers(timeout: float) -> None:
+async def test_kgtui_ls_watch_keeps_only_matching_groups_of_a_silent_broker(timeout: float) -> None:
     async with (
         Simulator(brokers=3, scenario="plain", groups=60) as cluster,
         watched(cluster, timeout, "coordinator:1", lag=False) as watch,

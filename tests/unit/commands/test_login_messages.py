@@ -29,7 +29,10 @@ def stores(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def run(folder: Path, properties: str) -> tuple[int, str]:
-    """Run `kgtui doctor` with these client properties in `folder`. Return the exit code and the text on stderr."""
+    """Write the client properties to a file in `folder`, and run `kgtui doctor` with this file.
+
+    Return the exit code and the text on stderr.
+    """
     file = folder / "client.properties"
     file.write_text(properties)
     command = [

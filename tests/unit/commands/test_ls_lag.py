@@ -33,7 +33,8 @@ def test_kgtui_ls_reads_log_start_offsets_only_for_empty_groups(
     ran = run("ls", "--lag")
     assert [line.split()[-1] for line in ran.out.splitlines()] == ["LAG", "–", "5", "1500", "7"]
     asked = calls(admin)
-    # The Connect group has no committed offsets. For the share group `queue`, brokers report the lag.
+    # The Connect group commits no offsets, and brokers report the lag of the share group `queue`. So kgtui reads
+    # committed offsets only of `idle` and `pay`.
     assert asked["committed_offsets"] == ("idle", "pay")
     assert asked["share_offsets"] == ("queue",)
     bounds = [sorted(ids) for method, ids in admin.calls if method == "partition_bounds"]

@@ -141,7 +141,7 @@ async def test_kgtui_doctor_reports_a_broker_that_does_not_respond(timeout: floa
 
 
 @longer_if_busy(1)
-async def test_select_groups_succeeds_for_healthy_brokers_if_one_is_silent(
+async def test_groups_of_healthy_brokers_are_selected_if_one_broker_is_silent(
     timeout: float,
 ) -> None:
     async with Simulator(brokers=3, scenario="plain", groups=60) as cluster:

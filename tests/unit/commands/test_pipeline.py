@@ -136,7 +136,7 @@ def test_pipeline_rejects_a_lake_with_data_of_a_different_cluster(
 def test_pipeline_rejects_a_lake_with_records_of_a_deleted_offsets_topic(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """If `__consumer_offsets` is created again, its offsets restart at 0, so they identify different records."""
+    """If `__consumer_offsets` is created again, its offsets restart at 0 and then refer to other records."""
 
     async def found(_: object) -> OffsetsTopic:
         return OffsetsTopic(("127.0.0.1:1",), {0: (0, 7)}, cluster_id="prod", topic_id="new")
@@ -187,7 +187,7 @@ class FakeAdmin:
         return Answer(rows, self._faults, Coverage())
 
 
-async def test_log_bounds_of_all_partitions_of_the_offsets_topic_are_read() -> None:
+async def test_log_start_and_end_offsets_of_the_offsets_topic_are_read() -> None:
     leaders = Leaders({(TOPIC, 1): 5, (TOPIC, 0): 6})
     admin: Any = FakeAdmin(leaders, {0: PartitionBounds(0, 7), 1: PartitionBounds(2, 2)})
     assert await read_bounds(admin, 5) == {0: (0, 7), 1: (2, 2)}

@@ -1,4 +1,7 @@
-"""Tests of `kgtui record` and `kgtui replay`, and of `ls` and `show` with a recording: signals and exit codes."""
+"""Tests of `kgtui record` and `kgtui replay`, and of `kgtui ls` and `kgtui show` with a recording.
+
+They also test the exit codes, and what happens when a signal arrives.
+"""
 
 from __future__ import annotations
 
@@ -215,7 +218,7 @@ def test_time_options_accept_only_absolute_and_relative_times() -> None:
         ("2026-10-25T02:15+01:00", "02:30", "2026-10-25T02:30+02:00"),
     ],
 )
-def test_a_time_of_day_is_found_across_a_change_to_or_from_summer_time(last: str, typed: str, expected: str) -> None:
+def test_a_time_of_day_means_its_last_occurrence_even_if_clocks_change(last: str, typed: str, expected: str) -> None:
     """In Berlin, 2:00 to 3:00 occurred twice on 2026-10-25, and did not occur on 2026-03-29."""
     found = parse_time("--at", typed, datetime.fromisoformat(last).timestamp())
     assert found == datetime.fromisoformat(expected).timestamp()

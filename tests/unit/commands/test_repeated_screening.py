@@ -110,7 +110,10 @@ async def test_kgtui_ls_watch_remembers_groups_whose_coordinator_is_replaced(
 async def test_new_empty_group_has_no_message_about_members_that_left(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """The group `new` is Empty when it appears. A member joins and leaves the group `old`."""
+    """The group `new` is Empty when it appears. A member joins and leaves the group `old`.
+
+    Only the message about `old` may say that all members left.
+    """
     admin = ScriptedAdmin()
     admin.add("old", state="Empty", lag=10)
     screened = RepeatedScreening(admin, 5.0, 1.0)
@@ -154,7 +157,7 @@ async def test_kgtui_ls_watch_shows_lost_records_and_unused_groups(monkeypatch: 
     assert judgments["late"].reason == "4 records expired before they were read"
 
 
-async def test_kgtui_ls_watch_shows_rebalances_that_began_before_the_start(
+async def test_kgtui_ls_watch_shows_rebalances_that_began_before_kgtui_started(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     clock = {"now": 1_700_000_000.0}

@@ -134,7 +134,7 @@ def test_kgtui_show_does_not_mention_permissions_if_all_are_granted(
     assert "may see" not in ran.out
 
 
-def test_kgtui_show_mentions_a_forbidden_assigned_topic(run: Callable[..., Completed], admin: ScriptedAdmin) -> None:
+def test_kgtui_show_says_which_assigned_topic_is_forbidden(run: Callable[..., Completed], admin: ScriptedAdmin) -> None:
     admin.add("old", "classic", members=(member("m", assignment=(("t-old", (0,)), ("secret", (0,)))),), lag=3)
     admin.bounds["secret", 0] = PartitionBounds(None, None, 29)
     ran = run("show", "old")
@@ -163,7 +163,9 @@ def test_kgtui_show_says_that_offsets_in_forbidden_topics_are_not_listed(
     assert "not listed" not in ran.out
 
 
-def test_kgtui_show_mentions_a_forbidden_subscribed_topic(run: Callable[..., Completed], admin: ScriptedAdmin) -> None:
+def test_kgtui_show_says_which_subscribed_topic_is_forbidden(
+    run: Callable[..., Completed], admin: ScriptedAdmin
+) -> None:
     admin.add("old", "classic", members=(member("m", topics=("t-old", "secret")),), lag=3)
     admin.bounds["secret", 0] = PartitionBounds(None, None, 29)
     ran = run("show", "old")

@@ -72,9 +72,10 @@ WRONG = {
 def run(
     tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> Callable[[str], tuple[int, str]]:
-    """Return a function that runs `kgtui ls` with a text of client properties, and returns exit code and stderr.
+    """Return a function that runs `kgtui ls` with a properties file, and returns the exit code and stderr.
 
-    The function asserts that the output and all files of kgtui contain no part of the secret.
+    The argument is the text of the file. The function asserts that no part of the secret is in the output, or in a file
+    that kgtui writes.
     """
     inputs, home = tmp_path / "inputs", tmp_path / "home"
     inputs.mkdir()

@@ -62,6 +62,6 @@ class RecordingBuilder:
         self.writer.flush()
 
     def compact(self) -> None:
-        """Compact all files that were written before the newest keyframe."""
+        """Compact all files that were written before the newest keyframe (a poll that stores all groups)."""
         assert self.keyframe is not None
         self.writer.maintain(self.keyframe, None, START / 1000)

@@ -149,7 +149,7 @@ MEMBER = Member("m-1", "client", "/10.0.0.1")
 def test_group_timeline_has_no_rates_after_unreadable_offsets(tmp_path: Path) -> None:
     """A rate needs the offsets of two consecutive polls.
 
-    An error of a different broker than the group's coordinator does not make the rates unknown.
+    The rates stay known if the error comes from a broker that is not the coordinator of the group.
     """
     silent, other = (("broker", Fault("NO_ANSWER", "silent", broker=node)) for node in (1, 2))
     own = ("offsets", Fault("GROUP_AUTHORIZATION_FAILED", "no", broker=2, group="pay"))
@@ -160,7 +160,7 @@ def test_group_timeline_has_no_rates_after_unreadable_offsets(tmp_path: Path) ->
     assert list(timeline.lag) == [400] * 6
 
 
-def test_group_timeline_has_no_rates_while_a_broker_gives_changing_errors(tmp_path: Path) -> None:
+def test_group_timeline_has_no_rates_after_two_different_errors_of_the_coordinator(tmp_path: Path) -> None:
     silent, closed = (("broker", Fault(name, "no", broker=1)) for name in ("NO_ANSWER", "NOT_CONNECTED"))
     faults = [(), (silent,), (closed,), (closed,), (), ()]
     write(tmp_path, *(poll_of(100 + 20 * n, end=500 + 20 * n, faults=reported) for n, reported in enumerate(faults)))
@@ -205,7 +205,7 @@ def test_kgtui_show_prints_when_a_recorded_group_appeared_and_made_progress(
     assert f"last progress     {last}" in capfd.readouterr().out
 
 
-def test_start_of_a_state_before_the_first_poll_is_unknown(tmp_path: Path) -> None:
+def test_start_of_a_state_is_unknown_if_it_began_before_the_first_poll(tmp_path: Path) -> None:
     write(tmp_path, *[poll_of(groups=("pay",))] * 3)
     lake = RecordingReader(tmp_path)
     times = lake.group_timeline("pay", lake.first.at, lake.last.at).observed_times

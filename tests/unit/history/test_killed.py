@@ -76,8 +76,8 @@ def kill_again_and_again(cluster: SimulatorProcess, lake: Path, times: int, seed
         assert run == 0 or "crashed" in messages
         found = RecordingReader(lake)
         check_polls(lake)
-        # Only polls since the last flush are missing. A poll and its flush take less time than `start_time`, which also
-        # includes the start of the process.
+        # Only polls since the last flush are lost, so the newest stored poll is not much older than `FLUSH`. A poll and
+        # its flush also take time, but less than `start_time`, which also includes the start of the process.
         assert killed - found.last.at < FLUSH + start_time
         for poll in (found.first, found.last, rng.choice(found.polls())):
             assert len(found.at(poll).listings) >= 100

@@ -100,14 +100,14 @@ def texts_by_poll(events: Sequence[Event]) -> list[list[str]]:
 
 
 @pytest.mark.parametrize("keyframes", [(), (4,), (2, 7), tuple(range(9))])
-def test_recorded_events_do_not_depend_on_keyframes(tmp_path: Path, keyframes: tuple[int, ...]) -> None:
+def test_recorded_events_do_not_depend_on_how_polls_are_stored(tmp_path: Path, keyframes: tuple[int, ...]) -> None:
     """A poll that is a keyframe is stored with all its rows. Other polls are stored as changes."""
     write(tmp_path, *LIFE, keyframes=keyframes)
     assert texts_by_poll(list(recorded_events(RecordingReader(tmp_path)))) == EXPECTED
 
 
 def test_monitor_and_recording_report_the_same_group_events() -> None:
-    """Events about brokers are not compared."""
+    """Events about brokers are not compared, because `EventTracker` gets only data of groups in this test."""
     log = EventLog(100)
     tracker = EventTracker(log, 100)
     before: PollResult | None = None
@@ -144,7 +144,7 @@ def test_recreated_group_causes_no_offset_event(tmp_path: Path) -> None:
     assert kinds == [EventKind.DISAPPEARED, EventKind.APPEARED]
 
 
-def test_events_after_a_keyframe_do_not_depend_on_earlier_polls(tmp_path: Path) -> None:
+def test_a_search_from_a_later_poll_finds_the_same_later_events(tmp_path: Path) -> None:
     """At the keyframe (a poll that stores all groups), the members of the group `pay` could not be read.
 
     A search that begins at the keyframe must find the same later events as a search from the first poll.

@@ -45,14 +45,14 @@ async def test_offsets_in_a_replay_are_incomplete_if_topics_were_forbidden(tmp_p
     assert [offsets is not None and offsets.hidden for offsets in reads] == [False, True, True, False, False]
 
 
-async def test_incomplete_offsets_in_a_replay_remain_until_the_next_read(tmp_path: Path) -> None:
+async def test_a_replay_of_a_poll_without_offsets_keeps_earlier_incomplete_offsets(tmp_path: Path) -> None:
     """The second of three polls has no offsets. Its replay returns the incomplete offsets of the first poll."""
     write(tmp_path, poll_of(hidden=HIDDEN), PollResult({"pay": STABLE}, hidden=VISIBLE), poll_of(hidden=VISIBLE))
     assert [await marked_groups(tmp_path, poll) for poll in range(3)] == [{"pay"}, {"pay"}, set()]
 
 
 @pytest.mark.parametrize("cause", ["owned partition", "withheld members"])
-async def test_offsets_are_incomplete_if_a_topic_of_members_is_forbidden(tmp_path: Path, cause: str) -> None:
+async def test_offsets_are_incomplete_if_members_consume_a_forbidden_topic(tmp_path: Path, cause: str) -> None:
     poll = replace(poll_of(hidden=VISIBLE), committed={"pay": ()})
     if cause == "owned partition":
         poll = replace(poll, bounds={("t", 0): PartitionBounds(None, None, 29)})
@@ -68,7 +68,7 @@ async def test_offsets_are_incomplete_if_a_topic_of_members_is_forbidden(tmp_pat
 async def test_a_replay_infers_topic_permissions_from_incomplete_offsets(
     tmp_path: Path, hidden: frozenset[str], hides: bool, any_topic: str
 ) -> None:
-    """The stored permissions (`any_topic`) are the newest ones. They may have been different at the poll."""
+    """The lake has only the newest permissions (`any_topic`). They may have been different at the time of the poll."""
     write(tmp_path, poll_of(hidden=hidden))
     stored = f'{{"cluster_operations": ["DESCRIBE"], "any_topic": {any_topic}}}'
     (LakeFolder.of(tmp_path).local_path / "access.json").write_text(stored, encoding="utf-8")

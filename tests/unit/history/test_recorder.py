@@ -297,7 +297,7 @@ async def test_recorder_reports_a_failed_poll_and_records_a_gap(
 
 
 async def test_times_between_polls_stay_right_after_the_clock_is_set_back(tmp_path: Path) -> None:
-    """The clock is set back by an hour. The user is notified once, and further keyframes are recorded."""
+    """The clock is set back by 1 h. The user gets one message. Keyframes (polls with all groups) are still recorded."""
     back = 0.0
     options = replace(FAST, keyframe=0.05)
     async with recording(tmp_path / "lake", options=options, now=lambda: time.time() - back) as (recorder, messages):
@@ -311,7 +311,9 @@ async def test_times_between_polls_stay_right_after_the_clock_is_set_back(tmp_pa
     assert len({poll.keyframe for poll in polls_of_lake[-8:]}) > 1
 
 
-async def test_old_days_are_deleted_despite_a_damaged_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_recorder_deletes_old_days_even_if_a_file_is_damaged(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def fail(*_: object) -> None:
         raise pa.ArrowInvalid("Parquet magic bytes not found")
 

@@ -118,7 +118,8 @@ def poll_of(
         end: log end offset of the partition.
         owner: id of the member.
         groups: ids of the groups.
-        more: other attributes of `PollResult`, or `listing`, the row of each group in the list (by default `STABLE`).
+        more: other attributes of `PollResult`. `listing` is the row of each group in the list of groups, by default
+            `STABLE`.
     """
     reader = Member(owner, "client", "/10.0.0.1", topics=("t",), assignment=(("t", (0,)),))
     return PollResult(
@@ -199,7 +200,7 @@ def test_rows_of_an_interrupted_flush_are_ignored_and_later_removed(tmp_path: Pa
     assert sum(file["num_records"] for file in polls.files()) == 2
 
 
-def test_compacting_a_recording_merges_the_files_between_two_keyframes(tmp_path: Path) -> None:
+def test_compacting_a_recording_merges_files_between_polls_that_store_all_groups(tmp_path: Path) -> None:
     """The Delta commit has `dataChange=false`. Streaming readers therefore do not read the rows again."""
     recording = write(tmp_path, *(poll_of(100 + number) for number in range(9)), keyframes=(4, 8))
     recording.compact()
@@ -244,7 +245,7 @@ def test_refreshed_recording_reader_finds_new_polls(tmp_path: Path) -> None:
     assert lake.at(None).offsets("pay").committed[0].offset == 150
 
 
-def test_next_change_of_a_group_is_found_across_keyframes_and_days(tmp_path: Path) -> None:
+def test_next_change_of_a_group_is_found_in_a_recording_of_several_days(tmp_path: Path) -> None:
     """A change means that a group appears, disappears, or gets a different state or assignment.
 
     A new offset is not a change.
@@ -272,7 +273,7 @@ def test_next_change_of_a_group_is_found_across_keyframes_and_days(tmp_path: Pat
     assert changes("nobody", back=False) == []
 
 
-def test_a_step_beyond_the_last_poll_finds_polls_that_were_recorded_meanwhile(tmp_path: Path) -> None:
+def test_a_step_to_the_next_poll_finds_newly_recorded_polls(tmp_path: Path) -> None:
     recording = write(tmp_path, poll_of(1), poll_of(2))
     lake = RecordingReader(tmp_path)
     last = lake.last
@@ -329,7 +330,7 @@ def test_open_recording_reader_works_after_a_compaction(tmp_path: Path) -> None:
 
 
 def test_recording_reader_returns_the_time_at_which_a_group_disappeared(tmp_path: Path) -> None:
-    """The group disappeared at the poll that records its removal, or at the first keyframe without the group."""
+    """The poll at which a group disappears stores its removal or, if it stores all groups, has no row of the group."""
     pay, both = PollResult({"pay": STABLE}), PollResult({"pay": STABLE, "old": STABLE})
     write(tmp_path / "poll", both, both, pay, pay)
     reader = RecordingReader(tmp_path / "poll")

@@ -134,7 +134,7 @@ async def test_replay_shows_the_fault_of_a_coordinator_instead_of_old_offsets(
 
 async def test_a_replay_returns_the_recorded_faults(tmp_path: Path) -> None:
     forbidden = Fault("GROUP_AUTHORIZATION_FAILED", "no", 30, 1, "pay", "ask for DESCRIBE")
-    silent = Fault("NO_ANSWER", "no answer in 10 s", None, 2, None, "wait")  # no group has this coordinator
+    silent = Fault("NO_ANSWER", "no answer in 10 s", None, 2, None, "wait")  # broker 2 coordinates no group
     write(tmp_path, poll_of(groups=("pay", "b"), faults=(("offsets", forbidden), ("broker", silent))))
     admin = await ReplayAdmin.open(RecordingReader(tmp_path))
     offsets = await admin.committed_offsets(["pay", "b"])

@@ -34,8 +34,8 @@ def test_lake_stores_the_newest_retention_time_of_each_topic(folder: LakeFolder)
     assert load_retention(folder) == Retention()
     update_retention(folder, Retention({"a": HOUR, "caf\udce9": DAY}, DAY), {"a", "caf\udce9"})
     assert load_retention(folder) == Retention({"a": HOUR, "caf\udce9": DAY}, DAY)
-    # The second response has no retention time for the topic `a`, so the stored one is removed. The retention time of
-    # committed offsets is also missing in it, but the stored one is kept.
+    # The second response is about the topics `a` and `b`, but has no retention time for `a`. The stored time of `a` is
+    # removed. The response has no retention time of committed offsets either, but their stored time is kept.
     update_retention(folder, Retention({"b": HOUR}), {"a", "b"})
     assert load_retention(folder) == Retention({"b": HOUR, "caf\udce9": DAY}, DAY)
     assert (folder.local_path / "retention.json").stat().st_mode & 0o077 == 0

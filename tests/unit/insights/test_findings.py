@@ -38,7 +38,7 @@ def test_findings_of_all_kinds_are_sorted_by_their_urgency(tmp_path: Path) -> No
     assert all(age.written is not None for age in found.tables)
 
 
-def test_unhealthy_finding_has_stopped_partitions_as_evidence(tmp_path: Path) -> None:
+def test_finding_about_an_unhealthy_group_lists_its_stopped_partitions(tmp_path: Path) -> None:
     finding = read_insights(write(tmp_path, rows_with_problems())).findings[0]
     assert finding.what == "stopped committing on 2 partitions; 1,000 unread records"
     assert finding.since == (NOW - 4 * HOUR).timestamp()
@@ -148,7 +148,7 @@ def test_newest_forecast_without_trend_is_replaced_with_the_previous_forecast(tm
 
 
 def test_forecasts_and_unused_groups_of_the_past_give_no_findings(tmp_path: Path) -> None:
-    """Since yesterday, no group has lag or is unused, so the newest rows of both tables are old."""
+    """The newest rows of the tables `forecast` and `cleanup` are one day old. They do not describe the present."""
     past = NOW - 24 * HOUR
     rows = {
         LAG: [row(LAG, group="g", minute=NOW, source="recorded", lag=0)],
@@ -203,7 +203,7 @@ def test_rebalance_finding_begins_with_the_newest_burst_of_rebalances() -> None:
     assert flapping([{**one, "flapping": False} for one in churn_hours({2: 0})], NOW.timestamp()) == []
 
 
-def test_rows_of_the_table_churn_alone_cause_rebalance_findings(tmp_path: Path) -> None:
+def test_rebalance_findings_need_only_rows_of_the_table_churn(tmp_path: Path) -> None:
     rows = [{**one, "source": "silver", "covered_to": one["last_rebalance"]} for one in churn_hours({2.4: 0.1})]
     found = read_insights(write(tmp_path, {CHURN: rows}))
     assert found.as_of == (NOW - 0.1 * HOUR).timestamp()
@@ -216,7 +216,7 @@ def test_past_burst_of_rebalances_is_reported_with_its_start_and_its_end() -> No
     assert (past.since, past.until) == ((NOW - 9 * HOUR).timestamp(), (NOW - 7.3 * HOUR).timestamp())
     assert past.ended == "the group's members stopped joining and leaving"
     assert [finding.since for finding in flapping(rows, NOW.timestamp())] == [(NOW - 2.4 * HOUR).timestamp()]
-    # The last hour of the burst has too few rebalances to count as flapping.
+    # If the last hour of the burst has too few rebalances to count as flapping, the burst still ends at the same time.
     rows[1]["flapping"] = False
     assert past_flapping(rows, NOW.timestamp())[0].until == past.until
 
@@ -314,7 +314,7 @@ def test_backlog_finding_says_when_the_backlog_began_and_ends() -> None:
     assert what(3_600.0, None) == f"{text} (at least 1 h)"
 
 
-def test_finding_about_an_unusual_rate_begins_at_the_first_one() -> None:
+def test_finding_about_an_unusual_rate_begins_at_the_first_unusual_rate() -> None:
     def hour(back: int) -> dict[str, Any]:
         return row(BASELINE, group="g", hour=NOW - back * HOUR, basis="hour of week", rate_in=50.0, rate_in_normal=10.0,
                    rate_in_deviation=20.0)  # fmt: skip

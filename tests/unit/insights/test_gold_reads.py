@@ -108,8 +108,8 @@ def test_gold_reader_selects_20_000_groups_with_any_ids_in_one_query(tmp_path: P
 
 
 @pytest.mark.parametrize("since", [-1e11, 1e12])
-def test_gold_rows_can_be_selected_with_any_time(tmp_path: Path, since: float) -> None:
-    """DataFusion fails for times before 1677 and after 2262."""
+def test_gold_rows_can_be_selected_by_times_that_datafusion_rejects(tmp_path: Path, since: float) -> None:
+    """DataFusion fails for times before 1677 and after 2262, so kgtui replaces them with the nearest valid time."""
     gold = Gold(write(tmp_path, {LAG: lag_rows("g", minutes=2)}))
     assert bool(gold.rows(LAG, since=utc_datetime(since), time="minute")) is (since < 0)
 

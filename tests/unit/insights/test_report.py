@@ -196,7 +196,8 @@ def test_report_time_range_applies_to_plots_but_not_to_findings(tmp_path: Path) 
     ("end", "expected"),
     [
         (NOW - 5.5 * HOUR, {"long": (True, NOW - 5.5 * HOUR), "short": (True, NOW - 5.5 * HOUR)}),
-        # The report ends within the window in which `short` recovers, so it ignores this window.
+        # The group `short` recovers in the window that begins 5 h before `NOW`. The report ends within this window, so
+        # it ignores the window.
         (NOW - 4.9 * HOUR, {"long": (True, NOW - 4.9 * HOUR), "short": (True, NOW - 5.1 * HOUR)}),
         (NOW - 4 * HOUR, {"long": (True, NOW - 4 * HOUR), "short": (False, NOW - 4.5 * HOUR)}),
         (None, {"long": (False, NOW - HOUR), "short": (False, NOW - 4.5 * HOUR)}),

@@ -61,7 +61,8 @@ def append(path: Path, table: Table, poll: int, **values: object) -> RecordedTab
 def read_rows(path: Path, table: Table) -> list[dict[str, Any]]:
     """Return all rows of the table, sorted by the time of their poll.
 
-    Assert that reading by group and reading by keyframe return the same rows.
+    Assert that the same rows are found by reading one group, and by reading one keyframe (a poll with all groups) with
+    the changes that follow it.
     """
     recorded = RecordedTable(path, table)
     columns = [name for name in COLUMNS if name in table.names]
@@ -242,7 +243,7 @@ def test_recorder_continues_a_recording_after_columns_were_added(
         assert [row.offset for row in lake.at(LATER / 1000).offsets("pay").committed] == [120]
         assert [len(poll.groups) for poll in poll_reader.read_polls(lake, ["pay"], lake.polls())] == [1, 1, 1]
         assert list(lake.group_timeline("pay", START / 1000, LATER / 1000).lag) == [50, 30]
-        # The change from null to the first value in an added column counts as a change of the group.
+        # At `LATER`, the added columns change from null to their first values. This counts as a change of the group.
         change = lake.next_change("pay", START / 1000)
         assert change is not None
         assert change.ms == LATER

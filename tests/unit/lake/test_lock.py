@@ -62,7 +62,7 @@ def test_next_lock_holder_reports_that_the_previous_holder_was_killed(tmp_path: 
     lock.release()
 
 
-def test_next_lock_holder_reports_a_crash_after_an_unclean_release(tmp_path: Path) -> None:
+def test_next_lock_holder_reports_a_crash_if_the_lock_file_was_left_behind(tmp_path: Path) -> None:
     path = tmp_path / "lock"
     first, second = RecorderLock(path), RecorderLock(path)
     first.take()

@@ -103,7 +103,7 @@ def test_new_polls_make_the_last_processed_day_pending_again(folder: LakeFolder)
     assert pending_days(folder).days == ()
 
 
-def test_earliest_day_with_polls_is_known_although_commits_are_older(folder: LakeFolder) -> None:
+def test_earliest_day_with_polls_is_found_even_if_commits_are_older(folder: LakeFolder) -> None:
     write(folder, COMMITS, date(2026, 11, 1))
     found = pending_days(folder)
     assert (found.days[0], found.first_poll_day) == (date(2026, 11, 1), FIRST)
@@ -139,7 +139,7 @@ def test_pending_days_begin_with_the_day_of_a_late_commit(folder: LakeFolder) ->
 
 
 def test_pending_days_begin_with_the_earliest_changed_row(folder: LakeFolder) -> None:
-    """The Delta commit's metadata contains the time of this row. The new file also has earlier, unchanged rows."""
+    """The Delta commit's metadata has the time of the earliest changed row. Earlier rows are rewritten unchanged."""
     run_pipeline(folder)
     write(folder, REBALANCES, FIRST, SECOND)
     run_pipeline(folder)

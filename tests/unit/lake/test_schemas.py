@@ -33,7 +33,7 @@ def test_recorded_tables_begin_with_the_columns_day_keyframe_and_poll(table: obj
     assert len(set(table.names)) == len(table.names)  # type: ignore[attr-defined]
 
 
-def test_the_table_named_polls_is_the_last_recorded_table() -> None:
+def test_polls_is_the_last_table_that_the_recorder_writes() -> None:
     """The recorder writes `polls` last. A row in `polls` means that the other tables have all rows of the poll."""
     assert TABLES[-1] is POLLS
 
@@ -47,7 +47,7 @@ def test_arrow_schemas_of_recorded_tables_match_the_table_definitions() -> None:
         assert str(schema.field("day").type) == "date32[day]"
 
 
-def test_pipeline_tables_have_unique_names_and_keys_that_are_columns() -> None:
+def test_pipeline_tables_have_unique_names_and_their_keys_are_columns() -> None:
     tables = [*BRONZE, *SILVER, *GOLD]
     assert len({(table.layer, table.name) for table in tables}) == len(tables)
     for table in tables:
@@ -56,8 +56,8 @@ def test_pipeline_tables_have_unique_names_and_keys_that_are_columns() -> None:
         assert arrow_schema(table).names == list(table.names)
 
 
-def test_new_lake_and_marker_file_are_accessible_only_for_the_owner(tmp_path: Path) -> None:
-    """The folder has mode 0700, and the marker file has mode 0600."""
+def test_new_lake_folder_and_lake_json_are_accessible_only_to_the_owner(tmp_path: Path) -> None:
+    """The folder has mode 0700. The file `lake.json`, which marks the folder as a lake, has mode 0600."""
     folder = LakeFolder.of(tmp_path / "deep" / "lake")
     folder.prepare()
     folder.check()
@@ -77,7 +77,7 @@ def test_lake_of_a_newer_kgtui_version_is_rejected_and_unchanged(tmp_path: Path)
 
 
 @pytest.mark.parametrize("content", [b"", b"[]", b"{}", b'{"format": "kgtui lake", "version": "1"}', b"\xff\x00"])
-def test_folder_with_an_invalid_marker_file_is_not_a_lake(tmp_path: Path, content: bytes) -> None:
+def test_folder_with_an_invalid_lake_json_is_not_a_lake(tmp_path: Path, content: bytes) -> None:
     (tmp_path / MARKER).write_bytes(content)
     with pytest.raises(LakeError, match=str(tmp_path)):
         LakeFolder.of(tmp_path).check()

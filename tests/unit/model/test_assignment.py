@@ -104,7 +104,7 @@ def test_committed_partition_without_owner_is_unowned_or_unsubscribed() -> None:
     assert not found.targeted
 
 
-def test_missing_number_between_owned_partitions_is_an_unowned_partition() -> None:
+def test_gap_between_owned_partition_numbers_counts_as_an_unowned_partition() -> None:
     found = made(member("a", assignment=(("t", (0, 2)),), topics=("t",)), type="classic")
     assert status(found, "t", 1) is PlacementStatus.UNOWNED
 

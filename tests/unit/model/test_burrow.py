@@ -61,7 +61,8 @@ def window_by_hand(history: list[Event], options: Options) -> tuple[list[tuple[i
 def verdict_by_hand(  # noqa: C901 - the rules follow in the order of Burrow's documentation
     commits: list[tuple[int, int, int | None]], ends: list[int], now: int, options: Options
 ) -> str:
-    # Rule 0: if there are no commits, or if the window is filled to less than minimum-complete, the verdict is OK.
+    # Rule 0: if there are no commits, or if they fill less than the fraction minimum-complete of the window, the
+    # verdict is OK.
     if len(commits) == 0:
         return "OK"
     if len(commits) / options.intervals < options.minimum_complete:
@@ -220,7 +221,7 @@ def test_burrow_options_allow_small_lags_and_require_enough_commits() -> None:
 def test_commits_in_quick_succession_become_one_commit_with_the_earliest_time() -> None:
     """Commits less than `min_distance` seconds apart are merged. The newest offset and the earliest time are kept.
 
-    With the newest time, a group that always commits this often would have only one commit.
+    If the newest time were kept, all commits of a group that always commits this often would be merged into one.
     """
     ring = CommitRing(Options(min_distance=5))
     for second in range(12):

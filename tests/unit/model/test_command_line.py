@@ -1,4 +1,4 @@
-"""Tests of Kafka command lines that kgtui shows: right script, right options, and safe quotes around ids."""
+"""Tests of the Kafka command lines that kgtui shows: the script, its options, and safe quoting of ids."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def test_describe_command_uses_kafka_script_for_the_kind_of_group(
     assert command_line.describe("g", kind, SEEDS, view=view).text == expected
 
 
-def test_describe_command_note_says_that_connect_groups_cannot_be_described() -> None:
+def test_note_on_the_describe_command_says_that_connect_groups_cannot_be_described() -> None:
     assert "cannot describe" in command_line.describe("c", "connect", SEEDS).note
     assert command_line.describe("c", "consumer", SEEDS).note == ""
 
@@ -57,7 +57,7 @@ def test_the_delete_command_contains_every_group_and_the_properties_file() -> No
     ]
 
 
-def test_delete_command_note_says_that_the_script_ignores_group_types() -> None:
+def test_note_on_the_delete_command_says_that_the_script_ignores_group_types() -> None:
     assert "share" in command_line.delete(["a"], "consumer", SEEDS).note
     assert command_line.delete(["a"], "streams", SEEDS).note == ""
 

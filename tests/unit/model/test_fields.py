@@ -47,7 +47,7 @@ def test_no_output_contains_the_same_field_twice(output: str) -> None:
 @pytest.mark.parametrize("group", ["payments.settle", "old.group"])
 @pytest.mark.parametrize("described", [False, True])
 def test_field_values_computed_per_column_equal_values_computed_per_group(group: str, described: bool) -> None:
-    """`old.group` has no type and state in the list of groups. They come from its summary or its description."""
+    """The list of groups lacks type and state of `old.group`. They come from a background read or a description."""
     snap = mixed_snapshot()
     summaries = {**snap.summaries, "old.group": summary(state="Stable", type="share")}
     details = {group: Reading(GroupDescription(group, "streams", "streams", "NotReady", 2), 6.0)} if described else {}

@@ -1,4 +1,7 @@
-"""Tests of types, states and kinds of groups, and of the number of partitions or tasks that a member owns."""
+"""Tests of types, states and kinds of groups, and of the number of partitions or tasks that a member owns.
+
+The kind of a group, such as `connect` or `simple`, depends on its type and protocol.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +30,7 @@ def test_kind_of_a_group_depends_on_its_type_and_protocol(group_type: str | None
     assert kind_of(group_type, protocol) == kind
 
 
-def test_only_known_state_and_type_names_are_normalized() -> None:
+def test_letter_case_is_normalized_only_in_known_states_and_types() -> None:
     assert canonical_state(" preparingrebalance ") == "PreparingRebalance"
     assert canonical_state("Hibernating") == "Hibernating"
     assert canonical_type("Consumer") == "consumer"

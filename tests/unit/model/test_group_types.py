@@ -1,4 +1,7 @@
-"""Tests of the registry of group types: their states, protocols, kinds, and whether they have offsets."""
+"""Tests of the registry of group types: their states, protocols and kinds, and which of them have offsets.
+
+The kind of a group, such as `connect` or `simple`, depends on its type and protocol.
+"""
 
 from __future__ import annotations
 

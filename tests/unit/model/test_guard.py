@@ -158,7 +158,7 @@ def test_unavailable_delete_action_gives_the_reason(taken: Snapshot, words: str)
 
 
 @pytest.mark.parametrize(("listed", "words"), [("Stable", "Stable with 1 member: stop it first"), ("Dead", "60 s old")])
-def test_refusal_ignores_an_old_description_after_a_state_change(listed: str, words: str) -> None:
+def test_refusal_of_a_deletion_ignores_an_outdated_description(listed: str, words: str) -> None:
     """The description is 60 s old, and has the state Stable and one member.
 
     If the list of groups now shows the state Dead, the refusal only says that the description is too old.
@@ -168,13 +168,13 @@ def test_refusal_ignores_an_old_description_after_a_state_change(listed: str, wo
     assert words in (delete_availability(taken, "g") or "")
 
 
-def test_delete_action_is_unavailable_if_read_only_or_group_unlisted() -> None:
+def test_delete_action_needs_a_listed_group_and_is_off_in_read_only_mode() -> None:
     assert delete_availability(snapshot(), None) == "no group is selected"
     assert delete_availability(snapshot(), "other") == "the group is no longer listed"
     assert delete_availability(snapshot(), "g", read_only=True) == READ_ONLY
 
 
-def test_long_poll_interval_allows_an_older_description() -> None:
+def test_deletion_accepts_older_descriptions_if_the_polling_interval_is_long() -> None:
     """With 30 s between polls, a description that is 12 s old is new enough.
 
     With 2 s between polls, a description that is 100 s old is too old.

@@ -43,7 +43,7 @@ def with_group(listing: Listing = CONSUMER, **changes: object) -> Snapshot:
     return replace(snapshot({"g": listing}), **changes)  # type: ignore[arg-type]
 
 
-def test_group_that_was_not_read_is_unknown_instead_of_ok() -> None:
+def test_group_that_was_not_read_has_status_unknown_instead_of_ok() -> None:
     found = with_group().judgment("g")
     assert (found.status, found.kind, found.basis_text) == (GroupStatus.UNKNOWN, None, "not read yet")
 
@@ -112,7 +112,8 @@ def test_final_health_verdict_replaces_a_problem_found_in_background_reads() -> 
     assert found.basis_text == "observed 55 s"
 
 
-def test_problem_in_background_reads_is_kept_until_verdict_is_final() -> None:
+def test_problem_in_background_reads_is_kept_until_health_verdict_is_final() -> None:
+    """A verdict is final if longer watching or more commits cannot lead to a worse one."""
     short = health_of(watch([offsets((100, 200))] * 2))
     assert with_group(health={"g": short}, screened={"g": SUSPECT}).judgment("g") == SUSPECT
     found = with_group(health={"g": short}).judgment("g")

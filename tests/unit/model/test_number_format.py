@@ -21,7 +21,7 @@ def test_irregular_plural_is_used_for_every_count_except_one() -> None:
     assert [counted(number, "batch", "batches") for number in (0, 1, 2)] == ["0 batches", "1 batch", "2 batches"]
 
 
-def test_number_of_partitions_in_an_explanation_has_thousands_separators() -> None:
+def test_number_of_partitions_without_a_commit_has_thousands_separators() -> None:
     rows = tuple(CommittedOffset("t", partition, None) for partition in range(1_200))
     (found,) = explain_offsets(GroupOffsets(rows))
     assert found.title == "no commit, 1,200 partitions"

@@ -72,7 +72,8 @@ def test_lag_of_a_share_partition_is_the_lag_that_the_broker_reports() -> None:
     assert lag_of_share(ShareOffset("t", 0, None), None).reason == "no commit"
 
 
-def test_total_lag_counts_the_partitions_with_unknown_lag() -> None:
+def test_partitions_with_unknown_lag_are_counted_in_addition_to_the_total_lag() -> None:
+    """A partition without a committed offset does not count as a partition with unknown lag."""
     offsets = GroupOffsets(
         committed=(
             CommittedOffset("b", 0, 10),
@@ -105,7 +106,7 @@ _bounds = st.none() | st.dictionaries(_partitions, st.builds(PartitionBounds, _f
 
 
 @given(_commits, _shares, _bounds)
-def test_group_lag_computed_directly_equals_the_sum_of_partition_lags(
+def test_fast_computation_of_group_lag_equals_the_sum_of_partition_lags(
     commits: dict[tuple[str, int], tuple[int | None, int]],
     shares: dict[tuple[str, int], tuple[int | None, int | None, int]],
     bounds: dict[tuple[str, int], PartitionBounds] | None,

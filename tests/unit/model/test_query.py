@@ -182,8 +182,8 @@ def test_filter_uses_a_description_that_is_newer_than_the_background_read() -> N
 
 def test_search_progress_counts_only_groups_that_can_match() -> None:
     snap = mixed_snapshot()
-    # `searched` returns two numbers: how many groups could be searched, and how many groups match the terms about id,
-    # type and state. Groups with unknown topics cannot be searched. Only three of the six groups have known topics.
+    # `searched` returns how many groups could be searched, and how many groups match the terms about id, type and
+    # state. Groups with unknown topics cannot be searched by topic. Only three of the six groups have known topics.
     assert parse("topic:payments").searched(snap) == (3, 6)
     assert parse("type:consumer settle topic:payments").searched(snap) == (1, 1)
     assert parse("connect topic:payments").searched(snap) == (0, 1)
@@ -191,7 +191,7 @@ def test_search_progress_counts_only_groups_that_can_match() -> None:
     assert parse("payments").searched(snap) == (2, 2)
 
 
-def test_filter_needs_only_data_that_terms_and_sort_keys_use() -> None:
+def test_data_that_a_filter_needs_depend_on_its_terms_and_sort_keys() -> None:
     assert parse("payments state:Empty").needs == frozenset()
     assert parse("topic:x").needs == {Need.DESCRIPTION, Need.OFFSETS}
     assert parse("lag:1k+").needs == {Need.OFFSETS}

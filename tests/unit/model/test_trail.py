@@ -16,7 +16,7 @@ T0 = 1_700_000_000
 
 
 def rows(*partitions: tuple[int | None, int | None], topic: str = "t") -> list[Position]:
-    """Return the positions of a group.
+    """Return one `Position` per partition of the topic.
 
     Item n of `partitions` is `(committed offset, log end offset)` of partition n.
     """
@@ -40,7 +40,7 @@ def trail_of(*reads: list[Position], seconds: int = 15) -> Trail:
 
 
 def test_encoded_trail_of_ten_partitions_needs_at_most_300_bytes() -> None:
-    """Python allocates memory in multiples of 16 bytes. A reference to the trail takes 8 more bytes."""
+    """The size is rounded up to a multiple of 16 bytes, as allocated by Python, and includes an 8-byte reference."""
     trail = trail_of(*[rows(*[(10**12 + n, 10**12 + 5)] * 10) for n in range(7)])
     size = sys.getsizeof(trail.encode())
     assert -(-size // 16) * 16 + 8 <= 300
@@ -76,6 +76,7 @@ def test_waiting_time_begins_at_the_first_unread_record() -> None:
 
 
 def test_stored_waiting_time_of_partition_is_at_most_18_hours() -> None:
+    """The waiting time is stored as a 16-bit number of seconds."""
     assert list(trail_of(*[rows((5, 9))] * 3, seconds=40_000).waited) == [WAITED_MAX]
 
 
@@ -91,7 +92,7 @@ def test_earlier_reads_are_discarded_when_the_clock_goes_back() -> None:
     assert (trail.reads, list(trail.waited), trail.at) == (1, [1], T0 - 3_600)
 
 
-def test_trail_stores_total_lag_and_offset_of_only_the_newest_reads() -> None:
+def test_trail_stores_sums_of_lags_and_offsets_of_only_the_last_five_reads() -> None:
     trail = trail_of(*[rows((n, 100), (None, 7), (3, None)) for n in range(SAMPLES + 3)])
     assert len(trail.samples) == SAMPLES
     assert [sums.lag for sums in trail.samples] == [97, 96, 95, 94, 93]

@@ -103,8 +103,11 @@ def test_verdict_term_is_unchanged_after_formatting_and_parsing(
     assert parse(term.spelled()).terms == (term,)
 
 
-def test_upper_limit_of_time_lag_matches_no_lower_bound() -> None:
-    """A time lag of at least 10 s could be above 20 s, so neither `timelag:..20s` nor `not:timelag:..20s` matches."""
+def test_maximum_time_lag_in_a_filter_does_not_match_a_lower_bound() -> None:
+    """kgtui only knows that the time lag of the group is at least 10 s. The time lag could exceed 20 s.
+
+    Therefore, neither `timelag:..20s` nor `not:timelag:..20s` matches.
+    """
     seen = health_of(watch([offsets((900, 1000 + 10 * n)) for n in range(3)], watching=Watching()))
     listing = next(iter(mixed_snapshot().groups.values()))
     snapshot = replace(mixed_snapshot(), groups={"g": listing}, by_listing={listing: ["g"]}, health={"g": seen})

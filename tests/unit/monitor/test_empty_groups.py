@@ -83,7 +83,7 @@ async def test_group_is_unused_only_if_all_unread_records_are_old() -> None:
     assert {judgment.reason.partition(",")[0] for judgment in found.values()} == {"Empty since before kgtui started"}
 
 
-async def test_a_search_for_unread_record_times_is_not_repeated_soon() -> None:
+async def test_a_search_for_times_of_unread_records_is_not_repeated_soon() -> None:
     """The search finds a time for the group `old`, but not for the group `unknown`. Neither search is repeated."""
     admin = cluster({"old": (3.0,), "unknown": (None,)})
     async with watching(admin) as monitor:

@@ -124,7 +124,7 @@ def description(*names: str) -> GroupDescription:
     return GroupDescription("g", "consumer", "consumer", "Stable", 1, members=tuple(map(member, names)))
 
 
-def test_a_list_older_than_the_description_causes_no_event() -> None:
+def test_a_group_list_older_than_the_description_causes_no_event() -> None:
     """The list shows the state Empty, but it is older than the description, which contains a member.
 
     Only an Empty group in a newer list shows that the member has left.
@@ -138,7 +138,7 @@ def test_a_list_older_than_the_description_causes_no_event() -> None:
     assert [event.kind for event in log.kept()] == [EventKind.LEFT]
 
 
-def test_members_of_fully_read_groups_are_always_stored() -> None:
+def test_members_of_groups_read_at_every_poll_are_always_stored() -> None:
     """To notice which members join or leave, kgtui stores the members of a limited number of groups.
 
     The limit does not apply to groups that kgtui reads at every poll (`in_full`).

@@ -43,7 +43,7 @@ def collections() -> Iterator[list[int]]:
     gc.callbacks.remove(collected)
 
 
-def test_garbage_collection_stays_off_until_nested_pauses_have_ended(tuning: GcTuning) -> None:
+def test_garbage_collection_stays_off_until_the_outermost_pause_has_ended(tuning: GcTuning) -> None:
     with tuning.paused():
         with tuning.paused():
             assert not gc.isenabled()
@@ -134,8 +134,11 @@ def test_many_new_objects_are_frozen_after_30_postponed_collections(tuning: GcTu
     assert (collections, len(groups)) == ([], 60_000)
 
 
-def test_next_pause_disables_garbage_collection_again_if_it_was_enabled(tuning: GcTuning) -> None:
-    """kgtui calls `gc.enable` shortly after its start. `GcTuning` may already have disabled the collection."""
+def test_garbage_collection_stays_off_after_gc_enable_and_a_pause(tuning: GcTuning) -> None:
+    """kgtui calls `gc.enable` shortly after its start, possibly after `freeze_once` has disabled the collection.
+
+    The next pause must then disable the collection for good.
+    """
     gc.disable()
     tuning.freeze_once(10_000)
     gc.enable()

@@ -182,7 +182,7 @@ async def test_other_tasks_run_between_many_short_verdicts(monkeypatch: pytest.M
     compute = health_steps
 
     def at_once(*arguments: Any) -> Generator[None, None, GroupHealth]:
-        """Compute a verdict without a step in which other tasks could run."""
+        """Compute a verdict at once, so that no other task can run in between."""
         return run_at_once(compute(*arguments))
         yield
 
@@ -211,7 +211,8 @@ async def test_the_verdict_on_the_selected_group_is_computed_first(monkeypatch: 
     assert set(judged) == set(names)
 
 
-async def test_without_cpu_budget_only_the_selected_group_gets_a_verdict() -> None:
+async def test_only_the_selected_group_gets_a_verdict_if_the_cpu_budget_is_used_up() -> None:
+    """Verdicts on all groups may take 1% of one CPU. The budget is used up at first, but not 1,000 s later."""
     names = ("a", "b", "selected")
     setup = HealthSetup(names)
     setup.tier.set_view("selected")

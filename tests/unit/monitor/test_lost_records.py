@@ -40,7 +40,7 @@ async def checks(reads: list[tuple[int, int]], log_start: int = 0, log_end: int 
 async def test_an_offset_in_the_older_half_of_the_log_is_near_the_log_start(
     position: int, log_start: int, near: bool | None
 ) -> None:
-    """`near` is None if the group has no unread records. kgtui then does not read the log start offset."""
+    """The parameter `near` is None if there are no unread records, because kgtui then reads no log start offset."""
     first, second = await checks([(0, position - 1), (15, position)], log_start)
     assert first is None
     assert second == (None if near is None else LogStartCheck(0, near))
@@ -58,8 +58,8 @@ async def test_lost_records_are_counted_at_each_read_without_progress() -> None:
     assert [row.lost if row is not None else None for row in found] == [None, 4, 4]
 
 
-async def test_group_near_the_log_start_gets_a_health_verdict() -> None:
-    """Its unread records could soon be deleted. kgtui therefore reads the group at every poll."""
+async def test_group_with_offset_near_the_log_start_gets_a_health_verdict() -> None:
+    """The unread records of the group could soon be deleted. kgtui therefore reads the group at every poll."""
     admin = ScriptedAdmin()
     admin.add("g", "consumer")
     admin.commits["g"] = (CommittedOffset("t-g", 0, 10),)

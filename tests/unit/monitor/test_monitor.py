@@ -131,7 +131,7 @@ async def test_background_reads_of_a_few_groups_are_repeated_after_a_short_pause
             assert waited() < 4
 
 
-async def test_a_description_is_published_before_log_bounds_are_read(
+async def test_a_description_is_published_before_log_start_and_end_offsets_are_read(
     admin: ScriptedAdmin, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async def partition_bounds(partitions: object, *, starts: bool = True, timeout: float = 30.0) -> NoReturn:

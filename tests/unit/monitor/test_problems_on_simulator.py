@@ -31,7 +31,8 @@ STEP = 5.0
 STEPS, MAX_STEPS = 25, 250
 """Maximum number of steps until kgtui has found all problems (25), and has confirmed three of them (250).
 
-kgtui confirms a problem with full reads, which run in real time. On a busy machine, a step contains fewer of them.
+kgtui confirms a problem by reading the group at every poll. Polls run in real time, so on a busy machine there are
+fewer polls per step.
 """
 
 
@@ -89,7 +90,7 @@ def simulated(groups: int) -> tuple[Simulator, dict[str, Problem]]:
 
 
 def all_read(snapshot: Snapshot, now: float, groups: int) -> bool:
-    """Return whether all brokers have sent their lists, and all `groups` groups were read, at clock time `now`."""
+    """Return whether, at clock time `now`, all brokers have sent their lists, and exactly `groups` groups were read."""
     listed = all(broker.answered_at == now for broker in snapshot.brokers.values())
     return listed and sum(1 for row in snapshot.summaries.values() if row.lag_at == now) == groups
 

@@ -37,7 +37,7 @@ RECONCILING = Listing("consumer", "consumer", "Reconciling", 1)
 
 
 class Sweep:
-    """A screening with a store. Tests pass lists of groups and reads of the group `g` to the screening."""
+    """A `Screening` with a `Store`. Tests pass lists of groups and reads of the group `g` to the `Screening`."""
 
     def __init__(self) -> None:
         self.now = T0
@@ -46,7 +46,7 @@ class Sweep:
         self._first = True
 
     async def list(self, listing: Listing) -> None:
-        """Pass a list of groups to the screening: only the group `g`, with the row `listing`."""
+        """Pass a list of groups to the screening. The list has only one row, `listing`, for the group `g`."""
         await self.store.take_list(1, ListingDelta({"g": listing}, [], 1, 1.0), first=self._first)
         self._first = False
         while self.screening.apply_changes(1):
@@ -266,7 +266,7 @@ async def test_unused_group_becomes_abandoned_after_one_day_of_observation(obser
     assert found.status is (GroupStatus.WARN if expected is Problem.UNUSED else GroupStatus.ABANDONED)
 
 
-async def test_group_near_the_log_start_is_read_at_every_poll(sweep: Sweep) -> None:
+async def test_group_with_offset_near_the_log_start_is_read_at_every_poll(sweep: Sweep) -> None:
     """The unread records of such a group could soon be deleted. `near_log_start` is the set of these groups."""
     sweep.read(rows((5, 9)))
     sweep.screening.judge("g", compared=LogStartCheck(0, near=True))
@@ -305,7 +305,7 @@ async def test_a_group_that_commits_without_members_has_the_status_ok() -> None:
 
 
 async def test_refuted_stop_is_reported_again_after_five_reads_without_progress(sweep: Sweep) -> None:
-    """After six background reads, kgtui reports a stop. Full reads refute it: Burrow's rules find no problem."""
+    """After six background reads, kgtui reports a stop. Reads at every poll refute it by Burrow's rules."""
     for _ in range(6):
         sweep.read(rows((100, 105)))
     assert sweep.judgment().kind is Problem.STOP

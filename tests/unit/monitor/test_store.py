@@ -193,7 +193,7 @@ async def test_the_store_drops_all_data_of_a_removed_group() -> None:
 
 
 async def test_a_snapshot_is_consistent_after_a_canceled_list_update() -> None:
-    """The store applies a list in slices. Here, the task is canceled after the first slice."""
+    """The store applies a list in slices of 1,000 groups. Here, the task is canceled after the first slice."""
     store = Store(keep=10)
     names = [f"g{number:04}" for number in range(SLICE + 1)]
     await store.take_list(1, ListingDelta(dict.fromkeys(names, STABLE)), first=True)

@@ -48,7 +48,7 @@ async def tier_with(
 
     Args:
         screened: group id → judgment from the background reads.
-        most: maximum number of groups that the tier chooses for full reads.
+        most: maximum number of groups that the tier chooses to be read at every poll.
         others: groups without a problem. The tier chooses them if fewer than `most` groups have a problem.
     """
     store = Store(10)
@@ -58,7 +58,7 @@ async def tier_with(
     return SuspectTier(NoReads(), store, MonitorOptions(suspects=most), PollTimer(2.0), others=lambda: others), store
 
 
-async def test_only_the_40_worst_of_50_000_suspected_groups_are_read_in_full() -> None:
+async def test_only_the_40_worst_of_50_000_suspected_groups_are_read_at_every_poll() -> None:
     screened = {f"g-{n:05}": STOPPED if n % 2_000 == 7 else BEHIND for n in range(50_000)}
     tier, store = await tier_with(screened)
     chosen = tier.choose()
@@ -67,7 +67,7 @@ async def test_only_the_40_worst_of_50_000_suspected_groups_are_read_in_full() -
     assert store.snapshot().unobserved == 49_960
 
 
-async def test_a_chosen_group_is_replaced_only_by_a_worse_one() -> None:
+async def test_a_group_read_at_every_poll_is_replaced_only_by_a_worse_group() -> None:
     tier, store = await tier_with({"m": BEHIND, "n": BEHIND}, most=2)
     assert tier.choose() == ["m", "n"]
     await store.take_list(1, ListingDelta({"a": LISTING, "z": LISTING}, [], 4, 1.0), first=False)
@@ -77,13 +77,13 @@ async def test_a_chosen_group_is_replaced_only_by_a_worse_one() -> None:
     assert tier.choose() == ["z", "m"]
 
 
-async def test_groups_with_a_problem_are_chosen_for_full_reads_before_other_groups() -> None:
-    """The unused group `u` is not chosen, and neither is `deleted`, which no longer exists."""
+async def test_groups_with_a_problem_have_priority_for_reads_at_every_poll() -> None:
+    """The unused group `u` is not read at every poll, and neither is `deleted`, which no longer exists."""
     tier, _ = await tier_with({"m": BEHIND, "a": NO_PROBLEM, "u": UNUSED}, others=("a", "m", "u", "deleted"))
     assert tier.choose() == ["m", "a"]
 
 
-async def test_abandoned_unused_and_empty_groups_are_not_chosen_for_full_reads() -> None:
+async def test_abandoned_unused_and_empty_groups_are_not_read_at_every_poll() -> None:
     tier, store = await tier_with({"a": ABANDONED, "b": EMPTY, "c": UNUSED})
     assert tier.choose() == []
     assert store.snapshot().unobserved == 0

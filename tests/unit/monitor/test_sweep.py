@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 
-async def test_background_read_batches_have_limited_groups_and_partitions() -> None:
+async def test_a_batch_of_background_reads_has_limited_numbers_of_groups_and_partitions() -> None:
     """A batch has at most 25 groups and about 1,000 partitions.
 
     kgtui estimates the number of partitions per group: 50 at first, and then the average of the previous batch.
@@ -53,7 +53,7 @@ async def test_slow_batches_and_clock_changes_cause_no_long_pauses_between_batch
 ) -> None:
     """A slow batch shortens the next pauses, until the reads are on schedule again.
 
-    A pause takes at most 15 s (`sweep_pause`). A negative number means no pause.
+    A pause takes at most 15 s (`sweep_pause`). A negative number in `pauses` means that there is no pause.
     """
     now = 1_000.0
     found: list[float] = []
@@ -171,7 +171,7 @@ async def test_background_read_of_many_groups_waits_while_the_user_presses_keys(
     reading.cancel()
 
 
-async def test_sweep_waits_only_for_a_limited_time_until_the_user_is_idle(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_background_read_waits_a_limited_time_until_the_user_is_idle(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("kgtui.monitor.poll_timer.QUIET_WAIT_MAX", 0.05)
     timer = PollTimer(1.0)
     await asyncio.wait_for(timer.wait_for_quiet(3_000), 0.01)

@@ -163,10 +163,13 @@ def test_continuous_run_compacts_the_tables_at_intervals(
         assert len(compacted) == times
 
 
-def test_continuous_run_starts_decoding_again_if_the_rows_to_decode_are_gone(
+def test_continuous_run_starts_decoding_again_if_rows_to_decode_were_deleted(
     replace_queries: Callable[..., tuple[Any, Any]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The second query fails for another reason, so the run ends."""
+    """The first query fails because its rows are gone, and is replaced. The second query fails for another reason.
+
+    The second failure ends the run.
+    """
 
     def rows_are_gone() -> bool:
         raise PySparkException("[DELTA_LOG_FILE_NOT_FOUND_FOR_STREAMING_SOURCE] your query is lagging behind")

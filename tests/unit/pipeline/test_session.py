@@ -112,7 +112,7 @@ if "silenced" in sys.argv:
 client = GatewayClient(gateway_parameters=GatewayParameters(port=server.getsockname()[1]))
 client.send_command("m\\nd\\no1\\ne\\n", retry=False)
 """
-"""Source code of a program that sends a command through Py4J. The server closes the connection at once."""
+"""Source code of a program that sends a Py4J command to a fake server, which closes the connection at once."""
 
 
 @pytest.mark.parametrize(("mode", "traceback"), [("silenced", False), ("default", True)])

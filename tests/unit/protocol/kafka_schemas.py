@@ -92,7 +92,7 @@ def _our_default(field: Field) -> object:
 
 
 def _their_default(field: dict[str, Any], kind: str, *, plain: bool) -> object:
-    # In Kafka's schemas, the text "null" means the default null. `written` is None if the schema gives no default.
+    # In Kafka's schemas, the default null is written as the text "null". `written` is None if there is no default.
     written = field.get("default")
     if not plain:
         return "null" if written == "null" else "empty"

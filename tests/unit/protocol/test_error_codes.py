@@ -26,9 +26,9 @@ def test_error_names_and_messages_equal_those_of_kafka(kafka_errors: dict[int, t
 def test_kgtui_and_kafka_retry_requests_after_the_same_errors(
     kafka_errors: dict[int, tuple[str, bool, str]],
 ) -> None:
-    """kgtui repeats a request unless the reaction to the error is `Reaction.FINAL`.
+    """kgtui retries after an error unless its reaction is `Reaction.FINAL`. The codes 0 and 129 are exceptions.
 
-    The codes 0 (no error) and 129 (REBOOTSTRAP_REQUIRED) have special reactions. Kafka does not retry them.
+    Code 0 means no error. Only kgtui retries after code 129 (REBOOTSTRAP_REQUIRED), through the bootstrap servers.
     """
     retried = {code for code, error in CODES.items() if error.reaction is not Reaction.FINAL}
     retriable = {code for code, (_, again, _) in kafka_errors.items() if again}
@@ -46,7 +46,7 @@ def test_kgtui_and_kafka_retry_requests_after_the_same_errors(
         ((24, 29, 30, 31, 35, 42, 68, 69, 86, 110, 113, 128, 130, 131, 132, 134, 135, 136), Reaction.FINAL),
     ],
 )
-def test_error_codes_of_the_group_apis_have_the_expected_reactions(codes: tuple[int, ...], reaction: Reaction) -> None:
+def test_kgtui_reacts_as_expected_to_error_codes_of_the_group_apis(codes: tuple[int, ...], reaction: Reaction) -> None:
     assert {lookup(code).reaction for code in codes} == {reaction}
 
 

@@ -1,4 +1,7 @@
-"""Tests that the hand-written (fast) decoders return the same values as the decoders generated from message tables."""
+"""Tests that the fast, hand-written decoders return the same values as the generated decoders.
+
+A generated decoder is created from a message table, which lists the fields of one Kafka message.
+"""
 
 from __future__ import annotations
 
@@ -97,7 +100,7 @@ def list_groups_body(*rows: bytes) -> bytes:
 
 
 def test_listgroups_rows_with_tagged_fields_or_long_strings_are_decoded() -> None:
-    """The frame mixes rows with tagged fields, rows without tagged fields, and rows with long strings."""
+    """The response contains rows (one per group) with and without tagged fields, and rows with long strings."""
     plain = b"".join(map(compact, ("a", "consumer", "Stable", "classic")))
     long_id = b"".join(map(compact, (LONG, "consumer", "Stable", "classic")))
     long_state = b"".join(map(compact, ("b", "consumer", LONG, "classic")))
@@ -109,7 +112,10 @@ def test_listgroups_rows_with_tagged_fields_or_long_strings_are_decoded() -> Non
 
 
 def test_equal_group_states_in_listgroups_rows_are_one_string_object() -> None:
-    """Two responses differ in the state of one group. Equal states are one string object, to save memory."""
+    """All rows with the state `Stable` share one string object, which saves memory.
+
+    In the second response, the state of one group is different.
+    """
     groups = [
         {"GroupId": f"g{n}", "ProtocolType": "consumer", "GroupState": "Stable", "GroupType": "classic"}
         for n in range(50)
@@ -149,9 +155,9 @@ def test_equal_group_states_are_one_string_object_in_rows_with_tagged_fields() -
 
 
 def test_group_id_whose_length_takes_two_bytes_is_decoded() -> None:
-    """If the decoder read only the first byte of the length, the id would end too early.
+    """The test fails if the decoder reads only the first byte of the length, so that the id ends too early.
 
-    The bytes after this wrong end equal a cached row, so the decoder would return the values of that row.
+    The decoder would then find the bytes of a cached row after the id, and return the values of that row.
     """
     cached = compact("a") + compact("\1") + b"\1\1\0"
     long_id = "x" * 149 + "\2"
@@ -167,7 +173,7 @@ def test_decoding_a_damaged_listgroups_row_raises_decode_error(row: bytes) -> No
 
 
 def test_offsetfetch_response_with_tagged_fields_in_some_partitions_is_decoded() -> None:
-    """Partitions with tagged fields have longer rows than other partitions, so the rows are decoded one by one."""
+    """Partitions with tagged fields have longer rows than other partitions, so the decoder reads them one by one."""
 
     def partition(index: int, metadata: bytes, tags: bytes) -> bytes:
         fixed = index.to_bytes(4, "big") + (1000 + index).to_bytes(8, "big") + bytes(4)

@@ -31,7 +31,7 @@ OWNED = (("orders", (0, 1, 2)), ("payments", ()))
 
 @pytest.fixture(scope="module")
 def connect_data_of_java() -> dict[str, bytes]:
-    """Return samples of Connect member data that Kafka 4.3.1 has encoded: name in `Oracle.java` → bytes."""
+    """Return a dict with Connect member data that Kafka 4.3.1 has encoded: sample name in `Oracle.java` → bytes."""
     return {name: bytes.fromhex(data) for name, data in (line.split(" ") for line in ask(["connect"]))}
 
 
@@ -68,10 +68,7 @@ def test_consumer_member_data_of_an_unknown_version_is_decoded_as_version_3() ->
 
 
 def test_consumer_subscription_without_its_last_fields_is_decoded() -> None:
-    """Data of version 1 can end after the last field that also exists in version 0.
-
-    Data that ends inside a field is malformed.
-    """
+    """The field that version 1 adds to version 0 can be missing. Data that ends inside a field is malformed."""
     oldest = consumer.encode_subscription(consumer.Subscription(0, ("orders",)))
     assert consumer.decode_subscription(b"\0\1" + oldest[2:]) == consumer.Subscription(1, ("orders",))
     full = consumer.encode_subscription(consumer.Subscription(1, ("orders",), owned=OWNED))
@@ -116,9 +113,9 @@ def test_connect_subscriptions_are_encoded_and_decoded_as_in_java(
 def test_a_connect_subscription_without_an_allocation_is_decoded(
     connect_data_of_java: dict[str, bytes], version: int
 ) -> None:
-    """The allocation is the previous assignment of a Connect worker. A new worker has none.
+    """The allocation is the previous assignment of a Connect worker, so a new worker has none.
 
-    In this case, the allocation is null, as in Kafka's Java worker, or is missing at the end of the data.
+    The allocation is then null, as in Kafka's Java worker, or missing at the end of the data.
     """
     data = connect_data_of_java[f"fresh-{version}"]
     value = connect.Subscription(version, "http://worker:8083/", 42)
@@ -162,7 +159,7 @@ def test_a_schema_registry_assignment_is_unchanged_after_encoding_and_decoding()
     assert schema_registry.decode_assignment(b'{"version":1,"error":1,"master":null}') == nobody
 
 
-def test_missing_or_invalid_fields_of_a_schema_registry_are_decoded_as_none() -> None:
+def test_missing_or_invalid_fields_in_schema_registry_metadata_are_decoded_as_none() -> None:
     """Registries other than Confluent's, such as Karapace, can send incomplete data.
 
     Only a missing `scheme` is decoded as `http`, not as None. Unknown fields are ignored.

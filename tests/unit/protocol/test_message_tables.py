@@ -1,4 +1,7 @@
-"""Tests that every message table equals the message's schema in kafka-clients 4.4.0, in every field and version."""
+"""Tests that kgtui's message tables equal Kafka's message schemas in kafka-clients 4.4.0, in every version.
+
+A message table lists the fields of one Kafka message.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +34,7 @@ def test_fields_of_each_message_table_equal_the_fields_in_its_kafka_schema(messa
 
 
 @pytest.mark.parametrize("message", CASES, ids=name_of)
-def test_each_field_of_a_message_table_is_in_at_least_one_version(message: Message) -> None:
+def test_each_field_of_a_message_table_exists_in_a_supported_version(message: Message) -> None:
     check_every_field_is_used(message)
 
 
@@ -45,7 +48,7 @@ def test_api_keys_and_message_names_equal_those_of_kafka(api: Api) -> None:
 
 
 def test_each_api_supports_the_expected_versions() -> None:
-    """The test has its own list of versions. It fails if a message table no longer supports one of them."""
+    """The test has its own list of versions, so that no version is added or removed by accident."""
     supported = {api.name: (api.low, api.high) for api in APIS.values()}
     assert supported == {
         "ApiVersions": (0, 4),

@@ -119,7 +119,8 @@ def test_kio_decodes_and_encodes_messages_like_kgtui(message: Message, version: 
 
 def kafka_python_class(message: Message) -> Any:
     with warnings.catch_warnings():
-        # Importing kafka-python causes a DeprecationWarning, because it uses a deprecated function of importlib.
+        # Ignore the DeprecationWarning that kafka-python causes at import, because it uses a deprecated function of
+        # importlib.
         warnings.simplefilter("ignore", DeprecationWarning)
         module = importlib.import_module(f"kafka.protocol.{KAFKA_PYTHON[api_of(message)]}")
     return getattr(module, message.name)

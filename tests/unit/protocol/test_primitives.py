@@ -42,6 +42,6 @@ def test_skipping_tagged_fields_returns_the_position_after_them(tags: dict[int, 
     assert skip_tags(b"?" + section + b"rest", 1) == 1 + len(section)
 
 
-def test_skipping_a_tagged_field_that_is_longer_than_the_data_is_rejected() -> None:
+def test_a_tagged_field_that_is_longer_than_the_data_is_rejected() -> None:
     with pytest.raises(DecodeError, match="a length of 9 bytes"):
         skip_tags(b"\x01\x00\x09abc", 0)

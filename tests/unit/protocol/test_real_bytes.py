@@ -1,4 +1,7 @@
-"""Tests of decoding responses of real brokers: Kafka 3.9.2 for DescribeGroups v5, and 4.3.1 for all others."""
+"""Tests of decoding responses that real brokers sent.
+
+The response of DescribeGroups v5 is from Kafka 3.9.2. All other responses are from Kafka 4.3.1.
+"""
 
 from __future__ import annotations
 

@@ -122,7 +122,7 @@ def test_the_simulator_program_reports_an_invalid_option_as_json(capsys: pytest.
     assert "0.8" in ready["error"]
 
 
-def test_simulator_options_are_unchanged_after_conversion_to_arguments() -> None:
+def test_simulator_options_are_unchanged_after_conversion_to_arguments_and_back() -> None:
     options = Options(
         listen="10.1.2.3:19092",
         expose=True,

@@ -1,4 +1,4 @@
-"""Tests of what the scenarios contain, mainly of `company`, which has groups of all types in all states."""
+"""Tests of the contents of the scenarios, mainly of `company`, which has groups of all types in all states."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def test_groups_of_the_company_scenario_reach_every_state_within_400_s(company: 
     }
 
 
-def test_groups_of_the_company_scenario_have_the_problems_in_the_scenario_file(company: Simulator) -> None:
+def test_unhealthy_groups_of_the_company_scenario_have_the_intended_problems(company: Simulator) -> None:
     assert lag(company, "payments.settle", 600) < 12 * 18 * 20
     assert lag(company, "payments.refund", 600) > lag(company, "payments.refund", 60) > 200_000
     assert lag(company, "orders.ship", 30) > 5 * lag(company, "orders.ship", 500)

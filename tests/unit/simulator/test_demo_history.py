@@ -48,7 +48,7 @@ def test_log_offsets_of_topics_in_the_demo_history_never_decrease(t: float, late
         assert all(a <= b for a, b in zip(topic.log_starts(t), topic.log_ends(t), strict=True))
 
 
-def test_a_daily_topic_has_more_traffic_in_the_afternoon_than_at_night() -> None:
+def test_simulated_daily_traffic_is_higher_in_the_afternoon_than_at_night() -> None:
     topic = DailyTopic("t", 1, 10.0)
     assert topic.flow(16 * HOUR) - topic.flow(14 * HOUR) > 2 * (topic.flow(4 * HOUR) - topic.flow(2 * HOUR))
     from_noon = DailyTopic("t", 1, 10.0, midnight=12 * HOUR)
@@ -77,7 +77,7 @@ def test_offsets_of_variable_speed_groups_never_decrease_or_exceed_the_log_end(
     assert commits.read_until(t) <= commits.read_until(t + later) + 1e-6
 
 
-def test_a_scheduled_member_that_leaves_and_returns_counts_as_a_new_member() -> None:
+def test_a_member_that_returns_on_schedule_counts_as_a_new_member() -> None:
     schedule = ScheduledMembership((0, 1), ((10.0, (0,)), (20.0, (0, 1))))
     assert [slot.joined for slot in schedule.at(5).slots] == [0, 0]
     assert [slot.number for slot in schedule.at(15).slots] == [0]
@@ -85,7 +85,7 @@ def test_a_scheduled_member_that_leaves_and_returns_counts_as_a_new_member() -> 
     assert (schedule.at(25).change, schedule.at(25).since) == (2, 5.0)
 
 
-def test_members_rotate_only_in_the_scheduled_time_range() -> None:
+def test_members_join_and_leave_only_in_the_scheduled_time_range() -> None:
     schedule = ScheduledMembership.rotating_between(100, 200, 30, ((0,), (0, 1)))
     counts = [len(schedule.at(t).slots) for t in (0, 99, 100, 131, 161, 191, 201, 999)]
     assert counts == [1, 1, 2, 1, 2, 1, 1, 1]

@@ -1,6 +1,7 @@
 """Tests that the responses of the demo cluster do not change. Snapshots, tests and documentation depend on them.
 
-After an intended change, store the new digests: `python -m tests.unit.simulator.test_demo_is_unchanged`.
+The tests compare digests (SHA-256) of the responses with stored digests. After an intended change, run
+`python -m tests.unit.simulator.test_demo_is_unchanged`, which stores the new digests.
 """
 
 from __future__ import annotations

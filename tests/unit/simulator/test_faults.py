@@ -228,7 +228,7 @@ async def test_injected_damage_can_truncate_a_response_or_change_its_correlation
             await client.call(LIST_GROUPS, 5, {})
 
 
-def test_faults_with_unknown_brokers_or_unknown_damage_are_rejected(cluster: Simulator) -> None:
+def test_faults_with_an_unknown_broker_or_kind_of_damage_are_rejected(cluster: Simulator) -> None:
     with pytest.raises(KeyError, match="no broker has the node id 9"):
         cluster.faults.black_hole(9)
     with pytest.raises(ValueError, match="rust"):

@@ -67,14 +67,14 @@ def test_each_commit_pattern_causes_the_documented_lag() -> None:
     assert max(lag(Batch(120), t) for t in range(0, 240, 5)) > 4 * min(lag(Batch(120), t) for t in range(0, 240, 5))
 
 
-def test_members_of_a_rotating_membership_change_at_the_end_of_each_period() -> None:
+def test_simulated_members_change_every_period_in_an_endless_rotation() -> None:
     schedule = RotatingMembership(10.0, ((0, 1), (0, 1, 2), ()))
     assert [len(schedule.at(t).slots) for t in (0, 9.9, 10, 19.9, 20, 30)] == [2, 2, 3, 3, 0, 2]
     membership = schedule.at(12.5)
     assert (membership.change, membership.since, len(membership.before)) == (1, 2.5, 2)
 
 
-def test_a_rotating_member_that_leaves_and_returns_counts_as_a_new_member() -> None:
+def test_a_simulated_member_that_leaves_and_returns_counts_as_a_new_member() -> None:
     schedule = RotatingMembership(10.0, ((0, 1), (0,)))
     assert schedule.at(5).slots == (Slot(0, 0), Slot(1, 0))
     assert schedule.at(15).slots == (Slot(0, 0),)
@@ -82,7 +82,7 @@ def test_a_rotating_member_that_leaves_and_returns_counts_as_a_new_member() -> N
     assert ConstantMembership(2).at(1e9).slots == ConstantMembership(2).at(0).slots
 
 
-def test_equal_names_give_equal_simulated_hosts_and_ids() -> None:
+def test_simulated_hosts_and_ids_depend_only_on_the_hashed_name() -> None:
     assert hash_host("a") == hash_host("a") != hash_host("b")
     assert hash_kafka_id("x") == hash_kafka_id("x")
     assert all(not hash_kafka_id(number).startswith("-") for number in range(500))

@@ -16,7 +16,7 @@ from tests import jars
 
 
 def ranges_in(jar: Path) -> Ranges:
-    """Return API key → (lowest, highest version) from the schemas in a `kafka-clients` jar.
+    """Return a dict from the schemas in a `kafka-clients` jar: API key → (lowest, highest version).
 
     The result contains only APIs that kgtui uses. Versions that Kafka marks as unstable are left out.
     """
@@ -40,7 +40,7 @@ def test_api_version_ranges_equal_those_in_the_clients_jar_of_each_release(versi
     assert RANGES[".".join(version.split(".")[:2])] == ranges_in(jars.clients_jar(version))
 
 
-def test_api_version_ranges_of_kafka_4_3_equal_those_of_the_release_4_3_1() -> None:
+def test_simulated_kafka_4_3_has_the_api_versions_of_the_release_4_3_1() -> None:
     folder = Path(jars.classpath("4.3.1")).parent
     assert RANGES["4.3"] == ranges_in(folder / "kafka-clients-4.3.1.jar")
 

@@ -1,4 +1,4 @@
-"""Tests that simulated groups never lower a committed offset, and that kgtui gives them the intended verdicts."""
+"""Tests that committed offsets of simulated groups never decrease, and that kgtui judges the groups as intended."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def described(group: Group, t: float) -> GroupDescription:
 
 
 def test_committed_offsets_of_generated_groups_never_decrease() -> None:
-    """They do not decrease during rebalances, while a group has no members, or when members return."""
+    """The offsets do not decrease during a rebalance, while a group has no members, or when members return."""
     generated = GeneratedGroups(150, seed=3, partitions=2, churn=0.05, types=TYPES)
     newest: dict[tuple[str, str, int], int] = {}
     states: set[str] = set()

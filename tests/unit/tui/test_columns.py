@@ -77,7 +77,7 @@ def test_optional_column_without_values_or_space_is_left_out() -> None:
     ]  # fmt: skip
 
 
-def test_less_important_column_is_shown_if_another_is_too_wide() -> None:
+def test_less_important_column_is_shown_if_a_more_important_one_is_too_wide() -> None:
     columns: list[Column[str]] = [
         Column("name", "name", lambda row: row, min_width=10),
         Column("lag", "lag", lambda _: 12_345, rank=2, right=True),

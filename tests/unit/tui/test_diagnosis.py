@@ -116,7 +116,7 @@ def test_advice_for_stopped_group_with_lost_records_is_to_restart() -> None:
 
 
 def test_diagnosis_of_an_unconfirmed_stop_mentions_the_partition_owner() -> None:
-    """The background reads of the group show a stop. The detailed reads have not confirmed it yet."""
+    """The background reads of all groups show a stop. The detailed reads of this group have not confirmed it yet."""
     member = Member("m-2", "billing", "/10.0.0.8", assignment=((f"{GROUP}-topic", (0,)),))
     snapshot = screened(described(stopped(), member), Problem.STOP, GroupStatus.ERR)
     pending = (Undecided(Status.ERR, Lack.TIME),)
@@ -189,7 +189,7 @@ def test_explanation_of_a_stopped_group_begins_with_the_verdict() -> None:
 
 
 def test_forbidden_empty_group_is_not_called_deletable() -> None:
-    """The text `can be deleted now` requires that the Empty group could be read and is not reported as stopped."""
+    """Only an Empty group that kgtui could read and does not report as stopped has the text `can be deleted now`."""
     snapshot = described(sample_snapshot(), state="Empty")
     assert explain_group(snapshot, GROUP, clock)[-1].advice == "The group can be deleted now."
     stopped_group = screened(snapshot, Problem.STOP, GroupStatus.ERR)

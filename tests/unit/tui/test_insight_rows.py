@@ -87,7 +87,7 @@ def test_finding_description_fits_the_width_and_escapes_control_characters(subje
         assert not {"\x1b", "\u202e", "\u200b", "\n"} & set("".join(lines))
 
 
-def test_evidence_shows_durations_with_units_and_unknown_values_as_dash() -> None:
+def test_evidence_for_a_finding_shows_durations_with_units_and_unknown_values_as_dash() -> None:
     (fact,) = evidence_rows(EVIDENCE)
     cells = {column.title: safe_text(column.cell(fact).text) for column in evidence_columns(EVIDENCE)}
     assert cells == {

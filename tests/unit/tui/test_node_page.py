@@ -34,7 +34,7 @@ ROWS: list[Row] = [
 
 
 def trail(*reads: tuple[int, int, int]) -> bytes:
-    """Return the encoded last reads of a group with one partition.
+    """Return the results of the last reads of a group with one partition, encoded as in `Summary.trail`.
 
     Args:
         reads: `(time in seconds, committed offset, log end offset)` of each read.
@@ -91,7 +91,7 @@ def test_new_problems_of_a_node_appear_without_recomputing_totals() -> None:
     assert earlier.problems == []
 
 
-def test_totals_of_a_large_cluster_are_updated_every_20_seconds_at_most(
+def test_totals_of_a_large_cluster_are_updated_at_most_every_20_seconds(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """With 100,000 groups, the page keeps its totals for 20 s. With 10,000 groups, every update computes them again."""
@@ -141,7 +141,7 @@ def test_row_of_a_problem_has_the_lags_of_the_last_reads() -> None:
         ] == expected
 
 
-def test_write_and_read_rates_are_computed_from_last_two_reads() -> None:
+def test_produce_and_consume_rates_are_computed_from_the_last_two_reads() -> None:
     reads = [(100, 0, 10), (110, 20, 50), (130, 60, 60), (140, 50, 90)]
     found = [last_rates(trail(*reads[:count])) for count in range(5)]
     assert found == [None, None, (4.0, 2.0), (0.5, 2.0), (3.0, 0.0)]
@@ -166,7 +166,7 @@ def test_empty_table_of_problems_says_how_many_groups_were_read() -> None:
     assert no_problem_placeholder(GroupSetSummary(groups=3, read=3)) == "no group needs attention"
 
 
-def test_column_since_shows_earliest_time_of_an_unobserved_stop() -> None:
+def test_column_since_shows_the_earliest_possible_start_of_a_stop() -> None:
     """If kgtui did not see the stop begin, the column shows `after` and a time when the group was not stopped yet."""
     now = display_settings().now()
     stopped = Judgment(GroupStatus.ERR, Problem.STOP, since=now, after=now - 1_500)

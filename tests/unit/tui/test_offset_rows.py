@@ -98,7 +98,7 @@ def test_offsets_filter_searches_topic_partition_owner_and_note(filter_text: str
     assert {row.topic for row in found} == topics
 
 
-def test_offset_row_with_lost_records_shows_number_and_zero_lead() -> None:
+def test_offset_row_shows_the_number_of_lost_records_and_a_lead_of_0() -> None:
     rows = offset_rows.partition_rows(data.consumer_offsets(), data.consumer_group())
     (lost,) = [row for row in rows if row.lost]
     columns = {column.id: column for column in offset_rows.offset_columns(share=False)}

@@ -98,7 +98,7 @@ def test_configs_that_are_set_for_the_group_are_listed_before_other_configs() ->
     assert len(config_rows(data.configs(), None)) == len(data.configs()), "the type of the group is not known"
 
 
-def test_event_text_is_escaped_and_has_an_ascii_arrow() -> None:
+def test_event_text_is_escaped_and_has_an_ascii_arrow_in_ascii_mode() -> None:
     event = Event(1.0, EventKind.CONFIG, "g", None, "evil\x1b[31m", "5", "share.name")
     assert event_text(event) == "share.name: evil\\x1b[31m → 5"
     display.use_display_settings(display.DisplaySettings(ascii=True))
@@ -108,7 +108,7 @@ def test_event_text_is_escaped_and_has_an_ascii_arrow() -> None:
         display.use_display_settings(display.DisplaySettings())
 
 
-def test_grid_shows_the_lag_of_owned_partitions_by_symbol_and_color() -> None:
+def test_assignment_grid_shows_the_lag_of_partitions_by_symbol_and_color() -> None:
     """Each cell of the grid has a symbol for the lag of one partition, so that the lag is visible without colors."""
     group = replace(data.classic_group(), members=(member("a", assignment=(("t", (0, 1, 2, 3)),)),))
     read = offsets((100, 100), (90, 100), (450, 1_000), (0, 1_000))

@@ -1,6 +1,6 @@
-"""Tests of the index of problems, which judges only the groups that have changed.
+"""Tests of the problem index, which contains the groups with problems.
 
-Its content must be the same as if it judged all groups.
+An update of the index judges only the groups that have changed. The result must be the same as if it judged all groups.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def updated(index: ProblemIndex, snapshot: Snapshot) -> Problems:
 
 
 def expected(snapshot: Snapshot) -> list[tuple[str, Judgment]]:
-    """Return the correct contents of the index: each listed group with its judgment, computed from all groups."""
+    """Judge all groups, and return what the index must contain: the groups with problems and their judgments."""
     found = [(group, snapshot.judgment(group)) for group in snapshot.groups]
     found = [row for row in found if row[1].kind is not None and row[1].kind not in ONLY_COUNTED]
 
@@ -180,7 +180,10 @@ async def test_problems_count_as_unchanged_if_only_reason_or_start_changes() -> 
 
 
 async def test_problem_index_does_not_list_acknowledged_problems_and_unused_groups() -> None:
-    """The user has acknowledged the problem of `g1`, so it is counted but not listed. The group `g3` is unused."""
+    """The user has acknowledged the problem of `g1`, so it is counted but not listed.
+
+    The unused group `g3` is neither counted nor listed.
+    """
     store, index = await store_with(GROUPS), ProblemIndex()
     for group, judgment in zip(GROUPS, (BEHIND, STOPPED, STOPPED, UNUSED), strict=False):
         store.put_screened(group, judgment)

@@ -111,7 +111,7 @@ PASTE = b"\x1b[200~ERROR \x1b[31mpay\x1b[0m q\x1b\x1b[201~"
 
 @pytest.mark.parametrize("length", [1, 3, 7, len(PASTE)])
 def test_escape_sequences_in_pasted_text_are_removed(length: int) -> None:
-    """Terminal input can arrive in pieces of any length."""
+    """The paste reaches the decoder in pieces, because terminal input can arrive in pieces of any length."""
     decode = input_decoder("utf-8")().decode
     pieces = [PASTE[start : start + length] for start in range(0, len(PASTE), length)]
     text = "".join(decode(piece) for piece in pieces) + decode(b"", final=True)
@@ -122,12 +122,15 @@ def test_escape_sequences_in_pasted_text_are_removed(length: int) -> None:
 def test_pasted_text_with_escape_sequences_causes_no_key_presses() -> None:
     messages = messages_for(PASTE)
     assert [message.text for message in messages if isinstance(message, events.Paste)] == ["ERROR pay q"]
-    assert characters(messages) == ["q"]  # the key that ends the input thread
+    assert characters(messages) == ["q"]  # The key `q` ends the input thread.
 
 
 def test_unpatched_textual_handles_pasted_text_after_an_escape_sequence_as_keys(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """This test fails as soon as Textual keeps such text in the paste. `_PasteCleaner` is then no longer needed."""
+    """This test fails as soon as Textual treats all pasted text as part of the paste.
+
+    `_PasteCleaner` is then no longer needed.
+    """
     monkeypatch.setattr(linux_driver, "getincrementaldecoder", codecs.getincrementaldecoder)
     assert "q" in characters(messages_for(PASTE, driver_class=LinuxDriver))[:-1]

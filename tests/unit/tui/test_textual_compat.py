@@ -106,7 +106,7 @@ def test_writer_thread_of_unpatched_textual_ends_after_a_write_error(monkeypatch
     assert errors, "LossTolerantTerminal is no longer needed"
 
 
-def test_driver_of_unpatched_textual_has_a_private_terminal_attribute() -> None:
+def test_driver_of_unpatched_textual_has_the_attribute_that_kgtui_replaces() -> None:
     assert "_file" in LinuxDriver.__init__.__code__.co_names, "with_workarounds has nothing to replace"
 
 
@@ -189,7 +189,7 @@ async def test_scroll_view_of_unpatched_textual_creates_the_default_scroll_bar()
         assert view._vertical_scrollbar is view.vertical_scrollbar
 
 
-async def test_line_view_starts_a_scroll_bar_that_causes_no_relayout() -> None:
+async def test_scroll_bar_of_a_line_view_is_running_and_causes_no_relayout() -> None:
     view = LineView()
     async with ScrollBarApp(view).run_test() as pilot:
         scroll_bar = view.vertical_scrollbar

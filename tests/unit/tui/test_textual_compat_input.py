@@ -153,7 +153,10 @@ async def test_unpatched_textual_passes_keys_to_ancestors_before_running_actions
 
 
 async def test_unpatched_textual_causes_a_warning_if_a_completion_is_canceled() -> None:
-    """Textual completes the input in a coroutine. If its worker is canceled, the coroutine is never awaited."""
+    """Textual completes the input in a coroutine that a worker runs.
+
+    If the worker is canceled before it begins, Python warns that the coroutine was never awaited.
+    """
 
     class Completing(App[None]):
         def compose(self) -> ComposeResult:
@@ -214,7 +217,7 @@ async def test_unpatched_textual_ends_app_if_worker_of_removed_screen_fails() ->
         await open_and_close_a_screen(App[None]())
 
 
-async def test_a_worker_of_a_removed_screen_does_not_end_the_app(tmp_path: Path) -> None:
+async def test_a_failed_worker_of_a_removed_screen_does_not_end_the_app(tmp_path: Path) -> None:
     class KeptApp(CrashReportingApp):
         crash_folder = tmp_path
 

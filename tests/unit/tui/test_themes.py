@@ -58,7 +58,10 @@ def test_shipped_themes_include_dark_light_and_ansi_themes() -> None:
 
 @pytest.mark.parametrize("theme", SHIPPED, ids=lambda theme: theme.name)
 def test_text_and_cursor_colors_of_themes_have_enough_contrast(theme: Theme) -> None:
-    """WCAG 2.2 requires a contrast of at least 4.5 for text. Role colors such as `kg-ok` are text colors, too."""
+    """WCAG 2.2 requires a contrast of at least 4.5 for text.
+
+    This applies to role colors, too, which are text colors with a meaning, such as `kg-ok`.
+    """
     backgrounds = [_rgb(getattr(theme, key), "#000000") for key in ("background", "surface", "panel")]
     values = variable_defaults(theme) | theme.variables
     inks = {"foreground": _rgb(theme.foreground, "#e5e5e5")} | {role: _rgb(values[role], "#e5e5e5") for role in ROLES}

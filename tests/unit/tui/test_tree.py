@@ -168,7 +168,7 @@ def test_tree_shows_lags_as_lower_bounds_if_topics_are_possibly_forbidden(any_to
 
 
 def lag_cell(line: TreeLine) -> str:
-    """Return the text in the lag column. The row must show no age after the lag."""
+    """Return the text in the lag column, which must be the last text in the line."""
     return "".join(piece for piece, _ in line.pieces).rstrip()[-LAG_WIDTH:].strip()
 
 
@@ -200,7 +200,7 @@ def test_tree_and_filter_sort_groups_in_the_same_order(rows: list[Row], sort: st
 
 
 @pytest.mark.parametrize("sort", SORT_KEYS)
-def test_tree_can_sort_groups_that_no_longer_exist(sort: str) -> None:
+def test_groups_deleted_after_the_tree_was_built_are_still_sorted(sort: str) -> None:
     model = _model(20)
     model.sort = sort
     model.snapshot = snapshot_of(many_groups(10))

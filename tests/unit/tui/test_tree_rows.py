@@ -102,7 +102,7 @@ def test_tree_row_shows_the_lag_as_a_number_plot_trend_and_age() -> None:
     assert lines["none"][-3:] == ["–", "–", "–"]
 
 
-def test_tree_draws_plot_trend_and_time_lag_with_ascii_characters() -> None:
+def test_tree_in_ascii_mode_draws_plot_trend_and_time_lag_in_ascii() -> None:
     row = TreeRow("g", "Stable", 1, LagTotal(9), lags=(1, 5, 9), trend=-1_234.0, time_lag=(75.0, True))
     display.use_display_settings(display.DisplaySettings(ascii=True))
     try:
@@ -116,7 +116,7 @@ def cells(line: TreeLine) -> list[str]:
     return "".join(piece for piece, _ in line.pieces).split()
 
 
-def test_age_below_a_minute_is_rounded_down_to_ten_seconds() -> None:
+def test_age_below_a_minute_is_rounded_down_to_multiples_of_ten_seconds() -> None:
     assert [display.coarse_age(age) for age in (9, 16, 19.9, 20, 61)] == ["<10 s", "10 s", "10 s", "20 s", "1 min"]
 
 

@@ -1,4 +1,4 @@
-"""Helpers for tests of the tree: the columns of the tree, and the judgment on a stopped group."""
+"""Helpers for tests of the tree: the columns that fit a width, and an example judgment of a stopped group."""
 
 from __future__ import annotations
 

@@ -36,7 +36,7 @@ def test_rising_time_lag_begins_where_its_last_fall_ended() -> None:
     assert abs(rising_since(history) / MINUTE - 200) <= 5
 
 
-def test_time_lag_that_never_fell_has_risen_since_first_read() -> None:
+def test_time_lag_that_never_fell_has_risen_since_the_first_read() -> None:
     assert rising_since(ages((100, 5_000.0, 30.0))) == 0
 
 

@@ -180,7 +180,7 @@ def test_rebalance_rate_excludes_gaps_and_reads_older_than_one_hour() -> None:
     assert log.rate(9999.0) is None
 
 
-def test_long_read_history_has_a_limited_size() -> None:
+def test_history_of_many_reads_has_a_limited_size() -> None:
     seen = ReadHistory()
     for n in range(20 * SAMPLES_KEPT):
         seen.add(T0 + 5 * n, described("Stable" if n % 2 else "Reconciling"), offsets((7, 100 + n)))
@@ -194,7 +194,7 @@ def test_long_read_history_has_a_limited_size() -> None:
     assert health_of(seen).kind.name == "STOP"
 
 
-def test_unchanged_group_adds_one_row_per_minute_to_rebalance_log() -> None:
+def test_unchanged_group_adds_one_row_per_minute_to_the_rebalance_log() -> None:
     log = RebalanceLog()
     log.add(0.0, "Stable", None, None)
     for n in range(1, 721):
@@ -223,7 +223,7 @@ def test_health_of_a_group_without_a_successful_read_is_unknown() -> None:
     assert (health.rebalances, health.empty, health.lost, health.loss, health.trend) == (None,) * 5
 
 
-def test_verdict_is_not_final_if_the_offsets_could_never_be_read() -> None:
+def test_verdict_is_undecided_if_the_offsets_could_never_be_read() -> None:
     history = ReadHistory()
     for number in range(3):
         history.add(T0 + 5 * number, described(), None, fault=True)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 @pytest.mark.parametrize(("observed_before", "seen"), [(3.0, False), (30.0, True)])
-def test_start_of_stop_is_unobserved_after_watching_only_three_seconds(observed_before: float, seen: bool) -> None:
+def test_start_of_a_stop_is_uncertain_if_kgtui_watched_too_briefly(observed_before: float, seen: bool) -> None:
     """kgtui watched the group for 3 s or for 30 s before the stop.
 
     After only 3 s, the start of the stop is uncertain, because kgtui can read an offset up to 5 s after its commit.
@@ -47,7 +47,7 @@ def test_group_whose_lag_stays_the_same_is_not_falling_behind() -> None:
 def test_group_with_unevenly_growing_lag_is_falling_behind() -> None:
     """By Burrow's rules, the group is OK, because its lag fell once during the last ten commits.
 
-    The background reads reported the problem BEHIND. kgtui still reports it while the lag grows over time.
+    Background reads have already found the problem BEHIND, so kgtui keeps reporting it as long as the lag grows.
     """
     health = steady_lag(*(600 + 50 * n + 40 * (n % 3) for n in range(40)))
     assert (health.status, health.lag_grows) == (Status.OK, True)

@@ -192,7 +192,7 @@ def test_group_that_no_longer_exists_gets_the_status_not_found() -> None:
     assert (health.status, reason(health)) == (Status.NOT_FOUND, "the group no longer exists")
 
 
-def test_lag_at_a_commit_is_computed_from_older_log_end() -> None:
+def test_lag_at_a_commit_is_computed_from_an_older_log_end_offset() -> None:
     """As in Burrow, the log end offset for a commit is about ten seconds older than the commit."""
     rows = samples(
         (0, 10, 100, 0), (5, 10, 110, 0), (10, 20, 120, 0), (15, 30, 130, 0), (20, None, 140, 0), (25, 30, 150, 0)

@@ -37,7 +37,7 @@ def test_share_group_without_progress_gets_stop_only_if_empty(empty: bool, statu
     assert (early.status, kinds(early)) == (Status.OK, [(status.name, "time")])
 
 
-def test_reason_for_a_stalled_share_group_says_nothing_was_acknowledged() -> None:
+def test_reason_for_a_stalled_share_group_says_that_nothing_was_acknowledged() -> None:
     health = health_of(read_history(stuck(20)))
     assert reason(health, "share") == "nothing acknowledged on t-0 for 1 min 35 s, 590 unread"
 

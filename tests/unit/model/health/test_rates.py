@@ -67,7 +67,7 @@ def test_estimated_age_of_a_record_is_between_the_ages_of_two_samples(
         assert found.seconds <= min(absent) + 1e-6
 
 
-def test_growth_is_computed_only_from_samples_after_an_unknown_value() -> None:
+def test_growth_of_an_offset_is_computed_from_samples_after_the_last_unknown_one() -> None:
     assert growth([(0, 0), (1000, 10), (2000, 30)]) == 15
     assert growth([(0, 0), (1000, None), (2000, 30), (3000, 35)]) == 5
     assert growth([(0, 0), (1000, None), (2000, 30)]) is None
@@ -126,12 +126,12 @@ def test_record_loss_predicted_from_retention_depends_on_record_ages() -> None:
         pytest.param(9100, 0, 200.0, True, id="115 of 200 s"),
     ],
 )
-def test_expected_loss_is_no_problem_in_newer_half_of_log(
+def test_expected_loss_of_records_in_the_newer_half_of_the_log_is_no_problem(
     position: int, log_start: int, retention: float, near: bool
 ) -> None:
     """A loss is a problem only if the first unread record is in the older half of the log, by its offset or by its age.
 
-    The time until the loss does not decide, because with a retention time of one hour, this time is always short.
+    The time until the loss is not used, because it is always short if the retention time is only one hour.
     """
     still = samples(*((at, position, 9000 + 20 * int(at), log_start) for at in range(0, 125, 5)))
     loss = loss_to_come(lag_of_commit(*row_of(position, 11_400, log_start)), still, retention=retention)

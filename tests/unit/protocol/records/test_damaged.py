@@ -31,7 +31,10 @@ from tests.unit.protocol.test_damaged import FORGED_LENGTHS, damage
 
 
 def check_usable(record: CoordinatorRecord) -> None:
-    """Check that a record and its members can be decoded and formatted, and that encoding preserves the record."""
+    """Check that a decoded record can be formatted and encoded, and that its classic members can be decoded.
+
+    Encoding and decoding the record must return an equal record.
+    """
     as_json(record)
     classic_members(record)
     again = decode(*encode(record.type, record.key, record.value, version=record.version))

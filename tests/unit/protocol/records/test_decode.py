@@ -91,7 +91,7 @@ def test_decoding_a_record_keeps_unknown_tagged_fields_by_number() -> None:
 
 
 def test_the_new_tagged_field_of_kafka_4_4_is_kept() -> None:
-    """The field has the tag 2, which kgtui's table for Kafka 4.3.1 lacks. The record keeps its bytes as field 2."""
+    """kgtui's table for Kafka 4.3.1 lacks the field, which has tag 2. The record keeps its bytes under this tag."""
     key, value = encode(RecordType.STREAMS_GROUP_METADATA, {"GroupId": "g"}, {"Epoch": 3, "ValidatedTopologyEpoch": 1})
     assert value is not None
     assert value.endswith(b"\1\0\4\0\0\0\1"), "one tagged field with number 0 and four bytes"
