@@ -212,6 +212,12 @@ def test_kgtui_ls_cannot_filter_by_how_long_groups_have_been_empty(run: Callable
     assert "--watch" not in ran.err
 
 
+def test_kgtui_ls_cannot_filter_by_the_age_of_the_last_read(run: Callable[..., Completed]) -> None:
+    ran = run("ls", "age:..30s")
+    assert (ran.code, groups(ran)) == (1, [])
+    assert "the term age: works only in the terminal UI" in ran.err
+
+
 def test_kgtui_ls_without_watch_gives_verdicts_only_on_groups_without_members(run: Callable[..., Completed]) -> None:
     ran = run("ls", "verdict:warn+")
     assert (ran.code, groups(ran)) == (0, ["idle"])
