@@ -67,9 +67,11 @@ async def test_typing_a_wrong_confirmation_text_deletes_nothing(
         await paste(app, pilot, wrong)
         assert app.screen.query_one("#delete", Button).disabled
         await pilot.press("enter")
-        await pilot.pause()
+        await until(pilot, lambda: "Nothing was deleted, because the typed text is not" in screen_text(app))
         assert isinstance(app.screen, DeleteDialog)
         assert not app.screen.deleting
+        await paste(app, pilot, "g")
+        await until(pilot, lambda: "Nothing was deleted" not in screen_text(app))
     assert "g" in admin.groups
 
 
@@ -120,6 +122,10 @@ async def test_an_irreversible_deletion_needs_two_confirmation_texts(admin: Scri
         await paste(app, pilot, "g")
         assert app.screen.query_one("#delete", Button).disabled
         assert "type irreversible here as well" in screen_text(app)
+        await pilot.press("enter")
+        await until(pilot, lambda: app.screen.focused is app.screen.query_one("#second-word"))
+        await pilot.press("x", "enter")
+        await until(pilot, lambda: "because the second text is not irreversible" in screen_text(app))
         app.screen.query_one("#second-word", Input).value = "irreversible"
         await pilot.pause()
         assert not app.screen.query_one("#delete", Button).disabled

@@ -303,6 +303,8 @@ class DeleteDialog(ModalScreen[Results | None]):
     @on(Input.Changed)
     def _typed(self) -> None:
         self.query_one("#delete", Button).disabled = not self._confirmed
+        if self._challenge is not None and not self.deleting:
+            self._show_status("", MUTED)  # Remove the message about an earlier text that was wrong.
 
     @property
     def _confirmed(self) -> bool:
@@ -315,12 +317,25 @@ class DeleteDialog(ModalScreen[Results | None]):
     @on(Input.Submitted)
     def _confirm(self) -> None:
         if not self._confirmed or self.plan is None:
+            self._reject()
             return
         self.deleting = True
         for control in self.query("#typed, #second-word, Button"):
             control.disabled = True
         self._show_status("Writing the backup and checking the groups again", MUTED)
         self._execute(self.plan)
+
+    def _reject(self) -> None:
+        """Say that the typed text is wrong, or ask for the second word if only this word is still missing."""
+        if self._challenge is None or self.deleting:
+            return
+        second, word = self.query_one("#second-word", Input), self._challenge.second_word
+        if not self._challenge.met(self.query_one("#typed", Input).value):
+            self._show_status("Nothing was deleted, because the typed text is not the requested one", ERROR)
+        elif second.value:
+            self._show_status(f"Nothing was deleted, because the second text is not {word}", ERROR)
+        else:
+            second.focus()
 
     @work(exclusive=True, group="delete", exit_on_error=False)
     async def _execute(self, made: Plan) -> None:
