@@ -225,21 +225,24 @@ class KeptRecords:
         decoded = with_positions(records).withColumn("commit", F.expr(decode))
         return rows_for(decoded, COMMITS)
 
-    def take(self, expected: int | None) -> DataFrame | None:
+    def take(self, expected: int) -> DataFrame | None:
         """Return the kept records as bronze rows, and remove them from memory.
 
         Args:
-            expected: number of records that should have been kept; None if it is unknown.
+            expected: number of records that should have been kept.
 
         Returns:
-            None if `expected` is None, or if it is not the number of kept records, for example because the records were
-                too large
+            None if `expected` is not the number of kept records, for example because the records were too large.
         """
-        kept = self._java.take(self._id, self._spark._jsparkSession, -1 if expected is None else expected)
+        kept = self._java.take(self._id, self._spark._jsparkSession, expected)
         if kept is None:
             return None
         day, time = F.date_from_unix_date("day").alias("day"), F.timestamp_micros("timestamp").alias("timestamp")
         return ClassicDataFrame(kept, self._spark).select(day, "partition", "offset", time, "key", "value")
+
+    def discard(self) -> None:
+        """Remove the kept records from memory."""
+        self._java.take(self._id, self._spark._jsparkSession, -1)
 
 
 def decode_in_jvm(records: DataFrame) -> DataFrame:

@@ -9,6 +9,7 @@ from uuid import UUID
 import pytest
 
 from kgtui.lake.schemas import COMMITS, COORDINATOR_RECORDS, GROUP_EVENTS, QUARANTINE
+from kgtui.pipeline.jobs import silver
 from kgtui.pipeline.jobs.silver import decode_batch
 from kgtui.pipeline.jvm_decoder import KeptRecords, enable_decoder, has_decoder
 from kgtui.pipeline.transforms.offset_commits import irregular_commits, non_commits, regular_commits
@@ -125,6 +126,41 @@ def test_every_record_is_decoded_into_exactly_one_silver_table(lake: SparkLake, 
         check_decoded(index, key, value, by_offset)
     places = {(row.record_partition - row.record_offset % 3, row.day) for row in rows[COMMITS.name]}
     assert places == {(0, NOON.date())}
+
+
+@pytest.mark.parametrize("first", ["java", "expressions and python"])
+def test_a_batch_that_was_decoded_in_part_is_completed_by_another_decoder(
+    lake: SparkLake, records: list[Record], monkeypatch: pytest.MonkeyPatch, first: str
+) -> None:
+    """The two decoders append different commits at first, because only Java decodes irregular commits immediately."""
+    batch = bronze_rows(lake.spark, records)
+    catalog = lake.spark.conf.get("spark.sql.catalog.kgtui")
+
+    def use(java: bool) -> None:
+        if java:
+            lake.spark.conf.set("spark.sql.catalog.kgtui", str(catalog))
+        else:
+            lake.spark.conf.unset("spark.sql.catalog.kgtui")
+
+    def killed(*_: object) -> int:
+        raise KeyboardInterrupt
+
+    try:
+        use(first == "java")
+        with monkeypatch.context() as patch:
+            patch.setattr(silver, "_write_decoded", killed)
+            with pytest.raises(KeyboardInterrupt):
+                decode_batch(str(lake.folder.path), "query", batch, 0)
+        use(first != "java")
+        decode_batch(str(lake.folder.path), "query", batch, 0)
+    finally:
+        use(java=True)
+    offsets = [
+        row.record_offset
+        for table in (COMMITS, GROUP_EVENTS, QUARANTINE)
+        for row in lake.read(table).select("record_offset").collect()
+    ]
+    assert sorted(offsets) == list(range(len(records)))
 
 
 @pytest.mark.usefixtures("code_generation")

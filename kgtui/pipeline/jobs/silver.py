@@ -115,28 +115,37 @@ def decode_batch(path: str, query_name: str, batch: DataFrame, batch_id: int) ->
     """Decode one batch into the silver tables. A second call for the same batch changes nothing."""
     lake, app = SparkLake(batch.sparkSession, path), f"kgtui-{query_name}"
     if query_name.endswith(MAY_REPEAT):
-        # The checkpoint was lost, so an earlier query may have decoded the same batch. Merge the rows, because
-        # appending could create duplicates.
-        _merge(lake, COMMITS, batch.transform(decode_commits), days_of(batch))
-        others = batch.transform(decode_non_commits).unionByName(batch.transform(decode_unusual_commits))
-        _write_decoded(lake, others, _merge)
+        # The checkpoint was lost, so an earlier query may have decoded the same batch.
+        _merge_batch(lake, batch)
         return
     kept = KeptRecords.of(batch.sparkSession)
     commits = batch.transform(decode_commits if kept is None else kept.decode_commits)
     written = lake.append(COMMITS, commits, app=app, batch_id=batch_id)
-    # `remaining`: number of records that are not decoded yet; None if unknown. It is unknown if an earlier attempt for
-    # this batch has already appended the commits. `batch.count()` is fast, because Spark reads the
-    # number from file metadata.
-    remaining = None if written is None else batch.count() - written
+    if written is None:
+        # An earlier attempt for this batch has appended the commits. If it used another decoder, it did not append
+        # the same commits as this attempt would.
+        if kept is not None:
+            kept.discard()
+        _merge_batch(lake, batch)
+        return
+    # `batch.count()` is fast, because Spark reads the number from file metadata.
+    remaining = batch.count() - written
     others_kept = None if kept is None else kept.take(remaining)
-    if remaining != 0:
+    if remaining:
         # If the remaining records were not kept in memory, read the whole batch again.
         rest = batch if others_kept is None else others_kept
         others = rest.transform(decode_non_commits)
         decoded = _write_decoded(lake, others, partial(_append, f"{app}-others", batch_id))
-        if remaining is None or decoded < remaining:
+        if decoded < remaining:
             unusual = rest.transform(decode_unusual_commits)
             _write_decoded(lake, unusual, partial(_append, f"{app}-doubtful", batch_id))
+
+
+def _merge_batch(lake: SparkLake, batch: DataFrame) -> None:
+    """Decode a batch of which some rows may be in the silver tables already, and add only the missing rows."""
+    _merge(lake, COMMITS, batch.transform(decode_commits), days_of(batch))
+    others = batch.transform(decode_non_commits).unionByName(batch.transform(decode_unusual_commits))
+    _write_decoded(lake, others, _merge)
 
 
 def _append(app: str, batch_id: int, lake: SparkLake, table: Table, rows: DataFrame, _: list[str]) -> None:
