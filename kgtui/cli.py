@@ -6,7 +6,7 @@ Exit codes::
     1    the command failed, the result is incomplete, or `kgtui check` found an unhealthy group
     2    wrong usage or configuration
     3    no broker could be reached
-    4    a safety check refused the action
+    4    kgtui refused the action, because a safety check failed
     70   a bug in kgtui
     130  interrupted with Ctrl-C
     141  the program that reads stdout has exited
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 INTERRUPTED = 130
 PIPE_CLOSED = 141
 ALIASES = ("groups",)
-"""Commands with the options of a Kafka script instead of kgtui's own: `kgtui groups` works like `kafka-groups.sh`."""
+"""Commands that take the options of one of Kafka's scripts: `kgtui groups` works like `kafka-groups.sh`."""
 
 _NAMING_VARIABLES = (
     "KGTUI_BOOTSTRAP_SERVER",
@@ -43,18 +43,18 @@ _NAMING_VARIABLES = (
 )
 """Environment variables whose values name a cluster, a file or a folder.
 
-If one of them is set to an empty text, kgtui refuses to run.
+If one of these variables is set but empty, kgtui refuses to run.
 """
 
 _MOST_REASON_CHARACTERS = 2_000
-"""Maximum length of the error text in the message about a crash, in characters. A longer text is cut off."""
+"""Maximum length of the exception's text in the message about a crash, in characters. Longer texts are cut off."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line and return the exit code.
 
     Args:
-        argv: the words of the command line after the program name; None for `sys.argv[1:]`.
+        argv: the command-line arguments without the program name; None for `sys.argv[1:]`.
     """
     words = list(sys.argv[1:] if argv is None else argv)
     _reopen_closed_streams()
@@ -67,7 +67,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         code = INTERRUPTED
     except BrokenPipeError:
         code = PIPE_CLOSED
-    except SystemExit:  # argparse exits after it has printed the help. Flush stdout, to report write errors.
+    except SystemExit:  # argparse exits after it has printed a help text. Flush stdout, to report write errors.
         if failed := _flush(0):
             return failed
         raise
@@ -106,7 +106,7 @@ def _flush(code: int) -> int:
     else:
         printing = sys.modules.get("kgtui.commands.printing")
         return code or int(printing is not None and printing.stderr_failed)
-    # Redirect stdout. Otherwise, the interpreter would flush it again at exit, and print an error message.
+    # Redirect stdout to /dev/null. Otherwise, Python would flush stdout again at exit, and print an error message.
     redirect_to_devnull(sys.stdout)
     return code
 
@@ -144,7 +144,7 @@ def _complain(error: KgtuiError) -> None:
 
 
 def _sentence(error: KgtuiError) -> str:
-    """Return a message without line breaks that says what went wrong and what the user can do."""
+    """Return a one-line message for an error, which says what went wrong and what the user can do."""
     message = str(error)
     if isinstance(error, QueryError):
         expected = f"; {error.expected}" if error.expected else ""
@@ -153,7 +153,7 @@ def _sentence(error: KgtuiError) -> str:
         from kgtui.config import ASSUMED
 
         # If the user has not named a cluster, say how to name one. Otherwise, add no advice, because the reasons why
-        # connecting failed already say what to change.
+        # the connections failed already say what the user can change.
         advice = ["try --bootstrap-server HOST:PORT, or kgtui demo"] if message.startswith(ASSUMED) else []
         return "; ".join([message, *error.other_reasons(), *advice])
     return f"{message} ({error.advice})" if error.advice else message
@@ -181,7 +181,7 @@ def _report_crash(error: BaseException, words: Sequence[str]) -> int:
 def _without_values(words: Sequence[str]) -> str:
     """Return the command line for a crash report, with `…` in place of each value.
 
-    Only the command and the names of options are kept, because values may be secrets.
+    Only the command and the option names remain, because the values of options may be secrets.
     """
     options = [word.partition("=")[0] if word.startswith("-") else "…" for word in words[1:]]
     first = words[:1] if words and not words[0].startswith("-") else []

@@ -33,7 +33,7 @@ class KgtuiError(Exception):
 
     exit_code = 1
     fault_name = "FAILED"
-    """Name of this kind of error, such as `NO_ANSWER`. It becomes `Fault.name`. Messages show it in brackets."""
+    """Name of this kind of error, such as `NO_ANSWER`. Messages show this name in brackets (see `Fault.name`)."""
     advice = ""
     """What the user can do about the error; empty if the message already contains the advice."""
 
@@ -100,7 +100,10 @@ class UnreachableError(KgtuiError):
             self.advice = advice
 
     def other_reasons(self) -> tuple[str, ...]:
-        """Return each reason in `attempts` once, with its address. Reasons that the message contains are left out."""
+        """Return why the attempts to connect failed: each reason once, with the address of the broker.
+
+        Reasons that are already in the message of this error are left out.
+        """
         reasons = (
             reason if address in reason else f"{address}: {reason}"
             for address, reason in self.attempts
@@ -119,8 +122,8 @@ class ClientError(KgtuiError):
     """A request to one broker failed.
 
     Attributes:
-        broker: node id; None if only the bootstrap address is known.
-        address: `host:port`; empty if it is not known.
+        broker: node id of the broker; None if only the bootstrap address is known.
+        address: `host:port` of the broker; empty if it is not known.
     """
 
     def __init__(self, message: str, *, broker: int | None = None, address: str = "") -> None:

@@ -18,14 +18,14 @@ LARGEST_INPUT = 1_000_000
 
 _NOT_REGULAR = "this is not a regular file"
 _PIPES = ("/dev/fd/", "/proc/self/fd/", "/dev/stdin")
-"""Prefixes of the paths of pipes that a shell creates, for example for `<(COMMAND)`."""
+"""Path prefixes of the pipes that `read_input` accepts, such as a shell's pipe for `<(COMMAND)`."""
 
 
 def read_input(path: Path, limit: int | None = LARGEST_INPUT) -> bytes:
     """Return the content of a file that the user names.
 
-    Devices and named pipes are refused, because reading them could take forever. Two exceptions are `/dev/null` and the
-    pipe that a shell creates for `<(COMMAND)`.
+    Devices and named pipes are refused, because reading them could take forever. Exceptions are `/dev/null`
+    and the pipes that a shell creates for `<(COMMAND)` or as standard input.
 
     Args:
         limit: largest size in bytes; None for no limit.
@@ -88,10 +88,10 @@ def write_synced(path: Path, data: bytes, flags: int) -> None:
 
 
 def replace_private(path: Path, data: bytes) -> None:
-    """Replace a file atomically with a new file of mode 0600, and sync it to disk.
+    """Write `data` to a new file of mode 0600, sync it to disk, and atomically replace the file at `path` with it.
 
     Raises:
-        OSError: the new file cannot be written. The existing file is unchanged.
+        OSError: the new file cannot be written. The file at `path` is unchanged.
     """
     draft = path.with_name(f".{path.name}.{os.getpid()}")
     try:
@@ -106,7 +106,8 @@ def replace_private(path: Path, data: bytes) -> None:
 def owner_only() -> Iterator[None]:
     """Inside the `with` block, new files can be read and written only by their owner.
 
-    This applies to the whole process, and so also to files that other threads and new subprocesses create.
+    The setting (the umask) belongs to the whole process. Therefore, it also applies to files that other threads and
+    new subprocesses create.
     """
     before = os.umask(0o077)
     try:

@@ -1,8 +1,8 @@
-"""The audit log: an append-only file of JSON lines.
+"""The audit log of deletions: an append-only file of JSON lines.
 
-For each deletion of a group, a line `intent` is written before the request. Afterwards, a line `outcome` is written, or
-a line `uncertain` if the result is unknown. Times are in RFC 3339 format in UTC. Readers ignore unknown fields and
-kinds of lines.
+For each group, a line `intent` is written before the delete request is sent. After the request, a line `outcome` is
+written, or a line `uncertain` if it is not known whether the group was deleted. Times are in RFC 3339 format in UTC.
+When kgtui reads the log, it ignores unknown fields and unknown kinds of lines.
 """
 
 from __future__ import annotations
@@ -55,15 +55,15 @@ class Entry:
 
 
 def write_intent(log: Path, entry: str, line: Allowed, cluster: ClusterInfo, backup: Path, command: str = "") -> None:
-    """Log that a group will be deleted, before the request is sent.
+    """Log that a group will be deleted, before the delete request is sent.
 
-    If this raises OSError, the caller must not send the request.
+    If this raises OSError, the caller must not send the delete request.
 
     Args:
         log: path of the audit log.
         entry: new id for this deletion.
-        line: what the deletion plan says about the group.
-        backup: path of the backup.
+        line: the group's entry in the deletion plan.
+        backup: path of the backup's JSON-lines file.
         command: where the deletion was started, such as `kgtui delete` or `UI`.
     """
     fields = {
@@ -90,7 +90,7 @@ def write_outcome(log: Path, result: GroupResult, *, certain: bool = True, found
         log: path of the audit log.
         certain: False if it is not known whether the group was deleted. At its next start, kgtui then checks whether
             the group still exists.
-        found_later: whether this result comes from such a check.
+        found_later: whether the result comes from the check at the next start of kgtui.
     """
     fields = {
         "entry": OUTCOME if certain else UNCERTAIN,
@@ -106,7 +106,10 @@ def write_outcome(log: Path, result: GroupResult, *, certain: bool = True, found
 
 
 def read_entries(log: Path) -> tuple[list[Entry], int]:
-    """Return a pair: the deletions in the order of the audit log, and the number of damaged lines. Raises OSError."""
+    """Return `(deletions, damaged)`: the deletions in the order of the log, and the number of damaged lines.
+
+    Raises OSError.
+    """
     entries: dict[str, Entry] = {}
     damaged = 0
     try:

@@ -1,7 +1,7 @@
 """Write and read backups of groups, as one JSON-lines file and one CSV file per group.
 
 The JSON-lines file has a header (`"kind": "backup"`), then one line per offset and config. The last line (`"kind":
-"end"`) counts these lines, so that a truncated file is noticed. Readers ignore unknown fields.
+"end"`) contains the number of these lines, so that kgtui notices a truncated file. kgtui ignores unknown fields.
 
 The CSV file has lines `topic,partition,offset` for `kafka-consumer-groups --group G --reset-offsets --from-file`. It
 leaves out partitions that no longer exist, because Kafka's tool would reject the whole file.
@@ -41,7 +41,7 @@ class Backup:
 
     Attributes:
         header: the first line: `group`, `type`, `made_at`, `cluster`, `description` and others.
-        rows: the lines for offsets and configs; `kind` is `committed`, `share` or `config`.
+        rows: one dict per offset and config; its key `kind` is `committed`, `share` or `config`.
         complete: False if the file is truncated.
     """
 
@@ -67,7 +67,7 @@ class Backup:
 
 
 def backup_path(folder: StateFolder, group: str, entry: str, at: float) -> Path:
-    """Return the path for a new backup. The file name is valid on every file system.
+    """Return the path for the JSON-lines file of a new backup. The file name is valid on every file system.
 
     Args:
         entry: id of the deletion in the audit log.
@@ -98,7 +98,7 @@ def write_backup(path: Path, data: GroupData, cluster: ClusterInfo, entry: str, 
 
 
 def discard_backup(path: Path) -> None:
-    """Remove both files of a backup, because the group was not deleted."""
+    """Remove the JSON-lines file and the CSV file of a backup, because the group was not deleted."""
     path.unlink(missing_ok=True)
     path.with_suffix(".csv").unlink(missing_ok=True)
 
@@ -127,7 +127,7 @@ def read_backup(path: Path) -> Backup:
 
 
 def list_backups(folder: StateFolder) -> tuple[list[Backup], list[str]]:
-    """Return (all backups in the folder, oldest first; one error message per file that could not be read).
+    """Return `(backups, errors)`: the backups in the folder, oldest first, and a message for each unreadable file.
 
     Raises `UsageError` if the folder cannot be read.
     """
@@ -148,12 +148,12 @@ def list_backups(folder: StateFolder) -> tuple[list[Backup], list[str]]:
 
 
 def cluster_fields(cluster: ClusterInfo) -> dict[str, Any]:
-    """Return the JSON fields with which backups and the audit log identify a cluster."""
+    """Return the JSON fields that identify a cluster in backups and the audit log: its id and bootstrap servers."""
     return {"id": cluster.cluster_id, "seeds": list(cluster.seeds)}
 
 
 def as_json(value: Any) -> str:
-    """Format a value as one line of ASCII JSON, in which control characters of names are escaped."""
+    """Format a value as one line of ASCII JSON, in which control characters and non-ASCII characters are escaped."""
     return json.dumps(value, ensure_ascii=True, separators=(",", ":"), default=_plain)
 
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 LONGEST = 60
-"""Maximum number of characters that the user is asked to type."""
+"""Maximum length of a group id that the user must type in full, in characters. For a longer id, its end is enough."""
 
 _SECOND_WORD = "irreversible"
 
@@ -33,7 +33,8 @@ class Challenge:
 
     Attributes:
         asked: the text that is shown to the user, in printable ASCII.
-        accepted: all texts that are accepted: `asked` and, for one group, its id without escapes for letters like `ü`.
+        accepted: all texts that the user may type: `asked`, and for one group also its id with unescaped letters like
+            `ü`.
         what: instruction that follows `To confirm, `, such as `type the group id`.
         second_word: word that must be typed too; None if the deletion can be undone.
     """
@@ -63,7 +64,7 @@ def challenge(groups: Sequence[str], *, irreversible: bool) -> Challenge:
 
 
 def _first_text(groups: Sequence[str]) -> tuple[str, frozenset[str], str]:
-    """Return the values of `Challenge.asked`, `Challenge.accepted` and `Challenge.what` for the groups."""
+    """Return the values of `Challenge.asked`, `Challenge.accepted` and `Challenge.what` for deleting these groups."""
     if len(groups) != 1:
         return str(len(groups)), frozenset({str(len(groups))}), "type the number of groups"
     (group,) = groups
@@ -80,9 +81,9 @@ def _first_text(groups: Sequence[str]) -> tuple[str, frozenset[str], str]:
 
 
 def spelling(name: str) -> str:
-    r"""Return a name in printable ASCII, with escapes such as `\u0430` for all other characters.
+    r"""Return a name in printable ASCII, so that two different names never look the same.
 
-    Different names never look the same. Spaces at both ends become `\x20`.
+    All other characters are replaced with escapes such as `\u0430`. Spaces at both ends become `\x20`.
     """
     core = name.strip(" ")
     before = len(name) - len(name.lstrip(" ")) if core else 0

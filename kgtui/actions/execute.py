@@ -1,11 +1,11 @@
 """Execute a deletion plan.
 
-For each group: back up, log the intent, describe again, read the offsets again, send one delete request, verify, log
-the outcome. A group is not deleted if it became active after the plan was made, or if its offsets differ from the
-backup.
+The steps for each group: back up the group, log the intent, describe the group again, read its offsets again, send one
+delete request, check that the group is gone, and log the outcome. A group is not deleted if it became active after the
+plan was made, or if its offsets differ from the backup.
 
-The request is not sent again if there is no response, or if the broker may still delete the group after its error.
-Instead, kgtui checks which groups still exist. Once a request was sent, the backup is always kept.
+A delete request is not sent again if no response arrives, or if the broker returns an error after which it may still
+delete the group. Instead, kgtui checks which groups still exist. After a delete request, the backup is always kept.
 """
 
 from __future__ import annotations
@@ -42,8 +42,8 @@ if TYPE_CHECKING:
 BATCH = 20
 """Maximum number of groups per DeleteGroups request.
 
-The groups of a request are checked just before it is sent. Requests are small, so that a group has little time to
-become active between the check and the deletion.
+kgtui checks the groups of a request just before it sends the request. Requests are small, so that a group has little
+time to become active between the check and the deletion.
 """
 
 CONCURRENCY = 8
@@ -140,7 +140,7 @@ class _Ready:
     """A group that is ready to be deleted: its backup and its `intent` line in the audit log are on disk.
 
     Attributes:
-        positions: the offsets in the backup.
+        positions: partition → offset in the backup.
     """
 
     line: Allowed
@@ -203,7 +203,10 @@ class _Deletion:
         return _Ready(line, entry, path, data.positions)
 
     async def _check_descriptions(self, ready: Sequence[_Ready]) -> list[_Ready]:
-        """Describe the groups again. Return the groups that may still be deleted. Refuse the deletion of the others."""
+        """Describe the groups again, and return those that may still be deleted.
+
+        For every other group, record that its deletion is refused, or that the group is gone.
+        """
         if not ready:
             return []
         try:
@@ -218,7 +221,7 @@ class _Deletion:
                 fault = why_missing(answer.faults, group)
                 gone = fault.name == "GROUP_ID_NOT_FOUND"
                 if gone:
-                    reason = "the group was gone before the request was sent"
+                    reason = "the group was gone before the delete request was sent"
                     await self._finish(one.result(DeletionStatus.GONE, reason, fault))
                 else:
                     await self._refuse(one, why_not_described(fault), fault)
@@ -232,7 +235,10 @@ class _Deletion:
         return passed
 
     async def _check_offsets(self, ready: Sequence[_Ready]) -> list[_Ready]:
-        """Read the offsets again. Return the groups whose backup is up to date. Refuse the deletion of the others."""
+        """Read the offsets again, and return the groups whose offsets are the same as in the backup.
+
+        The deletion of every other group is refused.
+        """
         read = await read_offsets(self.admin, [one.line.description for one in ready], timeout=self.timeout)
         passed = []
         for one in ready:
@@ -248,7 +254,7 @@ class _Deletion:
         return passed
 
     async def _refuse(self, one: _Ready, reason: str, fault: Fault | None = None) -> None:
-        """Record that a group is not deleted (no request was sent), and remove its backup."""
+        """Record that kgtui refused to delete a group and sent no delete request. Remove the backup of the group."""
         result = one.result(DeletionStatus.REFUSED, reason, fault)
         with contextlib.suppress(OSError):
             await asyncio.to_thread(discard_backup, one.backup)
@@ -256,9 +262,9 @@ class _Deletion:
         await self._finish(result)
 
     async def _send(self, groups: Sequence[str]) -> dict[str, Outcome]:
-        """Send one DeleteGroups request, and return group id → outcome.
+        """Send one DeleteGroups request, and return a dict: group id → outcome.
 
-        If no response arrives, the outcomes of the groups are uncertain.
+        If no response arrives, every outcome is marked as uncertain.
         """
         lost = Fault("NO_ANSWER", "the broker's response does not contain this group")
         try:
@@ -277,7 +283,7 @@ class _Deletion:
             await self._finish(_verified(one, outcomes[group], found[group]))
 
     async def _finish(self, result: GroupResult) -> None:
-        """Log the result for one group."""
+        """Write the result of one group's deletion to the audit log, and report it to the caller of `execute`."""
         certain = result.status is not DeletionStatus.UNCERTAIN
         try:
             await asyncio.to_thread(write_outcome, self.folder.audit, result, certain=certain)
@@ -288,7 +294,7 @@ class _Deletion:
 
 
 def _result_if_not_deleted(one: _Ready, outcome: Outcome) -> GroupResult | None:
-    """Return the result if the request certainly did not delete the group; otherwise None."""
+    """Return the result of a group that the delete request certainly did not delete; None if it may be deleted."""
     fault = outcome.fault
     if fault is None or outcome.uncertain:
         return None

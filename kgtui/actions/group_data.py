@@ -1,6 +1,6 @@
 """Read the data that the deletion of a group removes: its offsets and configs.
 
-The plan and the backup need this data.
+The deletion plan shows what would be lost, and the backup stores the data.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class GroupData:
-    """Everything that the broker reported about one group.
+    """The data of one group that its backup contains: description, offsets and configs.
 
     Attributes:
         offsets: committed offsets or share-partition start offsets, with log start and end offsets if known.
-        configs: None if they could not be read.
+        configs: configs of the group; None if they could not be read.
         configs_fault: why the configs could not be read.
     """
 
@@ -47,17 +47,17 @@ class GroupData:
 
     @property
     def rows(self) -> list[CommittedOffset | ShareOffset]:
-        """One row per partition that the broker reported, also for partitions in which the group has no offset."""
+        """One row per partition in the coordinator's response, even if the group has no offset in the partition."""
         return [*self.offsets.committed, *self.offsets.share]
 
     @property
     def positions(self) -> dict[TopicPartition, int]:
-        """The offset of each partition in which the group has one (see `positions_of`)."""
+        """A dict: partition → offset, for the partitions in which the group has an offset (see `positions_of`)."""
         return positions_of(self.offsets)
 
     @property
     def gone_partitions(self) -> frozenset[TopicPartition]:
-        """Partitions in the group's offsets that no longer exist, usually because their topic was deleted."""
+        """Partitions in `rows` that no longer exist, usually because their topic was deleted."""
         bounds = self.offsets.bounds or {}
         return frozenset(
             (row.topic, row.partition)
@@ -70,7 +70,10 @@ class GroupData:
 async def read_offsets(
     admin: GroupAdmin, descriptions: Iterable[GroupDescription], *, timeout: float
 ) -> dict[str, GroupOffsets | Fault]:
-    """Return a dict: group id → offsets of the group, or the error if they cannot be read. Log bounds are not read."""
+    """Return a dict: group id → offsets of the group, or the error if they cannot be read.
+
+    Log start and log end offsets are not read.
+    """
     listings = {description.group: listing_of(description) for description in descriptions}
     read = await read_groups(admin, Deadline(timeout), offsets=listings, every_offset=True, separately=True)
     return {group: read.offsets_of(group) or read.why_missing(group, OFFSETS) for group in listings}
@@ -88,7 +91,7 @@ def why_unreadable(offsets: GroupOffsets) -> str | None:
 
 
 def positions_of(offsets: GroupOffsets) -> dict[TopicPartition, int]:
-    """Return the committed offset or the share-partition start offset of each partition in which the group has one."""
+    """Return a dict: partition → committed offset or share-partition start offset. Unknown offsets are left out."""
     committed = {(row.topic, row.partition): row.offset for row in offsets.committed}
     share = {(row.topic, row.partition): row.start_offset for row in offsets.share}
     return {partition: offset for partition, offset in (committed | share).items() if offset is not None}

@@ -1,6 +1,7 @@
 """The plan of a deletion.
 
-For each group, it says what would be lost and whether that is safe, or why kgtui refuses to delete the group.
+For each group, the plan says what would be lost and whether the deletion is safe, or why kgtui refuses to delete the
+group.
 """
 
 from __future__ import annotations
@@ -44,12 +45,12 @@ class DeletionLoss:
     """What is lost when a group is deleted.
 
     Attributes:
-        topics: number of topics with an offset.
-        partitions: number of partitions with an offset.
-        positions: sum of the offsets of all partitions.
-        unread: total lag, in records.
-        last_commit: last commit that kgtui saw, in seconds since the epoch; None if it saw none. No RPC reports this
-            time.
+        topics: number of topics in which the group has an offset.
+        partitions: number of partitions in which the group has an offset.
+        positions: sum of the group's offsets in all partitions.
+        unread: total lag of the group, in records.
+        last_commit: time of the last commit that kgtui saw, in seconds since the epoch; None if it saw none. No RPC
+            reports this time.
         undo: how much of the lost data the backup can restore.
         not_restored: texts that name what the backup cannot restore; empty if it can restore everything.
         hidden: whether the group may have more offsets, in topics that the user may not describe.
@@ -67,7 +68,7 @@ class DeletionLoss:
 
 @dataclass(frozen=True, slots=True)
 class Allowed:
-    """A group whose deletion is allowed, with its description and what would be lost."""
+    """Entry of a deletion plan for a group that may be deleted: the group's description, and what would be lost."""
 
     description: GroupDescription
     loss: DeletionLoss
@@ -84,7 +85,7 @@ class Allowed:
 
 @dataclass(frozen=True, slots=True)
 class Refused:
-    """A group whose deletion is refused, with the reason. `type` is the type of the group; None if unknown."""
+    """Entry of a deletion plan for a group that kgtui refuses to delete. `type` is the group type; None if unknown."""
 
     group: str
     reason: str
@@ -130,7 +131,7 @@ async def plan(
 
     Args:
         timeout: time limit for each step (describe, read offsets, read log offsets), in seconds.
-        last_commits: group id → last commit that kgtui saw, in seconds since the epoch.
+        last_commits: group id → time of the last commit that kgtui saw, in seconds since the epoch.
 
     Raises:
         UnreachableError: no broker answers.
@@ -181,7 +182,7 @@ def loss_of(data: GroupData, last_commit: float | None = None, *, hides_topics: 
     """Return what the deletion of a group would lose, and how much of it a backup can restore.
 
     Args:
-        last_commit: last commit that kgtui saw, in seconds since the epoch; None if it saw none.
+        last_commit: time of the last commit that kgtui saw, in seconds since the epoch; None if it saw none.
         hides_topics: whether brokers may hide offsets, because the user may lack DESCRIBE permission on some topics.
     """
     positions = data.positions
@@ -207,7 +208,7 @@ def _gaps(data: GroupData, gone: int, *, hidden: bool) -> list[str]:
 
 
 def type_text(description: GroupDescription) -> str:
-    """Return the type of a group, such as `share`, or type and kind of a classic group: `classic (connect)`."""
+    """Return the type of a group, such as `share`; for a classic group also its kind, such as `classic (connect)`."""
     kind = kind_of(description.type, description.protocol)
     if kind == "other":
         kind = description.protocol
@@ -215,9 +216,9 @@ def type_text(description: GroupDescription) -> str:
 
 
 def loss_text(loss: DeletionLoss) -> str:
-    """Return the loss as text: `offsets of 12 partitions in 3 topics, 1,284 unread records`.
+    """Return a text that says what is lost: `offsets of 12 partitions in 3 topics, 1,284 unread records`.
 
-    The text is `at least 12 partitions` if the group may have offsets in topics that the user may not describe.
+    The text says `at least 12 partitions` if the group may have offsets in topics that the user may not describe.
     """
     if not loss.partitions:
         return NONE_VISIBLE if loss.hidden else "no offsets"
@@ -230,7 +231,7 @@ def loss_text(loss: DeletionLoss) -> str:
 
 
 def undo_text(loss: DeletionLoss) -> str:
-    """Return a text that says what can be restored: `Offsets can be restored; commit time and expiry cannot`."""
+    """Return what the backup can restore, such as `Offsets can be restored; commit time and expiry cannot`."""
     not_restored = "; ".join(loss.not_restored)
     if loss.undo is Undo.IRREVERSIBLE:
         return f"irreversible: {not_restored}"
@@ -240,7 +241,7 @@ def undo_text(loss: DeletionLoss) -> str:
 
 
 RECENT = 300.0
-"""A group may still be in use if it appeared, committed, or lost its last member less than this many seconds ago."""
+"""A group may be in use if it was created, committed, or lost its last member less than this many seconds ago."""
 
 
 class SafeToDelete(StrEnum):
@@ -320,9 +321,9 @@ def _safety_of_offsets(loss: DeletionLoss) -> Safety:
 
 
 def unread_text(loss: DeletionLoss) -> str:
-    """Return the number of unread records: `5 records`, `at least 5 records` or `unknown`.
+    """Return the number of unread records as a text: `5 records`, `at least 5 records` or `unknown`.
 
-    A group without offsets gives `no records, because the group has no offsets`.
+    For a group without offsets, the text is `no records, because the group has no offsets`.
     """
     if not loss.partitions:
         return "unknown" if loss.hidden else "no records, because the group has no offsets"

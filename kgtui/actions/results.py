@@ -27,7 +27,7 @@ class DeletionStatus(StrEnum):
     """The group did not exist any more when kgtui wanted to delete it, or somebody else deleted it at the same time."""
 
     FAILED = "failed"
-    """The delete request failed, and the group still exists."""
+    """The group still exists after the delete request, for example because the broker returned an error."""
 
     UNCERTAIN = "uncertain"
     """The broker did not respond, or returned an error after which it may still delete the group.
@@ -41,9 +41,9 @@ class GroupResult:
     """The result of a deletion for one group.
 
     Attributes:
-        reason: why the group was not deleted, or a remark; can be empty.
+        reason: why the group was not deleted, or a remark about the result; can be empty.
         verified: whether a check after the deletion showed that the group is gone.
-        backup: path of the JSON-lines file; None if there is no backup.
+        backup: path of the backup's JSON-lines file; None if there is no backup.
         entry: id of this deletion in the audit log; None if it was not logged.
     """
 

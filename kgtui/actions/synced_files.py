@@ -23,7 +23,8 @@ if TYPE_CHECKING:
 def write_new(path: Path, data: bytes) -> None:
     """Write a new file with mode 0600, and sync its contents to disk.
 
-    If this raises OSError, no new file is left behind. After the last new file in a folder, call `sync_folder`.
+    If this raises OSError, no new file is left behind. This function does not sync the folder. Therefore, call
+    `sync_folder` after the last new file in a folder.
     """
     private_folder(path.parent, inside=True)
     if path.exists():
@@ -47,7 +48,7 @@ def has_drafts(folder: Path) -> bool:
 def remove_drafts(folder: Path) -> None:
     """Remove incomplete files of processes that were killed while they wrote the files. Raises OSError.
 
-    No other process may delete groups during this call, because its unfinished files would also be removed.
+    No other process may delete groups during this call, because the files that it is writing would be removed too.
     """
     for draft in _drafts(folder):
         draft.unlink(missing_ok=True)
@@ -77,7 +78,7 @@ def append_line(path: Path, line: bytes) -> None:
     try:
         fcntl.flock(file, fcntl.LOCK_EX)
         size = os.fstat(file).st_size
-        # A crash can leave an incomplete last line. Begin a new line after it.
+        # A crash can leave an incomplete last line in the file. In this case, begin a new line.
         torn = size > 0 and os.pread(file, 1, size - 1) != b"\n"
         try:
             _write_all(file, (b"\n" if torn else b"") + line + b"\n")
@@ -100,7 +101,7 @@ def _write_all(file: int, data: bytes) -> None:
 
 @contextlib.contextmanager
 def shared_lock(path: Path) -> Iterator[None]:
-    """Hold a shared lock on a file during a deletion, so that `sole_lock` fails in other processes.
+    """Hold a shared lock on a file during a deletion, so that `sole_lock` yields False in other processes.
 
     If the process is killed, the operating system releases the lock. Raises OSError.
     """

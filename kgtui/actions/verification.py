@@ -32,7 +32,7 @@ class Presence(Enum):
 
 
 async def check_presence(admin: GroupAdmin, groups: Collection[str], *, timeout: float) -> dict[str, Presence]:
-    """Return a dict: group id → whether the group exists."""
+    """Describe groups that were deleted, and return a dict: group id → whether the group still exists."""
     try:
         answer = await admin.describe_groups(groups, timeout=timeout)
     except KgtuiError:
@@ -72,9 +72,10 @@ _PRESENT = "a later check found that a group with this id exists"
 async def unfinished(
     admin: GroupAdmin, folder: StateFolder, *, timeout: float = DEFAULT_TIMEOUT
 ) -> tuple[GroupResult, ...]:
-    """Find out and log the results of earlier deletions in this cluster that have no `outcome` line in the audit log.
+    """Find out the results of earlier deletions in this cluster that have no `outcome` line in the audit log.
 
-    Return these results. The tuple is empty while another process deletes groups.
+    Write these results to the audit log, and return them. While another process deletes groups, do nothing and return
+    an empty tuple.
 
     Raises:
         UnreachableError: no broker answers.

@@ -1,20 +1,20 @@
 """Public async Python API to administer consumer, share, streams and classic groups.
 
 Begin with `connect`, which returns a `GroupAdmin` for a Kafka cluster. `GroupAdmin` (in `base`) documents every method.
-Importing only the interface does not load the Kafka client.
+If only `GroupAdmin` is imported, the Kafka client is not loaded.
 
 | module | contents |
 |---|---|
 | `base` | the interface `GroupAdmin` |
 | `reading` | reads descriptions, offsets, log bounds and configs of many groups with few requests |
-| `groups_read` | `GroupsRead`, the results of `reading` |
+| `groups_read` | `GroupsRead`, the data that `reading` has read, and the errors |
 | `kafka` | `KafkaGroupAdmin`, the implementation for a Kafka cluster |
 | `listing` | lists the groups of one broker, once or repeatedly |
 | `describing` | describes groups with the RPC of their type |
 | `offsets` | reads committed offsets and share-partition start offsets |
 | `log_bounds` | reads the log start and log end offsets of partitions |
-| `record_times` | finds out when unread and consumed records were written |
-| `record_search` | chooses the timestamps that `record_times` requests |
+| `record_times` | finds out when the first unread and the last consumed record of a partition were written |
+| `record_search` | chooses the timestamps that `record_times` sends in ListOffsets requests |
 | `configs` | reads group configs and retention times |
 | `access` | reads the permissions of the Kafka user |
 | `decoding` | decodes describe responses into `GroupDescription` |

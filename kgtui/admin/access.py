@@ -40,7 +40,7 @@ T = TypeVar("T", bound=_Offset)
 
 
 class UserAccess:
-    """Reads the user's permissions, and finds groups whose offsets are incomplete because a permission is missing.
+    """Reads the user's permissions, and finds groups for which brokers leave out offsets that the user may not see.
 
     Attributes:
         refusals: groups and partitions for which brokers refused requests.
@@ -65,9 +65,9 @@ class UserAccess:
     async def with_hidden(
         self, reading: Awaitable[Answer[dict[str, tuple[T, ...]]]], asked: str, timeout: float
     ) -> Answer[dict[str, tuple[T, ...]]]:
-        """Wait for an answer that contains offsets, and return it with its attribute `hidden` set.
+        """Wait for an answer that contains the offsets of groups, and return a copy with the attribute `hidden` set.
 
-        `hidden` contains the groups whose offsets may be incomplete. If the user may not describe some topics, it
+        `hidden` contains the groups whose offsets may be incomplete. If the user may not describe some topics, `hidden`
         contains all groups, because any group may have offsets in these topics.
 
         Args:
@@ -85,7 +85,7 @@ class UserAccess:
     async def _left_out(self, rows: Mapping[str, tuple[T, ...]], timeout: float) -> dict[str, tuple[str, ...]]:
         """Return a dict: group id → topics that an earlier answer contained, but that ACLs now hide from the user.
 
-        If the permissions cannot be read, each group with missing topics is mapped to an empty tuple.
+        If the permissions cannot be read, each group with missing topics gets an empty tuple.
 
         Args:
             rows: group id → offsets in the new answer.
@@ -112,8 +112,8 @@ class UserAccess:
             return dict.fromkeys(missing, ())
         denied = access.denied_topics or frozenset()
         for group, topics in missing.items():
-            # Forget each missing topic that no ACL hides. The group has no offsets in it any more, for example because
-            # they have expired. If the topic were kept, every later answer would cause a permission check.
+            # Forget each missing topic that no ACL hides. The group no longer has offsets in this topic, for example
+            # because they have expired. If the topic were kept, kgtui would check permissions after every later answer.
             now = frozenset(row.topic for row in rows[group]) | (topics & denied)
             self._topics[group] = self._shared.setdefault(now, now)
         return {group: tuple(sorted(topics & denied)) for group, topics in missing.items() if topics & denied}
@@ -158,16 +158,16 @@ class Refusals:
         self._note(self._partitions, refused, answered)
 
     def suspect(self, topics: Collection[str]) -> None:
-        """Add topics that are missing in the newest answer, because the user may have lost DESCRIBE on them."""
+        """Remember topics that a group's newest offsets lack, because the user may have lost DESCRIBE on the topics."""
         self._note(self._suspects, topics, ())
 
     @property
     def topics(self) -> frozenset[str]:
-        """Topics on which the user might lack DESCRIBE, because brokers refused them or left them out."""
+        """Topics on which the user might lack DESCRIBE: brokers refused requests about them or omitted them."""
         return frozenset(self._suspects.union(topic for topic, _ in self._partitions))
 
     def allowed(self, topics: Collection[str]) -> None:
-        """Forget that these topics were refused, because the user now has DESCRIBE on them."""
+        """Forget that brokers refused requests about these topics, because the user now has DESCRIBE on the topics."""
         self._suspects.difference_update(topics)
         self._partitions = {tp for tp in self._partitions if tp[0] not in topics}
 
@@ -197,7 +197,7 @@ It explains the request to administrators who find the name in the broker's auth
 _MAX_TOPICS = 500
 """Maximum number of topics in one permission check; further topics are not checked.
 
-The Metadata response lists every partition of these topics. The limit keeps it small.
+The Metadata response lists every partition of these topics. The limit keeps the response small.
 """
 
 _TOPIC = 2
@@ -223,7 +223,7 @@ class AccessReader:
     """Reads the user's permissions, and caches them.
 
     Args:
-        refusals: refused requests. When they change (`Refusals.changes`), the permissions are read again.
+        refusals: requests that brokers refused. After a change (`Refusals.changes`), the permissions are read again.
     """
 
     def __init__(self, pool: Pool, refusals: Refusals) -> None:
@@ -287,7 +287,7 @@ async def _read(pool: Pool, suspects: Sequence[str], deadline: Deadline, node: i
 async def _read_denied(pool: Pool, node: int, deadline: Deadline, lane: Lane) -> frozenset[str] | None:
     """Return the topics on which ACLs deny DESCRIBE to the user; None if unknown. Raises `ClientError`.
 
-    `pay*` stands for all topics with the prefix `pay`.
+    In the result, `pay*` stands for all topics with the prefix `pay`.
     """
     patterns = await _denied_patterns(pool, node, deadline, lane)
     if not patterns or len(patterns) > _MAX_TOPICS:
@@ -303,14 +303,14 @@ async def _read_denied(pool: Pool, node: int, deadline: Deadline, lane: Lane) ->
 async def read_operations(
     pool: Pool, node: int, deadline: Deadline, *, topics: Iterable[str] = (), lane: Lane = Lane.BULK
 ) -> tuple[frozenset[str] | None, list[dict[str, Any]]]:
-    """Ask a broker what the user may do with the cluster (Metadata). Raises `ClientError`.
+    """Find out which operations on the cluster the user may perform, with a Metadata request. Raises `ClientError`.
 
     Args:
         topics: topics whose metadata are requested too.
 
     Returns:
-        `(operations, rows)`: names of the allowed operations, such as `DESCRIBE` (None if not reported), and one row
-        per topic.
+        `(operations, rows)`: names of the allowed operations, such as `DESCRIBE` (None if not reported), and the
+        response's row for each of `topics`.
     """
     version = min(await pool.version(node, METADATA, timeout=deadline.left(), lane=lane), _LAST_WITH_OPERATIONS)
     with_operations = version >= _FIRST_WITH_OPERATIONS
@@ -330,8 +330,8 @@ async def _denied_patterns(pool: Pool, node: int, deadline: Deadline, lane: Lane
     Raises `ClientError`.
 
     Returns:
-        `("payments", False)` for a topic and `("pay", True)` for a prefix. None if the ACLs cannot be read, or do
-        not show all forbidden topics.
+        `("payments", False)` for a topic and `("pay", True)` for a prefix. None if the ACLs cannot be read, or if
+        they do not show all topics that users may not describe.
     """
     try:
         denied, allowed = await asyncio.gather(
@@ -341,8 +341,8 @@ async def _denied_patterns(pool: Pool, node: int, deadline: Deadline, lane: Lane
     except UnsupportedError:
         return None
     # If no ACL allows DESCRIBE on `*`, users may have access only through `allow.everyone.if.no.acl.found`. A topic
-    # with any ACL is then forbidden to all users whom its ACLs do not allow. The DENY ACLs do not show these topics, so
-    # return None (unknown).
+    # that has any ACL is then forbidden to all users whom its ACLs do not allow. Such topics are not in the DENY ACLs,
+    # so return None (unknown).
     if denied is None or allowed is None or not any(_has(row, _ALLOWS) for row in allowed):
         return None
     return frozenset((row["ResourceName"], row["PatternType"] == _PREFIXED) for row in denied if _has(row, _DENIES))
@@ -363,7 +363,7 @@ async def _read_acls(
         permission: `_DENY` or `_ALLOW`.
 
     Returns:
-        One row per topic name or prefix. None if the broker returned an error.
+        One row per topic name or prefix that has matching ACLs. None if the broker returned an error.
     """
     request = {
         "ResourceTypeFilter": _TOPIC,

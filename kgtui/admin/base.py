@@ -1,9 +1,10 @@
 """The interface `GroupAdmin`: async methods to list, describe, read and delete the groups of one cluster.
 
-- Methods that read return an `Answer`: the rows, and one fault per broker or group that could not be read. They raise
-  `UnreachableError` if nothing could be read.
+- Methods that read return an `Answer`: the rows, and one `Fault` (error) per broker or group that could not be read.
+  They raise `UnreachableError` if nothing could be read.
 - Methods that write return one `Outcome` per group.
-- `timeout` is the time limit of the whole call, in seconds. The answer has a fault for each broker that exceeds it.
+- `timeout` is the time limit of the whole call, in seconds. For a broker that does not answer in time, the `Answer`
+  contains a `Fault`.
 """
 
 from __future__ import annotations
@@ -40,9 +41,10 @@ class ListingDelta:
         took_ms: duration of the poll in milliseconds, including the time to decode the response.
         states_listed: whether the response contains states (since ListGroups v4, Kafka 2.6).
         throttle_ms: how long the broker throttles kgtui because of a quota, in milliseconds.
-        state_since: group id → when its current state began, in seconds since the epoch; None if unknown. Empty for a
-            live broker, because only recordings contain these times.
-        state_search: the part of the recording that was searched for `state_since`; None for a live broker.
+        state_since: group id → when the group's current state began, in seconds since the epoch; None if unknown. The
+            dict is empty for a live broker, because only recordings contain these times.
+        state_search: the part of the recording that was searched for the times in `state_since`; None for a live
+            broker.
     """
 
     updated: Mapping[str, Listing] = field(default_factory=dict)
@@ -59,7 +61,7 @@ class ListingFeed(Protocol):
     """Lists the groups of one broker repeatedly, and returns only the changes."""
 
     async def poll(self, *, timeout: float = DEFAULT_TIMEOUT) -> ListingDelta:
-        """List the groups again, and return the changes. In the first call, every group is new.
+        """List the groups again, and return the changes since the last call. In the first call, every group is new.
 
         Raises:
             ClientError: the broker did not answer. The next successful call returns all changes since the last answer.
@@ -101,7 +103,7 @@ class GroupAdmin(Protocol):
         ...
 
     def listing_feed(self, broker: int) -> ListingFeed:
-        """Return a feed that lists the groups of one broker, given by its node id."""
+        """Return a `ListingFeed`, which lists the groups of the broker with this node id repeatedly."""
         ...
 
     async def describe_groups(
@@ -118,7 +120,7 @@ class GroupAdmin(Protocol):
     ) -> Answer[Mapping[str, tuple[CommittedOffset, ...]]]:
         """Return all committed offsets of each group, sorted by topic and partition (KIP-709, KIP-699).
 
-        A group without offsets has an empty tuple, even if it does not exist.
+        The tuple is empty for a group without offsets, and for a group that does not exist.
         """
         ...
 
@@ -133,7 +135,7 @@ class GroupAdmin(Protocol):
     ) -> Answer[Mapping[TopicPartition, PartitionBounds]]:
         """Read the log start and log end offset of each partition from its leader.
 
-        If a leader does not answer, its partitions are missing, and a fault names the broker.
+        If a leader does not answer, its partitions are missing in the answer, and a fault names the broker.
 
         Args:
             starts: whether to read log start offsets too. Without them, half as many requests are needed.
@@ -156,10 +158,10 @@ class GroupAdmin(Protocol):
 
         Args:
             positions: partition → committed offset and log bounds, for partitions with unread records.
-            rules: topic → retention rules, from `retention`. Compacted topics are not searched. On brokers before
-                Kafka 4.0, topics with tiered storage are not searched either.
-            precision: accepted uncertainty, as a fraction of the record's age. For example, with 0.1, the time of a
-                record that is 60 min old is accurate to 6 min. An uncertainty of 1 s is always accepted.
+            rules: topic → retention rules, from `GroupAdmin.retention`. Compacted topics are not searched. On brokers
+                before Kafka 4.0, topics with tiered storage are not searched either.
+            precision: accepted uncertainty of a time, as a fraction of the record's age. For example, with 0.1, the
+                time of a record that is 60 min old is accurate to 6 min. An uncertainty of 1 s is always accepted.
         """
         ...
 
@@ -175,7 +177,7 @@ class GroupAdmin(Protocol):
     async def retention(self, topics: Iterable[str], *, timeout: float = DEFAULT_TIMEOUT) -> Answer[Retention]:
         """Return the retention times of topics, and the retention time of committed offsets in groups without members.
 
-        If the configs of a topic cannot be read, its retention time is missing, and a fault says why.
+        If the configs of a topic cannot be read, its retention time is missing in the answer, and a fault says why.
         """
         ...
 
@@ -186,7 +188,8 @@ class GroupAdmin(Protocol):
         answer is complete.
 
         Args:
-            max_age: maximum age of cached permissions, in seconds. If a broker refuses a request, they are read again.
+            max_age: maximum age of cached permissions, in seconds. If a broker has refused a request since the
+                permissions were read, they are read again in any case.
 
         Raises:
             UnreachableError: no broker answered.
@@ -196,8 +199,8 @@ class GroupAdmin(Protocol):
     async def delete_groups(self, groups: Iterable[str], *, timeout: float = DEFAULT_TIMEOUT) -> tuple[Outcome, ...]:
         """Delete groups with DeleteGroups (KIP-229), and return one outcome per group in the given order.
 
-        A request that a broker might have executed is never repeated. This method makes no checks and no backup;
-        `kgtui.actions` does.
+        A request that a broker might have executed is never repeated. This method does not check the groups and writes
+        no backup, because `kgtui.actions` does both.
         """
         ...
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 HEAD_START = 0.25
-"""Time to wait for the response of one broker before the next broker gets the same request, in seconds."""
+"""Time to wait for the response of one broker before the same request is sent to another broker, in seconds."""
 
 TOPIC_RESOURCE, BROKER_RESOURCE, GROUP_RESOURCE = 2, 4, 32
 RETENTION_MS, RETENTION_BYTES, CLEANUP_POLICY = "retention.ms", "retention.bytes", "cleanup.policy"
@@ -35,10 +35,10 @@ OFFSETS_MINUTES = "offsets.retention.minutes"
 _UNLIMITED_MS = 1_000 * 365 * 86_400_000
 """Lowest `retention.ms` that counts as unlimited: 1,000 years, in milliseconds.
 
-Kafka's value is -1, but some users set the largest 64-bit integer instead.
+Kafka's value for unlimited retention is -1, but some users set the largest 64-bit integer instead.
 """
 _RETENTION_KEYS = [RETENTION_MS, RETENTION_BYTES, CLEANUP_POLICY, REMOTE_STORAGE]
-"""Names of the topic configs from which `TopicRules` are computed."""
+"""Names of the topic configs from which `TopicRules` (how a topic keeps its records) are computed."""
 
 TOPICS_PER_REQUEST = 500
 """Maximum number of topics in one DescribeConfigs request."""
@@ -78,7 +78,7 @@ async def group_configs(
 ) -> Answer[dict[str, tuple[GroupConfig, ...]]]:
     """Return a dict: group id → configs, sorted by name, from the first broker that answers.
 
-    If no broker answers, there is one fault per group.
+    If no broker answers, the answer contains one fault per group.
     """
     try:
         return await _first(nodes, partial(read_configs, pool, groups=groups, deadline=deadline), deadline)
@@ -111,9 +111,10 @@ async def retention(pool: Pool, nodes: Sequence[int], topics: Sequence[str], dea
 
 
 async def _first(nodes: Sequence[int], ask: Callable[[int], Awaitable[T]], deadline: Deadline) -> T:
-    """Ask the brokers in turn, `HEAD_START` seconds apart, and return the first result.
+    """Send the same request to one broker after the other, `HEAD_START` seconds apart, and return the first result.
 
-    If all brokers fail, raise the error of the first broker. After the deadline, raise `DeadlineError`.
+    If the requests to all brokers fail, raise the error of the first broker. If no broker answers before the deadline,
+    raise `DeadlineError`.
     """
     try:
         async with asyncio.timeout(deadline.left()):
@@ -162,7 +163,7 @@ async def read_retention(
 ) -> Answer[Retention]:
     """Ask one broker for the retention time of each topic, and for the retention time of committed offsets.
 
-    The retention time of committed offsets can differ between brokers.
+    The retention time of committed offsets can differ between brokers, because it is a broker config.
     """
     asked = [(BROKER_RESOURCE, str(node), [OFFSETS_MINUTES])]
     asked += [(TOPIC_RESOURCE, topic, _RETENTION_KEYS) for topic in topics]

@@ -18,9 +18,9 @@ class Deadline:
         self._steps = steps
 
     def left(self) -> float:
-        """Return the number of seconds until the deadline.
+        """Return the number of seconds until the deadline, at least 0.001.
 
-        The result is at least 0.001. A step that begins after the deadline then fails with an ordinary timeout.
+        The result is never zero or negative, so that a step after the deadline fails with an ordinary timeout.
         """
         return max(self.at - time.monotonic(), 0.001)
 

@@ -1,7 +1,8 @@
 """Decode the responses of the describe RPCs into `GroupDescription`.
 
-In a classic group, the metadata and the assignment of a member are bytes that brokers pass on unchanged. This module
-decodes them for consumers, Connect workers and schema registries. Other or damaged metadata are kept as bytes.
+In a classic group, the metadata and the assignment of a member are bytes that brokers do not decode. This module
+decodes these bytes for consumers, Connect workers and schema registries. Metadata of other members and damaged metadata
+are kept as bytes.
 """
 
 from __future__ import annotations
@@ -98,8 +99,8 @@ def _worker(metadata: bytes, assigned: bytes, leader_url: str | None) -> Connect
     assignment = connect.decode_assignment(assigned)
     if assignment is None:
         return ConnectWorker(url=subscription.url, config_offset=subscription.config_offset)
-    # Begin with the connectors and tasks that the worker already ran when it joined. In cooperative rebalancing
-    # (KIP-415), an assignment contains only the changes to them.
+    # Begin with the connectors and tasks that the worker already ran when it joined the group. In cooperative
+    # rebalancing (KIP-415), an assignment contains only the changes to these connectors and tasks.
     had = _units(subscription.allocation.assigned if subscription.allocation else ())
     revoked = _units(assignment.revoked)
     running = (had - revoked) | _units(assignment.assigned)
@@ -117,7 +118,7 @@ def _worker(metadata: bytes, assigned: bytes, leader_url: str | None) -> Connect
 
 
 def _units(assigned: Iterable[tuple[str, Iterable[int]]]) -> set[tuple[str, int]]:
-    """Convert connectors and their tasks into pairs `(connector, task number)`."""
+    """Convert pairs `(connector, task numbers)` into a set of pairs `(connector, task number)`."""
     return {(name, task) for name, tasks in assigned for task in tasks}
 
 
@@ -137,7 +138,7 @@ def _registry_node(metadata: bytes, assigned: bytes) -> RegistryNode | None:
 
 
 NO_OPERATIONS_GIVEN = -2147483648
-"""Special value of the bit field for authorized operations. It means that the broker did not report them."""
+"""Value of the bit field for authorized operations that means that the broker did not report these operations."""
 
 _OPERATIONS = {
     3: "READ",
@@ -161,14 +162,14 @@ _TOPOLOGY_STATUS = {1: "not stored", 2: "error", 3: "available"}
 
 
 def operations(bits: int) -> frozenset[str] | None:
-    """Convert the bit field of authorized operations into names. Return None if the broker did not report them."""
+    """Convert the bit field of authorized operations into their names; None if the broker did not report any."""
     if bits == NO_OPERATIONS_GIVEN:
         return None
     return frozenset(name for code, name in _OPERATIONS.items() if bits >> code & 1)
 
 
 def _members(row: Row, decode: Callable[[Row], Member]) -> tuple[Member, ...]:
-    """Decode members and sort them, because brokers send them in no fixed order. A repeated member counts once."""
+    """Decode and sort the members of a group, because brokers send them in no fixed order. Remove duplicates."""
     members = [decode(member) for member in row["Members"]]
     by_name = {(member.client_id, member.host, member.member_id): member for member in members}
     return tuple(by_name[name] for name in sorted(by_name))
@@ -205,7 +206,7 @@ def classic_group(row: Row, node: int, source: str) -> GroupDescription:
 
 
 def _newer_member(row: Row, protocol: str | None) -> dict[str, Any]:
-    """Return arguments for `Member` from fields that members of consumer, share and streams groups have in common."""
+    """Return keyword arguments for `Member`: the fields that consumer, share and streams members have in common."""
     return {
         "member_id": row["MemberId"],
         "client_id": row["ClientId"],
@@ -330,5 +331,6 @@ DECODERS: Mapping[str, Callable[[Row, int, str], GroupDescription]] = {
 }
 """Group type → function that decodes one group of the describe response.
 
-Arguments of the function: the group's row, the id of the broker, and a text such as `ShareGroupDescribe v1`.
+Arguments of the function: the group's row in the response, the id of the broker that answered, and the RPC with its
+version, such as `ShareGroupDescribe v1`.
 """

@@ -1,7 +1,8 @@
 """Describe groups of different types, each with the describe RPC of its type.
 
-- kgtui first tries the type in the newest ListGroups response.
-- After error 69 (GROUP_ID_NOT_FOUND) or 35 (UNSUPPORTED_VERSION), it tries the next type, like Kafka's admin client.
+- kgtui first tries the RPC of the type that the newest ListGroups response contains for the group.
+- After error 69 (GROUP_ID_NOT_FOUND) or 35 (UNSUPPORTED_VERSION), kgtui tries the RPC of the next type, like Kafka's
+  admin client.
 - DescribeGroups v0 to v5 return the state `Dead` for every group that is not classic. Therefore, `Dead` does not prove
   that the group is gone.
 - If no describe RPC finds the group, kgtui looks for it in ListGroups.
@@ -38,7 +39,7 @@ NOT_THIS_TYPE = frozenset({GROUP_ID_NOT_FOUND, UNSUPPORTED_VERSION})
 """Error codes of a describe RPC after which kgtui tries to describe the group with the RPC of the next group type."""
 
 ROWS_PER_SLICE = 100
-"""Number of groups and members that are decoded before the event loop can run other tasks.
+"""Number of groups and members in a describe response that are decoded before the event loop can run other tasks.
 
 Decoding them takes a few milliseconds.
 """
@@ -53,11 +54,11 @@ For a group of unknown type, the APIs are tried in the order of this mapping.
 
 @dataclass(slots=True)
 class _Search:
-    """The progress of describing one group.
+    """The search for the describe RPC that can describe one group.
 
     Attributes:
-        types_left: group types that have not been tried, the most likely first.
-        disabled: group types that the broker does not support.
+        types_left: group types whose describe RPC has not been tried, the most likely type first.
+        disabled: group types whose describe RPC the broker does not support.
         inconclusive: whether the group may exist even if no describe RPC finds it.
     """
 
@@ -67,7 +68,7 @@ class _Search:
 
     @property
     def proven_missing(self) -> bool:
-        """Whether the group certainly does not exist. Valid only after no describe RPC has found the group."""
+        """Whether the group certainly does not exist. Valid only after all describe RPCs were tried without success."""
         return not self.disabled and not self.inconclusive
 
 
@@ -75,7 +76,7 @@ class Describer:
     """Describes one batch of groups at their coordinator.
 
     Args:
-        lister: lists the groups of the coordinator, to look for groups that no describe RPC finds.
+        lister: lists the groups of the coordinator. It is used to look for groups that no describe RPC finds.
         type_of: takes a group id, and returns the group's type in the newest ListGroups response, or None.
     """
 
@@ -95,7 +96,7 @@ class Describer:
             if searches:
                 await self._look_up_in_list(node, searches, batch, deadline, lane)
         except EXCHANGE_ERRORS as error:
-            batch.error = error  # Do not raise the error, so that the descriptions that arrived before it are kept.
+            batch.error = error  # Do not raise the error, so that descriptions that arrived earlier are kept.
         return batch
 
     def _search(self, group: str) -> _Search:
@@ -109,7 +110,10 @@ class Describer:
 
     @staticmethod
     def _next_round(searches: Mapping[str, _Search]) -> dict[str, list[str]]:
-        """Remove each group's next type from `types_left`. Return a dict: type → groups to describe as this type."""
+        """Take the next type of each group from `types_left`.
+
+        Return a dict: type → ids of the groups to describe with the RPC of this type.
+        """
         asked: dict[str, list[str]] = {}
         for group, search in searches.items():
             if search.types_left:
@@ -126,7 +130,10 @@ class Describer:
         deadline: Deadline,
         lane: Lane,
     ) -> None:
-        """Describe groups with one RPC. Add the results to `batch`, and remove groups with a result from `searches`."""
+        """Describe groups with the RPC of one group type.
+
+        Add the results to `batch`, and remove the groups that have a result from `searches`.
+        """
         api = RPCS[group_type]
         ids = "Groups" if api is DESCRIBE_GROUPS else "GroupIds"
         request = {ids: list(names), "IncludeAuthorizedOperations": True}
@@ -185,11 +192,11 @@ class Describer:
         deadline: Deadline,
         lane: Lane,
     ) -> None:
-        """Look in ListGroups for groups that no describe RPC found. Add one result per group to `batch`.
+        """Look in a ListGroups response for groups that no describe RPC found. Add one result per group to `batch`.
 
         - A group that is not listed gets the error GROUP_ID_NOT_FOUND.
-        - A group whose listed type the broker cannot describe gets a fault.
-        - Any other group gets a description that contains only the listed data.
+        - A group gets a fault if the broker lists it with a type that the broker cannot describe.
+        - Any other group gets a description that contains only the data in the ListGroups response.
         """
         undecided = [group for group, search in searches.items() if not search.proven_missing]
         listed = await self._lister.find(node, undecided, deadline, lane) if undecided else {}
@@ -211,12 +218,12 @@ def _cannot_describe(group: str, group_type: str | None, node: int) -> Fault:
         f"{request} is not supported by this broker",
         broker=node,
         group=group,
-        advice="the broker is too old, or the feature is switched off: check with kafka-features.sh describe",
+        advice="the broker is too old, or this group type is switched off: check with kafka-features.sh describe",
     )
 
 
 def _as_listed(description: GroupDescription, group_type: str) -> GroupDescription:
-    """Return the description without members and marked as not authoritative, because its data come from ListGroups."""
+    """Return a copy of a description from ListGroups data: without members, and marked as not authoritative."""
     return replace(
         description,
         type=group_type,

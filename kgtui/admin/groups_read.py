@@ -1,4 +1,4 @@
-"""`GroupsRead`: the data that `kgtui.admin.reading` has read about groups, and the faults that occurred."""
+"""`GroupsRead`: the data that `kgtui.admin.reading` has read about groups, and the errors that occurred."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ K = TypeVar("K")
 V = TypeVar("V")
 
 DESCRIBE, OFFSETS, CONFIGS, LOGS = "describe", "offsets", "configs", "logs"
-"""The four steps of reading the data of groups.
+"""Names of the four steps in which `kgtui.admin.reading` reads the data of groups.
 
-Recordings store each error with the name of the step in which it occurred.
+Recordings store each error together with the name of the step in which the error occurred.
 """
 
 
@@ -31,8 +31,7 @@ Recordings store each error with the name of the step in which it occurred.
 class GroupsRead:
     """The data that was read about some groups.
 
-    If a group or partition is missing in a dict, its data could not be read or was not requested. `faults` contains
-    the errors.
+    If a group or partition is missing in a dict, its data could not be read (see `faults`), or was not requested.
 
     Attributes:
         descriptions: group id → description.
@@ -56,10 +55,10 @@ class GroupsRead:
     _without_offsets_of: dict[str, Collection[str]] = field(default_factory=dict)
 
     def group_faults(self, *steps: str) -> dict[str, Fault]:
-        """Return a dict: group id → the first fault of this group.
+        """Return a dict: group id → the first error that occurred when the data of this group was read.
 
         Args:
-            steps: the steps to consider, such as `DESCRIBE`. By default, all steps.
+            steps: only errors in these steps, such as `DESCRIBE`, are returned. By default, all errors.
         """
         found: dict[str, Fault] = {}
         for step, fault in self.faults:
@@ -79,8 +78,8 @@ class GroupsRead:
     def offsets_of(self, group: str) -> GroupOffsets | None:
         """Return the offsets and log bounds of a group; None if its offsets were not read.
 
-        The log bounds also include partitions that members own without a committed offset. If the user may not describe
-        the topic of a partition, `PartitionBounds.error` is set.
+        The log bounds (log start and log end offsets) include partitions that members own, but in which the group has
+        no committed offset. If the user may not describe the topic of a partition, `PartitionBounds.error` is set.
         """
         share = self.share.get(group)
         if share is not None:
@@ -133,7 +132,10 @@ class GroupsRead:
         return LagTotal(sums.lag, sums.unknown + forbidden, sums.partitions + forbidden + readable, sums.hidden)
 
     def hidden_topics(self, group: str) -> tuple[str, ...]:
-        """Return the known topics whose offsets brokers hide from the user, sorted. There can be more such topics."""
+        """Return the names of topics in which brokers hide the group's offsets from the user, sorted.
+
+        There can be further such topics whose names are not known.
+        """
         known, topics = self.hidden.get(group, ()), self._without_offsets(group)
         if not topics:
             return known
@@ -144,15 +146,15 @@ class GroupsRead:
     def topics_of(self, group: str) -> Iterable[str] | None:
         """Return the topics in which a group has offsets; None if the offsets were not read.
 
-        A topic occurs once per partition with an offset.
+        The result contains a topic once for each partition of the topic in which the group has an offset.
         """
         rows = self.share.get(group, self.committed.get(group))
         return None if rows is None else (row.topic for row in rows)
 
     def partitions(self) -> set[TopicPartition]:
-        """Return the partitions whose log bounds must be read.
+        """Return the partitions whose log start and log end offsets must be read.
 
-        Each partition has an offset, is owned by a member, or is needed for a permission check.
+        Each partition has an offset of a group, is owned by a member, or is in `permission_checks`.
         """
         rows = {(row.topic, row.partition) for offsets in self.committed.values() for row in offsets}
         rows |= {(row.topic, row.partition) for offsets in self.share.values() for row in offsets}
@@ -169,7 +171,7 @@ class GroupsRead:
     def note_members(self, group: str) -> None:
         """Find out which partitions and topics the members of a group read, and cache them for `GroupsRead.partitions`.
 
-        If that method had to find them out for all groups at once, it would block the event loop for too long.
+        Without this cache, `GroupsRead.partitions` would examine all groups at once, and block the event loop too long.
         """
         if group in self.committed:
             self._owned(group)

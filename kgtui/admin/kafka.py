@@ -41,13 +41,13 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 DESCRIBE_BATCH = 100
-"""Maximum number of groups in one describe or delete request. The limit keeps responses small."""
+"""Maximum number of groups in one describe or delete request. The limit keeps the responses small."""
 
 NO_USABLE_RESPONSE = frozenset({"NO_ANSWER", "DISCONNECTED", "DAMAGED_ANSWER"})
-"""Names of the errors after which there is no response, or none that can be decoded."""
+"""Names of the errors that mean that no response arrived, or that the response could not be decoded."""
 
 REMEMBERED_TYPES = 10_000
-"""Maximum number of groups that are no longer listed, but whose type stays cached.
+"""Maximum number of groups whose type stays cached although no broker lists them any more.
 
 To describe such a group, kgtui first tries the RPC for the cached type.
 """
@@ -61,7 +61,7 @@ Larger calls use the connection `Lane.BULK`, so that their long responses do not
 INTERACTIVE_PARTITIONS = 1_000
 """Maximum number of partitions in a call that uses the connection for interactive requests (`Lane.UI`).
 
-Larger calls use the connection `Lane.BULK`.
+Larger calls use the connection `Lane.BULK`, so that their long responses do not delay interactive calls.
 """
 
 
@@ -153,8 +153,8 @@ class KafkaGroupAdmin:
         merged: dict[str, Listing] = {}
         for answer in answers:
             if not isinstance(answer, Fault):
-                # While a group moves to another broker, both brokers can list it. `|=` then keeps the row of the
-                # broker with the higher id.
+                # While a group moves to another coordinator, both brokers can list the group. `|=` then keeps the
+                # `Listing` from the broker with the higher id.
                 merged |= answer
         merged, more = await self._complete(merged, deadline)
         rows = {
@@ -189,7 +189,7 @@ class KafkaGroupAdmin:
     async def _complete(
         self, listings: dict[str, Listing], deadline: Deadline
     ) -> tuple[dict[str, Listing], tuple[Fault, ...]]:
-        """Describe the groups that old brokers list without state or type, and fill in these values.
+        """Describe the groups that old brokers list without state or type, and add state and type to their listings.
 
         Returns:
             `(listings, faults)`: group id → `Listing` for all groups, and one fault per group that could not be
@@ -339,7 +339,7 @@ async def _send_delete(pool: Pool, node: int, names: Sequence[str], deadline: De
 
 def _failed(group: str, fault: Fault | None) -> Outcome:
     fault = fault or Fault("NO_ANSWER", "the broker's response does not contain this group", group=group)
-    # If the fault names no broker, its code comes from the lookup of the coordinator. No delete request was sent then.
+    # If the fault names no broker, kgtui did not find the coordinator of the group, and sent no delete request.
     may_be_executed = fault.broker is not None and fault.code in MAY_BE_EXECUTED
     return Outcome(group, fault, uncertain=may_be_executed or fault.name in NO_USABLE_RESPONSE)
 
@@ -362,7 +362,7 @@ def _nothing_learned(faults: Sequence[Fault], view: ClusterView) -> UnreachableE
 def connect(
     seeds: Sequence[str], properties: Mapping[str, str] | None = None, *, client_id: str = "kgtui"
 ) -> KafkaGroupAdmin:
-    """Return a `GroupAdmin` for a Kafka cluster. Its first call opens the connections.
+    """Return a `GroupAdmin` for a Kafka cluster. The connections are opened in the first call of one of its methods.
 
     Use the result as an async context manager::
 

@@ -33,18 +33,18 @@ TYPES_FROM = 5
 """First version of ListGroups whose response contains group types (KIP-848, Kafka 3.8)."""
 
 _ROWS_PER_CHUNK = 10
-"""Minimum number of rows in a chunk. A chunk is a part of a ListGroups response: the rows of successive groups.
+"""Minimum number of rows in a chunk, which is a sequence of rows (one per group) in a ListGroups response.
 
 A poll searches the new response for whole chunks of the last response, which is faster than a search for single rows.
 """
 
 _CHUNKS_PER_SLICE = 500
-"""Number of chunks that are compared or split before the event loop can run other tasks."""
+"""Number of chunks (sequences of rows) that are processed before the event loop can run other tasks."""
 
 _MISSES_TO_STOP = 16
-"""If this number of successive chunks of the last list are missing in the new list, the comparison stops.
+"""The comparison of two lists of groups stops if this many successive chunks of the old list are not in the new list.
 
-The broker has then probably changed the order of its groups. The rest of the new list is decoded in full.
+The broker has then probably changed the order of its groups. All remaining rows of the new list are decoded.
 """
 
 _Chunk = tuple[bytes, int]
@@ -61,7 +61,7 @@ def raise_for(code: int, node: int) -> None:
 
 
 class Interner:
-    """Turns rows of ListGroups responses into `Listing`s. Rows with equal types, protocols and states share one object.
+    """Converts rows of ListGroups responses into `Listing`s. Rows with the same values share one `Listing`.
 
     This saves memory: 100,000 groups need only a few dozen `Listing`s.
 
@@ -76,7 +76,7 @@ class Interner:
         self._seen: dict[tuple[str, str, str], Listing] = {}
 
     def __call__(self, row: GroupRow, version: int) -> Listing:
-        """Return the `Listing` for a row of a response of this version. A missing type or state becomes None."""
+        """Return the `Listing` for a row of a ListGroups response of this version. Unknown types or states are None."""
         tail = row[1:]
         listing = self._seen.get(tail)
         if listing is None:
@@ -104,12 +104,12 @@ class Lister:
         self.comparing = asyncio.Lock()
         """Lock that allows only one comparison of two lists at a time.
 
-        A comparison pauses often, so that key presses are handled. Without the lock, another comparison could run in
-        each pause, and key presses would have to wait.
+        A comparison pauses often, so that the UI can handle key presses. Without the lock, another comparison could run
+        in each pause, and key presses would have to wait.
         """
 
     async def interner(self, node: int, deadline: Deadline, lane: Lane) -> Interner:
-        """Return a function object that converts rows of ListGroups responses from this broker into `Listing`s.
+        """Return an `Interner`, which converts rows of ListGroups responses from this broker into `Listing`s.
 
         If the broker does not support ConsumerGroupDescribe (KIP-848), groups without a type count as classic.
         """
@@ -132,8 +132,9 @@ class Lister:
         """Send ListGroups to a broker.
 
         Args:
-            decode: decodes the response; its arguments are the version and the bytes.
-            types, states: filters, None for all. Old brokers ignore them, so callers must filter too.
+            decode: function that decodes the response; its arguments are the version and the bytes of the response.
+            types, states: group types and states to list; None for all. Old brokers ignore these filters, so callers
+                must filter the response again.
         """
         version = await self._pool.version(node, LIST_GROUPS, timeout=deadline.left(), lane=lane)
         value: dict[str, list[str]] = {}
@@ -157,7 +158,7 @@ class Lister:
         """Return a dict: group id → `Listing` for the groups of a broker. Raises `ClientError`.
 
         Args:
-            types, states: filters, which old brokers ignore (see `request`).
+            types, states: group types and states to list. Old brokers ignore these filters (see `request`).
         """
         intern = await self.interner(node, deadline, lane)
         reply = await self.request(node, deadline, lane, decode_list_groups, types=types, states=states)
@@ -172,8 +173,8 @@ class Lister:
         encoded_ids = {group: group.encode("utf-8", "surrogateescape") for group in groups}
 
         def decode(version: int, body: bytes) -> tuple[int, int, list[GroupRow]]:
-            # Usually, none of these groups exists any more. If the response contains none of the ids, do not decode its
-            # rows.
+            # Usually, none of these groups exists any more. To save time, do not decode the rows of the response if its
+            # bytes contain none of the group ids.
             if not any(encoded in body for encoded in encoded_ids.values()):
                 return 0, ListGroupsRows(version, body).error_code, []
             throttle, code, rows = decode_list_groups(version, body)
@@ -192,8 +193,8 @@ def _listings(reply: Reply[tuple[int, int, list[GroupRow]]], node: int, intern: 
 class KafkaListingFeed:
     """Lists the groups of one broker repeatedly, and decodes only the rows that have changed.
 
-    Brokers rarely change the order of their groups. Therefore, most rows of a response have the same bytes as in the
-    last response, and are skipped.
+    Brokers rarely change the order of their groups. Therefore, most rows of a ListGroups response have the same bytes
+    as in the last response, and need not be decoded again.
 
     Args:
         node: node id of the broker.
@@ -209,7 +210,7 @@ class KafkaListingFeed:
         self._intern: Interner | None = None
 
     async def poll(self, *, timeout: float = 30.0) -> ListingDelta:
-        """List the groups again, and return the changes. In the first call, every group is new.
+        """List the groups again, and return the changes since the last call. In the first call, every group is new.
 
         Raises:
             ClientError: the broker did not answer. The next successful call returns all changes since the last answer.
@@ -235,11 +236,11 @@ class KafkaListingFeed:
     async def _differences(
         self, rows: ListGroupsRows, intern: Interner
     ) -> tuple[dict[str, Listing], list[str], list[_Chunk]]:
-        """Compare a new list of groups with the last one.
+        """Compare a new list of groups with the last list.
 
         Returns:
             `(updated, removed, chunks)`: group id → `Listing` for new and changed groups, ids of removed groups, and
-            the chunks of the new list.
+            the chunks (sequences of rows) of the new list.
         """
         version, decode = rows.version, row_decoder(rows.version)
         comparable = version == self._version
@@ -252,7 +253,7 @@ class KafkaListingFeed:
         updated: dict[str, Listing] = {}
         while True:
             for raw in new_rows:
-                if comparable and raw in gone:  # The row is unchanged, but was moved in the list.
+                if comparable and raw in gone:  # The row has moved in the list, but is unchanged.
                     gone.remove(raw)
                 else:
                     row = decode(raw)
@@ -269,17 +270,17 @@ class KafkaListingFeed:
 async def _skip_known(
     known: Sequence[_Chunk], rows: ListGroupsRows
 ) -> tuple[list[_Chunk], list[bytes], Sequence[_Chunk]]:
-    """Skip the rows of a new list that are unchanged since the last list.
+    """Find the rows of the last list of groups that are unchanged in the new list, and skip them.
 
     Args:
-        known: the chunks of the last list. They are searched in the same order in the new list.
-        rows: the new list. It is read up to the last chunk that is found.
+        known: the chunks (sequences of rows) of the last list, in the order in which the new list is searched for them.
+        rows: the new list. After the call, it has been read up to the last chunk that was found.
 
     Returns:
         Three lists:
         - all chunks of the new list, up to the last chunk that was found
         - the rows of the new list between the chunks that were found
-        - chunks of the last list that were not found
+        - the chunks of the last list that were not found
     """
     now: list[_Chunk] = []
     new: list[bytes] = []
@@ -304,7 +305,7 @@ async def _skip_known(
 
 
 def _chunks(rows: Sequence[bytes]) -> Iterator[_Chunk]:
-    """Split rows into chunks of similar size, each with at least `_ROWS_PER_CHUNK` rows. Fewer rows are one chunk."""
+    """Split rows into chunks of similar size, each with at least `_ROWS_PER_CHUNK` rows if there are so many rows."""
     parts = max(len(rows) // _ROWS_PER_CHUNK, 1)
     for part in range(parts):
         chunk = rows[len(rows) * part // parts : len(rows) * (part + 1) // parts]

@@ -29,11 +29,11 @@ ATTEMPTS = 4
 """Maximum number of attempts to read the log bounds of a partition. If all fail, the last error is reported."""
 
 _REPEATED = frozenset({Reaction.REFRESH_LEADER, Reaction.RETRY})
-"""A partition is requested again if its error code demands one of these reactions of the client."""
+"""If a client must react in one of these ways to a partition's error code, the partition is requested again."""
 
 _Offsets = dict[TopicPartition, FoundOffset]
 _MISSING = FoundOffset(UNKNOWN_SERVER_ERROR, -1, -1)
-"""Result for a partition that the broker's response does not contain."""
+"""Used as the result for a partition that is missing in the broker's ListOffsets response."""
 
 
 class BoundsReader:
@@ -47,7 +47,7 @@ class BoundsReader:
     ) -> Answer[dict[TopicPartition, PartitionBounds]]:
         """Return a dict: partition → log bounds, read from the partition leaders.
 
-        If a leader does not answer, its partitions are missing, and a fault names the broker.
+        If a leader does not answer, its partitions are missing in the dict, and a fault names the broker.
 
         Args:
             starts: whether log start offsets are read too, which doubles the number of requests.
@@ -82,7 +82,7 @@ class BoundsReader:
             timestamps: `EARLIEST` for the log start, `LATEST` for the log end.
             faults: `(node id of the leader, name of the error)` → fault. New faults are added to this dict. The node id
                 is None if no broker was reachable.
-            refresh: whether to look up all leaders again.
+            refresh: whether to look up the leaders of all partitions again.
             last: whether this is the last attempt.
 
         Returns:
@@ -126,9 +126,9 @@ class BoundsReader:
         return again
 
     def _leader_may_have_changed(self, node: int, error: KgtuiError) -> bool:
-        """After a leader did not answer, remove it from the cache. Return whether to request its partitions again.
+        """Remove a leader that did not answer from the cache. Return whether to request its partitions again.
 
-        The result is False after a timeout, and if the same leader has already failed a moment ago.
+        The result is False after a timeout, and if the same leader already failed a moment ago.
         """
         if not isinstance(error, (ConnectError, DisconnectedError, DeadlineError)):
             return False
@@ -138,9 +138,10 @@ class BoundsReader:
     async def _ask(
         self, node: int, rows: Sequence[TopicPartition], timestamps: Sequence[int], deadline: Deadline, lane: Lane
     ) -> dict[int, _Offsets] | KgtuiError:
-        """Ask a leader for offsets. Return a dict: timestamp → offsets, or the error if the request failed.
+        """Ask a leader for the log start and log end offsets of its partitions.
 
-        Each timestamp needs its own request, because a request can contain a partition only once.
+        Return a dict: timestamp (`EARLIEST` or `LATEST`) → offsets, or the error if a request failed. Each timestamp
+        needs a separate request, because a request can contain a partition only once.
         """
         asked = (
             list_offsets(self._pool, node, dict.fromkeys(rows, timestamp), timeout=deadline.left(), lane=lane)

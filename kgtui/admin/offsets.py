@@ -24,10 +24,10 @@ GROUPS_PER_REQUEST = 200
 """Maximum number of groups in one OffsetFetch request (KIP-709)."""
 
 PARTITIONS_PER_RESPONSE = 20_000
-"""Intended number of partitions in one OffsetFetch response. It determines how many groups are requested at once."""
+"""Intended number of partitions in one OffsetFetch response. kgtui chooses the number of groups per request for it."""
 
 PARTITIONS_PER_SLICE = 500
-"""Number of partitions of an OffsetFetch response that are processed before the event loop can run other tasks.
+"""Number of partitions in an OffsetFetch response that are processed before the event loop can run other tasks.
 
 Processing them takes about 2 ms.
 """
@@ -53,8 +53,8 @@ class OffsetReader:
 
     def __init__(self, pool: Pool) -> None:
         self._pool = pool
-        # Node id → number of groups in the next OffsetFetch request to this broker. The number is computed from the
-        # number of partitions in the broker's last response.
+        # Node id → number of groups in the next OffsetFetch request to this broker. The more partitions the broker's
+        # last response had per group, the fewer groups are requested.
         self._batch_sizes: dict[int, int] = {}
 
     async def committed(
@@ -79,7 +79,7 @@ class OffsetReader:
                 ids, start = groups[start : start + size], start + size
                 await self._read_batch(node, ids, version, batch, deadline, lane, last=start >= len(groups))
         except EXCHANGE_ERRORS as error:
-            batch.error = error  # Do not raise the error, so that the offsets that arrived before it are kept.
+            batch.error = error  # Do not raise the error, so that offsets that arrived earlier are kept.
         return batch
 
     async def _read_batch(
@@ -95,8 +95,8 @@ class OffsetReader:
     ) -> None:
         """Read the offsets of several groups with one request, and add them to `batch`.
 
-        If the request times out, each half of the groups is requested separately. To leave time for this, a request
-        may use only half of the remaining time, unless it is for the last group alone.
+        If the request times out, each half of the groups is requested separately. To leave time for these requests, a
+        request may use only half of the remaining time, unless it contains only the last group.
 
         Args:
             version: version of OffsetFetch.

@@ -1,7 +1,7 @@
 """Read the descriptions, offsets, configs and log bounds of groups with few requests.
 
-`read_groups` reads some groups. `read_by_coordinator` reads all groups of a cluster. A broker that hangs delays only
-its own groups. Both functions work with every `GroupAdmin`.
+`read_groups` reads some groups. `read_by_coordinator` reads all groups of a cluster, so that a broker that hangs delays
+only the groups that it coordinates. Both functions work with every implementation of `GroupAdmin`.
 """
 
 from __future__ import annotations
@@ -35,17 +35,17 @@ T = TypeVar("T")
 _Rows = Answer[Mapping[str, T]]
 
 _UNANSWERED = frozenset({"NOT_CONNECTED", "NO_ANSWER", "DISCONNECTED", "UNREACHABLE"})
-"""Names of the errors that mean that a coordinator does not answer. kgtui then skips its remaining groups."""
+"""Names of the errors that mean that a coordinator does not answer. kgtui then skips the coordinator's other groups."""
 
 _GROUPS_PER_SLICE = 50
-"""Number of groups whose members are examined before the event loop can run other tasks."""
+"""Number of groups for which kgtui finds out what their members read before the event loop can run other tasks."""
 
 _CONCURRENT_SEARCHES = 8
 """Maximum number of concurrent calls of `GroupAdmin.record_times` that `read_record_times` makes."""
 
 
 class Logs(Enum):
-    """The log offsets that `read_groups` reads."""
+    """Which log start and log end offsets `read_groups` reads."""
 
     NONE = "none"
     COMMITTED_ENDS = "committed ends"
@@ -60,7 +60,7 @@ class Logs(Enum):
 
 
 async def access_of(admin: GroupAdmin, *, max_age: float = 0.0, timeout: float) -> Access:
-    """Return the permissions of the Kafka user, or an empty `Access` if they cannot be read.
+    """Return the permissions of the Kafka user, or `Access()` (no permissions) if they cannot be read.
 
     Args:
         max_age: maximum age of cached permissions, in seconds.
@@ -85,10 +85,11 @@ async def read_groups(
     described: Mapping[str, GroupDescription] | None = None,
     on_described: Callable[[Answer[Mapping[str, GroupDescription]]], None] | None = None,
 ) -> GroupsRead:
-    """Read descriptions, offsets and configs of groups at the same time, and then the log bounds of the partitions.
+    """Read descriptions, offsets and configs of groups at the same time, and then the log bounds of their partitions.
 
     Args:
-        deadline: time limit with two steps: everything except log bounds, and then the log bounds.
+        deadline: time limit with two steps. The log bounds are read in the second step, and all other data in the first
+            step.
         describe: ids of the groups to describe.
         offsets: group id → newest `Listing`, for the groups whose offsets are read.
         configs: ids of the groups whose configs are read.
@@ -96,7 +97,8 @@ async def read_groups(
         every_offset: whether to read offsets even if `Listing.has_offsets` is False.
         separately: if a call fails, add one fault per group instead of raising the error.
         log_timeout: time limit for log bounds, in seconds; None for one step of `deadline`.
-        described: group id → known description. The log bounds of its members' partitions are read too.
+        described: group id → description that is already known. The log bounds of the partitions that the members of
+            these groups own are read too.
         on_described: called with the new descriptions as soon as they arrive.
 
     Raises:
@@ -197,11 +199,12 @@ async def read_record_times(
 ) -> dict[str, dict[TopicPartition, RecordTime]]:
     """Return a dict: group id → partition → when the last consumed and the first unread record were written.
 
-    Groups are missing if they have no unread records, or if no time is known.
+    The dict lacks groups without unread records, and groups whose partitions were not searched because of `limit` or an
+    error.
 
     Args:
         groups: group id → offsets and lag of its partitions.
-        rules: topic → how the topic keeps records; None to read these rules first.
+        rules: topic → how the topic keeps records. If None, the rules are read first.
         precision: accepted uncertainty of a time, as a fraction of the record's age.
         limit: maximum number of partitions to search, over all groups.
         timeout: time limit for all searches, in seconds.
@@ -240,7 +243,7 @@ def _without_repetition(
     """Return the arguments for as few calls of `GroupAdmin.record_times` as possible.
 
     Each dict is the argument of one call: partition → committed offset and log bounds. If several groups have the same
-    position in a partition, it is searched only once.
+    committed offset in a partition, the partition is searched only once for these groups.
     """
     searches: list[dict[TopicPartition, LogPosition]] = []
     by_partition: dict[TopicPartition, set[LogPosition]] = {}
@@ -279,10 +282,10 @@ async def read_by_coordinator(
     group_batch: int,
     log_batch: int,
 ) -> GroupsRead:
-    """Read the offsets and log bounds of all groups, and describe some of them. Errors become faults.
+    """Read the offsets and log bounds of all groups, and describe some groups. Errors are added to `GroupsRead.faults`.
 
-    All coordinators are asked at the same time. Each gets its batches one after the other. If a coordinator does not
-    answer, its remaining batches are skipped.
+    All coordinators are asked at the same time. Each coordinator gets one batch of groups after the other. If it does
+    not answer, its remaining batches are skipped.
 
     Args:
         groups: node id of a coordinator → ids of its groups.
@@ -299,8 +302,8 @@ async def read_by_coordinator(
             tasks.create_task(_read_coordinator(admin, deadline, read, node, batches, listings, describe))
     # Sort the partitions in a thread, so that the event loop is not blocked.
     chunks = await asyncio.to_thread(_partitions_by_topic, read, owned, log_batch)
-    # Request all chunks (lists of partitions) at the same time. If a leader does not answer, only the chunks with its
-    # partitions are delayed.
+    # Request all chunks (lists of partitions) at the same time, so that a leader that does not answer delays only the
+    # chunks with its partitions.
     async with asyncio.TaskGroup() as tasks:
         for chunk in chunks:
             tasks.create_task(_read_logs(admin, read, chunk, timeout=max(deadline.left(), 1.0)))
@@ -358,9 +361,9 @@ async def _read_logs(
 
 
 def _partitions_by_topic(read: GroupsRead, owned: Iterable[TopicPartition], size: int) -> list[list[TopicPartition]]:
-    """Return the partitions in `owned` and all partitions with an offset in `read`.
+    """Return lists of at most `size` partitions: those in `owned`, and those in which `read` contains an offset.
 
-    They are grouped by topic, and split into lists of at most `size` partitions.
+    The partitions of a topic are next to each other in the lists.
     """
     topics: dict[str, dict[TopicPartition, None]] = {}
     for tp in owned:

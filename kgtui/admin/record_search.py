@@ -1,11 +1,11 @@
 """Find out by interpolation when the last consumed and the first unread record of a partition were written.
 
-ListOffsets returns the first record at or after a timestamp. If the returned offset is lower than the searched offset,
-the next request is for a later timestamp. If it is higher, the next request is for an earlier timestamp. `RecordSearch`
-computes the next timestamp, and its caller sends the request.
+ListOffsets returns the offset of the first record at or after a timestamp. If this offset is lower than that of the
+searched record, the next request is for a later timestamp. If it is higher, the next request is for an earlier
+timestamp. `RecordSearch` computes the timestamps, and its caller sends the requests.
 
 The search assumes that timestamps never decrease within a partition. If compaction has removed the searched record, the
-result is between the times of its neighbors.
+result is a time between the timestamps of the neighboring records.
 """
 
 from __future__ import annotations
@@ -22,21 +22,21 @@ ROUNDS = 20
 """Maximum number of requests for one search. After the last request, the result is the narrowest time range found."""
 
 _AHEAD_MS = 3_600_000
-"""If a record's timestamp is more than this in the future, in milliseconds, the search fails.
+"""The search fails if the timestamp of a record is more than this time in the future, in milliseconds.
 
 Since Kafka 4.0, brokers refuse such records by default (`message.timestamp.after.max.ms`).
 """
 
 WIDTH_MS = 1000
-"""If the time range is narrower than this, in milliseconds, the search ends, whatever precision was requested."""
+"""The search ends if a record's time is known to within this time, in milliseconds, even if `precision` is smaller."""
 
 _GUARD_ROUNDS, _GUARD_FACTOR = 4, 8
-"""If 4 answers narrow the time range by less than a factor of 8, the next request is for the middle of the range."""
+"""If 4 answers narrow a record's time range by less than a factor of 8, the middle of the range is requested next."""
 
 _ILLINOIS_FACTOR = 0.25
-"""Factor of the Illinois method, which speeds up interpolation of unevenly distributed records.
+"""Factor of the Illinois method, which speeds up interpolation if records are unevenly distributed over time.
 
-If successive answers change only one limit of the time range, the next requested time moves towards the other limit.
+If successive answers change only one limit of the time range, the next requested time is closer to the other limit.
 """
 
 
@@ -46,8 +46,8 @@ class _Bracket(NamedTuple):
     Attributes:
         low: offset and timestamp of a record with a lower offset.
         high: offset and timestamp of a record with a higher offset, or log end offset and latest possible time.
-        below: upper limit of the time. The searched record was written before it.
-        proven: whether an answer of a broker proves `below`. If False, `below` comes from the current time.
+        below: the searched record was written before this time.
+        proven: whether `below` follows from an answer of a broker. If False, `below` comes from the current time.
     """
 
     low: tuple[int, int]
@@ -61,13 +61,14 @@ class _Bracket(NamedTuple):
 
 
 class _Target:
-    """One record that a `RecordSearch` searches for, and the narrowest time limits found so far.
+    """One record that a `RecordSearch` searches for, and the narrowest time range found so far for this record.
 
-    Each answer updates the limits, so that a search in thousands of partitions takes little CPU time.
+    Each answer of a broker updates the time range, so that a search in thousands of partitions takes little CPU time.
 
     Args:
         offset: offset of the record.
-        oldest: whether to search for the oldest existing record instead, if retention has deleted this one.
+        oldest: whether to search for the oldest existing record instead, if retention has deleted the record at
+            `offset`.
     """
 
     __slots__ = ("_high", "_low", "_oldest", "exact", "offset")
@@ -77,11 +78,12 @@ class _Target:
         self._oldest = oldest
         self.exact: int | None = None  # timestamp of the record; None while it is unknown
         self._low: tuple[int, int] | None = None  # offset and time of the nearest known record before `offset`
-        # The answer with the earliest upper limit of the time: requested timestamp, found offset, found timestamp.
+        # The answer that gives the lowest upper limit of the record's time: requested timestamp, and offset and
+        # timestamp of the found record.
         self._high: tuple[int, int, int] | None = None
 
     def add(self, asked: int, offset: int, timestamp: int) -> None:
-        """Process the answer to one request (see `RecordSearch.answer`)."""
+        """Use the answer to one ListOffsets request to narrow the time range (see `RecordSearch.answer`)."""
         if self.exact is None and (offset == self.offset or (self._oldest and asked == 0 and offset > self.offset)):
             self.exact = timestamp
         if 0 <= offset < self.offset:
@@ -92,7 +94,7 @@ class _Target:
     def bracket(self, log_end: int, now: int) -> _Bracket | None:
         """Return the time range in which the record was written.
 
-        None if its exact time is known, or if no record with a lower offset has been found yet.
+        Return None if the exact time is known, or if no record with a lower offset has been found yet.
 
         Args:
             log_end: log end offset.
@@ -131,8 +133,8 @@ class RecordSearch:
         self._targets = [target for target in (self._unread, self._consumed) if target is not None]
         self._target: _Target | None = None
         self._widths: list[int] = []
-        # How many answers in a row have changed the same limit of the time range: a positive number for the lower
-        # limit, a negative number for the upper limit.
+        # Number of successive answers that have changed the same limit of the time range. It is positive for the lower
+        # limit and negative for the upper limit.
         self._repeats = 0
         self._failed = ""
         self.rounds = 0
@@ -165,7 +167,7 @@ class RecordSearch:
         return None
 
     def answer(self, asked: int, offset: int, timestamp: int) -> None:
-        """Process the answer to one request.
+        """Use the answer to one ListOffsets request to narrow the time ranges of both records.
 
         Args:
             asked: the requested timestamp, in milliseconds.
@@ -201,7 +203,7 @@ class RecordSearch:
     def result(self) -> RecordTime:
         """Return the times of the first unread and the last consumed record, as far as they are known.
 
-        A time is a range if the exact timestamp is not known.
+        If the exact timestamp of a record is not known, its time is a range.
         """
         offset = self._position.offset
         if self._failed:
@@ -213,7 +215,7 @@ class RecordSearch:
         return target.bracket(self._position.log_end, self._now)
 
     def _is_precise(self, bracket: _Bracket) -> bool:
-        """Return whether the time range is narrow enough to end the search."""
+        """Return whether a record's time range is narrow enough to end the search for this record."""
         return bracket.width < max(WIDTH_MS, self._precision * (self._now - bracket.below + 1))
 
     def _guess(self, bracket: _Bracket, target: int) -> int:
@@ -228,8 +230,8 @@ class RecordSearch:
                 to_high *= weight
             else:
                 from_low *= weight
-            # Choose a time between the record at offset `target` and the record before it. For any such timestamp,
-            # ListOffsets returns the record at `target`.
+            # Estimate a time between the record at offset `target` and the record before it, because ListOffsets
+            # returns the record at `target` for any such time.
             guess = low_time + (max(high_time, bracket.below) - low_time) * from_low / (from_low + to_high)
         return min(max(ceil(guess), low_time + 1), bracket.below - 1)
 

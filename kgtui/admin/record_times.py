@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 EARLIEST, LATEST, EARLIEST_LOCAL = -2, -1, -4
 """Special timestamps in ListOffsets requests: for the log start, the log end, and the oldest record on the local disk.
 
-With tiered storage, older records are in remote storage.
+In a topic with tiered storage, records older than `EARLIEST_LOCAL` are only in remote storage.
 """
 
 
@@ -79,7 +79,7 @@ async def list_offsets(
         "ReplicaId": -1,
         "IsolationLevel": 0,
         "Topics": [{"Name": name, "Partitions": parts} for name, parts in topics.items()],
-        "TimeoutMs": int(timeout * 1000),  # time limit for the broker's search in remote storage (tiered storage)
+        "TimeoutMs": int(timeout * 1000),  # time limit for the broker's search in remote (tiered) storage
     }
     reply: Reply[ListOffsetsResponse] = await pool.call(
         node, LIST_OFFSETS, request, timeout=timeout, lane=lane, decode=decode_list_offsets
@@ -92,26 +92,26 @@ async def list_offsets(
 
 
 _TIERED_FROM, _FAST_TIERED_FROM = 8, 10
-"""ListOffsets supports tiered storage since version 8 (Kafka 3.4). Version 10 exists since Kafka 4.0.
+"""Versions of ListOffsets: tiered storage is supported since version 8 (Kafka 3.4). Version 10 came with Kafka 4.0.
 
 Before Kafka 4.0, a search in a tiered topic blocks a request handler thread of the broker, which delays all clients.
 Therefore, kgtui does not search tiered topics on such brokers.
 """
 
 _SLICE_SECONDS = 0.003
-"""Maximum time for which the searches compute before the event loop can run other tasks, in seconds."""
+"""Maximum time that the searches for record times compute before the event loop can run other tasks, in seconds."""
 
 _LEADER_LOOKUPS = 4
 """Maximum number of leader lookups in one call of `RecordTimeReader.read`.
 
-After the last lookup, any error in a partition ends its search.
+After the last lookup, any error code for a partition ends the search in this partition.
 """
 
 
 class RecordTimeReader:
-    """Finds out when records at given offsets were written, in many partitions at the same time.
+    """Finds out when the records next to committed offsets were written, in many partitions at the same time.
 
-    In each round, every leader gets one ListOffsets request for its partitions.
+    It works in rounds: in each round, every partition leader gets one ListOffsets request for all its partitions.
     """
 
     def __init__(self, pool: Pool) -> None:
@@ -128,10 +128,12 @@ class RecordTimeReader:
     ) -> Answer[dict[TopicPartition, RecordTime]]:
         """Return when the first unread and the last consumed record of each partition were written.
 
-        If a search is not finished in time, its result is a time range. If a leader does not answer, a fault names it.
+        If a search is not finished in time, its result is a time range. If a leader does not answer, a fault names the
+        leader.
 
         Args:
-            positions: partition → committed offset and log bounds. The offset must be below the log end offset.
+            positions: partition → committed offset and log bounds. The committed offset must be below the log end
+                offset.
             rules: topic → how the topic keeps records.
             precision: accepted uncertainty of a time, as a fraction of the record's age.
         """
@@ -150,8 +152,8 @@ class _Call:
     """The state of one call of `RecordTimeReader.read`.
 
     Attributes:
-        searches: partition → its search, which may have ended.
-        faults: node id of a leader → why it did not answer.
+        searches: partition → search in this partition, which may have ended.
+        faults: node id of a leader → why the leader did not answer.
     """
 
     def __init__(self, pool: Pool, rules: Mapping[str, TopicRules], deadline: Deadline, lane: Lane) -> None:
@@ -257,7 +259,7 @@ class _Call:
         return await list_offsets(self._pool, node, rows, timeout=self._deadline.left(), lane=self._lane)
 
     def _failed(self, tp: TopicPartition, code: int) -> None:
-        """After an error code, have the leader of the partition looked up again, or end the search."""
+        """React to an error code for a partition: look up its leader again in the next round, or end its search."""
         reaction = lookup(code).reaction
         if reaction in (Reaction.REFRESH_LEADER, Reaction.RETRY) and self._lookups < _LEADER_LOOKUPS:
             self._leaders.pop(tp, None)
@@ -266,7 +268,7 @@ class _Call:
 
 
 def _reason_of(code: int) -> str:
-    """Convert an error code in a ListOffsets response into a text that says why no record time is known."""
+    """Return a text for an error code in a ListOffsets response. It says why the times of records are unknown."""
     if code in FORBIDDEN:
         return FORBIDDEN_TOPIC
     return OLD_FORMAT if code == UNSUPPORTED_FOR_MESSAGE_FORMAT else lookup(code).message

@@ -1,6 +1,6 @@
-"""Send requests about groups to their coordinators in batches. If a coordinator has changed, ask the new one.
+"""Send requests about groups to their coordinators in batches. If a group has a new coordinator, ask the new one.
 
-`Router` works for every RPC that coordinators answer.
+`Router` works for every RPC that group coordinators answer.
 """
 
 from __future__ import annotations
@@ -57,12 +57,12 @@ def fault_of_code(
     """Return a `Fault` for one of Kafka's error codes.
 
     Args:
-        message: the broker's message; by default Kafka's text for the code.
+        message: message in the broker's response; by default Kafka's standard text for the code.
         broker: node id of the broker that returned the code.
         group: id of the group that the code concerns.
-        asked: name of the request, such as `describe`. The fault's message begins with it.
+        asked: name of the request, such as `describe`. The fault's message begins with this name.
         operation: ACL operation that the request needs, such as `DESCRIBE`. If the user lacks it, the fault contains
-            the advice to grant it.
+            the advice to grant this operation.
     """
     error = lookup(code)
     text = message or error.message
@@ -72,7 +72,7 @@ def fault_of_code(
 
 
 def _advice(code: int | None, operation: str) -> str:
-    """Return advice that names the permission to grant; empty if the code does not stand for a missing permission."""
+    """Return the advice to grant a permission to the user; empty if the error code has a different cause."""
     resource = _RESOURCES.get(code) if code is not None else None
     return f"grant {operation} on the {resource} to this user" if resource and operation else ""
 
@@ -97,27 +97,27 @@ EXCHANGE_ERRORS = (ClientError, ProtocolError, UnreachableError)
 """Types of the errors that a request to a broker can raise."""
 
 _SAFE_TO_REPEAT = frozenset({COORDINATOR_LOAD_IN_PROGRESS, NOT_COORDINATOR})
-"""Error codes after which a request is sent again even if it must not be executed twice.
+"""Error codes after which even a request that must not be executed twice, such as a deletion, is sent again.
 
-After other retriable codes, the request may have been executed. For example, a coordinator of Kafka 4.0 or newer
-responds with COORDINATOR_NOT_AVAILABLE if the write to `__consumer_offsets` was not replicated in time. NOT_COORDINATOR
-nearly always means that the cached coordinator is outdated, so that nothing was executed. In rare cases, the
-coordinator lost its role while it deleted the group. The repeated request then finds that the group is gone.
+After other retriable codes, the coordinator may have executed the request. For example, Kafka 4.0 or newer responds
+with COORDINATOR_NOT_AVAILABLE if the write to `__consumer_offsets` was not replicated in time. NOT_COORDINATOR nearly
+always means that the cached coordinator is outdated, so that nothing was executed. In rare cases, the coordinator lost
+its role while it deleted the group. The repeated request then finds that the group is gone.
 """
 
 RECONNECTS = 2
-"""Maximum number of times that a group's request is repeated because the connection to the coordinator was lost."""
+"""Maximum number of times that a group is requested again because the connection to its coordinator was lost."""
 
 
 @dataclass(slots=True)
 class Batch(Generic[T]):
-    """The results of one batch of groups. Each group is in at most one of `rows`, `codes` and `faults`.
+    """The results of a request for one batch of groups. Each group is in at most one of `rows`, `codes` and `faults`.
 
     Attributes:
         rows: group id → result.
         codes: group id → `(error code, broker's message)`. After a retriable code, the group is requested again.
-        faults: group id → final fault.
-        error: why some groups have no result; None if the request succeeded.
+        faults: group id → fault after which the group is not requested again.
+        error: why some groups are in none of these dicts; None if the request succeeded.
     """
 
     rows: dict[str, T] = field(default_factory=dict)
@@ -135,9 +135,9 @@ class _Pending:
     """The progress of one call of `Router.run`.
 
     Attributes:
-        groups: groups that the next round requests.
+        groups: groups that are requested in the next round.
         rows: group id → result.
-        faults: group id → final fault.
+        faults: group id → fault after which the group is not requested again.
         again: group id → fault after which the group is requested again.
         moved: groups whose coordinator must be looked up again.
         losses: group id → how often the connection to its coordinator was lost.
@@ -175,9 +175,9 @@ class Router:
             size: maximum number of groups in one batch.
             asked: name of the request in messages, such as `describe`.
             operation: ACL operation that the request needs. If the user lacks it, the fault contains the advice to
-                grant it.
-            repeat: whether the request may be executed twice. If False, it is sent again only if no connection could be
-                opened, or after an error code in `_SAFE_TO_REPEAT`.
+                grant this operation.
+            repeat: whether the request may be executed twice. If False, the request is sent again only if no connection
+                could be opened, or after an error code in `_SAFE_TO_REPEAT`.
         """
         ids = list(dict.fromkeys(groups))
         todo = _Pending(ids)

@@ -32,11 +32,11 @@ def split_address(text: str) -> Address:
 
 
 async def ip_addresses(address: Address) -> list[str]:
-    """Return the IP addresses of a host, in the order of the operating system.
+    """Return the IP addresses of a host, in the order in which the operating system returns them.
 
     Raises:
         socket.gaierror: the host name cannot be resolved.
-        ValueError: host or port is invalid, for example if a broker advertises a wrong address.
+        ValueError: the host or the port is invalid, for example because a broker advertises a wrong address.
     """
     if not address.host or not 0 < address.port < 65536:
         raise ValueError("the host is empty" if not address.host else "the port is not between 1 and 65535")

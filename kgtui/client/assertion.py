@@ -1,7 +1,8 @@
 """Create signed assertions, which prove the identity of a client to a token endpoint (RFC 7523).
 
 An assertion is a JSON Web Token that is signed with the client's private key. It is used as the OAuth grant
-(`jwt-bearer`, KIP-1139) or instead of the client secret (KIP-1258). Properties and defaults are those of Kafka 4.3.
+(`jwt-bearer`, KIP-1139) or instead of the client secret (KIP-1258). The properties and their defaults are the same as
+in Kafka 4.3.
 """
 
 from __future__ import annotations
@@ -47,9 +48,9 @@ class Assertion:
         algorithm: `RS256` or `ES256`.
         template_file: JSON file with the objects `header` and `payload`, whose fields are added to the assertion; or
             empty.
-        claims: `aud`, `iss` and `sub` from the properties. The template file overrides them.
+        claims: `aud`, `iss` and `sub` from the properties. The template file overrides these claims.
         lifetime: lifetime of an assertion, in seconds.
-        leeway: how far the clock of the token endpoint may be behind, in seconds.
+        leeway: how far the clock of the token endpoint may be behind this machine's clock, in seconds.
         with_id: whether each assertion has a random identifier (claim `jti`).
     """
 
@@ -116,7 +117,7 @@ def _encoded(content: bytes) -> str:
 
 
 def _signer(assertion: Assertion) -> Callable[[bytes], bytes]:
-    """Return a function that signs bytes with the private key. The signature has the format of RFC 7518."""
+    """Return a function that signs bytes with the private key, in the format for JSON Web Tokens (RFC 7518)."""
     setting = f"{_KEY_FILE_KEY}={assertion.key_file}"
     pem = _content(_KEY_FILE_KEY, assertion.key_file, "expected a private key in PEM")
     try:

@@ -43,7 +43,7 @@ class Backoff:
         """Number of failed attempts to connect since the last success."""
 
     def failed(self) -> float:
-        """Increase the number of failed attempts. Return the pause until the next attempt, in seconds."""
+        """Count a failed attempt to connect. Return the pause until the next attempt, in seconds."""
         self.failures += 1
         pause = min(self._longest, self._first * 2.0 ** min(self.failures - 1, 30))
         pause *= 0.8 + 0.4 * self._random()
@@ -56,12 +56,12 @@ class Backoff:
         self._until = 0.0
 
     def remaining(self) -> float:
-        """Return the number of seconds until the next attempt is allowed; 0 if it is allowed now."""
+        """Return the number of seconds until the next attempt to connect is allowed; 0 if it is allowed now."""
         return max(0.0, self._until - self._clock())
 
 
 _THROTTLE_TIME_SIZE = 4
-"""Size of the field ThrottleTimeMs of a response, in bytes."""
+"""Size of the field ThrottleTimeMs in a response, in bytes."""
 
 _LONGEST_THROTTLE_MS = 600_000
 """Longest throttle time that kgtui obeys, in milliseconds.
@@ -71,7 +71,7 @@ A longer throttle time is ignored, because the response that contains it is prob
 
 
 def throttle_ms(api: Api, version: int, body: bytes) -> int:
-    """Return the throttle time in an encoded response, in milliseconds; 0 if there is none.
+    """Return the throttle time (ThrottleTimeMs) in an encoded response, in milliseconds; 0 if it has no such field.
 
     Negative values and values above `_LONGEST_THROTTLE_MS` count as 0.
     """

@@ -37,7 +37,7 @@ class ClusterView:
         cluster_id: id of the cluster; None if not reported.
         controller: node id of the controller; None if not reported.
         brokers: node id → advertised address.
-        features: finalized feature → level; None for brokers before 2.7.
+        features: name of a finalized feature → level; None for brokers before Kafka 2.7.
     """
 
     cluster_id: str | None
@@ -60,7 +60,7 @@ Attempts = dict[str, str]
 PENDING = "no answer yet"
 
 FIRST_THAT_NEVER_CREATES = 4
-"""First version of the Metadata request that lets a client forbid the automatic creation of missing topics."""
+"""First version of the Metadata request with which a client can forbid the automatic creation of missing topics."""
 
 
 def brokers_only(version: int) -> Mapping[str, Any]:
@@ -91,7 +91,8 @@ async def bootstrap(transport: Transport, seeds: Sequence[Address], *, timeout: 
 
     Args:
         timeout: time limit for connecting to a server, and for its Metadata response, in seconds.
-        log: dict that this function fills: address of a server → error, or `PENDING` as long as there is no error.
+        log: dict that this function fills: address of a bootstrap server → error of the attempt to connect to it, or
+            `PENDING` as long as there is no error.
 
     Raises:
         UnreachableError: no bootstrap server responded. The error lists each attempt and its error.
@@ -110,7 +111,7 @@ async def bootstrap(transport: Transport, seeds: Sequence[Address], *, timeout: 
 
 
 def unreachable(attempts: Sequence[tuple[str, str]]) -> UnreachableError:
-    """Return an UnreachableError that says why each attempt failed."""
+    """Return an UnreachableError that says why each attempt to reach a broker failed."""
     reasons = "; ".join(dict.fromkeys(reason for _, reason in attempts))
     return UnreachableError(f"no broker could be reached: {reasons}", tuple(attempts))
 

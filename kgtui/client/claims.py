@@ -1,4 +1,4 @@
-"""Read the claims of a JSON Web Token, and advise users whose clock is wrong."""
+"""Read the claims of a JSON Web Token, and advise users to correct the clock of their machine."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ if TYPE_CHECKING:
 SKEW = 30.0
 """Difference between the clocks of broker and identity provider that brokers accept by default, in seconds.
 
-If this machine's clock differs from the token endpoint's clock by more than this, messages advise users to
+If this machine's clock differs from the token endpoint's clock by more than this value, error messages advise users to
 correct the clock of this machine.
 """
 
 _CHECKED_CLAIMS = {"iss": "issuer", "aud": "audience", "scope": "scope"}
-"""Name of a claim that brokers check → word for this claim in kgtui's messages."""
+"""Name of a claim (field of a JSON Web Token) that brokers check → word for this claim in kgtui's messages."""
 
 
 def claims_of(token: str) -> Mapping[str, Any]:
@@ -43,7 +43,7 @@ def time_of(claims: Mapping[str, Any], name: str) -> float | None:
 
 
 def describe(claims: Mapping[str, Any]) -> str:
-    """Return a text with the claims that brokers check, such as ` (issuer 'a', scope 'b')`; empty if none is set."""
+    """Return those claims of a token that brokers check, such as ` (issuer 'a', scope 'b')`; empty if none is set."""
     shown = [f"{name} {_shortened(claims[key])}" for key, name in _CHECKED_CLAIMS.items() if key in claims]
     if (start := time_of(claims, "nbf")) is not None:
         shown.append(f"valid from {rfc3339(start, 'seconds')}")
@@ -62,7 +62,7 @@ def clock_advice(ahead: float) -> str:
     """Return the advice to check or correct the clock of this machine.
 
     Args:
-        ahead: token endpoint's clock minus this machine's, in seconds; 0 if unknown.
+        ahead: time of the token endpoint's clock minus time of this machine's clock, in seconds; 0 if unknown.
     """
     if abs(ahead) <= SKEW:
         return "check the clock of this machine"

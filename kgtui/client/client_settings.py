@@ -37,16 +37,16 @@ class ClientSettings:
 
     Attributes:
         protocol: `PLAINTEXT`, `SSL`, `SASL_PLAINTEXT` or `SASL_SSL`.
-        mechanism: SASL mechanism (OAUTHBEARER for AWS_MSK_IAM), or None.
+        mechanism: SASL mechanism; None without SASL. For AWS_MSK_IAM, the value is OAUTHBEARER.
         oauth: where tokens come from; None for mechanisms other than OAUTHBEARER and AWS_MSK_IAM.
         kerberos: where Kerberos tickets come from; None for mechanisms other than GSSAPI.
         tls: certificates and TLS versions; None if the connection does not use TLS.
-        delegation_token: whether user name and password are id and HMAC of a delegation token (KIP-48).
+        delegation_token: whether user name and password are the id and the HMAC of a delegation token (KIP-48).
         request_timeout: time limit of a request, in seconds (`request.timeout.ms`), or None.
         api_timeout: time limit of a call with all its requests, in seconds (`default.api.timeout.ms`), or None.
         max_response: maximum size of a response, in bytes (`receive.message.max.bytes`).
         pool: attributes of `PoolOptions` that are set, such as `{"backoff_max": 1.0}`.
-        warnings: one sentence for each unknown property or option.
+        warnings: one sentence for each unknown property, and for each unknown option in `sasl.jaas.config`.
     """
 
     protocol: str = "PLAINTEXT"
@@ -66,7 +66,7 @@ class ClientSettings:
 
 
 PLAINTEXT = ClientSettings()
-"""The settings if no client property is set: no TLS and no login."""
+"""The settings that apply if no client property is set: no TLS and no login."""
 
 
 def _text(_: str, text: str) -> str:
@@ -115,10 +115,11 @@ Properties for login and TLS are not listed here, because they depend on each ot
 def from_properties(properties: Mapping[str, str]) -> ClientSettings:
     """Read Java client properties, as in the `--command-config` file of Kafka's tools.
 
-    Properties without effect on an admin client are ignored.
+    Properties that have no effect on an admin client are ignored.
 
     Args:
-        properties: name → value. If the mapping has an attribute `warnings`, the result contains these warnings too.
+        properties: property → value. If the mapping has an attribute `warnings`, the result contains these warnings
+            too.
 
     Raises:
         ConfigError: a value is invalid or not supported. The message names the property and contains no secret.

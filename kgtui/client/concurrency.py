@@ -17,9 +17,9 @@ T = TypeVar("T")
 
 
 class DaemonThread:
-    """Runs blocking functions one after the other in a daemon thread, which ends when it has no work.
+    """Runs blocking functions one after the other in a daemon thread. The thread ends when no function is waiting.
 
-    Unlike the threads of `asyncio.to_thread`, it does not delay the exit of the process.
+    Unlike the threads of `asyncio.to_thread`, this thread does not delay the exit of the process.
 
     Args:
         name: name of the thread, for debuggers.
@@ -81,13 +81,13 @@ async def first_success(
 
     Args:
         runners: the functions, in the order in which they are started.
-        head_start: seconds between two starts; 0 starts all functions at once. If a function fails, the next one
-            starts at once.
+        head_start: seconds between the starts of two functions; 0 starts all functions at once. If a function fails,
+            the next function starts at once.
         expected: errors after which the other functions continue. Any other error is raised at once.
-        discard: function that is called with each result after the first, for example to close a connection.
+        discard: function that is called with every result that is not returned, for example to close a connection.
 
     Raises:
-        AllFailedError: every runner failed with an expected error.
+        AllFailedError: all functions failed with errors of the types in `expected`.
     """
     waiting = list(enumerate(runners))[::-1]
     running: dict[asyncio.Task[T], int] = {}
@@ -119,7 +119,7 @@ async def first_success(
 async def all_of(calls: Iterable[Coroutine[Any, Any, T]]) -> list[T]:
     """Run coroutines at the same time, and return their results in the order of `calls`.
 
-    The first KgtuiError is raised, and cancels the other coroutines.
+    If a coroutine raises a KgtuiError, the other coroutines are canceled, and this error is raised.
     """
     try:
         async with asyncio.TaskGroup() as group:

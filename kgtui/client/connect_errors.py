@@ -1,7 +1,7 @@
 """Explain why a connection to a broker failed, and what the user can do about it.
 
-If the cause is unclear, `explain_with_probe` finds out what kind of server listens on the port. It sends an ApiVersions
-request and a TLS client hello, neither of which contains a secret.
+If the cause is unclear, `explain_with_probe` finds out what kind of server listens on the port. For this, it sends an
+ApiVersions request and a TLS client hello. Neither of them contains a secret.
 """
 
 from __future__ import annotations
@@ -52,10 +52,10 @@ ADVICE_USE_PLAINTEXT = "set security.protocol=PLAINTEXT (or SASL_PLAINTEXT) in t
 
 
 class ResponseTooLargeError(ConnectionError):
-    """Raised for a response whose announced size is above the limit. The response is not read.
+    """Raised if the length field at the start of a response is above the limit. The response is not read.
 
     Attributes:
-        size, limit: announced and maximum size, in bytes.
+        size, limit: size of the response according to its length field, and maximum size, in bytes.
     """
 
     def __init__(self, size: int, limit: int) -> None:
@@ -65,7 +65,7 @@ class ResponseTooLargeError(ConnectionError):
 
 
 def explain_dial_error(address: Address, error: BaseException, settings: ClientSettings) -> str:
-    """Return a message for an error of name resolution, the TCP connection, the TLS handshake or the login."""
+    """Return the message for a connection that failed at name resolution, TCP, the TLS handshake or the login."""
     match error:
         case socket.gaierror():
             return (
@@ -97,7 +97,7 @@ def explain_dial_error(address: Address, error: BaseException, settings: ClientS
 
 
 def explain_too_large(address: Address, error: ResponseTooLargeError) -> str:
-    """Return the error message for a response whose announced size is above the limit."""
+    """Return the error message for a response that is too large according to its length field."""
     return (
         f"{address} announced a response of {error.size:,} bytes, above the limit of {error.limit:,}: check that it is "
         f"a broker, or set {MAX_RESPONSE_KEY} to a higher limit in the command config"
@@ -189,9 +189,9 @@ def explain_rejection(address: Address, reason: str, settings: ClientSettings) -
 
 
 def explain_login_required(address: Address, settings: ClientSettings) -> str:
-    """Return a message for a broker that answers ApiVersions and then closes the connection.
+    """Return a message for a broker that answers the ApiVersions request and then closes the connection.
 
-    The cause is probably that the port requires a login.
+    The cause is probably that the port requires a login (SASL).
     """
     protocol = "SASL_SSL" if settings.tls is not None else "SASL_PLAINTEXT"
     return (
@@ -212,7 +212,7 @@ def explain_not_kafka(address: Address, protocol: str) -> str:
 
 
 def response_start(error: asyncio.IncompleteReadError | ResponseTooLargeError) -> bytes:
-    """Return the beginning of a truncated or too large response, including the four bytes of its length field."""
+    """Return the first bytes of a truncated or too large response, including the four bytes of its length field."""
     if isinstance(error, ResponseTooLargeError):
         return error.size.to_bytes(4, "big", signed=True)
     if error.expected is None or error.expected == len(b"size"):
@@ -247,7 +247,7 @@ PROBE_TIMEOUT = 3.0
 _CORRELATION_ID = 0x6B677475
 _READ_SIZE = 32
 _ENOUGH_BYTES = 8
-"""Number of bytes by which kgtui recognizes a response of Kafka: the length field and the correlation id."""
+"""Number of bytes that kgtui needs to recognize a response of Kafka: the length field and the correlation id."""
 
 
 class Peer(Enum):
@@ -263,7 +263,7 @@ class Peer(Enum):
 
 
 async def explain_with_probe(error: ConnectError, address: Address, settings: ClientSettings) -> ConnectError:
-    """Find out what kind of server listens at an address, and return a ConnectError that names it.
+    """Find out what kind of server listens at an address, and return a ConnectError whose message names this kind.
 
     If the cause of `error` is already clear, or if it stays unclear, return `error` itself.
     """
@@ -310,8 +310,8 @@ async def probe(address: Address, *, timeout: float) -> tuple[Peer, str]:
                 if await _answers_in_tls(address):
                     peer = Peer.TLS
         except TimeoutError:
-            # The server closes plain connections, so it may use TLS. Perhaps it was only too busy to complete the TLS
-            # handshake in time.
+            # The server closes plaintext connections, so it may use TLS. Perhaps it was only too busy to complete the
+            # TLS handshake in time.
             if peer is Peer.HANGS_UP:
                 peer = Peer.UNKNOWN
     return peer, protocol

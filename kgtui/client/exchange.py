@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class _Encoded:
-    """Holds bytes that are already encoded. aiokafka calls its method `encode` to get them."""
+    """Holds a request header that is already encoded. aiokafka calls the method `encode` to get the bytes."""
 
     __slots__ = ("_data",)
 
@@ -44,7 +44,7 @@ class Exchange:
         return f"{self._api.name} v{self._version}"
 
     def prepare(self, versions: Mapping[int, tuple[int, int]]) -> Exchange:
-        """Return this object. aiokafka expects this method to choose a version, but the request is already encoded."""
+        """Return this object. aiokafka calls this method to choose a version, but the request is already encoded."""
         return self
 
     def build_request_header(self, correlation_id: int, client_id: str) -> _Encoded:
@@ -66,7 +66,7 @@ class Exchange:
         return self
 
     def decode(self, frame: BytesIO) -> bytes:
-        """Return the body of the response without decoding it. aiokafka calls this method; kgtui decodes later."""
+        """Return the bytes of the response body. aiokafka calls this method, but kgtui decodes the body later."""
         return frame.read()
 
 
@@ -75,7 +75,7 @@ class NotOfferedError(ConnectError):
 
 
 class LoginExchange(Exchange):
-    """A request of a SASL login, in the newest version that kgtui and the broker support.
+    """A request that is part of a SASL login. It is sent in the newest version that kgtui and the broker support.
 
     Attributes:
         version: version of the request, set by `prepare`.
@@ -98,7 +98,7 @@ class LoginExchange(Exchange):
             versions: API key → lowest and highest version that the broker supports.
 
         Raises:
-            NotOfferedError: kgtui and the broker have no version in common.
+            NotOfferedError: the broker supports no version of the request that kgtui supports.
         """
         low, high = versions.get(self._api.key, (0, -1))
         self._version = min(self._api.high, high)

@@ -1,7 +1,7 @@
 """Read the settings of GSSAPI (Kerberos) from Java client properties.
 
-kgtui supports the Krb5LoginModule of OpenJDK, and IBM's Krb5LoginModule, which has different option names. All options
-mean the same as in Java.
+kgtui supports the Krb5LoginModule of OpenJDK, and IBM's Krb5LoginModule, whose options have different names. All
+options have the same meaning as in Java.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _MUST_BE_FALSE = {
     "tryFirstPass": "kgtui takes no password from another login module: set useKeyTab or useTicketCache",
     "useFirstPass": "kgtui takes no password from another login module: set useKeyTab or useTicketCache",
 }
-"""Option of Krb5LoginModule that kgtui does not support with the value true → what the user should do."""
+"""Options of Krb5LoginModule that must not be true, because kgtui does not support them → advice to the user."""
 
 _OPTIONS = frozenset(
     {"isInitiator", "keyTab", "principal", "serviceName", "ticketCache", "useKeyTab", "useTicketCache"}
@@ -52,9 +52,9 @@ class Kerberos:
     Attributes:
         service: first part of the broker principals, such as `kafka` in `kafka/broker-1@EXAMPLE.COM`.
         principal: principal that kgtui logs in as; empty for the principal in the ticket cache.
-        keytab: file with the key of `principal`, or empty.
+        keytab: file with the key of `principal`; empty if only the ticket cache is used.
         use_cache: whether to try a ticket cache before the keytab.
-        cache: path or name of the ticket cache; empty for the default.
+        cache: path or name of the ticket cache; empty for the default cache.
         kinit: program that renews the ticket in the cache.
     """
 
@@ -67,7 +67,7 @@ class Kerberos:
 
 
 def kerberos_from_properties(properties: Mapping[str, str], module: LoginModule) -> Kerberos:
-    """Read the settings of GSSAPI.
+    """Read the settings of GSSAPI (Kerberos) from client properties.
 
     Args:
         module: the parsed value of `sasl.jaas.config`.

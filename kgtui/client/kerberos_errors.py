@@ -32,19 +32,19 @@ _WRONG_CACHE_PRINCIPAL = 39756032
 _NOT_IN_KEYTAB = frozenset({39756033, _KRB5 + 181})
 
 _OTHER_REALM = re.compile(r"krbtgt/([^@\s]+)@")
-"""Matches a principal such as `krbtgt/B.EXAMPLE@A.EXAMPLE`, and captures the broker's realm (B.EXAMPLE)."""
+"""Matches a KDC's principal such as `krbtgt/B.EXAMPLE@A.EXAMPLE`, and captures the broker's realm (B.EXAMPLE)."""
 
 _EXPIRED_CREDENTIALS = 11
-"""GSSAPI's error GSS_S_CREDENTIALS_EXPIRED. The major status contains it in bits 16 to 23 (RFC 2744)."""
+"""Number of GSSAPI's error GSS_S_CREDENTIALS_EXPIRED, in bits 16 to 23 of the major status code (RFC 2744)."""
 
 
 class Failure(NamedTuple):
     """An error of GSSAPI.
 
     Attributes:
-        major: GSSAPI's status code.
+        major: status code of GSSAPI.
         minor: error code of the Kerberos library, or 0.
-        text: messages for both codes.
+        text: messages of GSSAPI and the Kerberos library for `major` and `minor`.
     """
 
     major: int
@@ -69,8 +69,8 @@ def explain_keytab(failure: Failure, kerberos: Kerberos) -> str:
     setting = f"sasl.jaas.config: keyTab={kerberos.keytab}"
     if failure.minor in _NOT_IN_KEYTAB:
         return (
-            f"{setting} has no key of {kerberos.principal}: correct principal; klist -k {kerberos.keytab} lists the "
-            f"principals of the keytab (GSSAPI: {failure.text})"
+            f"{setting} has no key of {kerberos.principal}: correct the option principal; klist -k {kerberos.keytab} "
+            f"lists the principals of the keytab (GSSAPI: {failure.text})"
         )
     if failure.minor == _NO_DEFAULT_REALM:
         return f"sasl.jaas.config: principal={kerberos.principal}: {_no_realm()} (GSSAPI: {failure.text})"
@@ -92,7 +92,7 @@ def explain_failure(failure: Failure, kerberos: Kerberos, server: str) -> str:
 
 
 def explain_silence(kerberos: Kerberos, server: str, seconds: float) -> str:
-    """Return the error message if no KDC sent a ticket within the time limit."""
+    """Return the error message for the case that no KDC sent a ticket within the time limit."""
     realm = kerberos.principal.rpartition("@")[2] if "@" in kerberos.principal else "the realm"
     return (
         f"there is no Kerberos ticket for {server} after {seconds:g} s, because no KDC of {realm} answers: check the "
@@ -101,7 +101,7 @@ def explain_silence(kerberos: Kerberos, server: str, seconds: float) -> str:
 
 
 def explain_refusal(address: Address, principal: str, server: str) -> str:
-    """Return an error message for a broker that refused a valid ticket. Brokers give no reason."""
+    """Return the error message for a broker that refused a valid ticket. Brokers do not tell clients the reason."""
     return (
         f"{address} refused the Kerberos login as {principal}: check that the keytab of the broker has the current key "
         f"of {server}, that the clocks of this machine and of the broker agree, and that "
@@ -150,8 +150,8 @@ def _advice(failure: Failure, kerberos: Kerberos, server: str) -> str:
 
 
 def _unknown_server(failure: Failure, server: str) -> str:
-    # If the KDC does not know the broker's principal, the Kerberos library guesses a realm from the domain name. Its
-    # error names the guessed realm. Show this realm, so that the user can correct a wrong guess.
+    # If the KDC does not know the broker's principal, the Kerberos library guesses a realm from the broker's domain.
+    # The library's error names the guessed realm. Show this realm, so that the user can correct a wrong guess.
     parts = (
         "the first part of the principal is sasl.kerberos.service.name, and the second part is the host name in "
         "bootstrap.servers or in the advertised.listeners of the broker"

@@ -1,6 +1,7 @@
-"""Import `aiokafka.conn` without the slow modules that kgtui does not use.
+"""Import `aiokafka.conn` without other modules that are slow to import.
 
-The slow modules are aiokafka's consumer and producer, and gssapi. If a login needs gssapi, kgtui imports it itself.
+These modules are aiokafka's consumer and producer, which kgtui does not use, and gssapi. kgtui itself imports gssapi if
+a Kerberos login needs it.
 """
 
 from __future__ import annotations
@@ -16,15 +17,15 @@ if TYPE_CHECKING:
 
 
 class _LazyPackage(ModuleType):
-    """A package whose `__init__.py` runs only when code reads an attribute that the package does not have yet.
+    """A package whose `__init__.py` does not run at import, but when code first reads an attribute that is missing.
 
-    `importlib.util.LazyLoader` does not help: with it, importing a module of the package already runs `__init__.py`.
+    `importlib.util.LazyLoader` cannot be used, because it runs `__init__.py` if a submodule of the package is imported.
     """
 
     def __getattr__(self, name: str) -> Any:
         spec = self.__spec__
-        # First make this object a normal module. Otherwise, Python would call this method again if `__init__.py` reads
-        # a missing attribute.
+        # Turn this object into a normal module before `__init__.py` runs. Otherwise, Python would call `__getattr__`
+        # again for each missing attribute that `__init__.py` reads.
         self.__class__ = ModuleType  # type: ignore[assignment]
         if spec is not None and spec.loader is not None:
             self.__path__ = spec.submodule_search_locations or []
@@ -34,9 +35,9 @@ class _LazyPackage(ModuleType):
 
 @contextmanager
 def lazy_package(package: str) -> Iterator[None]:
-    """Import modules of a package in the `with` block without running the `__init__` of the package.
+    """In the `with` block, importing a submodule of a package does not run the package's `__init__.py`.
 
-    Later imports run `__init__` as usual. If the package is already loaded, this function has no effect.
+    Imports after the block run `__init__.py` as usual. If the package is already loaded, this function has no effect.
     """
     spec = find_spec(package) if package not in sys.modules else None
     if spec is None:
@@ -49,8 +50,8 @@ def lazy_package(package: str) -> Iterator[None]:
         yield
     finally:
         if type(module) is _LazyPackage:
-            # Later imports must run `__init__.py`. They read `__path__`. Because it is missing, Python then calls
-            # `_LazyPackage.__getattr__`, which runs `__init__.py`.
+            # Make later imports run `__init__.py`: importing a submodule reads `__path__`. If `__path__` is missing,
+            # Python calls `_LazyPackage.__getattr__`, which runs `__init__.py`.
             del module.__path__
 
 

@@ -39,9 +39,9 @@ kgtui never sends such a request twice, because the broker might have executed i
 
 
 class _Progress:
-    """The progress of a request.
+    """The progress of a request, for the error message if the request times out.
 
-    The text `step` describes the current step. If the request times out, the error message begins with this text.
+    The text `step` is the beginning of this message, such as `broker 1 has not answered ListGroups`.
     """
 
     __slots__ = ("sent_at", "session", "step")
@@ -77,7 +77,7 @@ class Reply(Generic[T]):
 class Link:
     """Manages one connection to a broker: opens it when needed, and replaces it when it breaks.
 
-    A broker that hangs does not delay requests to other brokers.
+    Each broker has its own links, so that a broker that hangs does not delay requests to other brokers.
 
     Attributes:
         in_flight: number of unfinished requests, including requests that wait to be sent.
@@ -113,9 +113,9 @@ class Link:
         return self._session.negotiated if self._session else None
 
     def adopt(self, session: Session) -> None:
-        """Use an open connection (`session`) to the broker of this link.
+        """Use `session`, an open connection to the broker of this link, so that the link need not connect.
 
-        If the link already has a connection or is connecting, close `session` instead.
+        If the link is already connected or connecting, close the connection of `session` instead.
         """
         if self.live or self._connecting:
             session.connection.close()
@@ -123,7 +123,7 @@ class Link:
             self._session = session
 
     async def session(self) -> Session:
-        """Return the open connection, or connect first. Concurrent callers share one attempt.
+        """Return the open connection, or connect first. Concurrent callers share one attempt to connect.
 
         Raises:
             ConnectError: connecting failed, or the pause after the last failure has not ended.
@@ -138,14 +138,14 @@ class Link:
             self._connecting = asyncio.create_task(self._dial())
             self._connecting.add_done_callback(self._connected)
         connecting = self._connecting
-        # If the previous attempt to connect failed, the running attempt will probably fail too. Wait for it only
-        # briefly, and then raise the previous error.
+        # If the previous attempt to connect failed, the running attempt will probably fail too. Wait at most
+        # `second_wait` seconds for the running attempt, and then raise the error of the previous attempt.
         if self._backoff.failures and not (await asyncio.wait((connecting,), timeout=self._options.second_wait))[0]:
             raise ConnectError(self._failure, broker=self.node, address=str(self.address))
         return await self._await_session(connecting)
 
     async def version(self, api: Api, *, timeout: float) -> int:
-        """Return the negotiated version of an API. Raises UnsupportedError, ConnectError, DeadlineError."""
+        """Return the version of an API that was negotiated. Raises UnsupportedError, ConnectError, DeadlineError."""
         try:
             async with asyncio.timeout(timeout):
                 return self._pick(await self.session(), api, None)
@@ -205,8 +205,9 @@ class Link:
                 return await self._send(session, api, picked, body)
             except DisconnectedError as error:
                 self._drop(session)
-                # Brokers close connections that are idle or whose login has expired (KIP-368). Therefore, repeat the
-                # request on a new connection, unless this connection was new too, or the request changes the cluster.
+                # Perhaps the broker closed the connection because it was idle, or because the login had expired
+                # (KIP-368). Therefore, send the request again on a new connection. Do not send it again if the closed
+                # connection had not been used yet, or if the request changes the cluster.
                 if not used_before or api.key in WRITES:
                     raise DisconnectedError(str(error), broker=self.node, address=str(self.address)) from error
 
@@ -221,20 +222,20 @@ class Link:
         return Raw(version, data, (now - started) * 1000)
 
     async def _throttle(self) -> None:
-        """Wait until the end of the throttle time that the broker's last response contained (KIP-219)."""
+        """If the broker's last response contained a throttle time (KIP-219), wait until this time is over."""
         if (pause := self.throttled_for) > 0:
             await asyncio.sleep(pause)
 
     @property
     def throttled_for(self) -> float:
-        """How many seconds kgtui must still wait before the next request, because of a quota (KIP-219); 0 for none."""
+        """Seconds until kgtui may send the next request, if it has exceeded a quota (KIP-219); otherwise 0."""
         return max(self._throttled_until - time.monotonic(), 0.0)
 
     async def _await_session(self, connecting: asyncio.Task[Session]) -> Session:
         try:
             return await asyncio.shield(connecting)
         except (ConnectError, ConfigError) as error:
-            # A ConfigError is raised if a file with keys or certificates is missing or damaged.
+            # Connecting raises ConfigError if a file with a key or with certificates is missing or damaged.
             raise ConnectError(str(error), broker=self.node, address=str(self.address)) from error
         except asyncio.CancelledError:
             task = asyncio.current_task()
@@ -259,7 +260,7 @@ class Link:
             self._fail(str(error))
 
     def _check_stall(self, progress: _Progress) -> None:
-        """After a request timed out, close its connection if nothing has arrived for `PoolOptions.stall` seconds."""
+        """Close the connection of a timed-out request if the broker has been silent for `PoolOptions.stall` seconds."""
         session = progress.session
         if session is None or session is not self._session:
             return
@@ -298,7 +299,8 @@ class Links:
     """The connections to all brokers of a cluster.
 
     Each broker has one `Link` for requests with large responses (`Lane.BULK`), and one for small requests (`Lane.UI`).
-    A link is created on first use, and closed when its broker leaves or gets a new address.
+    A link is created on first use, and closed when its broker leaves the cluster or gets a new
+    address.
     """
 
     def __init__(self, options: PoolOptions) -> None:
@@ -307,11 +309,11 @@ class Links:
         self._retired: list[Link] = []
 
     def get(self, node: int, lane: Lane) -> Link | None:
-        """Return the link to a broker for large or small requests (`lane`); None if it has not been created yet."""
+        """Return the link to a broker for large or small responses (`lane`); None if it has not been created yet."""
         return self._links.get((node, lane))
 
     def at(self, broker: BrokerAddress, lane: Lane, transport: Transport) -> Link:
-        """Return the link to a broker for large or small requests (`lane`). Create it if it does not exist yet."""
+        """Return the link to a broker for large or small responses (`lane`). Create it if it does not exist yet."""
         link = self._links.get((broker.node, lane))
         if link is None:
             address = Address(broker.host, broker.port)
@@ -319,9 +321,12 @@ class Links:
         return link
 
     def adopt(self, entry: FirstServer, transport: Transport) -> None:
-        """Use the connection to a bootstrap server (`entry`) for large responses of the broker with the same address.
+        """Reuse the connection to a bootstrap server for large responses of the broker with the same address.
 
         If no broker has this address, close the connection.
+
+        Args:
+            entry: the connection, and the metadata that the bootstrap server returned.
         """
         for broker in entry.view.brokers.values():
             if Address(broker.host, broker.port) == entry.seed:
@@ -338,28 +343,29 @@ class Links:
                 self._retired.append(self._links.pop(key))
 
     def live_lane(self, node: int) -> Lane:
-        """Return the connection to use for a small request: `Lane.UI` if it is open, otherwise `Lane.BULK`."""
+        """Choose the connection to a broker for a small request: `Lane.UI` if that one is open, else `Lane.BULK`."""
         link = self.get(node, Lane.UI)
         return Lane.UI if link is not None and link.live else Lane.BULK
 
     def throttled_for(self, node: int) -> float:
-        """How many seconds kgtui must wait before its next request to this broker, because of a quota; 0 for none."""
+        """Return the seconds until kgtui may send a request to this broker, if it has exceeded a quota; otherwise 0."""
         return max((self._links[node, lane].throttled_for for lane in Lane if (node, lane) in self._links), default=0.0)
 
     def ranked(self, nodes: Iterable[int]) -> list[int]:
         """Sort brokers by how soon they will probably respond.
 
-        Connected brokers come first, sorted by their number of unfinished requests. Brokers to which connecting failed
-        a moment ago come last. Otherwise, the order is random.
+        Connected brokers come first, those with the fewest unfinished requests at the front. Brokers to which
+        connecting failed a moment ago come last. Brokers of equal rank are in random order.
         """
         shuffled = list(nodes)
         random.shuffle(shuffled)
         return sorted(shuffled, key=self._rank)
 
     def features(self, otherwise: Mapping[str, int] | None) -> Mapping[str, int] | None:
-        """Return the finalized features of the cluster, in the newest version that a connected broker has reported.
+        """Return the finalized features of the cluster (KIP-584) as a dict, such as `group.version` → 1.
 
-        The result is a dict: feature → level; None for brokers before 2.7.
+        Brokers can report different versions (epochs) of the features. The newest version that a connected broker
+        has reported is returned. The result is None for brokers before Kafka 2.7.
 
         Args:
             otherwise: the result if no broker is connected.

@@ -25,14 +25,14 @@ if TYPE_CHECKING:
 RENEW_AFTER = (0.85, 0.95)
 """Lowest and highest fraction of a SASL session's duration after which the login is repeated, as in Kafka's clients.
 
-The fraction is chosen at random, so that connections do not repeat the login at the same time.
+Each login chooses a random fraction in this range, so that connections do not repeat the login at the same time.
 """
 
 RENEWAL_TIMEOUT = 10.0
 """Time limit for repeating a login on an open connection, in seconds."""
 
 RETRY_PAUSE = 5.0
-"""If there is no new token or ticket for repeating the login, kgtui tries again after this time, in seconds."""
+"""Pause before kgtui tries again to get a token or Kerberos ticket for repeating a login, in seconds."""
 
 _UNSUPPORTED_SASL_MECHANISM = 33
 _ILLEGAL_SASL_STATE = 34
@@ -107,7 +107,7 @@ class Login:
 
 
 class LoginSession:
-    """The login on one connection. Shortly before the SASL session ends, the next request starts a new login.
+    """The SASL login on one connection. A request that is sent shortly before the session ends repeats the login.
 
     Attributes:
         failure: why repeating the login failed; empty if it has not failed. A failure closes the connection.
@@ -165,7 +165,7 @@ class LoginSession:
         self._renew_at = started + lifetime * random.uniform(*RENEW_AFTER)  # noqa: S311 - spreads the load
 
     async def _renew(self) -> None:
-        """Repeat the login. Requests wait during the login, but not while kgtui gets a new token or ticket."""
+        """Get a new token or ticket if the login needs one, and then log in again. Only the login delays requests."""
         try:
             await self._login.prepare(self._address)
         except KgtuiError as error:

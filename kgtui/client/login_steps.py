@@ -39,7 +39,7 @@ class Step(NamedTuple):
 
 
 async def try_steps(transport: Transport, address: Address, *, timeout: float) -> tuple[Step, ...]:
-    """Try the steps of connecting to a broker until one fails. All later steps have `ok` = None.
+    """Try the steps of connecting to a broker until one fails. In the result, later steps have `ok` = None.
 
     The last step, "authorization", is never tried, because only requests about groups show which permissions are
     missing.
@@ -71,7 +71,7 @@ class _FailedError(Exception):
 
 
 async def _steps(transport: Transport, address: Address, deadline: float) -> AsyncIterator[tuple[str, str]]:
-    """Yield the name and the result of each step that succeeds. Raises `_FailedError`."""
+    """Yield the name and the result of each step that succeeds. Raises `_FailedError` if a step fails."""
     settings = transport.settings
     hosts = await _try("name", ip_addresses(address), transport, address, deadline)
     yield "name", ", ".join(hosts)

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 GROUP_KEY_TYPE = 0
-"""FindCoordinator's key type for groups."""
+"""Value of `KeyType` in a FindCoordinator request that asks for the coordinators of groups."""
 
 BATCHED_FROM = 4
 """First version of FindCoordinator that accepts several groups in one request (KIP-699)."""
@@ -38,17 +38,16 @@ _NOT_MENTIONED = (-1, -1)
 """`(node id, error code)` of a group that a FindCoordinator response does not contain."""
 
 FIRST_LOOKUP_PAUSE = 0.25
-"""First pause after `LeaderCache.failed` has cleared the cache for a broker, in seconds.
+"""First pause after `LeaderCache.failed` has removed the leaders of a broker from the cache, in seconds.
 
-During the pause, `failed` does not clear the cache for this broker again. The pause doubles with each further clearing,
-until the broker responds.
+During the pause, `failed` has no effect for this broker. The pause doubles each time, until the broker responds.
 """
 
 LONGEST_LOOKUP_PAUSE = 2.0
-"""Longest pause after `LeaderCache.failed` has cleared the cache for a broker, in seconds."""
+"""Longest pause after `LeaderCache.failed` has removed the leaders of a broker from the cache, in seconds."""
 
 _REPEATED = frozenset({Reaction.RETRY, Reaction.FIND_COORDINATOR, Reaction.REBOOTSTRAP})
-"""FindCoordinator is sent again if its response has an error code with one of these values of `Reaction`."""
+"""Reactions to error codes after which kgtui sends FindCoordinator again."""
 
 
 class Requests(Protocol):
@@ -65,7 +64,7 @@ class Requests(Protocol):
         ...
 
     def live_lane(self, node: int) -> Lane:
-        """Return which of the two connections to a broker to use for a small request."""
+        """Choose one of the two connections ("lanes") to a broker for a small request."""
         ...
 
     async def version(self, node: int, api: Api, *, timeout: float, lane: Lane = ...) -> int:
@@ -116,13 +115,13 @@ class CoordinatorCache:
 
     def __init__(self, requests: Requests) -> None:
         self._requests = requests
-        # Group id → its newest row in a ListGroups response, which contains the coordinator.
+        # Group id → its newest row in a ListGroups response. The broker that sent the row is the coordinator.
         self._listings: dict[str, Listing] = {}
         # Group id → node id that a lookup returned. None means that the coordinator in `_listings` is outdated.
         self._nodes: dict[str, int | None] = {}
 
     def learn(self, listings: Mapping[str, Listing]) -> None:
-        """Store rows of ListGroups responses. Each row contains the coordinator of its group."""
+        """Store rows of ListGroups responses. The coordinator of a group is the broker that listed the group."""
         self._listings |= listings
         for group in self._nodes.keys() & listings.keys():
             del self._nodes[group]
@@ -266,7 +265,7 @@ def _as_client_error(error: KgtuiError) -> ClientError:
 
 
 class LeaderCache:
-    """Caches the leaders of partitions, per topic. Looking up a topic never creates it."""
+    """Caches the leaders of partitions, per topic. A lookup never creates a missing topic."""
 
     def __init__(self, requests: Requests) -> None:
         self._requests = requests
@@ -278,10 +277,10 @@ class LeaderCache:
         self._topics.clear()
 
     def failed(self, node: int) -> bool:
-        """Clear the cache for all topics in which a broker leads a partition. Call this if the broker did not respond.
+        """If a broker did not respond, forget the leaders of each topic in which this broker leads a partition.
 
         Returns:
-            False if nothing was cleared, because the cache was cleared for this broker a moment ago (see
+            False if the cache did not change, because this method was called for the same broker a moment ago (see
             `FIRST_LOOKUP_PAUSE`).
         """
         backoff = self._silent.setdefault(node, Backoff(FIRST_LOOKUP_PAUSE, LONGEST_LOOKUP_PAUSE))
@@ -293,7 +292,7 @@ class LeaderCache:
         return True
 
     def answered(self, node: int) -> None:
-        """Let `failed` clear the cache for a broker again at once. Call this when the broker has responded."""
+        """After a broker has responded, end the pause in which `failed` has no effect for this broker."""
         self._silent.pop(node, None)
 
     async def find(
@@ -342,7 +341,7 @@ class LeaderCache:
         return tuple(row for reply in replies for row in reply.value["Topics"])
 
     def _add(self, rows: Iterable[Mapping[str, Any]], found: Leaders) -> None:
-        """Add the leaders in rows of a Metadata response to `found`. Cache each topic whose leaders are all known."""
+        """Add the leaders in topic rows of Metadata responses to `found`. Cache topics whose leaders are all known."""
         for row in rows:
             topic = row["Name"]
             self._topics.pop(topic, None)

@@ -143,7 +143,7 @@ class Mechanism(ABC):
 
     @abstractmethod
     def refused(self, message: str, address: Address) -> str:
-        """Return an error message that says why the broker refused the login.
+        """Return an error message about a login that the broker refused, with advice for the user.
 
         If the login used a token, this method also marks the token as refused, so that a later login gets a new one.
 
@@ -152,10 +152,10 @@ class Mechanism(ABC):
         """
 
     def not_offered(self, offered: str, address: Address) -> str:
-        """Return a message for a broker that does not offer this mechanism.
+        """Return the error message for a broker that does not offer this SASL mechanism.
 
         Args:
-            offered: the broker's mechanisms, separated by commas, or empty.
+            offered: the mechanisms that the broker offers, separated by commas; empty if it offers none.
         """
         advice = (
             f"set sasl.mechanism to a mechanism that the broker offers: {offered}"
@@ -209,8 +209,8 @@ class OAuthBearer(Mechanism):
         extensions = "".join(f"\x01{name}={value}" for name, value in self._oauth.extensions)
         challenge = yield f"n,,\x01auth=Bearer {token.text.reveal()}{extensions}\x01\x01".encode()
         if challenge:
-            # The broker has rejected the token, and `challenge` contains the reason. The broker sends the error code
-            # only after the client has sent `_ABORT`.
+            # The broker has rejected the token, and `challenge` contains the reason. Send `_ABORT`, because the broker
+            # ends the login with an error code only after that.
             yield _ABORT
             raise ConnectError("the broker rejected the token, but did not end the login with an error")
 
@@ -256,7 +256,7 @@ class Gssapi(Mechanism):
 
 
 def mechanism_of(settings: ClientSettings) -> Mechanism:
-    """Return a `Mechanism` for these settings. `settings.mechanism` must not be None."""
+    """Create the SASL mechanism that the settings select. `settings.mechanism` must not be None."""
     if settings.oauth is not None:
         return (OAuthBearer if settings.oauth.msk_iam is None else MskIam)(settings, settings.oauth)
     if settings.kerberos is not None:

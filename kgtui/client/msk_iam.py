@@ -4,8 +4,8 @@ kgtui always uses OAUTHBEARER, because only Java clients implement AWS_MSK_IAM. 
 brokers must run Kafka 2.7.1 or newer.
 
 The options in `sasl.jaas.config` work as in Amazon's login module for Java, with two differences:
-- If a profile or role cannot be used, the default credentials are not tried.
-- Without awsStsRegion, a role is assumed in the region of the brokers.
+- If the profile or role in the options cannot be used, kgtui does not try the default credentials.
+- If awsStsRegion is not set, kgtui assumes the role through AWS STS in the region of the brokers.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ _SSO_OPERATION = "CreateToken"
 
 _SSO_KEYS = frozenset({"sso_session", "sso_start_url"})
 _MOST_PROFILES = 10
-"""Maximum number of profiles to follow through `source_profile`, because they can refer to each other in a cycle."""
+"""Maximum number of AWS profiles in a `source_profile` chain that kgtui follows, because it can be a cycle."""
 
 
 def explain_error(error: Exception, session: Any, profile: str) -> str:
@@ -196,7 +196,8 @@ def msk_iam_from_options(mechanism: str, module: LoginModule) -> MskIam:
     """Read the options of the login module in `sasl.jaas.config`.
 
     Raises:
-        ConfigError: wrong login module for `mechanism`, unsupported option, or Amazon's signer is not installed.
+        ConfigError: the login module is wrong for `mechanism`, an option is not supported, or Amazon's package that
+            signs tokens is not installed.
     """
     needed = _MODULES[mechanism]
     if module.short_name != needed:
@@ -235,7 +236,7 @@ def region_of(host: str) -> str:
 
 
 def explain_offer(address: str, offered: str) -> str:
-    """Return the message for a broker that does not offer OAUTHBEARER."""
+    """Return the error message for an MSK broker that does not offer the SASL mechanism OAUTHBEARER."""
     return (
         f"{address} does not offer the SASL mechanism OAUTHBEARER, with which kgtui logs in to Amazon MSK (it offers "
         f"{offered or 'none'}): use the port for IAM (9098), and a cluster with Kafka 2.7.1 or newer"
@@ -249,7 +250,7 @@ def reason_of(message: str) -> str:
 
 
 def sign(settings: MskIam, region: str) -> SignedToken:
-    """Create a signed token. Blocks while botocore requests credentials from AWS.
+    """Create a signed token for Amazon MSK. Blocks while botocore requests credentials from AWS.
 
     Args:
         region: AWS region of the brokers; empty for the region in the environment.
@@ -301,7 +302,7 @@ def _credentials(session: Any, settings: MskIam, region: str) -> Any:
     """Return a copy of the AWS credentials with which the token is signed. botocore does not refresh the copy."""
     from botocore.credentials import Credentials
 
-    # As in Java, a profile has priority over a role.
+    # As in Amazon's login module for Java, the profile is used if the options contain both a profile and a role.
     if settings.role and not settings.profile:
         client = _sts(session, settings, region, settings.key)
         more = {"ExternalId": settings.external_id} if settings.external_id else {}
@@ -316,7 +317,7 @@ def _credentials(session: Any, settings: MskIam, region: str) -> Any:
 
 
 def _sts(session: Any, settings: MskIam, region: str, key: tuple[Secret, Secret, Secret]) -> Any:
-    """Return a client of AWS STS. `key` contains the access key id, the secret access key and the session token."""
+    """Create a client of AWS STS. `key` contains the access key id, the secret access key and the session token."""
     from botocore.config import Config
 
     key_id, secret, token = (part.reveal() or None for part in key)

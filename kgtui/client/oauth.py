@@ -38,7 +38,7 @@ _SCHEMES = ("https", "http", "file")
 _UNSECURED = "unsecuredLogin"
 
 TIMEOUT = 10.0
-"""Default time limit for the token endpoint, in seconds. Kafka's clients have no default time limit."""
+"""Default time limit for requests to the token endpoint, in seconds. Kafka's clients have no such default."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,7 +139,7 @@ def _split(url: str) -> SplitResult | None:
 
 
 def _jwt_bearer(properties: Mapping[str, str]) -> dict[str, Any]:
-    """Return the keyword arguments for `OAuth` with an assertion as the grant (`jwt-bearer`, KIP-1139)."""
+    """Return the arguments for `OAuth` with a signed assertion as the grant (grant type `jwt-bearer`, KIP-1139)."""
     scope = properties.get(_SCOPE_KEY, "").strip()
     return {"assertion": assertion_from_properties(properties), "jwt_bearer": True, "scope": scope}
 
@@ -147,7 +147,8 @@ def _jwt_bearer(properties: Mapping[str, str]) -> dict[str, Any]:
 def _client_credentials(properties: Mapping[str, str], options: Mapping[str, str]) -> dict[str, Any]:
     """Return the arguments for `OAuth` with a client secret, or with an assertion that replaces the secret.
 
-    As in Kafka 4.3, kgtui uses an assertion if the user sets the property for its file or its issuer.
+    As in Kafka 4.3, kgtui uses an assertion if `sasl.oauthbearer.assertion.file` or
+    `sasl.oauthbearer.assertion.claim.iss` is set.
     """
     client_id = properties.get(_ID_KEY, "") or options.get("clientId", "")
     scope = properties.get(_SCOPE_KEY, "") or options.get("scope", "")
@@ -175,8 +176,8 @@ def _unsecured(options: Mapping[str, str]) -> OAuth:
         options: all options in `sasl.jaas.config`.
 
     Raises:
-        ConfigError: an option is invalid, or the claim with the principal is missing. If it is missing, the user
-            probably forgot to set the URL of a token endpoint.
+        ConfigError: an option is invalid, or no option contains the claim with the principal. Without this claim,
+            the user probably forgot to set the URL of a token endpoint, so the message asks for the URL.
     """
     claims: dict[str, str | float] = {}
     for name, value in options.items():
@@ -220,9 +221,9 @@ def _timeout(properties: Mapping[str, str]) -> float:
 
 
 def _tls(options: Mapping[str, str]) -> Tls | None:
-    """Return the TLS settings for the token endpoint; None if there are none.
+    """Return the TLS settings for the token endpoint; None if the user has set none.
 
-    As in Kafka, these settings are the options of `sasl.jaas.config` whose names begin with `ssl.`.
+    As in Kafka, these settings are the options in `sasl.jaas.config` whose names begin with `ssl.`.
     """
     from kgtui.client.tls import tls_from_properties
 

@@ -9,8 +9,8 @@ from enum import Enum
 class Lane(Enum):
     """One of the two connections to a broker.
 
-    A broker processes one request per connection at a time. So kgtui can read the selected groups on the UI lane during
-    a long request on the bulk lane.
+    A broker processes the requests on one connection one after the other. With a second connection, kgtui can read the
+    selected groups on the UI lane during a long request on the bulk lane.
     """
 
     BULK = "bulk"
@@ -25,10 +25,10 @@ class PoolOptions:
 
     Attributes:
         connect_timeout: time limit for one attempt to connect, including the TLS handshake and the login.
-        second_wait: how long a call waits for an attempt to connect if the previous attempt failed.
+        second_wait: how long a request waits for an attempt to connect if the previous attempt failed.
         backoff, backoff_max: first and longest pause between attempts to connect.
         bulk_in_flight, ui_in_flight: maximum number of concurrent requests on each connection (see `Lane`).
-        stall: if a request times out, and the broker has sent nothing for this long, its connection is replaced.
+        stall: if a request times out, and the broker has sent nothing for this long, the connection is closed.
         head_start: how long to wait for a broker's response before the next broker is asked too.
         retry_pause, retry_pause_max: first and longest pause between attempts to look up coordinators.
         thread_bytes: size in bytes; larger responses are decoded in a thread.
@@ -49,5 +49,5 @@ class PoolOptions:
     batch: int = 500
 
     def in_flight(self, lane: Lane) -> int:
-        """Return the maximum number of concurrent requests on this connection to a broker."""
+        """Return the maximum number of concurrent requests on one of the two connections (`lane`) to a broker."""
         return self.ui_in_flight if lane is Lane.UI else self.bulk_in_flight

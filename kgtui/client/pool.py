@@ -145,7 +145,7 @@ class Pool:
         self._leaders.clear()
 
     async def version(self, node: int, api: Api, *, timeout: float, lane: Lane = Lane.BULK) -> int:
-        """Return the API version that was negotiated with a broker on one of its two connections (`lane`).
+        """Return the version of an API that was negotiated on one of the two connections (`lane`) to a broker.
 
         Raises:
             UnsupportedError, ConnectError, DeadlineError
@@ -193,13 +193,13 @@ class Pool:
     ) -> Reply[Any]:
         """Send one request to one broker, and decode the response.
 
-        If the connection breaks, the request is sent again, unless the connection was new or the request changes the
-        cluster.
+        If the connection breaks, kgtui sends the request again on a new connection. kgtui does not do this if the
+        broken connection had not been used before, or if the request changes the cluster.
 
         Args:
             value: fields of the request, or a function that returns them for an API version.
-            timeout: time limit in seconds, including the time to connect, to wait for other requests, and for
-                throttling.
+            timeout: time limit in seconds. It includes the time to connect, to wait for earlier requests, and to wait
+                if the broker throttles kgtui.
             version: API version; by default the highest that kgtui and the broker support.
             decode: function that replaces `api.response.decode`.
 
@@ -214,7 +214,7 @@ class Pool:
         raw = await link.exchange(api, value, timeout=remaining, version=version)
         read = decode or api.response.decode
         compiled = decode is not None or api.response.decoder_compiled(raw.version)
-        # Compiling a decoder is slow. Use a thread if the decoder of this version is not compiled yet.
+        # Compiling a decoder is slow. If the decoder for this API version is not compiled yet, use a thread.
         if len(raw.body) > self.options.thread_bytes or not compiled:
             decoded = await self._in_thread(partial(read, raw.version, raw.body))
         else:
@@ -233,11 +233,11 @@ class Pool:
         return await self._coordinators.find(groups, timeout=timeout, refresh=refresh)
 
     def learn_listings(self, listings: Mapping[str, Listing]) -> None:
-        """Store rows of ListGroups responses in the cache. Each row contains the coordinator of its group."""
+        """Cache rows of ListGroups responses. The coordinator of a group is the broker that listed the group."""
         self._coordinators.learn(listings)
 
     def listing(self, group: str) -> Listing | None:
-        """Return the row that `learn_listings` has stored for a group; None if there is none."""
+        """Return the cached ListGroups row of a group, which `learn_listings` has stored; None if there is none."""
         return self._coordinators.listing(group)
 
     def unlist(self, group: str) -> None:
@@ -245,7 +245,7 @@ class Pool:
         self._coordinators.unlist(group)
 
     def forget_coordinator(self, group: str) -> None:
-        """Remove the coordinator of a group from the cache, so that the next call looks it up again."""
+        """Remove the coordinator of a group from the cache, so that `find_coordinators` looks it up again."""
         self._coordinators.forget(group)
 
     async def find_leaders(
@@ -268,23 +268,25 @@ class Pool:
         return await self._leaders.find(topics, needed=needed, timeout=timeout, refresh=refresh)
 
     def leader_failed(self, node: int) -> bool:
-        """Clear the cache for all topics in which a broker leads a partition. Call this if the broker did not respond.
+        """If a broker did not respond, forget the leaders of each topic in which this broker leads a partition.
 
         Returns:
-            False if nothing was cleared, because the cache was cleared for this broker a moment ago.
+            False if the cache did not change, because this method was called for the same broker a moment ago.
         """
         return self._leaders.failed(node)
 
     def leader_answered(self, node: int) -> None:
-        """Let `leader_failed` clear the cache for a broker again at once. Call this when the broker has responded."""
+        """After a broker has responded, end the pause in which `leader_failed` has no effect for this broker."""
         self._leaders.answered(node)
 
     def live_lane(self, node: int) -> Lane:
-        """Return the connection to use for a small request: `Lane.UI` if it is open, otherwise `Lane.BULK`."""
+        """Choose the connection to a broker for a small request: `Lane.UI` if that one is open, else `Lane.BULK`."""
         return self._links.live_lane(node)
 
     async def ask_any(self, ask: Callable[[int], Awaitable[T]], *, timeout: float) -> T:
-        """Ask brokers, `options.head_start` seconds apart, until one of them responds. Return this response.
+        """Send a request to one broker after the other, until one of them responds. Return this response.
+
+        If a broker does not respond within `options.head_start` seconds, the next broker is asked too.
 
         Args:
             ask: sends the request to the broker with the given node id.
@@ -307,7 +309,7 @@ class Pool:
             raise self._unanswered(nodes, timeout) from None
 
     def _unanswered(self, nodes: Sequence[int], timeout: float) -> UnreachableError:
-        """Return the error for brokers of which none has responded within `timeout` seconds."""
+        """Return the error to raise if none of the brokers has responded within `timeout` seconds."""
         pauses = {node: self._links.throttled_for(node) for node in nodes}
         attempts = []
         for node, pause in pauses.items():
@@ -372,7 +374,7 @@ class Pool:
         return self._links.at(broker, lane, transport)
 
     async def login_steps(self, *, timeout: float) -> dict[str, tuple[Step, ...]]:
-        """Connect to each bootstrap server step by step. Return a dict: address → steps with their results."""
+        """Connect to each bootstrap server in steps (DNS, TCP, ...). Return a dict: address → results of the steps."""
         from kgtui.client.login_steps import try_steps
 
         transport = await self._open_transport()
@@ -392,7 +394,7 @@ class Pool:
         return self._transport
 
     async def _in_thread(self, work: Callable[[], T]) -> T:
-        """Run `work` in a separate thread, because slow DNS lookups can occupy all of asyncio's default threads."""
+        """Run `work` in the pool's own thread, because slow DNS lookups can occupy all of asyncio's default threads."""
         if self._decoders is None:
             self._decoders = ThreadPoolExecutor(max_workers=1, thread_name_prefix="kgtui-decode")
         return await asyncio.get_running_loop().run_in_executor(self._decoders, work)

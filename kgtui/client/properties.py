@@ -41,7 +41,7 @@ _LOGIN_AND_TLS = frozenset(
         "ssl.truststore.type",
     }
 )
-"""Login and TLS properties that kgtui supports, and `bootstrap.servers`. `_LOGIN_NAMES` contains further ones."""
+"""Login and TLS properties that kgtui supports, and `bootstrap.servers`. More properties are in `_LOGIN_NAMES`."""
 
 _DEFAULTS = {
     "ssl.keymanager.algorithm": ("SUNX509", "PKIX"),
@@ -58,9 +58,9 @@ _DEFAULTS = {
         "SOFTWARE.AMAZON.MSK.AUTH.IAM.IAMOAUTHBEARERLOGINCALLBACKHANDLER",
     ),
 }
-"""Property → values, in capital letters, with which kgtui ignores the property instead of reporting an error.
+"""Unsupported property → values (in upper case) that kgtui ignores. Any other value is an error.
 
-The values are Kafka's defaults, and Java classes whose task kgtui does itself.
+The ignored values are Kafka's defaults, and names of Java classes whose task kgtui does itself.
 """
 
 _REFUSED = {
@@ -160,9 +160,9 @@ _LOGIN_NAMES = frozenset(
         "ssl.secure.random.implementation",
     }
 )
-"""Login and TLS properties of Kafka's clients up to 4.4, in addition to `_LOGIN_AND_TLS`.
+"""More login and TLS properties of Kafka's clients up to 4.4, in addition to those in `_LOGIN_AND_TLS`.
 
-kgtui ignores some of them, but does not report them as misspelled.
+kgtui ignores some of these properties, but does not report them as unknown.
 """
 
 _OTHER_NAMES = frozenset(
@@ -183,13 +183,13 @@ _OTHER_NAMES = frozenset(
         "value.serializer",
     }
 )
-"""Frequently used properties that kgtui ignores. kgtui can suggest these names for a misspelled property."""
+"""Common properties that kgtui ignores, but suggests as the correct name of a misspelled property."""
 
 
 def check_supported(properties: Mapping[str, str]) -> None:
     """Raise ConfigError if a property has a value that kgtui neither supports nor can ignore.
 
-    The message says what to do.
+    The error message says what the user should do instead.
     """
     for key in sorted(properties):
         value = properties[key].strip()
@@ -213,10 +213,13 @@ def _is_text(value: str) -> bool:
 
 
 def whole_number(key: str, text: str, unit: str, lowest: int, highest: int) -> int:
-    """Return a property as an integer. Raises ConfigError if it is below `lowest` or above `highest`.
+    """Convert the value of a property (`text`) to an integer.
 
     Args:
         key, unit: name of the property, and unit of its value, for the error message.
+
+    Raises:
+        ConfigError: the value is not a whole number from `lowest` to `highest`.
     """
     text = text.strip()
     if not (text.isascii() and text.isdigit() and len(text) < 20 and lowest <= int(text) <= highest):
@@ -230,7 +233,7 @@ def unknown_keys(properties: Mapping[str, str], supported: Collection[str]) -> t
     Args:
         properties: name → value. If the mapping has an attribute `places` (name → text such as `line 3 of FILE`),
             the warning about a property begins with this text.
-        supported: supported properties, except those for login and TLS.
+        supported: further properties that kgtui supports, in addition to those for login and TLS.
     """
     places: Mapping[str, str] = getattr(properties, "places", {})
     known = _LOGIN_AND_TLS | _LOGIN_NAMES | _REFUSED.keys() | frozenset(supported)
@@ -330,9 +333,9 @@ def parse_jaas(text: str) -> LoginModule:
 
 
 def _known(option: str) -> str:
-    """Return the name of an option for a message, or "an option".
+    """Return how an error message should name an option: by its name if it is well known, else as "an option".
 
-    An unknown name is not shown, because it could be a part of a password that is quoted wrongly.
+    Any other name could be part of a password that is not quoted correctly.
     """
     return option if option in {"username", "password", "tokenauth"} else "an option"
 

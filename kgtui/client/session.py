@@ -44,7 +44,7 @@ class Negotiated:
 
 
 def read_api_versions(answer: Mapping[str, Any]) -> Negotiated:
-    """Convert a decoded ApiVersions response into `Negotiated`. The error code of the response is not checked."""
+    """Convert a decoded ApiVersions response into `Negotiated`. The caller must check the error code."""
     epoch = int(answer["FinalizedFeaturesEpoch"])
     features = None
     if epoch >= 0:
@@ -117,8 +117,8 @@ async def _negotiate(connection: Connection) -> Negotiated:
         code = int.from_bytes(data[:2], "big", signed=True)
         if code != UNSUPPORTED_VERSION:
             break
-        # A response with UNSUPPORTED_VERSION has the format of version 0, and lists the supported versions. If
-        # ApiVersions is not listed, try version 0.
+        # If the broker does not support this version of ApiVersions, the response has the format of version 0, and
+        # lists the versions of each API. If ApiVersions is missing in the list, try its version 0.
         offered = read_api_versions(API_VERSIONS.response.decode(0, data)).pick(API_VERSIONS) or 0
         if version == 0:
             raise ConnectError(f"{connection.address} supports no version of ApiVersions that kgtui supports")

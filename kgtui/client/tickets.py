@@ -2,7 +2,7 @@
 
 - A ticket from a keytab is stored in memory. The Kerberos library replaces it after half of its lifetime.
 - A ticket cache is read for each login, so that a new ticket from `kinit` is used at once.
-- As in Java clients, `kinit` renews a ticket in a cache if it is renewable (`kinit -r`).
+- A renewable ticket in a cache (from `kinit -r`) is renewed with `kinit -R`, as in Java clients.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ KINIT_TIMEOUT = 30.0
 """Time limit for `kinit`, in seconds."""
 
 _NO_LAYER = b"\x01\x00\x00\x00"
-"""Start of the client's last message in a login. It selects no security layer (RFC 4752, section 3.1)."""
+"""First bytes of the client's last message in a login. They select no security layer (RFC 4752, section 3.1)."""
 
 _numbers = itertools.count(1)
 _log = logging.getLogger(__name__)
@@ -85,7 +85,8 @@ class TicketRenewal:
             await asyncio.sleep(pause)
             renew_below = left - pause / 2
             left = await self._lifetime()
-            # If the lifetime is longer than expected, the cache contains a new ticket. Do not renew it yet.
+            # If the lifetime is longer than expected, the cache contains a newer ticket, for example from `kinit`. Do
+            # not renew this ticket yet.
             if left < renew_below:
                 await self._renew()
                 left = await self._lifetime()
@@ -153,7 +154,7 @@ class Tickets:
         """Generate the client's messages in a login. Pass each response of the broker to `asend`. Call `get` first.
 
         Raises:
-            ConnectError: a response does not match the ticket, or the server requires SASL encryption.
+            ConnectError: a response does not match the ticket, or the server requires a SASL security layer.
         """
         from gssapi.exceptions import GSSError
 
@@ -161,14 +162,14 @@ class Tickets:
             context = self._context(host, self._credentials)
             response: bytes | None = None
             while not context.complete:
-                # Run each step in a thread, because the first step may read the ticket cache, which blocks.
+                # Run each step in a thread, because the first step may block while it reads the ticket cache.
                 message = await asyncio.to_thread(context.step, response)
                 response = yield message or b""
             layers = context.unwrap(response).message
             if not layers or not layers[0] & _NO_LAYER[0]:
                 raise ConnectError(
-                    "the server requires SASL encryption, which Kafka brokers never do, so it is probably not a Kafka "
-                    "broker: check host and port"
+                    "the server requires a SASL security layer, which Kafka does not support, so it is probably not a "
+                    "Kafka broker: check host and port"
                 )
             yield context.wrap(_NO_LAYER + self.principal.encode(), False).message
         except GSSError as error:
@@ -232,7 +233,7 @@ class Tickets:
                 f"sasl.jaas.config: keyTab={keytab}: {error.strerror}; expected a keytab that this user may read"
             ) from None
         try:
-            # Check the keytab before kgtui contacts the KDC. This check gives more precise errors than the KDC.
+            # Check the keytab before kgtui contacts the KDC, because this check gives more precise errors than the KDC.
             self._acquire({"keytab": keytab}, "accept")
         except GSSError as error:
             raise ConnectError(explain_keytab(failure_of(error), self._kerberos)) from error

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from cryptography.hazmat.primitives.serialization.pkcs12 import PKCS12KeyAndCertificates
 
 _JAVA_FORMATS = {b"\xfe\xed\xfe\xed": "JKS", b"\xce\xce\xce\xce": "JCEKS"}
-"""First four bytes of a Java store that kgtui cannot read → name of its format."""
+"""Formats of Java key stores that kgtui cannot read: first four bytes of the file → name of the format."""
 
 _SEQUENCE = 0x30
 _LONG_LENGTH = 0x80
@@ -101,7 +101,7 @@ def _problem(content: bytes, file: str, kind: str) -> str:
 
 
 def _encoded_size(content: bytes) -> int:
-    """Return the size of the first element in a DER file, including its header, in bytes.
+    """Return the size of the first element in a file in DER format, including the element's header, in bytes.
 
     The result is 0 if the header contains no size (indefinite length).
     """
@@ -255,7 +255,7 @@ class Tls:
         """Convert OpenSSL's errors about a private key into a ConfigError with a clear message.
 
         Args:
-            setting: name of the property, with the path of a file.
+            setting: beginning of the error message, such as `ssl.keystore.location=FILE`.
             expected: what the user should provide.
             text: private key and certificates in PEM.
         """
@@ -274,7 +274,7 @@ class Tls:
                 raise
 
     def _password(self) -> str:
-        """Return the password of the private key for OpenSSL, which would otherwise ask for it on the terminal."""
+        """Return the password of the private key. Without a password function, OpenSSL would ask on the terminal."""
         return str.__str__(self.key_password.reveal())
 
 
@@ -357,10 +357,10 @@ def _versions(properties: Mapping[str, str]) -> tuple[ssl.TLSVersion, ssl.TLSVer
 
 @contextmanager
 def _naming(key: str, expected: str) -> Iterator[None]:
-    """Raise ConfigError instead of any error that occurs while a certificate or key is read.
+    """In the `with` block, convert an error while reading a certificate or key into a ConfigError.
 
     Args:
-        key: name of the property, with the path of a file.
+        key: beginning of the error message, such as `ssl.keystore.location=FILE`.
         expected: what the user should provide, such as `expected certificates in PEM`.
     """
     try:

@@ -78,7 +78,7 @@ class HttpDeadline:
         return Http(), Https()
 
     def _watched(self, base: type[HTTPConnection]) -> type[HTTPConnection]:
-        """Return a subclass of `base` whose connections this object can shut down."""
+        """Return a subclass of `base` (an HTTP connection) that registers its sockets, so that `_cut` can find them."""
         deadline = self
 
         class Watched(base):  # type: ignore[valid-type,misc]  # mypy does not accept a variable as a base class
@@ -105,9 +105,9 @@ LIMIT = 1_000_000
 """Maximum size of a response of the token endpoint, in bytes."""
 
 _LONGEST_LIFETIME = 1e10
-"""Longest lifetime of a token that kgtui uses, in seconds.
+"""Longest token lifetime that kgtui accepts in a response of the token endpoint, in seconds.
 
-A longer lifetime in a response is ignored, because a huge integer cannot be converted to a float.
+If the lifetime is longer, kgtui treats it as unknown, because a huge integer cannot be converted to a float.
 """
 
 _CLIENT_CREDENTIALS = "client_credentials"
@@ -120,8 +120,8 @@ class Response:
     """The token and the times in a successful response of a token endpoint.
 
     Attributes:
-        lifetime: lifetime of the token, in seconds, or None.
-        clock: the endpoint's time, in seconds since the epoch, or None.
+        lifetime: lifetime of the token, in seconds; None if unknown.
+        clock: current time on the endpoint's clock, in seconds since the epoch; None if unknown.
     """
 
     token: str
@@ -222,7 +222,7 @@ def _parse(content: bytes, headers: Message, endpoint: str) -> Response:
 
 
 def _clock(headers: Message) -> float | None:
-    """Return the time in the header `Date`, in seconds since the epoch; None if it is missing or not valid."""
+    """Return the time in the HTTP header `Date`, in seconds since the epoch; None if it is missing or not valid."""
     try:
         return email.utils.parsedate_to_datetime(str(headers["Date"])).timestamp()
     except (TypeError, ValueError, OverflowError):

@@ -31,9 +31,9 @@ REFRESH_AFTER = (0.80, 0.85)
 """Lowest and highest fraction of a token's lifetime after which it is refreshed, as in Kafka's clients."""
 
 RETRY_PAUSE = 10.0
-"""Pause after a failed attempt to refresh a token, in seconds. A valid old token stays in use.
+"""Pause after a failed attempt to refresh a token, in seconds. The old token stays in use while it is valid.
 
-kgtui also replaces a token that a broker has refused only when the token is at least this old.
+If a broker has refused a token, kgtui also waits until the token is this old before it gets a new one.
 """
 
 _TOKEN = re.compile(r"[A-Za-z0-9\-._~+/]+=*")
@@ -103,7 +103,7 @@ class Tokens:
     def advice(self) -> str:
         """Return advice for a user whose token was refused by a broker.
 
-        Brokers give no reason, so the advice lists everything that they check.
+        Brokers do not say why they refuse a token. Therefore, the advice lists everything that brokers check.
         """
         if self._oauth.msk_iam is not None:
             identity = f" for {self._identity}" if self._identity else ""

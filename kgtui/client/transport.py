@@ -38,14 +38,14 @@ if TYPE_CHECKING:
 AIOKAFKA_TIMEOUT_MS = 10**18
 """Time limit of aiokafka for a response, in milliseconds.
 
-It is so long that it never applies. Callers set their own time limits.
+The limit is so long that it is never reached, because callers set their own time limits.
 """
 
 HEAD_START = 0.25
 """Time to wait for a connection to one IP address of a host before kgtui also tries the next address, in seconds."""
 
 CLOSING_TIMEOUT = 1.0
-"""Maximum time to wait until a broker closes a TLS connection, in seconds. Then kgtui aborts the connection."""
+"""Maximum time to wait for a broker to close a TLS connection, in seconds. After that, kgtui aborts it."""
 
 
 class _NeverBelowInfo(logging.Filter):
@@ -56,7 +56,7 @@ class _NeverBelowInfo(logging.Filter):
 
 
 def _quiet_loggers() -> None:
-    """Hide aiokafka's log messages on the terminal. Drop its DEBUG messages, because they contain passwords."""
+    """Keep aiokafka's log messages off the terminal, and drop its DEBUG messages, which contain passwords."""
     logging.getLogger("aiokafka").addHandler(logging.NullHandler())
     connection_logger = logging.getLogger("aiokafka.conn")
     connection_logger.setLevel(logging.INFO)
@@ -73,7 +73,7 @@ _max_response = ContextVar("_max_response", default=sys.maxsize)
 class LimitedProtocol(AIOKafkaProtocol):  # type: ignore[misc]  # aiokafka has no types
     """The stream protocol of aiokafka with a maximum response size.
 
-    Without this limit, a malicious or wrong server could fill the memory of this machine.
+    Without this limit, a malicious server, or a server that is not a Kafka broker, could exhaust the memory.
     """
 
     def __init__(self, closed: asyncio.Future[None], reader: asyncio.StreamReader, **options: Any) -> None:
@@ -97,8 +97,8 @@ class Connection:
 
     Attributes:
         last_answer: time of the last response, or of the login, on the clock `time.monotonic`.
-        used: whether a response has arrived since the API versions were negotiated. If not, a request is not repeated
-            when the connection breaks.
+        used: whether a response has arrived since the API versions were negotiated. If the connection breaks
+            before that, kgtui does not send the request again.
     """
 
     def __init__(self, raw: Any, address: Address, login: LoginSession | None = None) -> None:
@@ -109,7 +109,7 @@ class Connection:
         self.used = False
 
     async def send(self, api: Api, version: int, body: bytes) -> bytes:
-        """Send one request, and return the body of the response. Canceling does not close the connection.
+        """Send one request, and return the body of the response. The connection stays open if this call is canceled.
 
         Raises:
             DisconnectedError: the connection is closed, or was closed before the response.
@@ -222,7 +222,7 @@ class Transport:
             await asyncio.wait(list(self._closing), timeout=CLOSING_TIMEOUT)
 
     async def _login_options(self, address: Address) -> dict[str, Any]:
-        """Get the token or ticket for the login, if needed. Return the TLS arguments for `create_conn`."""
+        """Get the token or Kerberos ticket, if the login needs one. Return the TLS arguments for `create_conn`."""
         name = address.host
         options: dict[str, Any] = {}
         if self.settings.tls is not None:
@@ -252,7 +252,7 @@ _REFUSALS = (
     aiokafka.errors.KafkaError,
     OSError,
     EOFError,
-    # aiokafka raises one of these errors if it cannot decode a response, or if a value in it has the wrong type.
+    # aiokafka raises one of the errors below if it cannot decode a response, or if a value has the wrong type.
     ValueError,
     TypeError,
     AttributeError,
@@ -271,7 +271,7 @@ def _cause(error: BaseException) -> BaseException:
 
 def _cut(raw: Any) -> None:
     """Abort a TLS connection that the broker does not close. Otherwise, asyncio would wait 30 s for the broker."""
-    # aiokafka has the transport only in private attributes. Do nothing if a version of aiokafka lacks them.
+    # Only private attributes of aiokafka contain the asyncio transport. Do nothing if they are missing.
     transport = getattr(getattr(raw, "_protocol", None), "_transport", None)
     if transport is not None:
         transport.abort()

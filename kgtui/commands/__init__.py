@@ -30,7 +30,7 @@ terminal UI.
 | `kafka_options` | parses the options of a Kafka script, and formats the help text about them |
 | `doctor` | `kgtui doctor`: what each broker supports, and the user's permissions |
 | `clusters` | `kgtui clusters`: the configured clusters |
-| `record` | `kgtui record`: records all groups into a lake |
+| `record` | `kgtui record`: records all groups into a lake (a folder of Delta tables) |
 | `lake` | `kgtui lake`: table sizes, compaction, deletion of old days |
 | `pipeline` | `kgtui pipeline run` and `watch`: compute the silver and gold tables with Spark |
 | `pipeline_demo` | `kgtui pipeline demo`: simulated history, pipeline and findings |
@@ -39,8 +39,8 @@ terminal UI.
 | `report` | `kgtui report`: the findings and plots of a lake as one HTML page |
 | `connecting` | connects to the cluster, or opens the recording, that is given in the options |
 | `selection` | selects groups by a filter, and reads the data that the filter needs |
-| `visibility` | messages about groups and offsets that missing permissions may hide |
+| `visibility` | messages about groups and offsets that may be hidden, because the user lacks permissions |
 | `time_options` | parses durations and times in options, such as `15m` and `10:04` |
-| `printing` | results on stdout; messages and progress on stderr |
+| `printing` | prints results on stdout, and messages and progress on stderr |
 | `log_file` | the log of kgtui, a private file without secrets |
 """

@@ -36,7 +36,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Run `kgtui audit`. The exit code is 1 if some lines of the audit log are damaged, otherwise 0."""
+    """Run `kgtui audit`. The exit code is 1 if the audit log contains damaged lines, otherwise 0."""
     log = state_folder().audit
     try:
         entries, damaged = read_entries(log)

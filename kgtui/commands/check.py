@@ -58,8 +58,8 @@ Reads the groups repeatedly for a while, and judges each group by Burrow's rules
           NotReady; these count as warnings
 OK? means OK, but a worse verdict could not be ruled out, because the watch was too short or because of missing
 permissions; the line of the group says what is missing.
-For a group that is not OK, the age of the oldest unread record is exact: it is searched with ListOffsets by timestamp
-after the watch. This assumes that the timestamps in a partition do not decrease.
+For a group that is not OK, the age of the oldest unread record is exact: after the watch, kgtui finds the timestamp of
+this record with ListOffsets requests. This assumes that the timestamps in a partition do not decrease.
 --for {_DURATION} is long enough for groups that commit every {seconds:g} s or more often (--commit-interval).
 A group with unread records but no members gets STOP too; the term not:state:Empty excludes such groups.
 With --lake, the command does not wait. It judges the polls recorded during --for (default: {_DURATION}) before --at.
@@ -145,7 +145,7 @@ async def check(
     """Watch groups of a cluster, print their health verdicts, and return the exit code.
 
     Args:
-        query: filter; its terms about health are applied after the watch.
+        query: filter. Its terms about health are applied after the watch, because the health is not known before.
         watching: settings such as the allowed lag.
         clock: clock for scheduling the reads; None for the system's clock.
     """
@@ -167,9 +167,9 @@ async def check(
 
 
 async def _search_record_times(admin: GroupAdmin, watch: ClusterWatch, retention: Retention, timeout: float) -> None:
-    """For unhealthy groups, find out when the last read record and the first unread record were written.
+    """For groups that are not OK, find out when the last consumed and the first unread record were written.
 
-    The times are stored in `watch`.
+    Store these times in `watch`. Groups without unread records are left out.
     """
     from kgtui.admin.reading import read_record_times
     from kgtui.model.health import health_of
@@ -204,7 +204,10 @@ async def check_recorded(args: argparse.Namespace, admin: ReplayAdmin, query: Qu
 
 
 async def _with_access(admin: GroupAdmin, selection: Selection, watch: Watch, timeout: float) -> Selection:
-    """Read the user's permissions, and pass them to `watch.mark_hidden`. Return a copy of `selection` that has them."""
+    """Read the user's permissions, and mark groups whose offsets may be hidden.
+
+    Return a copy of `selection` that contains the permissions.
+    """
     access = await access_of(admin, timeout=timeout)
     watch.mark_hidden(access)
     return replace(selection, snapshot=replace(selection.snapshot, access=access))
@@ -213,7 +216,7 @@ async def _with_access(admin: GroupAdmin, selection: Selection, watch: Watch, ti
 async def _retention(admin: GroupAdmin, watch: Watch, timeout: float) -> Retention:
     """Return how long the brokers keep the offsets of the watched groups, and the records of their topics.
 
-    If this cannot be read, print the reason on stderr.
+    If some of these times cannot be read, print the reason on stderr.
     """
     topics = set().union(*(history.topics for history in watch.histories.values()))
     if not topics:
@@ -246,8 +249,8 @@ def _report(args: argparse.Namespace, query: Query, selection: Selection, watch:
 
     results, selected = _judge(args, query, selection, watch, retention)
     print_result(args.format, check_results.WRITERS, results)
-    # A filter on verdicts leaves out groups that are OK now, although a longer watch might show a worse verdict. So,
-    # with such a filter, `watched` also contains the groups that are left out.
+    # A filter such as `verdict:STOP` excludes groups that are OK now, although a longer watch might show a worse
+    # verdict. Therefore, with a filter on verdicts, `watched` contains the excluded groups too.
     watched = list(results.snapshot.health.values()) if Need.WATCHING in query.needs else selected
     _notify_limits(results, selected, watched)
     missing = notify_missing(args, _without_health(query), selection)
@@ -313,7 +316,7 @@ def _updated(first: Snapshot, health: Mapping[str, GroupHealth], watch: Watch) -
 
 
 class _VerdictSnapshot(Snapshot):
-    """A snapshot whose method `judgment` returns what `kgtui check` prints as verdict, so that filters test this."""
+    """A snapshot for filters. Its method `judgment` returns the verdict that `kgtui check` prints for a group."""
 
     __slots__ = ()
 
@@ -344,7 +347,7 @@ def _is_notable(health: GroupHealth) -> bool:
 
 
 def _fails(health: GroupHealth, fail_on: Status) -> bool:
-    """Return whether the verdict, or a problem that is not part of the verdict, is at least as bad as `fail_on`."""
+    """Return whether the verdict, or another problem such as lost records, is at least as bad as `fail_on`."""
     from kgtui.model.health.judged import worse_problem
 
     worse = worse_problem(health)
@@ -356,7 +359,7 @@ def _gone(health: GroupHealth) -> bool:
 
 
 def _counts(selected: Iterable[GroupHealth]) -> dict[str, int]:
-    """Return a dict: verdict → number of groups. Groups that could never be read have the key `UNKNOWN`."""
+    """Return a dict: verdict → number of groups. Groups that could never be read count as `UNKNOWN`."""
     counts = {status.name: 0 for status in (Status.OK, Status.WARN, Status.ERR, Status.NOT_FOUND)}
     counts["UNKNOWN"] = 0
     for one in selected:

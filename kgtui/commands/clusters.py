@@ -63,7 +63,7 @@ def as_json(settings: Settings) -> bytes:
             "command_config": cluster.command_config or None,
             "read_only": cluster.read_only,
             "color": cluster.color or None,
-            "colour": cluster.color or None,  # Old name of the key `color`. Other programs may still use it.
+            "colour": cluster.color or None,  # Former spelling of the key `color`, which other programs may still read.
             "environment": cluster.environment or None,
             "properties": sorted(cluster.properties),
         }

@@ -59,7 +59,8 @@ async def connected(args: argparse.Namespace) -> AsyncIterator[KafkaGroupAdmin]:
 def recorded(args: argparse.Namespace) -> AbstractAsyncContextManager[ReplayAdmin] | None:
     """Return a context manager that opens the recording `--lake` at the time `--at`; None if `--lake` is not given.
 
-    If `--lake` is given together with a cluster, print a note. Raises `UsageError` if `--at` is given without `--lake`.
+    If the options also name a cluster, print that the cluster is not used. Raises `UsageError` if `--at` is given
+    without `--lake`.
     """
     if args.lake is not None:
         for option in ("bootstrap_server", "cluster"):
@@ -81,7 +82,7 @@ async def open_recording(lake: str, at: str | None, *, option: str = "--at") -> 
 
     Args:
         at: the time as the user typed it; None for the end of the recording.
-        option: name of the argument `at` in error messages.
+        option: command-line option whose value is `at`, for error messages.
 
     Raises:
         LakeError: the recording starts after `at`, or cannot be read.

@@ -74,7 +74,8 @@ def run(args: argparse.Namespace) -> int:
 
 async def _run(args: argparse.Namespace, query: Query | None, folder: StateFolder) -> int:
     """Plan the deletion, ask for confirmation, delete, and return the exit code."""
-    # Use one `admin` for all steps. Each new one would print the warnings about client properties again.
+    # Use one connection to the cluster (`admin`) for all steps, because each new one prints the warnings about client
+    # properties again.
     async with connected(args) as admin:
         deletion, matching, missing = await _plan(args, admin, query, folder)
         if args.dry_run:
@@ -178,14 +179,14 @@ def _refuse_read_only(args: argparse.Namespace) -> None:
 async def _plan(
     args: argparse.Namespace, admin: GroupAdmin, query: Query | None, folder: StateFolder
 ) -> tuple[Plan, int, bool]:
-    """Return the plan, the number of selected groups, and whether the exit code is 1 because groups are missing."""
+    """Return the plan, the number of selected groups, and whether requested groups are missing (exit code 1)."""
     timeout, missing = timeout_of(args), False
     await _check_unfinished(admin, folder, timeout)
     selection = await _matching(admin, query, args.group, timeout)
     groups = selection.ids
     if args.group and not selection.coverage.complete:
         # Some groups could not be read, for example because a broker did not answer. Pass all groups of `--group` to
-        # `plan`, even if they are not listed. It refuses groups that cannot be described.
+        # `plan`, even if they are not listed. `plan` refuses groups that cannot be described.
         groups = list(dict.fromkeys(args.group))
     else:
         missing = notify_missing(args, query, selection)

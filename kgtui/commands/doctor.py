@@ -47,7 +47,7 @@ LIMITED_BELOW = {
     "FindCoordinator": ((4, "coordinators are looked up one at a time"),),
     "DescribeShareGroupOffsets": ((1, "the lag of share groups is unknown"),),
 }
-"""Maps an API name to pairs (API version, limitation). The limitation applies to brokers with only lower versions."""
+"""Maps an API name to pairs (version, limitation). A broker has the limitation if it supports only lower versions."""
 
 LIMITED_WITHOUT = {
     **{entry.describe_rpc: entry.absence for entry in GROUP_TYPES.values() if entry.feature},
@@ -76,8 +76,8 @@ class DoctorResults:
     """The results of `kgtui doctor`.
 
     Attributes:
-        versions: node id → API name → version in use; None if there is no common version.
-        took_ms: node id → response time of the Metadata RPC.
+        versions: node id → API name → version in use; None if kgtui and the broker support no common version.
+        took_ms: node id → response time of a Metadata request, in milliseconds.
         cluster_operations: what the user may do on the cluster; None if not reported.
         groups: number of listed groups; None if the groups could not be listed.
         described: number of described groups, at most `SAMPLE`.
@@ -157,13 +157,13 @@ async def examine(
 
     Args:
         groups: ids of groups. The result also says why each of them is listed or not.
-        lake: recording that may show when such a group disappeared; None for no recording.
+        lake: recording in which to look up when an unlisted group disappeared; None for no recording.
         timeout: maximum total duration in seconds.
 
     Raises:
         UnreachableError: no broker answered.
     """
-    # Each step has its own part of the timeout, so that a broker that does not respond delays only one step.
+    # Each step may use only a part of the timeout, so that a broker that does not respond delays only one step.
     deadline = Deadline(timeout, steps=4 + bool(groups))
     diagnosis = DoctorResults(await admin.cluster(timeout=deadline.step()))
     until = Deadline(deadline.step())
@@ -284,10 +284,10 @@ async def _group_operations(admin: KafkaGroupAdmin, diagnosis: DoctorResults, de
 
 
 def limitations(versions: Mapping[str, int | None]) -> list[str]:
-    """Return phrases about what does not work with a broker.
+    """Return short texts about what does not work with a broker, such as `the list of groups has no types`.
 
     Args:
-        versions: API name → version in use; None if there is no common version.
+        versions: API name → version in use; None if kgtui and the broker support no common version.
     """
     found = []
     for name, version in versions.items():

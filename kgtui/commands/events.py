@@ -53,7 +53,7 @@ Prints one line per event until the time of --for is over or Ctrl-C is pressed. 
 before the command was started are not printed.
 {_KINDS}
 If the filter matches at most {policy.EVENT_GROUPS} groups, their members and offsets are read every --interval. If more
-groups match, their members are read every {_SWEEP_PAUSE:g} s or less often, and their offsets are not compared.
+groups match, their members are read every {_SWEEP_PAUSE:g} s or less often, and changes of offsets are not printed.
 With --lake, the command prints the recorded events up to --at; with --for 1h, only those of the hour before --at.
 A recording contains no events about verdicts and configs.
 
@@ -144,7 +144,7 @@ class _Printer:
     def print(self, events: Iterable[Event], snapshot: Snapshot) -> None:
         """Print the events that match the filter and the options.
 
-        Data that the filter needs, but the event does not contain, is taken from `snapshot`.
+        If the filter needs data that is not part of an event, such as the lag of the group, take it from `snapshot`.
         """
         found = [event for event in events if self._matches(event, snapshot)]
         self.printed = self.printed or bool(found)
@@ -229,8 +229,8 @@ async def _print_new(
 
 
 def _notify_if_missing(args: argparse.Namespace, query: Query, snapshot: Snapshot, groups: Sequence[str]) -> None:
-    """If no group matches yet, print similar ids, and a message that the command waits for groups."""
-    # Print nothing if the filter needs more data than the list of groups, because that data has not been read yet.
+    """If no group matches yet, print similar group ids, and that the command waits for groups that match."""
+    # Print nothing if the filter needs more data than the list of groups, such as lag. This data is not read yet.
     if not query.needs and notify_missing(args, query, _as_selection(snapshot, groups)):
         notify("waiting for groups that match; press Ctrl-C to end")
 

@@ -33,7 +33,10 @@ if TYPE_CHECKING:
     from kgtui.model.offsets import GroupOffsets
 
 _OVERTIME = 1.0
-"""How long to wait for the last read after its timeout, in seconds, so that the read itself can report the timeout."""
+"""Seconds to wait for the last read after its timeout has expired.
+
+In this time, the read can report the timeout as an error. Otherwise, it would be canceled without an error.
+"""
 
 
 class Clock:
@@ -53,11 +56,11 @@ class Clock:
 
 @dataclass(frozen=True, slots=True)
 class Schedule:
-    """Times at which the groups are read.
+    """Times at which `kgtui check` reads the groups.
 
     Attributes:
         seconds: time from the first to the last read, in seconds.
-        interval: time between two reads, in seconds. It is longer if a broker is slow.
+        interval: time between the starts of two reads, in seconds. Slow brokers are read less often.
         timeout: maximum duration of one read, in seconds.
     """
 
@@ -71,9 +74,9 @@ class _Watch:
 
     Attributes:
         histories: group id → results of all reads.
-        group_faults: group id → error of the last read. Groups without an error are left out.
+        group_faults: group id → error of the last read. Groups without an error are not in this dict.
         without_offsets: groups without offsets in the last read.
-        hidden: groups that may have more offsets than the user is allowed to read. Filled by `mark_hidden`.
+        hidden: groups that may have more offsets than the user is allowed to see. Empty until `mark_hidden` is called.
     """
 
     def __init__(self, groups: Iterable[str], watching: Watching) -> None:
@@ -86,10 +89,10 @@ class _Watch:
         self._hidden_topics: dict[str, tuple[str, ...]] = {}
 
     def mark_hidden(self, access: Access) -> None:
-        """Find the groups whose offsets may be hidden from the user, and store them in `hidden`.
+        """Find the groups whose offsets brokers may hide from the user, and store their ids in `hidden`.
 
-        If a topic of such a group is known to be hidden, or the group has no visible offsets, also store a fault. Call
-        this after the last read.
+        If a hidden topic of such a group is known, or if the group has no visible offsets, an error is added to
+        `group_faults`, too. Call this method after the last read.
 
         Args:
             access: the user's permissions, read after the groups.
@@ -172,7 +175,10 @@ class ClusterWatch(_Watch):
 
     @property
     def faults(self) -> tuple[Fault, ...]:
-        """Errors of the last read from each coordinator, without duplicates. Errors of single groups are left out."""
+        """Errors that affected a whole broker or the cluster in the last read from each coordinator.
+
+        Equal errors are contained only once. Errors of single groups are in `group_faults`.
+        """
         return tuple(dict.fromkeys(fault for faults in self._faults_by_broker.values() for fault in faults))
 
     async def run(self) -> None:
@@ -195,7 +201,7 @@ class ClusterWatch(_Watch):
             await asyncio.gather(*self._reads.values(), return_exceptions=True)
 
     async def _read_all(self, seconds: float) -> None:
-        """Start reading from each coordinator, except if its previous read is still running. Wait up to `seconds`."""
+        """Start a read from each coordinator whose previous read has ended, and wait up to `seconds` for all reads."""
         for node, groups in self._groups_by_broker.items():
             if node not in self._reads:
                 task = asyncio.create_task(self._read(node, groups), name=f"watch the groups of broker {node}")
@@ -251,10 +257,10 @@ class RecordedWatch(_Watch):
             pass
 
     def notes(self, seconds: float) -> Iterator[str]:
-        """Yield phrases such as `only 5 min of the requested 10 min were recorded`.
+        """Yield notes about missing polls, such as `only 5 min of the requested 10 min were recorded`.
 
         Args:
-            seconds: length of the requested time.
+            seconds: length of the time that the user wants to check, in seconds.
         """
         from kgtui.model.health.wording import duration
 
@@ -284,12 +290,12 @@ class RecordedWatch(_Watch):
 def polls_before(admin: ReplayAdmin, seconds: float) -> Sequence[RecordedPoll]:
     """Return the selected poll `admin.poll` and the polls in the `seconds` seconds before it, oldest first.
 
-    If possible, the result also contains the poll before these, so that the polls cover at least `seconds` seconds.
+    If these polls cover less than `seconds` seconds, one older poll is added if possible.
     """
     end = admin.poll
     polls = admin.recording.polls(end.at - seconds, end.at)
     before = admin.recording.step(polls[0], -1)
-    # If a gap follows the poll `before`, leave out this poll, because nothing was recorded between it and `polls[0]`.
+    # Do not add the poll `before` if a gap (missing polls) follows it, because nothing is known about the gap.
     if before is not None and not polls[0].gap and polls[0].at > end.at - seconds:
         polls.insert(0, before)
     return polls

@@ -89,7 +89,10 @@ def run(args: argparse.Namespace) -> int:
 
 
 def lake_of(args: argparse.Namespace) -> str:
-    """Return the lake of `--lake` or `KGTUI_LAKE`. Raises `UsageError` if neither is set."""
+    """Return the folder or URI of the lake, from the option `--lake` or the environment variable `KGTUI_LAKE`.
+
+    Raises `UsageError` if neither is set.
+    """
     lake = args.lake or os.environ.get(LAKE_VARIABLE)
     if not lake:
         raise UsageError(
@@ -142,7 +145,7 @@ def _matching(query: Query, groups: Collection[str], lake: str) -> set[str]:
     try:
         return asyncio.run(select())
     except LakeError:
-        # The lake has no recording. Apply the filter to a snapshot that contains only the ids of the groups.
+        # The lake has no recording, so the states of the groups are unknown. Apply the filter to their ids only.
         from kgtui.model.cluster import ClusterInfo
         from kgtui.model.group import Listing
         from kgtui.model.snapshot import Snapshot
@@ -165,7 +168,7 @@ def as_text(
 
     Args:
         now: current time, in seconds since the epoch.
-        since: start of the search for past problems, in seconds since the epoch; None for no search.
+        since: time since which past problems are listed, in seconds since the epoch; None if they are not listed.
         evidence: whether to add the table rows on which each finding is based.
         width: maximum length of a line, in terminal cells; None for no limit. Commands are never wrapped.
     """
@@ -208,9 +211,9 @@ def _age(found: Insights, now: float) -> str:
 
 
 def _since(finding: Finding, as_of: float | None) -> str:
-    """Return a text such as `since 2026-11-21 10:04+00:00 (3 h)`, or `from … to …` for a past problem.
+    """Return since when a problem has existed, in a text such as `since 2026-11-21 10:04+00:00 (3 h)`.
 
-    The text is empty if the start is unknown.
+    For a problem that has ended, the text is `from … to …`. It is empty if the start of the problem is unknown.
     """
     if finding.since is None:
         return ""

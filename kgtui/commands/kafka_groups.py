@@ -1,6 +1,7 @@
 """`kgtui groups` has the options, output and exit codes of `kafka-groups.sh` in Kafka 4.3.1 (KIP-1043).
 
-It can also print JSON. If a broker fails, it still prints the groups of the other brokers, and exits with 1.
+Unlike the script, the command can print JSON. If a broker fails, the command still prints the groups of the other
+brokers, and exits with code 1.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from kgtui.model.group import Listing
 
 KAFKA_VERSION = "4.3.1"
-"""Version of Kafka whose script this command imitates; `--version` prints it."""
+"""Version of Kafka whose `kafka-groups.sh` this command imitates. The option `--version` prints this version."""
 
 TIMEOUT = 30.0
 """Timeout of every request, in seconds, as in Kafka's GroupsCommand."""
@@ -33,7 +34,7 @@ LOADING = frozenset({COORDINATOR_LOAD_IN_PROGRESS, COORDINATOR_NOT_AVAILABLE})
 """Error codes of a broker whose group coordinator is not ready yet, for example because the broker has just started."""
 
 PAUSE = 0.1
-"""Pause before a request is repeated, in seconds. It is repeated if the broker returns an error code in `LOADING`."""
+"""Seconds to wait before a request is repeated because the broker has returned an error code in `LOADING`."""
 
 LEAST_WIDTH = 20  # The minimum width of a column in the output of Kafka's GroupsCommand, in characters.
 ABOUT = "This tool lists the groups of every type."
@@ -142,11 +143,12 @@ async def list_all_groups(admin: GroupAdmin) -> tuple[ClusterInfo, list[tuple[st
     """List the groups of all brokers.
 
     Returns:
-        The cluster, pairs (group id, listing) sorted by id, and a fault for each broker that failed.
+        A tuple: the cluster, a list of pairs (group id, listing) sorted by id, and an error for each broker that could
+            not list its groups.
 
     Raises:
         UnreachableError: no broker can be reached.
-        ClientError: every broker failed.
+        ClientError: no broker could list its groups.
     """
     import asyncio
 
@@ -192,10 +194,10 @@ async def _poll(admin: GroupAdmin, node: int) -> ListingDelta:
 
 
 def keeps(row: Listing, options: Options) -> bool:
-    """Return whether the options select a group, as in Kafka's GroupsCommand.
+    """Return whether the options select a group, by the rules of Kafka's GroupsCommand.
 
-    `--group-type` can be combined with `--protocol`. Without `--group-type`, only the first of these options that is
-    given counts: `--protocol`, `--consumer`, `--share`, `--streams`.
+    `--group-type` can be combined with `--protocol`. Without `--group-type`, only one option is applied: the first of
+    `--protocol`, `--consumer`, `--share` and `--streams` that is given.
     """
     group_type, protocol = options.value("group-type"), options.value("protocol")
     if group_type is not None:

@@ -4,7 +4,8 @@ The options, messages and exit codes follow the rules of Kafka 4.3.1. For exampl
 
 - Names of options cannot be abbreviated. `--name value`, `--name=value` and `-name value` mean the same.
 - If an option takes an argument, the next word is the argument, even if it begins with a dash.
-- Other words without a dash are ignored. `=text` is ignored after a flag, as in `--list=text`.
+- A word without a dash is ignored, unless it is an argument of an option.
+- If a flag (an option without an argument) has a value, as in `--list=text`, the value is ignored.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ class Option:
         name: name without dashes.
         help: text in the table of options.
         argument: description of the argument; None for a flag.
-        waives_required: whether other required options may be missing if this option is given, as with `--help`.
+        waives_required: whether required options may be missing if this option is given. True for `--help`.
     """
 
     name: str
@@ -41,7 +42,7 @@ class Option:
 
 
 class KafkaOptionError(KgtuiError):
-    """An option is wrong. The exit code is 1.
+    """The options of a command line are wrong, or `--help` is given. In both cases, the exit code is 1.
 
     Attributes:
         usage: whether to print the table of options after the message.
@@ -59,7 +60,7 @@ class Options:
     """The options of one command line.
 
     Attributes:
-        given: name of an option → its arguments, for the options in the command line. A flag has an empty list.
+        given: name of each option in the command line → list of its arguments. The list of a flag is empty.
     """
 
     given: dict[str, list[str]] = field(default_factory=dict)
@@ -87,7 +88,7 @@ class Options:
 
 
 def read_options(words: Sequence[str], options: Sequence[Option]) -> Options:
-    """Parse a command line.
+    """Parse a command line by the rules of Kafka's scripts.
 
     Raises:
         KafkaOptionError: an option is unknown, lacks its argument, or is required but not given.
@@ -120,9 +121,9 @@ def read_options(words: Sequence[str], options: Sequence[Option]) -> Options:
 
 
 def _short(word: str, options_by_name: dict[str, Option]) -> tuple[str, str, str]:
-    """Split `-name=value` into `name`, `=` and `value`. If there is no option `name`, return only its first letter.
+    """Split a word such as `-name=value` into `name`, `=` and `value`.
 
-    The error message then names only this letter, as in Kafka's scripts.
+    If the option is unknown, return only the first letter of its name, because Kafka's scripts report only this letter.
     """
     name, equals, argument = word[1:].partition("=")
     return (name, equals, argument) if name in options_by_name else (word[1], "", "")

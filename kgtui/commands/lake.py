@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 _DAY = 86_400.0
 _OPTIONAL_COLUMNS = ("VERSION", "FILES", "SIZE", "ON DISK")
-"""Columns that are left out if the terminal is too narrow, in the order in which they are left out."""
+"""Columns that are hidden if the terminal is too narrow for all columns. The first of them is hidden first."""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -102,7 +102,7 @@ def _print_results(results: Iterable[MaintenanceResult]) -> int:
 
 
 def parse_keep(values: Iterable[str]) -> KeepRules:
-    """Convert the values of `--keep`, such as `30d`, `gold=365d` or `gold/lag=all`, to rules.
+    """Convert the values of `--keep`, such as `30d` or `gold/lag=all`, to rules for how long tables keep their rows.
 
     Raises `UsageError` if a value is not valid.
     """
@@ -123,7 +123,7 @@ def parse_keep(values: Iterable[str]) -> KeepRules:
 
 
 def _as_text(lake: LakeStatus, width: int | None) -> str:
-    """Format the lake: one line per table, and a last line with the size.
+    """Return the status of the lake as text: one line per table, and a last line with the size of the lake.
 
     Args:
         width: width of the terminal in cells; None for no limit. A small width hides some columns.

@@ -32,15 +32,15 @@ if TYPE_CHECKING:
 
 
 class ListWatch:
-    """Reads the selected groups repeatedly. If a group cannot be read, its last values are kept.
+    """Reads the selected groups repeatedly. If a group cannot be read, the values of its last read are kept.
 
     Args:
         query: the filter; None selects every group.
         select: function that takes a timeout in seconds, and returns the selected groups.
         interval: seconds between two reads.
-        timeout: maximum timeout that is passed to `select`, in seconds.
-        missing: ids of unlisted groups that may still exist. For example, no broker lists a group while it moves to a
-            different coordinator.
+        timeout: upper limit of the timeouts that are passed to `select`, in seconds.
+        missing: ids of groups that no broker lists, but that may still exist. For example, no broker lists a group
+            while it moves to a different coordinator.
     """
 
     def __init__(
@@ -61,8 +61,8 @@ class ListWatch:
         """Read the groups once.
 
         Returns:
-            The selection, and a dict: id of a group that could not be read → time of its last successful read, in
-                seconds since the epoch.
+            The selected groups, and a dict with the groups that could not be read this time: group id → time of the
+                group's last successful read, in seconds since the epoch.
 
         Raises:
             UnreachableError: no broker answered, and there is no earlier read.
@@ -109,7 +109,7 @@ class ListWatch:
 def _nothing_read(last: Selection, error: UnreachableError) -> Selection:
     """Return a selection without groups, as the result of a read in which no broker responded.
 
-    The selection contains the brokers of `last`. The fault of each broker is `error`.
+    The result contains the brokers of the previous selection `last`. Each broker gets the fault `error`.
     """
     fault = fault_of(error)
     brokers = {node: replace(broker, answered_at=None, fault=fault) for node, broker in last.snapshot.brokers.items()}
@@ -124,13 +124,13 @@ class RepeatedScreening:
     """Compares each read of the groups with earlier reads, to find problems.
 
     Args:
-        admin: reads more data, such as log start offsets.
+        admin: client that reads additional data, such as log start offsets.
         timeout: maximum duration of a read by `admin`, in seconds.
         interval: seconds between two reads of the list of groups.
 
     Attributes:
-        missing: unlisted groups that may still exist. For example, no broker lists a group while it moves to a
-            different coordinator.
+        missing: groups that no broker lists, but that may still exist. For example, no broker lists a group while it
+            moves to a different coordinator.
     """
 
     def __init__(self, admin: GroupAdmin, timeout: float, interval: float) -> None:
@@ -146,7 +146,7 @@ class RepeatedScreening:
         self._check_at = 0.0
 
     async def add(self, snapshot: Snapshot, read: GroupsRead) -> Snapshot:
-        """Add the results of one read. Return the snapshot with a judgment on each group, such as `stopped`."""
+        """Add the results of one read, and judge each group. Return the snapshot with judgments such as `stopped`."""
         self._now, store = snapshot.taken_at, self._store
         nodes: dict[int, dict[str, Listing]] = defaultdict(dict)
         for group, listing in snapshot.groups.items():
@@ -186,7 +186,7 @@ class RepeatedScreening:
         )
 
     async def _forget_missing(self, snapshot: Snapshot) -> None:
-        """Delete the stored data of an unlisted group if its coordinator reports that the group does not exist."""
+        """Delete the stored data of groups that, according to their coordinators, no longer exist."""
         # A group that no broker lists may still exist, for example while its coordinator changes. Ask the coordinator.
         store, now = self._store, snapshot.taken_at
         self.missing.listed(snapshot.groups)

@@ -22,21 +22,21 @@ OLD_FILES = 3
 """Number of rotated log files that stay on disk; older ones are deleted."""
 
 _LIMITED_TO_INFO = ("aiokafka.conn", "asyncio")
-"""Loggers whose DEBUG messages are never written.
+"""Loggers whose DEBUG messages are never written to the log file, not even with `--debug`.
 
-`aiokafka.conn` would log passwords. `asyncio` would log every iteration of its event loop.
+At level DEBUG, `aiokafka.conn` would log passwords, and `asyncio` would log every iteration of its event loop.
 """
 
 
 class _Redacted(logging.Formatter):
-    """Formats log messages. Secrets are removed, and control characters are escaped, except line breaks."""
+    """Formats log messages: removes secrets, and escapes all control characters except line breaks."""
 
     def format(self, record: logging.LogRecord) -> str:
         return "\n".join(visible(line) for line in redact(super().format(record)).split("\n"))
 
 
 class _Private(RotatingFileHandler):
-    """A rotating log file with mode 0600."""
+    """A rotating log file with mode 0600, so that only its owner can read it."""
 
     def _open(self) -> TextIOWrapper:
         os.close(open_private(Path(self.baseFilename), os.O_WRONLY | os.O_CREAT | os.O_APPEND))

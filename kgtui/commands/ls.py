@@ -113,7 +113,7 @@ async def _select(
 
 
 async def _judge_empty_groups(admin: GroupAdmin, timeout: float, snapshot: Snapshot, read: GroupsRead) -> Snapshot:
-    # Import `unused_groups` only here, because importing it takes time, and only a list with lag needs it.
+    # Import `unused_groups` here, because the import is slow, and only lists that show or filter by lag need it.
     from kgtui.commands.unused_groups import with_unused_groups
 
     return await with_unused_groups(admin, timeout, snapshot, read)
@@ -138,7 +138,7 @@ def _print(
     print_result(args.format, group_list.WRITERS, groups, clear=groups.repeated)
     _notify_limits(query, selection, "use kgtui check --lake" if args.lake else "add --watch, or use kgtui check")
     if query is not None and not args.lake and "age:" in query.describe():
-        notify("the term age: works only in the terminal UI, because kgtui ls has just read each group")
+        notify("the filter term age: works only in the terminal UI, because kgtui ls has just read each group")
     missing = notify_missing(args, query, selection)
     if not selection.listed:
         from kgtui.commands.visibility import notify_no_visible_group
@@ -163,7 +163,7 @@ def _notify_limits(query: Query | None, selection: Selection, advice: str) -> No
     """Print on stderr why the list may be incomplete.
 
     Args:
-        advice: what to do if the filter contains terms that need several reads.
+        advice: what the user can do if a filter term, such as `verdict:`, needs several reads of the groups.
     """
     answered, brokers = selection.coverage.brokers
     if answered < brokers:
@@ -184,7 +184,7 @@ def _notify_limits(query: Query | None, selection: Selection, advice: str) -> No
 
         message = undecided_text(searched, every)
         if "empty:" in query.describe():
-            message += "; the term empty: works only in the terminal UI"
+            message += "; the filter term empty: works only in the terminal UI"
         elif Need.WATCHING in query.needs:
-            message += f"; the terms verdict: and timelag: need several reads; {advice}"
+            message += f"; the filter terms verdict: and timelag: need several reads; {advice}"
         notify(message)

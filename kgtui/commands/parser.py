@@ -40,12 +40,12 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "clusters": ("kgtui.commands.clusters", "list the configured clusters"),
     "doctor": ("kgtui.commands.doctor", "report what this cluster supports and what you are allowed to do"),
 }
-"""Maps each command to its module and to its description in help texts."""
+"""Name of each command → (name of its module, its description in help texts)."""
 
 KAFKA_COMMANDS = {"groups": "same options and output as Kafka's kafka-groups.sh"}
-"""Maps each command that has the options of a Kafka script to its description in help texts.
+"""Name of each command that imitates a Kafka script → its description in help texts.
 
-`kgtui.commands.kafka_groups` parses these options.
+The module `kgtui.commands.kafka_groups` parses their options.
 """
 
 HELP = frozenset(("-h", "--help"))
@@ -54,7 +54,7 @@ EPILOG = "Without a command, kgtui opens the terminal UI. `kgtui ls --help` expl
 
 
 class CommandParser(argparse.ArgumentParser):
-    """A parser for `kgtui` or for one command. It raises `UsageError` where argparse would exit.
+    """Parses the options of `kgtui` or of one command. On errors, it raises `UsageError`, where argparse would exit.
 
     Args:
         module: name of the command's module, which is imported only if the command is used. None for `kgtui` itself.
@@ -71,7 +71,7 @@ class CommandParser(argparse.ArgumentParser):
     def add_subparsers(self, **options: Any) -> Any:
         """Add subcommands.
 
-        Empty arguments of a subcommand (`""`) are accepted here, because the subcommand's own parser checks them.
+        This parser accepts empty arguments (`""`) of a subcommand, because the parser of the subcommand checks them.
         """
         action = super().add_subparsers(**options)
         action.type = str
@@ -101,7 +101,7 @@ class CommandParser(argparse.ArgumentParser):
         return super().format_help()
 
     def print_help(self, file: Any = None) -> None:
-        """Print the help on stdout. Unlike in argparse, write errors are reported."""
+        """Print the help on stdout. If this fails, raise an error, which argparse would ignore."""
         from kgtui.commands.printing import print_text
 
         print_text(self.format_help())
@@ -109,13 +109,13 @@ class CommandParser(argparse.ArgumentParser):
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
         """Add the options of the command, then parse as argparse does.
 
-        Unknown options raise an error here, so that the message refers to `kgtui COMMAND --help`.
+        Unknown options already raise an error here, so that the message refers to `kgtui COMMAND --help`.
         """
         self.load()
         found, rest = super().parse_known_args(args, namespace)
         terms = getattr(found, "expr", None)
         if isinstance(terms, list) and not any(word.startswith("-") for word in rest):
-            # argparse accepts only filter terms that are next to each other. Accept terms after an option, too.
+            # argparse rejects filter terms after an option, such as `b` in `kgtui ls a --lag b`. Accept them here.
             found.expr, rest = [*terms, *rest], []
         if rest:
             self.error(f"unrecognized arguments: {' '.join(rest)}")
@@ -127,7 +127,7 @@ class CommandParser(argparse.ArgumentParser):
 
 
 def group_id(text: str) -> str:
-    """Return a group id from the command line. Raises `ArgumentTypeError` if it is empty."""
+    """Check that a group id from the command line is not empty, and return it. Raises `ArgumentTypeError`."""
     if not text:
         raise argparse.ArgumentTypeError("the value is empty")
     return text
@@ -140,7 +140,7 @@ def _not_empty(text: str) -> str:
 
 
 class _Duration(argparse.Action):
-    """Converts the value of an option, such as `90`, `90s` or `2m`, to seconds. Raises `UsageError` if it cannot."""
+    """Converts the value of an option, such as `90`, `90s` or `2m`, to seconds. Raises `UsageError`."""
 
     def __call__(self, parser: object, namespace: argparse.Namespace, values: Any, option: str | None = None) -> None:
         from kgtui.commands.time_options import parse_duration
@@ -158,11 +158,11 @@ def _formatter(prog: str) -> argparse.HelpFormatter:
 
 
 def add_cluster_options(parser: argparse.ArgumentParser, *, again: bool = False) -> None:
-    """Add the options that may be written before or after the name of any command.
+    """Add the options about the cluster, which may be written before or after the name of any command.
 
     Args:
-        again: whether the options are added a second time, for the position after the command's name. They then get no
-            defaults, because a default would overwrite a value that is given before the name.
+        again: True for the parser of a command, False for the parser of `kgtui`. The options of a command get no
+            defaults, because a default would overwrite a value that is given before the command's name.
     """
     unset: Any = argparse.SUPPRESS if again else None
     flag: Any = argparse.SUPPRESS if again else False
@@ -196,7 +196,7 @@ def build(prog: str = "kgtui", *, only: Collection[str] | None = None) -> Comman
     """Return the parser of the command line.
 
     Args:
-        only: names of the commands that the parser knows; None for all.
+        only: names of the commands that the parser must know; None for all commands. Fewer commands save time.
     """
     parser = CommandParser(
         prog=prog, description="Shows and manages every group of a Kafka cluster.", epilog=EPILOG
@@ -222,8 +222,8 @@ def add_ui_options(parser: argparse.ArgumentParser, *, again: bool = False) -> N
     """Add the options of the terminal UI, which may be written before or after the name of the command.
 
     Args:
-        again: whether the options are added a second time, for the position after the command's name. They then get no
-            defaults, because a default would overwrite a value that is given before the name.
+        again: True for the parser of a command, False for the parser of `kgtui`. The options of a command get no
+            defaults, because a default would overwrite a value that is given before the command's name.
     """
     unset: Any = argparse.SUPPRESS if again else None
     flag: Any = argparse.SUPPRESS if again else False
@@ -294,7 +294,7 @@ def parse_args(words: Sequence[str]) -> argparse.Namespace:
         # Creating parsers is slow. Create parsers only for commands whose names are in the command line.
         args = build(only=None if about_all else named).parse_args(list(words))
     except UsageError:
-        # Parse again with all commands, so that the error message lists them all.
+        # After an error, parse again with all commands, so that the error message lists all commands.
         args = build().parse_args(list(words))
     if args.print_completion:
         args.command = "print-completion"
@@ -305,7 +305,7 @@ def run_command(args: argparse.Namespace) -> int:
     """Run the parsed command and return its exit code."""
     if args.command == "print-completion":
         return _print_completion(args.print_completion)
-    # Start the log for `--debug`. The terminal UI, `demo`, `record` and `replay` start it themselves.
+    # Start the log if `--debug` is given. The terminal UI, `demo`, `record` and `replay` start the log themselves.
     if args.debug and args.command not in (None, "demo", "record", "replay"):
         from kgtui.commands.log_file import start_log
 

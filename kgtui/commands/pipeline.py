@@ -129,10 +129,10 @@ def _prepare_lake(path: str, sources: Sources, interval: float | None) -> None:
     """Create the lake and its tables, if they do not exist.
 
     Args:
-        interval: time between two reads of the sources, in seconds; None if they are read only once.
+        interval: seconds between two reads of new data in `kgtui pipeline watch`; None for `kgtui pipeline run`.
 
     Raises:
-        LakeError: the lake cannot be written, or `interval` is None and there is nothing to read.
+        LakeError: the lake cannot be written, or `interval` is None and there is no data to read.
     """
     from kgtui.lake.folder import LakeFolder, is_table, update_retention
     from kgtui.lake.schemas import BRONZE, COORDINATOR_RECORDS, POLLS, SILVER
@@ -163,7 +163,7 @@ def _prepare_lake(path: str, sources: Sources, interval: float | None) -> None:
 
 
 def _sources(args: argparse.Namespace, since: float | None) -> Sources:
-    """Return the sources of records of `__consumer_offsets`, according to the command line."""
+    """Return the sources (topic or folder) of records of `__consumer_offsets` that the command line names."""
     from kgtui.pipeline.jobs.run import Sources
     from kgtui.pipeline.sources import records_folder
 
@@ -195,7 +195,7 @@ def _run_jobs(lake: SparkLake, sources: Sources, progress: Progress, interval: f
 
 
 def update_gold(lake: SparkLake, on_progress: Callable[[str], None] | None = None) -> tuple[date, ...]:
-    """Recompute the gold tables for all days with new rows, and return these days.
+    """Recompute the gold tables for all days with new polls or new silver rows, and return these days.
 
     Days after tomorrow are ignored, because their timestamps come from a broker with a wrong clock.
     """
@@ -217,10 +217,10 @@ def update_gold(lake: SparkLake, on_progress: Callable[[str], None] | None = Non
 
 
 async def read_offsets_topic(args: argparse.Namespace) -> OffsetsTopic:
-    """Return the connection settings of the cluster, and the log start and log end offsets of `__consumer_offsets`.
+    """Return what the pipeline needs to read `__consumer_offsets`, such as connection settings and log end offsets.
 
     Raises:
-        SourceError: the topic does not exist, or its log offsets cannot be read.
+        SourceError: the topic does not exist, or its log start or log end offsets cannot be read.
         UnreachableError: no broker answers.
     """
     from kgtui.pipeline.sources import TOPIC, OffsetsTopic
@@ -246,7 +246,7 @@ async def read_offsets_topic(args: argparse.Namespace) -> OffsetsTopic:
 async def _read_offsets_retention(admin: KafkaGroupAdmin, timeout: float) -> float | None:
     """Return the broker config `offsets.retention.minutes`, converted to seconds.
 
-    Returns None if it cannot be read, for example because of missing permissions.
+    Returns None if the config cannot be read, for example because the user lacks permissions.
     """
     from kgtui.pipeline.sources import TOPIC
 

@@ -56,14 +56,14 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Run `kgtui pipeline demo`, and return the exit code of the first step that failed, or 0."""
+    """Run `kgtui pipeline demo`. Return 0, or the exit code of the first step that failed."""
     history = _history(args)
     lake = _new_folder(args.lake)
     started = time.monotonic()
     try:
         _record(lake, history)
     except BaseException:
-        # Remove the temporary folder. Its path was not printed yet, so the user could not find it.
+        # Remove the temporary folder. Its path was not printed yet, so the user could not find the folder.
         if args.lake is None:
             shutil.rmtree(lake, ignore_errors=True)
         raise
@@ -143,8 +143,8 @@ class DemoHistory:
     Attributes:
         days: length of the history in days.
         interval: seconds between two polls.
-        until: end, in seconds since the epoch.
-        seed: the same seed gives the same history.
+        until: end of the history, in seconds since the epoch.
+        seed: seed for random choices. Equal parameters give the same history.
     """
 
     days: float = 3.0
@@ -171,10 +171,10 @@ async def record_history(lake: str, history: DemoHistory, on_poll: Callable[[int
     """Record a simulated history into a lake, and return the final status of the recorder.
 
     Args:
-        on_poll: called with the number of recorded polls.
+        on_poll: called after each poll, with the number of polls that have been recorded so far.
 
     Raises:
-        LakeError: the folder cannot be written, or contains other files.
+        LakeError: the folder of the lake cannot be written, or contains files but is not a lake.
     """
     from kgtui.admin.kafka import connect
     from kgtui.history.options import RecorderOptions
@@ -203,9 +203,10 @@ async def record_history(lake: str, history: DemoHistory, on_poll: Callable[[int
 
 
 class _SimulatedMonitor:
-    """Provides the list of groups to the recorder, like a monitor, and controls the simulation.
+    """Replaces the monitor (which lists the groups for the recorder) while the demo history is recorded.
 
-    Between two polls, it advances the time of the simulated cluster. After the last poll, it stops the recorder.
+    Between two polls, this object advances the time of the simulated cluster. After the last poll, it stops the
+    recorder.
     """
 
     def __init__(

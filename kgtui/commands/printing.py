@@ -1,6 +1,6 @@
 """Prints results on stdout, and messages and progress on stderr.
 
-If the reader of stdout has exited, the program ends without a message.
+If the program that reads stdout, such as `head` in a pipe, has exited, kgtui ends without a message.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ _CLEAR = "\x1b[H\x1b[2J"
 
 
 def print_text(text: str) -> None:
-    """Print text on stdout. Characters that its encoding lacks are replaced with ASCII or escaped.
+    """Print text on stdout. Characters that the encoding of stdout lacks are replaced with ASCII or escaped.
 
     Raises:
         KgtuiError: stdout cannot be written, for example because a disk is full.
-        BrokenPipeError: the reader of stdout has exited.
+        BrokenPipeError: the program that reads stdout has exited.
     """
     with _to_stdout():
         sys.stdout.write(_encodable(text, sys.stdout))
@@ -56,7 +56,7 @@ def print_bytes(data: bytes) -> None:
 
 
 def stdout_is_closed() -> bool:
-    """Return whether the program that reads stdout has exited, or the terminal is closed. Nothing is written."""
+    """Return whether the program that reads stdout has exited, or the terminal is closed, without writing anything."""
     from select import poll
 
     watcher = poll()
@@ -73,7 +73,7 @@ def print_result(
     *data: *Data,
     clear: bool = False,
 ) -> None:
-    """Print data in the format of `--format`.
+    """Print data on stdout in the format that the option `--format` names.
 
     Args:
         writers: format → function that takes `data`, and returns text or UTF-8 bytes.
@@ -170,7 +170,7 @@ def _encodable(text: str, stream: TextIO) -> str:
 _REDRAW = 0.1
 """Minimum time between two updates of the progress line on a terminal, in seconds."""
 _REPEAT = 10.0
-"""Minimum time between two progress lines if stderr is not a terminal, in seconds."""
+"""Minimum time between two progress lines if stderr is a file or a pipe, in seconds."""
 _ERASE = "\x1b[2K\r"
 
 
@@ -190,7 +190,7 @@ class Progress:
         self._shown = False
 
     def update(self, sentence: str) -> None:
-        """Show a new sentence, unless the last one was shown too recently (see `_REDRAW` and `_REPEAT`)."""
+        """Show a new sentence. It is dropped if the last one was shown too recently (see `_REDRAW` and `_REPEAT`)."""
         now = time.monotonic()
         if now - self._last < self._every:
             return

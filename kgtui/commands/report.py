@@ -70,9 +70,9 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _write(path: Path, data: bytes) -> None:
-    """Write a file completely or not at all, with mode 0600."""
+    """Write a file with mode 0600. If this fails, an existing file remains unchanged."""
     try:
-        # If the path is a device such as /dev/stdout, write into it. `replace_private` would replace it with a file.
+        # Write directly to a device such as /dev/stdout, because `replace_private` would put a file in its place.
         if path.exists() and not path.is_file():
             path.write_bytes(data)
         else:

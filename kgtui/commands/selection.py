@@ -37,8 +37,8 @@ class Selection:
         faults: why some data could not be read.
         members: whether members were read.
         lag: whether offsets and log end offsets were read.
-        searched: pair (number of groups whose data could be read, number of groups whose data the filter needs), such
-            as (3, 5) if the filter needs the lags of 5 groups, and 3 of them could be read.
+        searched: pair (number of groups to which the filter could be applied, number of groups whose data it needs).
+            For example, (3, 5) means that the filter needs the lags of 5 groups, but only 3 could be read.
         listed: group id → type, state and coordinator, for all groups of the cluster.
     """
 
@@ -59,7 +59,7 @@ def add_selection_options(parser: argparse.ArgumentParser) -> None:
 
 
 def filter_help() -> str:
-    """Return the text about the filter language that is below the options in `--help`."""
+    """Return the explanation of the filter language, which `--help` shows below the options."""
     from kgtui.model.query import help_text
 
     return f"filter terms, each with an example that needs no quotes in a shell:\n{help_text()}"
@@ -94,7 +94,7 @@ def query_of(args: argparse.Namespace) -> Query:
 
 
 def notify_operators(query: Query) -> None:
-    """Print a hint if the filter contains AND, OR or NOT, because they are not operators but parts of group ids."""
+    """Print a hint if the filter contains AND, OR or NOT, because kgtui searches for these words in group ids."""
     from kgtui.model.query.spelling import operator_hint
 
     if hint := operator_hint(query):
@@ -102,7 +102,9 @@ def notify_operators(query: Query) -> None:
 
 
 def notify_missing(args: argparse.Namespace, query: Query | None, selection: Selection) -> bool:
-    """Print a message with similar ids if no group matches the filter, or if a group of `--group` does not exist.
+    """Print a message if no group matches the filter, or if a group that `--group` names does not exist.
+
+    The message contains similar group ids, if there are any.
 
     Returns True if the exit code must be 1: the message was printed, and `--allow-empty` is not given.
     """
@@ -171,7 +173,10 @@ def as_options(words: Sequence[str]) -> str:
 
 
 def suggestion(words: Sequence[str], every: Iterable[str]) -> str:
-    """Return a phrase with up to three ids in `every` that are similar to `words`; empty if no id is similar."""
+    """Return a phrase such as `similar: orders, orders-2`, with up to three ids in `every` that resemble `words`.
+
+    The phrase is empty if no id is similar.
+    """
     from kgtui.model.query.spelling import similar_names
 
     names = ", ".join(similar_names(words, every))
@@ -196,8 +201,8 @@ async def select_groups(
         groups: if not empty, only groups with these ids are read and selected.
         members: whether to read the members of the selected groups.
         lag: whether to read offsets and log end offsets of the selected groups.
-        access_max_age: seconds after which known permissions are read again.
-        on_read: called after the lag was read; returns the snapshot to which the filter is applied.
+        access_max_age: maximum age of cached permissions of the user, in seconds. Older permissions are read again.
+        on_read: called with the snapshot after the lag was read; returns the snapshot to which the filter is applied.
         timeout: maximum total duration in seconds. Each read gets an equal part of the time that is left.
 
     Raises:
@@ -227,8 +232,8 @@ async def select_groups(
     if show_lag:
         summaries, unread = snapshot.summaries, snapshot.group_faults.keys()
         snapshot = with_hidden_faults(snapshot, [group for group in ids if group in summaries and group not in unread])
-    # If the filter needs more data than the list of groups, also report read errors of groups that do not match. With
-    # the missing data, they might match.
+    # If the filter needs more data than the list of groups, also report the read errors of groups that do not match,
+    # because these groups might match if all their data were known.
     concerned = set(snapshot.group_faults) if query.needs else set(ids)
     faults += others + tuple(f for group, f in sorted(snapshot.group_faults.items()) if group in concerned)
     return Selection(
@@ -238,7 +243,7 @@ async def select_groups(
 
 
 def _with_groups(snapshot: Snapshot, groups: Collection[str]) -> Snapshot:
-    """Return a copy of the snapshot with only the groups in `groups`."""
+    """Return a copy of the snapshot that contains only the groups whose ids are in `groups`."""
     named = {group: snapshot.groups[group] for group in sorted(groups) if group in snapshot.groups}
     return replace(snapshot, groups=named, by_listing=by_listing(named))
 
@@ -252,7 +257,7 @@ async def _list_with_access(
 
     Args:
         wanted: whether the permissions are needed. If False, they are read only if no group is listed.
-        max_age: seconds after which known permissions are read again.
+        max_age: maximum age of cached permissions, in seconds. Older permissions are read again.
     """
     if wanted:
         from kgtui.admin.reading import access_of
@@ -273,9 +278,10 @@ async def _list_with_access(
 async def _enrich(
     admin: GroupAdmin, snapshot: Snapshot, query: Query, *, members: bool, lag: bool, deadline: Deadline
 ) -> tuple[Snapshot, tuple[Fault, ...], GroupsRead]:
-    """Read the members and the lag, if needed, of the groups that can still match the filter.
+    """Read the members and the lag, if needed, of the groups that the filter has not ruled out yet.
 
-    Returns the snapshot with this data, the errors that do not concern a single group, and all data that was read.
+    Returns the snapshot with this data, the errors that affect a whole broker or the cluster, and all data that was
+    read.
 
     Args:
         deadline: time limit of all reads. It is divided into steps: one for the members, and two for the lag.
@@ -312,8 +318,8 @@ def _enriched(snapshot: Snapshot, read: GroupsRead, ids: Sequence[str], *, lag: 
             faults.setdefault(group, hidden_topics_fault(group, topics_hidden))
         with_offset = read.topics_of(group)
         if with_offset is None and not (lag and snapshot.groups[group].has_offsets):
-            # No offsets of this group were requested. Pass no topics with an offset, so that the summary contains only
-            # the topics to which members subscribe.
+            # The offsets of this group were not requested. Pass an empty tuple of topics with offsets, so that the
+            # summary contains only the topics to which members subscribe.
             with_offset = ()
         summaries[group] = summary_of(
             read.descriptions.get(group),
@@ -359,7 +365,7 @@ async def list_groups(admin: GroupAdmin, *, timeout: float) -> tuple[Snapshot, t
 
 
 def by_listing(rows: Mapping[str, Listing]) -> dict[Listing, list[str]]:
-    """Return a dict for `Snapshot.by_listing`: `Listing` (type, state and so on) → ids of groups with this value."""
+    """Return a dict for `Snapshot.by_listing`: `Listing` (type, protocol, state, coordinator) → ids of its groups."""
     by_listing: dict[Listing, list[str]] = {}
     for group, listing in rows.items():
         by_listing.setdefault(listing, []).append(group)

@@ -28,10 +28,10 @@ if TYPE_CHECKING:
 CONNECT_TIMEOUT = 3.0
 """Maximum time to wait for an answer of a broker when connecting to a cluster, in seconds."""
 _MAX_CALLS_PER_POLL = 8
-"""Maximum number of successive calls of `LakeReplayPosition.advance` that show the same poll during playback.
+"""During playback, the same poll is shown for at most this many calls of `LakeReplayPosition.advance`.
 
-If more calls would be needed to reach the next poll, the first call already shows the next poll. Otherwise, playback
-would seem to hang.
+If the next poll is so much later that it would take more calls, the first call jumps to it. Otherwise, playback would
+seem to hang.
 """
 
 
@@ -50,9 +50,9 @@ class SessionOpener:
         self._opened: dict[str, tuple[Target, str | None]] = {}
 
     async def first(self) -> Session:
-        """Open the first session, on the cluster in the options or the configuration.
+        """Open the first session, on the cluster that the command line or the configuration names.
 
-        If neither names a cluster, try `localhost:9092`. If no broker answers, return a session without a cluster.
+        If neither names a cluster, try `localhost:9092`, and return a session without a cluster if no broker answers.
         """
         target = resolve(self._settings, self._args)
         attempts = await _failed_attempts(target) if target.source == ASSUMED else ()
@@ -77,8 +77,8 @@ class SessionOpener:
         Raises `ConfigError` if the address is not valid, and `UnreachableError` if no broker answers.
         """
         seeds = parse_bootstrap(address, "address")
-        # If a configured cluster has this address, use its credentials and its read-only flag, as the option
-        # --bootstrap-server does.
+        # Treat the address like the value of --bootstrap-server: if a configured cluster has this address, use the
+        # color, the label and the read-only flag of this cluster.
         changed = {"bootstrap_server": address, "cluster": None}
         target = resolve(self._settings, type(self._args)(**(vars(self._args) | changed)))
         attempts = await _failed_attempts(target)
@@ -104,7 +104,7 @@ class SessionOpener:
         """Open a session on a recording.
 
         Args:
-            at: time as the user typed it; empty for the end.
+            at: time that the user typed, such as `10:04`; empty for the end of the recording.
 
         Raises:
             LakeError: the recording cannot be read, or starts after `at`.
@@ -113,7 +113,7 @@ class SessionOpener:
         return self.replay(await open_recording(lake, at or None, option="the time"))
 
     def replay(self, admin: ReplayAdmin) -> Session:
-        """Return a session on the recording of `admin`. The session begins at the poll `admin.poll`."""
+        """Return a session that replays the recording of `admin`. It first shows the poll `admin.poll`."""
         return _replay_session(self._empty(), admin)
 
     async def _open(self, target: Target, command_config: str | None) -> Session:
@@ -270,9 +270,9 @@ class LakeReplayPosition:
         return await self._admin.step(by) is not None
 
     async def to_change(self, group: str, *, back: bool) -> bool:
-        """Move to the next or previous poll at which the group changed. Return False if there is none.
+        """Move to the next poll at which the group changed, or to the previous such poll if `back` is true.
 
-        Changes of offsets do not count.
+        Returns False if there is no such poll. Changes of offsets are ignored.
         """
         return await self._admin.next_change(group, back=back) is not None
 
@@ -290,7 +290,8 @@ class LakeReplayPosition:
     async def advance(self, seconds: float) -> bool:
         """Move forward by `seconds` of recorded time. Return False if the last poll is already shown.
 
-        If there is no poll in this time, the next call continues from the end of this time. Gaps are skipped.
+        If there is no poll in this time, the same poll stays visible, and the next call continues from the end of this
+        time. Gaps in the recording are skipped.
         """
         shown = self._admin.poll
         self._ahead = self._ahead + seconds if self._ahead_of == shown else seconds

@@ -33,8 +33,8 @@ def parse_time(option: str, text: str, last: float) -> float:
 
     Args:
         option: name of the option, for the error message.
-        last: end of the data, or the current time, in seconds since the epoch. `10:04` means the latest 10:04 before
-            `last`.
+        last: end of the recorded data, or the current time, in seconds since the epoch. `10:04` means the latest 10:04
+            that is not after `last`.
 
     Raises:
         UsageError: the text has none of the forms in the examples.
@@ -61,8 +61,8 @@ def _parse_date_or_time_of_day(text: str, last: float) -> float:
     if "-" in text:
         return parse_rfc3339(text)
     day = datetime.fromisoformat(f"{end.date()}T{text}")
-    # If the text has a time zone, the date there can differ from the local date. So try earlier and later dates, too.
+    # If the text has a time zone, the date in this zone can differ from the local date. So try the dates around it.
     days = [day + timedelta(days=number) for number in (-2, -1, 0, 1)]
-    # When the clocks go back, an hour of local time occurs twice. `fold` is 0 for the first time, 1 for the second.
+    # When daylight saving time ends, an hour of local time occurs twice. `fold` is 0 for the first, 1 for the second.
     times = [one.replace(fold=fold).timestamp() for one in days for fold in (0, 1)]
     return max(at for at in times if at <= last)

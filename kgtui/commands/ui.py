@@ -18,13 +18,13 @@ if TYPE_CHECKING:
     from kgtui.simulator.options import Options
 
 START_TIME = 2.0
-"""Garbage collection is disabled for this time after the start of the terminal UI, in seconds."""
+"""Seconds after the start of the terminal UI during which garbage collection is disabled, for a faster start."""
 THREAD_SWITCH_INTERVAL = 0.0005
 """Python's thread switch interval, in seconds. It is short, so that the thread that reads keys never waits long."""
 
 
 def run(args: argparse.Namespace) -> int:
-    """Open the terminal UI on the cluster in the options or the configuration. Return the exit code."""
+    """Open the terminal UI on the cluster that the command line or configuration names. Return the exit code."""
     return _start(args, None)
 
 

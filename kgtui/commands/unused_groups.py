@@ -1,6 +1,7 @@
 """Finds unused groups for `kgtui ls`, by the same rule as the terminal UI (see `kgtui.monitor.empty_groups`).
 
-A group is unused if it is Empty and all of its unread records (at least one) are older than `ABANDONED_AFTER` seconds.
+A group is unused if it is Empty, has unread records, and the oldest unread record of each partition is older than
+`ABANDONED_AFTER` seconds.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ async def with_unused_groups(admin: GroupAdmin, timeout: float, snapshot: Snapsh
     """Return a copy of the snapshot in which unused groups have the problem `UNUSED` instead of `EMPTY`.
 
     Args:
-        timeout: maximum time for finding out when unread records were written, in seconds.
+        timeout: maximum duration of the search for the times at which unread records were written, in seconds.
         snapshot: contains the summaries of the groups.
         read: the offsets of the groups in the snapshot.
     """

@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 
 
 def with_hidden_faults(snapshot: Snapshot, groups: Iterable[str]) -> Snapshot:
-    """Return a copy of the snapshot with a fault for each of `groups` whose offsets may be hidden from the user.
+    """Return a copy of the snapshot with an error for each group in `groups` whose offsets brokers may hide.
 
-    Offsets are hidden if the user lacks DESCRIBE on their topics.
+    Brokers hide offsets in topics on which the user lacks DESCRIBE.
     """
     if not _has_marks(snapshot) and not snapshot.offsets:
         return snapshot
@@ -35,7 +35,7 @@ def _has_marks(snapshot: Snapshot) -> bool:
 
 
 def notify_lower_bounds(snapshot: Snapshot, groups: Iterable[str], query: Query | None) -> None:
-    """Print how many lags are only lower bounds, because the user lacks DESCRIBE on some topics."""
+    """Print for how many groups the lag is only a lower bound, because the user lacks DESCRIBE on some topics."""
     if snapshot.access is None or not _has_marks(snapshot):
         return
     from kgtui.model.query import Need
@@ -49,7 +49,7 @@ def notify_lower_bounds(snapshot: Snapshot, groups: Iterable[str], query: Query 
         return
     of_groups = f"of {counted(count, 'group')}"
     lags = f"the lag {of_groups} is a lower bound" if count == 1 else f"the lags {of_groups} are lower bounds"
-    chosen = "if only a range of a lag is known, the filter selects the group only if the whole range matches"
+    chosen = "if a group's lag is known only as a range, the filter selects the group only if the whole range matches"
     said = f"{lags}; {chosen}" if count and filtered else chosen if filtered else lags
     notify(f"{said}. {lower_bound_reason(snapshot.access)}")
 

@@ -1,6 +1,6 @@
 """Write crash reports: version numbers, command and stack trace.
 
-They contain no values of variables, because these can be secrets.
+Crash reports contain no values of variables, because a value can be a secret.
 """
 
 from __future__ import annotations

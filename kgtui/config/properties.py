@@ -23,7 +23,10 @@ _REFERENCE = re.compile(_NAME)
 """Matches a reference to an environment variable, `${NAME}`."""
 
 _FILE_URLS = frozenset({"useKeytab", "useCcache"})
-"""Options of IBM's Kerberos module whose values are file URLs. They are not replaced with the content of the file."""
+"""Options of IBM's Kerberos login module with a URL such as `file:/etc/keytab` as their value.
+
+Such a value stays a URL. It is not replaced with the content of the file.
+"""
 
 _IN_JAAS = re.compile(
     rf"""(?P<option>\w*)\s*=\s*(["'])file:(?P<file>.*?)\2 | =\s*(?P<bare>{_NAME}) | (?P<inside>{_NAME})""",
@@ -56,9 +59,9 @@ class Properties(dict[str, str]):
         return f"Properties({', '.join(sorted(self))})"
 
     def override(self, stronger: Properties, where: str) -> None:
-        """Add properties. They replace properties with the same name.
+        """Add the properties in `stronger`. They replace properties with the same names.
 
-        For each replaced value that is different, add a warning to `warnings`.
+        For each property whose value changes, a warning is added to `warnings`.
 
         Args:
             stronger: the properties to add.
@@ -91,9 +94,9 @@ _PROPERTY_NAME = re.compile(
     """,
     re.VERBOSE,
 )
-"""Matches a whole key that can be the name of a property, but not a line of base64.
+"""Matches a key that can be the name of a Java property. It does not match a line of base64.
 
-A match is not proof, because a secret can contain a dot. Therefore, `_looks_like_name` also checks the first word.
+A key that matches can still be a secret that contains a dot. Therefore, `_looks_like_name` also checks the first word.
 """
 
 _FIRST_WORDS = frozenset({
@@ -109,7 +112,7 @@ _FIRST_WORDS = frozenset({
     "task", "telemetry", "topic", "topology", "transaction", "transactional", "upgrade", "value", "warmup",
     "windowed", "windowstore", "zookeeper",
 })  # fmt: skip
-"""First words of property names of Kafka, its plugins and other tools: `ssl` in `ssl.key.password`.
+"""First words of property names of Kafka, its plugins and other tools, such as `ssl` in `ssl.key.password`.
 
 A key with a different first word could be a secret that contains a dot. Messages show such a key only if the first word
 is similar to one of these words, and is thus probably a typo.
@@ -134,13 +137,14 @@ _ANY_PROVIDER_REFERENCE = re.compile(r"\$\{(?P<provider>[^${}:]*):[^{}]*\}")
 """Matches a reference to a config provider, such as `${vault:secret/kafka:password}`."""
 
 _PROVIDER_NAMES = ("env", "file", "directory")
-"""Names of config providers that warnings show. Other names are masked, because they can be part of a password."""
+"""Provider names that warnings may contain. Other names are masked, because they can be part of a password."""
 
 
 def read_properties(path: str | Path) -> Properties:
     r"""Read a file of Java properties as Kafka's tools do: as Latin-1. If a key occurs twice, its last value is used.
 
-    A key that does not look like a property could be a part of a secret. The result contains `line N of FILE` instead.
+    A key that does not look like the name of a property could be part of a secret. In the result, this key is replaced
+    with `line N of FILE`.
 
     Raises:
         ConfigError: the file cannot be read, has an invalid `\u` escape, or contains PEM. The message contains no
@@ -177,13 +181,13 @@ def read_properties(path: str | Path) -> Properties:
 
 
 def filled_in(properties: Mapping[str, str], where: str, folder: Path) -> Properties:
-    """Return the properties with their references replaced: `${NAME}`, `file:PATH` and config providers.
+    """Return the properties with the references in their values replaced, such as `${NAME}` and `file:PATH`.
 
-    In a property such as `x.url`, `file:` begins a URL and is not replaced. If the property `config.providers` is set,
-    only references to these providers are replaced, as in Kafka.
+    In a property whose name ends with `.url`, `file:` begins a URL and is not replaced. If the property
+    `config.providers` is set, only references to the config providers that it names are replaced, as in Kafka.
 
     Args:
-        where: file or table of the properties, for error messages.
+        where: file or table that contains the properties, for error messages.
         folder: folder to which relative paths refer.
 
     Raises:
@@ -203,7 +207,7 @@ def filled_in(properties: Mapping[str, str], where: str, folder: Path) -> Proper
 
 
 def _undeclared_references(properties: Mapping[str, str], declared: Container[str], where: str) -> Iterator[str]:
-    """Yield one warning for each property with a reference to a config provider that is not in `declared`."""
+    """Yield one warning for each property that refers to a config provider whose name is not in `declared`."""
     for key, value in properties.items():
         for found in _ANY_PROVIDER_REFERENCE.finditer(value):
             name = found["provider"]
@@ -217,7 +221,7 @@ def _undeclared_references(properties: Mapping[str, str], declared: Container[st
 
 
 def _fill_in(filled: Properties, where: str, folder: Path) -> None:
-    """Replace the references `${NAME}` and `file:PATH` in the values of `filled`. This changes `filled` itself."""
+    """Replace the references `${NAME}` and `file:PATH` in the values of `filled`, which is changed in place."""
     for key, value in filled.items():
         place = f"{where}: {key}"
         if value.startswith("file:") and not key.endswith(".url"):
@@ -233,9 +237,10 @@ def _plain(place: str, found: re.Match[str]) -> str:
 
 
 def _option(place: str, folder: Path, found: re.Match[str]) -> str:
-    """Return the text that replaces a reference in `sasl.jaas.config`; quotes, backslashes and line breaks are escaped.
+    """Return the text that replaces a reference in `sasl.jaas.config`.
 
-    `="file:PATH"` → `="CONTENT"`; `=${NAME}` → `="VALUE"`; `${NAME}` → `VALUE`.
+    `="file:PATH"` → `="CONTENT"`; `=${NAME}` → `="VALUE"`; `${NAME}` → `VALUE`. In the inserted text, quotes,
+    backslashes and line breaks are escaped.
 
     Args:
         place: file and property with the reference, for error messages.

@@ -1,7 +1,8 @@
 """Resolve references to Kafka's config providers, such as `${file:/run/secrets/kafka.properties:password}`.
 
-The three supported providers work as in Kafka. Values are inserted as they are, without escapes. Afterwards, whitespace
-at both ends of the property is removed. References to providers that are not declared are not replaced.
+The three supported providers (file, directory, environment variable) work as in Kafka: values are inserted without
+escaping. Then whitespace at both ends of the property's value is removed. A reference to a provider that the property
+`config.providers` does not declare is not replaced.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ _PACKAGE = "org.apache.kafka.common.config.provider"
 def declares_providers(properties: Mapping[str, str]) -> bool:
     """Return whether the properties declare config providers.
 
-    If they do, `${NAME}` and `file:PATH` are not replaced.
+    If they do, kgtui replaces only references to these providers. It does not replace `${NAME}` and `file:PATH`.
     """
     return bool(properties.get(PROVIDERS, "").strip())
 
@@ -43,11 +44,11 @@ def resolved(properties: Mapping[str, str], where: str, folder: Path) -> dict[st
     """Return the properties with references to config providers replaced, and without `config.providers*`.
 
     Args:
-        where: file or table of the properties, for error messages.
+        where: file or table that contains the properties, for error messages.
         folder: folder to which relative paths refer.
 
     Raises:
-        ConfigError: a provider is not supported, or has no value for a reference. The message contains no values.
+        ConfigError: a provider is not supported, or cannot provide a value. The message contains no secrets.
     """
     names = [name.strip() for name in properties[PROVIDERS].split(",") if name.strip()]
     providers = {name: _provider(name, properties, where, folder) for name in names}

@@ -84,9 +84,9 @@ class Settings:
         path: path of `config.toml`, even if it does not exist.
         default: name of the cluster to use if the user names none; may be empty.
         keys: action in the terminal UI → key on the keyboard.
-        presets: name of a saved filter → filter.
-        storage: URI prefix of recordings folders → storage options for these folders. References such as `${NAME}`
-            are not replaced yet.
+        presets: name of a saved filter → filter expression.
+        storage: URI prefix, such as `s3a://bucket` → storage options (such as credentials) of lakes with this prefix.
+            References such as `${NAME}` in these options are not replaced yet.
     """
 
     path: Path
@@ -158,7 +158,7 @@ def _read_settings(path: Path) -> Settings:
 
 @dataclass(frozen=True, slots=True)
 class _File:
-    """The contents of `config.toml`. The tables of clusters are not checked here, but in the function `_cluster`."""
+    """The contents of `config.toml`, except the tables `[clusters.NAME]`, which the function `_cluster` checks."""
 
     default: str = ""
     ui: UiSettings = field(default_factory=UiSettings)
@@ -168,7 +168,7 @@ class _File:
 
 
 def _current(table: dict[str, Any], version: int, path: Path, name: str) -> dict[str, Any]:
-    """Return the table of the cluster `name`, in which keys with old names are renamed to their current names.
+    """Return the table of the cluster `name`, with old names of keys (see `_OLD_CLUSTER_KEYS`) replaced by new ones.
 
     Args:
         version: format version of the file. Old names are accepted only in versions below `VERSION`.
@@ -222,7 +222,11 @@ def _table(value: Any, path: Path, key: str) -> dict[str, Any]:
 
 
 def _typed(table: Mapping[str, Any], kind: type[T], path: Path, key: str) -> T:
-    """Convert a table to the dataclass `kind`. Raises ConfigError with the file, the key and what was expected."""
+    """Convert a TOML table to the dataclass `kind`.
+
+    Raises:
+        ConfigError: a key or value is wrong. The message names the file, the key and what was expected.
+    """
     import msgspec
 
     _check_names(table, kind, path, key)
@@ -246,7 +250,7 @@ def _check_names(table: Mapping[str, Any], kind: type[Any], path: Path, key: str
 
 
 def _with_environment(settings: Settings) -> Settings:
-    """Override values of the table `[ui]` with environment variables such as `KGTUI_THEME`, and return the settings."""
+    """Return the settings. Environment variables such as `KGTUI_THEME` override values of the table `[ui]`."""
     ui = settings.ui
     interval = ui.interval
     if text := os.environ.get("KGTUI_INTERVAL"):
@@ -279,9 +283,9 @@ def _check_columns(columns: tuple[str, ...], where: str) -> None:
 
 
 def storage_options() -> dict[str, dict[str, str]]:
-    """Return the table `[storage]` as a dict: URI prefix of recordings folders → storage options for these folders.
+    """Return the table `[storage]` of `config.toml` as a dict: URI prefix of lakes → storage options for these lakes.
 
-    References such as `${NAME}` are replaced.
+    References such as `${NAME}` in the storage options are replaced.
 
     Raises:
         ConfigError: a reference cannot be replaced, or `config.toml` is not valid.

@@ -1,6 +1,7 @@
 """The state folder, in which kgtui stores backups, the audit log, recordings, exports and logs.
 
-Only its owner can read it. kgtui follows no symbolic links in it, so that other users cannot redirect what it writes.
+Only the owner can read the folder. In this folder, kgtui follows no symbolic links, so that other users cannot make it
+write to a different place.
 """
 
 from __future__ import annotations
@@ -65,7 +66,7 @@ class StateFolder:
 
 
 def state_folder() -> StateFolder:
-    """Return the state folder: the folder that `KGTUI_STATE_DIR` names, or the default folder of the user."""
+    """Return the state folder: the folder in `KGTUI_STATE_DIR`, or the default folder for the user's state files."""
     if given := os.environ.get("KGTUI_STATE_DIR"):
         return StateFolder(expanded(given, "KGTUI_STATE_DIR: "))
     from platformdirs import user_state_path
@@ -74,10 +75,12 @@ def state_folder() -> StateFolder:
 
 
 def private_folder(path: Path, *, inside: bool = False) -> Path:
-    """Create a folder and its parents so that only the owner has access. If the folder exists, remove other access.
+    """Create a folder to which only its owner has access. If the folder exists, remove the access of other users.
+
+    Missing parent folders are created, too.
 
     Args:
-        inside: whether the folder is in the state folder, where it must not be a symbolic link.
+        inside: whether the folder is inside the state folder, where symbolic links are forbidden.
 
     Raises:
         OSError: the folder cannot be created, belongs to another user, or is a forbidden symbolic link.

@@ -21,7 +21,7 @@ def parse_bootstrap(text: str, where: str) -> tuple[str, ...]:
     """Split and check addresses such as `host:port,[IPv6]:port`.
 
     Args:
-        where: flag, variable or key with the addresses, for error messages.
+        where: name of the flag, environment variable or key that contains the addresses, for error messages.
 
     Raises:
         ConfigError: there is no address, or an address is not valid.
@@ -35,7 +35,7 @@ def parse_bootstrap(text: str, where: str) -> tuple[str, ...]:
 
 
 def _parts(text: str) -> list[str]:
-    """Split addresses that are separated by commas."""
+    """Split a text at commas, and return the addresses in it."""
     return [part.strip() for part in text.split(",") if part.strip()]
 
 
@@ -78,9 +78,9 @@ class Target:
         seeds: bootstrap addresses, each `host:port`.
         properties: Java client properties. References such as `${NAME}` are already replaced.
         read_only: whether kgtui must not change the cluster.
-        color: background color of the name in the header; empty for the default.
+        color: background color of the cluster's name in the header; empty for the default.
         environment: label of the cluster, such as `PROD`, or empty.
-        source: flag, variable or file that chose the cluster; `ASSUMED` if nothing chose it.
+        source: name of the flag, environment variable or key that selects the cluster; `ASSUMED` if none does.
     """
 
     name: str
@@ -95,8 +95,8 @@ class Target:
 def resolve(settings: Settings, flags: object = None) -> Target:
     """Return the cluster that kgtui connects to.
 
-    The first of these decides: flags, environment variables, `bootstrap.servers` in the command config, `default` in
-    `config.toml`, `localhost:9092`.
+    The first of these sources that names a cluster decides: flags, environment variables, `bootstrap.servers` in the
+    command config, `default` in `config.toml`. If none does, the cluster is `localhost:9092`.
 
     Args:
         flags: parsed command line; only its attributes `bootstrap_server`, `cluster`, `command_config` and `read_only`
@@ -199,10 +199,10 @@ def _warn_of_other_brokers(properties: Properties, seeds: tuple[str, ...], sourc
 
 
 def _by_address(settings: Settings, seeds: tuple[str, ...], where: str) -> Target:
-    """Return the cluster at these addresses.
+    """Return the `Target` with the given bootstrap addresses.
 
-    If `config.toml` contains clusters with one of these addresses, the color and label of the first one apply. If any
-    of them is read-only, the result is too.
+    If `config.toml` has clusters with one of these addresses, the target gets the color and label of the first such
+    cluster. The target is read-only if any such cluster is read-only.
 
     Args:
         where: name of the flag or environment variable that contains the addresses.
@@ -217,8 +217,8 @@ def _by_address(settings: Settings, seeds: tuple[str, ...], where: str) -> Targe
 def _addresses(settings: Settings, cluster: ClusterSettings) -> set[str]:
     """Return the bootstrap addresses of a configured cluster in lower case.
 
-    The set is empty if they cannot be read. Other properties are not resolved, so that a missing password of this
-    cluster does not matter.
+    The set is empty if the addresses cannot be read. References in other properties are not replaced, so that a missing
+    password of the cluster causes no error.
     """
     addresses, folder = cluster.address, settings.path.parent
     with suppress(ConfigError):

@@ -1,6 +1,6 @@
 """Record the groups of a cluster over time, and replay any recorded moment.
 
-deltalake and pyarrow are imported only when a lake is opened.
+The packages deltalake and pyarrow are imported only when a lake (a folder of Delta tables) is opened.
 
 | module | contents |
 |---|---|
@@ -12,7 +12,7 @@ deltalake and pyarrow are imported only when a lake is opened.
 | `flushing` | writes polls to the lake on a separate thread |
 | `recording_reader` | `RecordingReader`: polls, states and changes in a recording |
 | `poll_index` | list of all polls, with the gaps between them |
-| `keyframe` | rows of a table at any poll, computed from the last poll with all rows |
+| `keyframe` | rows of a table at any poll, computed from the keyframe (poll with all rows) before it |
 | `point_in_time` | state of the cluster at one poll; comparison of two polls |
 | `poll_reader` | descriptions and offsets at consecutive polls, for the health rules |
 | `group_timeline` | lag, rates, members and changes of one group over time |

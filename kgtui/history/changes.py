@@ -26,7 +26,9 @@ if TYPE_CHECKING:
     from kgtui.model.offsets import CommittedOffset, PartitionBounds, ShareOffset, TopicPartition
 
 FaultKey = tuple[str, int | None, str | None, str]
-"""Key of a fault: (scope, broker id, group id, error name). The scope, such as `offsets`, is what could not be read.
+"""Key of a fault (a failed read): (scope, broker id, group id, error name).
+
+The scope names the data that could not be read, such as `offsets`.
 
 The broker id is None if the fault does not concern a single broker. The group id is None if the fault does not concern
 a single group.
@@ -38,13 +40,14 @@ class PollResult:
     """The values that one poll read from the cluster.
 
     Attributes:
-        listings: group → type, protocol, state and coordinator. If a broker did not respond, its last list is used.
+        listings: group → type, protocol, state and coordinator. For a broker that did not respond, this contains the
+            groups that it listed last.
         descriptions: group → description, for the groups that this poll described.
         committed: group → committed offsets. Share groups are left out.
         share: share group → share-partition start offsets.
         bounds: partition → log start and log end offset.
         hidden: groups whose offsets may be incomplete because of missing permissions; None if permissions are unknown.
-        faults: pairs (scope, fault). The scope, such as `offsets`, is what could not be read.
+        faults: pairs (scope, fault). The scope names the data that could not be read, such as `offsets`.
     """
 
     listings: Mapping[str, Listing]
@@ -125,7 +128,7 @@ class ChangeTracker:
         }
         for key, row in faults.items():
             old = self._faults.get(key)
-            # Compare only the error code. The message might contain a time that differs in each poll.
+            # Compare only the error codes, because an error message might contain a time that differs in each poll.
             if old is None or old[0] != row[0]:
                 self._faults[key] = row
                 out["faults"].append((*key, False, *row))
@@ -134,7 +137,7 @@ class ChangeTracker:
             out["faults"].append((*key, True, *_NO_FAULT))
 
     def all_rows(self) -> RowsByTable:
-        """Return all rows at the latest poll: table name → one row per existing group, member, partition or fault.
+        """Return the rows of all groups, members, partitions and faults at the latest poll: table name → rows.
 
         The rows are sorted by key, except in table `faults`.
         """
@@ -236,9 +239,9 @@ def _release(*parts: Mapping[Any, Any]) -> None:
 
 
 def _owners(description: GroupDescription, members: Iterable[Member]) -> dict[TopicPartition, str]:
-    """Return a dict: partition → id of the member that owns it.
+    """Return a dict: partition → id of the member that owns the partition.
 
-    In a streams group, the owner is a member with a task whose input is the partition.
+    In a streams group, the owner is a member that has a task with this partition as its input.
     """
     found = {tp: member.member_id for tp, member in owners_of(tuple(members)).items()}
     if description.topology is not None:

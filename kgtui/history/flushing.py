@@ -26,9 +26,9 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 MAX_WAITING_ROWS = 1_000_000
-"""Maximum number of rows that wait in memory while the lake cannot be written. If there are more, all are dropped.
+"""Maximum number of rows that wait in memory while the lake cannot be written. If more rows wait, all are dropped.
 
-Example: with 17,000 rows per poll and a poll every ten seconds, this happens after about ten minutes.
+Example: with 17,000 rows per poll and a poll every ten seconds, rows are dropped after about ten minutes.
 """
 
 _log = logging.getLogger(__name__)
@@ -37,14 +37,15 @@ _log = logging.getLogger(__name__)
 class Flusher:
     """Collects rows of polls in memory, and writes them to the lake at regular intervals.
 
-    Create it inside a running event loop. Call `begin` before all other methods, and `end` after them.
+    Create a `Flusher` while an event loop is running. Call `begin` before, and `end` after, all other methods.
 
     Args:
         notify: called with a message for the user when a problem begins or ends.
         elapsed: returns the time of a monotonic clock, in seconds.
 
     Attributes:
-        lost: whether waiting rows were dropped. If so, the next poll of the recorder is stored with all rows.
+        lost: whether rows were dropped, because the lake could not be written for too long. If so, the recorder stores
+            all rows of the next poll, not only the changed ones.
     """
 
     def __init__(
@@ -88,7 +89,7 @@ class Flusher:
     async def begin(self) -> int | None:
         """Lock the lake, and create it if it does not exist.
 
-        Returns the time of its newest poll, in milliseconds since the epoch; None if there are no polls.
+        Returns the time of the newest poll in the lake, in milliseconds since the epoch; None if there are no polls.
 
         Raises:
             LakeError: the folder cannot be written, or is not a lake.
@@ -132,18 +133,19 @@ class Flusher:
         """Queue the rows of one poll for the next write.
 
         Args:
-            at, keyframe: times of this poll and of the last poll with all rows, in milliseconds since the epoch.
+            at: time of this poll, in milliseconds since the epoch.
+            keyframe: time of the last keyframe (poll with all rows), in milliseconds since the epoch.
             rows: table name → rows, for all tables except `polls`.
-            poll_row: values for table `polls`, starting with column `taken_at`.
+            poll_row: this poll's values in table `polls`, without the columns before `taken_at`.
         """
         self._writer.add(at, keyframe, rows, poll_row)
         self._newest, self._keyframe = at, keyframe
         self._oldest = self._oldest or self._elapsed()
 
     def write_if_due(self) -> None:
-        """Start writing the waiting rows to the lake if they cannot wait until the next poll.
+        """Start writing the waiting rows to the lake if they would wait too long until the next poll.
 
-        Call this after each poll, so that no row waits longer than `RecorderOptions.flush` seconds.
+        Call this method after each poll, so that no row waits longer than `RecorderOptions.flush` seconds.
 
         Raises:
             RefusedError: another process has taken the lock of the lake.
@@ -197,7 +199,7 @@ class Flusher:
                 await self._give_up()
 
     async def _maintain(self, keyframe: int) -> None:
-        """Compact and prune the tables. Notify the user of an error only if it differs from the previous one."""
+        """Compact and prune the tables. If this fails with the same error as before, do not notify the user again."""
         try:
             await self._off_loop(self._writer.maintain, keyframe, self._options.keep_days, self._now())
         except storage_errors() as error:

@@ -1,4 +1,4 @@
-"""Compute a group's lag, rates, number of members and changes over time from its recorded rows."""
+"""Compute the history of a group (lag, read and write rates, members, changes) from its recorded rows."""
 
 from __future__ import annotations
 
@@ -37,13 +37,14 @@ def group_timeline(
     since: float,
     until: float,
 ) -> GroupTimeline:
-    """Compute a group's lag, rates and number of members at each poll, and its changes.
+    """Compute a group's lag, read and write rates and number of members at each poll, and the changes of the group.
 
     Args:
-        groups, members, partitions: all rows of the group in these tables.
+        groups, members, partitions: all rows of the group in the tables with these names.
         faults: the group's rows in table `faults`, and the rows about a broker or the whole cluster.
         recorded_polls: consecutive polls, oldest first. The first one must be a keyframe (a poll with all rows).
-        since, until: seconds since the epoch. Polls before `since` are used only to find the state at `since`.
+        since, until: start and end of the history, in seconds since the epoch. Polls before `since` are used only to
+            find the state at `since`.
     """
     polls = poll_changes(partitions, recorded_polls)
     group_rows = _rows(groups)
@@ -66,9 +67,9 @@ def _may_lack_topics(groups: Mapping[int, list[dict[str, Any]]], since: float) -
 
 
 def faults_of(faults: pa.Table, group: str) -> pa.Table:
-    """Return the errors that can explain why a poll did not read a group's offsets.
+    """Return the rows of table `faults` that can explain why a poll did not read a group's offsets.
 
-    These are the errors of this group, of any broker, and of the whole cluster.
+    These are the errors about this group, about any broker, and about the whole cluster.
 
     Args:
         faults: rows of table `faults`.
@@ -96,11 +97,12 @@ def _columns(
 ) -> list[array[float]]:
     """Return five columns with one value per poll. Unknown values are NaN.
 
-    The columns are time (seconds since the epoch), lag (records), number of members, records written/s and records
-    read/s.
+    The columns are: time in seconds since the epoch, lag in records, number of members, records written per second,
+    and records read per second.
 
     Args:
-        unread: times of the polls without offsets because of an error, in milliseconds since the epoch.
+        unread: times of the polls at which an error prevented reading the group's offsets, in milliseconds since the
+            epoch.
     """
     columns = [array("d") for _ in range(5)]
     point_by_poll = {round(point.at * 1000): point for point in change_points}
@@ -117,7 +119,7 @@ def _columns(
         if now is not None and now.listed:
             seconds = None if before is None or poll.gap else (poll.ms - before.ms) / 1000
             if before is not None and not unread.isdisjoint((before.ms, poll.ms)):
-                seconds = None  # no rates, because offsets are unknown at one of the two polls
+                seconds = None  # no rates, because offsets were not read now or at the previous poll
             row[0] = sums.lag % INT64_RANGE if sums.known_lags else math.nan
             row[1] = math.nan if now.members is None else now.members
             row[2] = change.written / seconds if seconds and sums.known_ends else math.nan
@@ -157,7 +159,7 @@ def _change_points(
     polls: Mapping[int, PollChange],
     recorded_polls: Iterable[RecordedPoll],
 ) -> list[ChangePoint]:
-    """Return the group's state at the first poll, and at each later poll at which the state changed, oldest first."""
+    """Return a `ChangePoint` for the first poll, and for each later poll at which the group changed, oldest first."""
     change_points: list[ChangePoint] = []
     member_ids: frozenset[str] = frozenset()
     state = ChangePoint(0.0, listed=False)
@@ -220,14 +222,14 @@ PARTITION_COLUMNS = (
 INT64_RANGE = 2**64
 """Number of different values of a 64-bit integer.
 
-If a sum overflows in Arrow, the real sum is the result plus a multiple of this number.
+If a sum in Arrow overflows, it wraps around. The real sum is then the result plus a multiple of this number.
 """
 
 SUMS = ("lag", "known_lags", "known_ends", "known_positions")
 """Attributes of `PollChange` that say how much a total, such as the lag, has changed since the previous poll.
 
-At a keyframe (a poll with all rows), they contain the total itself. To compute the total at a later poll, add the
-changes since the keyframe to it.
+At a keyframe (a poll with all rows), these attributes contain the total itself. The total at a later poll is the total
+at the keyframe plus all changes since then.
 """
 
 
@@ -259,7 +261,7 @@ class PollChange(NamedTuple):
 
 
 def poll_changes(rows: pa.Table, recorded_polls: Sequence[RecordedPoll]) -> dict[int, PollChange]:
-    """Return a dict: time of a poll, in milliseconds since the epoch → changes at this poll.
+    """Return a dict: time of a poll, in milliseconds since the epoch → changes of the group since the previous poll.
 
     Args:
         rows: rows of one group in table `partitions`. Rows of polls that are not in `recorded_polls` are ignored.
@@ -286,10 +288,10 @@ def poll_changes(rows: pa.Table, recorded_polls: Sequence[RecordedPoll]) -> dict
 
 
 def _sum_changes(columns: Mapping[str, pa.Array]) -> dict[str, pa.Array]:
-    """Return a dict: name in `SUMS` → one value per row, the change since the previous row of the same partition.
+    """Return a dict: name in `SUMS`, such as `lag` → change in each row since the previous row of the partition.
 
-    A partition's first row at or after a keyframe (a poll with all rows) has the value itself, not a change. Rows must
-    be sorted by topic, partition and poll.
+    If a row is the first one of its partition since a keyframe (a poll with all rows), the dict has the value itself
+    instead of the change. Rows must be sorted by topic, partition and poll.
     """
     import pyarrow as pa
     import pyarrow.compute as pc
@@ -332,7 +334,10 @@ def _movements(columns: Mapping[str, pa.Array]) -> dict[str, pa.Array]:
 
 
 def _values(columns: Mapping[str, pa.Array]) -> tuple[pa.Array, pa.Array, pa.Array]:
-    """Return the columns position, log end offset and lag, with one value per row. Unknown values are null."""
+    """Return three columns with one value per row: position, log end offset, and lag in records.
+
+    A position is a committed offset or a share-partition start offset. Unknown values are null.
+    """
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -371,9 +376,9 @@ def _owner_changes(columns: Mapping[str, pa.Array], first_poll: int) -> dict[int
 
 
 def differs(columns: Mapping[str, pa.Array], *names: str) -> pa.Array:
-    """Return a boolean for each row: whether it differs from the previous row in at least one of the columns `names`.
+    """Return a boolean for each row: whether the row differs from the previous row in any of the columns `names`.
 
-    The value of the first row is true.
+    The boolean of the first row is true.
     """
     import pyarrow as pa
     import pyarrow.compute as pc
@@ -386,7 +391,7 @@ def differs(columns: Mapping[str, pa.Array], *names: str) -> pa.Array:
 
 
 def previous(values: pa.Array) -> pa.Array:
-    """Move each value of a column to the next row. The first row of the result is null."""
+    """Return a column that contains, in each row, the value of the row before. The first row is null."""
     import pyarrow as pa
 
     return pa.concat_arrays([pa.nulls(1, values.type), values[:-1]])

@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     from kgtui.lake.schemas.definition import RowValues
 
 _MAX_GROUPS, _MAX_FRACTION = 16, 0.02
-"""Limits above which all loaded rows are converted from Arrow to Python at once, instead of group by group.
+"""`BlockState` converts the rows of each requested group from Arrow to Python separately.
 
-Both limits must be exceeded: 16 requested groups, and 2 % of the loaded groups.
+If more than 16 groups and more than 2 % of its groups have been requested, it converts all its rows at once.
 """
 
 
@@ -31,8 +31,8 @@ class Keyframe:
 
     Args:
         load: takes the name of a table, and returns its rows. It is called once per table.
-        polls: times of the keyframe and of these polls, in milliseconds since the epoch. Rows of other polls come from
-            an interrupted write, and are ignored.
+        polls: times of the keyframe and of the polls before the next keyframe, in milliseconds since the epoch. Rows of
+            other polls come from an interrupted write, and are ignored.
         reading: returns a context manager that converts read errors to `LakeError`.
     """
 
@@ -99,12 +99,12 @@ class KeyframeTable:
             self._blocks.update(dict.fromkeys(missing, self._read(missing, self._columns)))
 
     def block(self, index: int) -> _KeyframeRows:
-        """Return the rows of a block, and of the other blocks that were read from disk in the same call."""
+        """Return the rows of a block, and of any other blocks that the same call of `load` read from disk."""
         self.load([index])
         return self._blocks[index]
 
     def narrow(self, columns: tuple[str, ...], poll: int) -> pa.Table:
-        """Return the table's rows at a poll, reduced to the column `group` and the given columns."""
+        """Return the state of the table at a poll, with only the column `group` and the given columns."""
         rows = self._narrow.get(columns)
         if rows is None:
             needed = dict.fromkeys(("poll", "gone", *self._table.key, *columns))
@@ -127,7 +127,7 @@ class _KeyframeRows:
         self._last = _last_of_each(self._rows, key)
 
     def after(self, poll: int) -> pa.Table:
-        """Return the state at a poll: the newest row of each key at or before this poll.
+        """Return the state at a poll: for each key, the newest row that was recorded at or before this poll.
 
         Objects, such as members, that no longer existed at this poll are left out.
         """
@@ -145,7 +145,7 @@ class _KeyframeRows:
 class TableState:
     """The state of all groups at one poll, as rows of one recorded table.
 
-    Rows are read from disk on demand.
+    The rows of a group are read from disk when they are needed.
     """
 
     def __init__(self, blocks: KeyframeTable, poll: int) -> None:
@@ -158,7 +158,7 @@ class TableState:
         return block is not None and group in block
 
     def groups(self) -> Iterator[str]:
-        """Yield the id of every group that has rows."""
+        """Yield the id of every group that has rows in the table at this poll."""
         every = range(len(self._blocks))
         self._blocks.load(every)
         for block in dict.fromkeys(map(self._block, every)):
@@ -210,7 +210,7 @@ class BlockState:
         return escape_surrogates(group) in self._spans
 
     def groups(self) -> Iterator[str]:
-        """Yield the id of every group that has rows."""
+        """Yield the id of every group that has at least one row."""
         return map(unescape_surrogates, self._spans)
 
     def of(self, group: str) -> list[RowValues]:
@@ -231,7 +231,7 @@ _TABLES = {table.name: table for table in TABLES}
 
 
 def _last_of_each(rows: pa.Table, key: Sequence[str]) -> pa.Array:
-    """Return a boolean per row: whether it is the last row with its key. Rows with equal keys must be adjacent."""
+    """Return a boolean per row: whether the row is the last one with its key. Rows with equal keys must be adjacent."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -252,7 +252,7 @@ def _last_of_each(rows: pa.Table, key: Sequence[str]) -> pa.Array:
 def _spans(column: pa.ChunkedArray) -> dict[str, tuple[int, int]]:
     """Return a dict: value → pair (index of the first row with this value, index of the last such row plus 1).
 
-    Example: `a a b` → `{"a": (0, 2), "b": (2, 3)}`. Null becomes an empty string. Equal values must be adjacent.
+    Example: `a a b` → `{"a": (0, 2), "b": (2, 3)}`. The key for null is an empty string. Equal values must be adjacent.
     """
     import pyarrow.compute as pc
 

@@ -9,12 +9,13 @@ from kgtui.monitor.policy import RECORD_DESCRIBE_INTERVAL, RECORD_INTERVAL
 
 @dataclass(frozen=True, slots=True)
 class RecorderOptions:
-    """Options of the recorder. All times are in seconds.
+    """Options of the recorder. Times are in seconds, except `keep_days`.
 
     Attributes:
         interval: time from the start of a poll to the start of the next poll.
-        flush: maximum time for which rows wait in memory. In a crash, only these rows are lost.
-        keyframe: time between two polls that write all rows. The polls between them write only changed rows.
+        flush: maximum time for which rows wait in memory until they are written. In a crash, only these rows are lost.
+        keyframe: time between two keyframes (polls that write all rows). The polls between them write only changed
+            rows.
         describe: maximum time between two reads of a group's description.
         keep_days: age at which polls are deleted, in full days; None to keep all polls.
     """
@@ -34,7 +35,7 @@ class RecorderStatus:
         polls: number of polls that this recorder has written to the lake.
         rows: number of rows that this recorder has written to the lake.
         last: time of the newest poll that was written, in seconds since the epoch; None if no poll was written.
-        waiting: number of rows that wait in memory.
+        waiting: number of rows that wait in memory to be written to the lake.
         error: why nothing can be recorded now; empty if there is no problem.
     """
 

@@ -27,7 +27,7 @@ class PointInTime:
     """The state of a cluster at one recorded poll.
 
     Attributes:
-        answered: number of brokers that returned their groups.
+        answered: number of brokers that returned their list of groups.
         interval: configured time between two polls, in seconds.
     """
 
@@ -142,7 +142,7 @@ class PointInTime:
         return None
 
     def positions(self, group: str) -> dict[TopicPartition, RowValues]:
-        """Return a dict: partition → the group's row in table `partitions`. The row begins with column `kind`."""
+        """Return a dict: partition → the group's row in table `partitions`, from column `kind` to the last column."""
         return {(topic, partition): tuple(row) for topic, partition, *row in self._partitions.of(group)}
 
     def offsets(self, group: str) -> GroupOffsets:
@@ -152,13 +152,13 @@ class PointInTime:
         return result
 
     def lag(self, group: str) -> LagTotal:
-        """Return the lag of a group, summed over its partitions."""
+        """Return the lag of a group in records, summed over its partitions."""
         return lag_of_group(self.offsets(group))
 
     def bounds(self, tp: TopicPartition) -> PartitionBounds | None:
         """Return the log start and log end offset of a partition; None if they were not recorded.
 
-        The recorder reads them only for partitions in which a group has an offset, or which a member owns.
+        The recorder reads these offsets only for partitions in which a group has an offset, or which a member owns.
         """
         return self._logs.get(tp) or self._every_log.get(tp)
 
@@ -198,8 +198,8 @@ class LagChange(NamedTuple):
     Attributes:
         before: lag at the earlier poll, in records; None if unknown.
         after: lag at the later poll, in records; None if unknown.
-        hidden_before, hidden_after: whether offsets may be missing at the earlier and at the later poll. If so, the
-            real lag may be higher.
+        hidden_before, hidden_after: whether offsets may be missing at the earlier and at the later poll, because the
+            recorder's user lacked permissions. If so, the real lag may be higher.
     """
 
     group: str
@@ -210,9 +210,10 @@ class LagChange(NamedTuple):
 
     @property
     def by(self) -> int:
-        """Increase of the lag in records; negative if the lag decreased; 0 if a lag is unknown.
+        """Increase of the lag in records; negative if the lag decreased; 0 if one of the two lags is unknown.
 
-        It is also 0 if offsets may be missing at only one of the two polls, because the lags are then not comparable.
+        The result is also 0 if offsets may be missing at only one of the two polls, because the two lags are then not
+        comparable.
         """
         if self.before is None or self.after is None or self.hidden_before is not self.hidden_after:
             return 0
@@ -231,7 +232,8 @@ class Comparison:
         relisted: a tuple (group id, earlier `Listing`, later `Listing`) for each group whose `Listing` differs, for
             example in its state.
         members_joined, members_left: pairs (group id, member id).
-        member_names: (group id, member id) → shortest unique name. Only for groups with changed members or owners.
+        member_names: (group id, member id) → shortest name that is unique in the group. Only groups with changed
+            members or partition owners are included.
         moved: partitions with a different owner.
         lags: groups with a different lag, largest increase first.
     """

@@ -37,7 +37,7 @@ class RecordedPoll:
 class PollIndex:
     """All polls of a recording, oldest first.
 
-    They are stored in arrays to save memory, because a recording of one month has about 250,000 polls.
+    The polls are stored in arrays to save memory, because a recording of one month has about 250,000 polls.
     """
 
     def __init__(self) -> None:
@@ -56,7 +56,7 @@ class PollIndex:
         """Add polls that are newer than all polls in the index.
 
         Args:
-            rows: tuples with the columns `poll`, `keyframe` and `gap` of table `polls`, in any order.
+            rows: a tuple with the columns `poll`, `keyframe` and `gap` for each new row of table `polls`, in any order.
         """
         for poll, keyframe, gap in sorted(rows):
             self._polls.append(poll)
@@ -84,7 +84,10 @@ class PollIndex:
         return self[position] if 0 <= position < len(self._polls) else None
 
     def of_keyframe(self, keyframe: int) -> list[int]:
-        """Return the times of a keyframe (a poll with all rows) and of the polls before the next one, in epoch ms."""
+        """Return the times of a keyframe (a poll with all rows) and of all polls before the next keyframe.
+
+        Times are in milliseconds since the epoch.
+        """
         start = bisect_left(self._polls, keyframe)
         found = []
         for position in range(start, len(self._polls)):

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from kgtui.model.offsets import GroupOffsets, TopicPartition
 
 _WHOLE_COORDINATOR = frozenset({"cluster", "broker", "offsets"})
-"""Scopes (column `scope` in table `faults`) of faults that can concern several groups.
+"""Scopes of faults that can concern several groups. The scope says what could not be read, such as `offsets`.
 
 A fault with a broker id but no group id concerns all groups of the broker. A fault with neither concerns all groups of
 the cluster.
@@ -37,8 +37,8 @@ class GroupRead(NamedTuple):
     """The description and the offsets of one group at one poll.
 
     Attributes:
-        description: None if it is not known yet, or could not be read.
-        offsets: None if they could not be read, or if groups of this type have no offsets.
+        description: None if the group has not been described yet, or the description could not be read.
+        offsets: None if the offsets could not be read, or if groups of this type have no offsets.
         fault: why data of the group could not be read; None if all data could be read.
     """
 
@@ -125,7 +125,7 @@ class _GroupStates:
                 self._faults[key] = (scope, rows.fault_of_row(broker, group, name, tuple(row)))
 
     def _apply_group_changes(self, poll: int) -> set[str]:
-        """Apply the changes of a poll to the rows of groups and members, and return the ids of the changed groups."""
+        """Update the state of groups and members to a poll. Return the ids of groups whose row or members changed."""
         changed: set[str] = set()
         for group, gone, *row in self._tables["groups"].at(poll):
             changed.add(group)
@@ -150,10 +150,10 @@ class _GroupStates:
     def read_at(self, poll: RecordedPoll) -> PollRead:
         """Return the descriptions and offsets of the groups at a poll.
 
-        A value that could not be read at this poll is None. Otherwise, it is the last recorded value.
+        A description or offsets that could not be read at this poll are None. All others are the last recorded values.
 
         Args:
-            poll: the poll to which `go_to` was called last.
+            poll: the poll that was passed to the last call of `go_to`.
         """
         reads = dict(self._reads)
         for scope, fault in self._faults.values():
@@ -173,7 +173,7 @@ class _GroupStates:
 
 
 class RowsByPoll:
-    """The rows of one table, grouped by poll. To save memory, they are converted to Python one poll at a time.
+    """The rows of one table, grouped by poll. To save memory, rows are converted to Python one poll at a time.
 
     Args:
         table: rows of all polls, with column `poll`.

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 class Poller:
     """Reads all groups of a cluster for one poll of the recorder.
 
-    A coordinator that does not respond delays only its own groups.
+    A coordinator that does not respond delays only the groups that it coordinates.
 
     Args:
         describe_every: maximum time between two reads of a group's description, in seconds. Changes of members do not
@@ -45,7 +45,7 @@ class Poller:
         now: float,
         timeout: float,
     ) -> PollResult:
-        """Read the descriptions and offsets of all groups in a snapshot.
+        """Read the descriptions and offsets of all groups in a snapshot (the monitor's list of groups and brokers).
 
         Args:
             owned: partitions that members own. Their log start and log end offsets are read too.
@@ -76,7 +76,7 @@ class Poller:
         )  # fmt: skip
 
     def _plan(self, listings: Mapping[str, Listing], now: float) -> tuple[set[str], dict[int, list[str]]]:
-        """Return the ids of the groups to describe, and a dict: broker id → ids of the groups that it coordinates."""
+        """Return the ids of groups to describe now, and a dict: broker id → ids of the groups that it coordinates."""
         brokers: dict[int, list[str]] = defaultdict(list)
         for group, listing in listings.items():
             brokers[listing.coordinator].append(group)
@@ -87,7 +87,7 @@ class Poller:
             self._described[group] = (listings[group], now)
 
     def _due(self, listings: Mapping[str, Listing], now: float) -> set[str]:
-        """Return the ids of the groups to describe. Also remove unlisted groups from `self._described`."""
+        """Return the ids of groups to describe now. Also remove groups that no longer exist from `self._described`."""
         for group in [group for group in self._described if group not in listings]:
             del self._described[group]
         return groups_to_describe(listings, self._described, now, self._describe_every)

@@ -1,4 +1,4 @@
-"""Find the events in a recording, by the same rules as the monitor of a live cluster."""
+"""Find events, such as joined members, in a recording, by the same rules as the monitor of a live cluster."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ PositionChanges = dict[int, dict[str, tuple[Positions, Positions]]]
 """Dict: time of a poll, in ms since the epoch → group id → pair (positions before the poll, positions at the poll).
 
 A position is a committed offset or a share-partition start offset. Only changes that may be events are included. These
-are decreases, and also increases in groups that were Empty at some time, because a user may have reset the offsets.
+are all decreases, and increases in groups that were Empty at some time, because a user may have reset their offsets.
 """
 
 _POSITION_COLUMNS = ("poll", "group", "topic", "partition", "gone", "committed", "spso", "owner")
@@ -104,8 +104,8 @@ class _RecordedState:
             yield poll, events if self._begun else []
             self._begun = True
             if whole:
-                # Another search that begins at this keyframe (a poll with all rows) does not know the earlier
-                # descriptions. Forget them, so that both searches find the same events.
+                # Forget the descriptions before this keyframe (a poll with all rows). A search that begins at the
+                # keyframe does not know them either, so that both searches find the same events.
                 self._descriptions.clear()
 
     def _read(self, table: Table, keyframe: int, until: int) -> pa.Table:
@@ -130,10 +130,10 @@ class _RecordedState:
         *,
         whole: bool,
     ) -> list[Event]:
-        """Update the state of all groups from a poll, and return the events of the groups.
+        """Update the state of all groups to a poll, and return the events of this poll about groups.
 
         Args:
-            moved: group id → pair (offsets before the poll, offsets at the poll), as in `PositionChanges`.
+            moved: group id → pair (offsets before the poll, offsets at the poll), for groups whose offsets changed.
             whole: whether the poll is a keyframe (a poll with all rows).
         """
         listed_before, members_before = self._advance(poll, tables, whole=whole)
@@ -251,6 +251,8 @@ class _RecordedState:
     def _read_positions(self, keyframe: int, until: int, memberless: pa.Array) -> PositionChanges:
         """Return the changes of committed offsets and share-partition start offsets that may be events.
 
+        For example, an increase may be the event that a user reset the offsets of an Empty group.
+
         Args:
             keyframe, until: times of the first and the last poll, in milliseconds since the epoch.
             memberless: ids of groups that were Empty at some time, with lone surrogates escaped.
@@ -307,7 +309,7 @@ def _changed_positions(table: pa.Table, keyframe: int, memberless: pa.Array) -> 
 
 
 def _last_rows(table: pa.Table) -> pa.Table:
-    """Return the last row of each partition in each group. Rows must be sorted by key and poll."""
+    """Return the last row of each partition in each group. Rows must be sorted by group, topic, partition and poll."""
     import pyarrow as pa
 
     if not table.num_rows:

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
 
 _CLOCK_TOLERANCE = 1.0
-"""How far the clock may be behind the time of the previous poll, in seconds. A larger difference counts as set back."""
+"""If the clock is this many seconds or more behind the previous poll, the recorder assumes it was set back."""
 
 _log = logging.getLogger(__name__)
 
@@ -130,7 +130,9 @@ class Recorder:
             await self._lake.end()
 
     async def _wait_for_first_lists(self, before: int | None) -> None:
-        """Wait until each broker has returned its groups or an error. Then store the cluster id in the lake.
+        """Wait until each broker has returned its list of groups or an error. Then store the cluster id in the lake.
+
+        The wait ends after `RECORD_FIRST_LISTS` seconds at the latest.
 
         Args:
             before: time of the newest poll in the lake, in ms since the epoch; None if there are no polls.
@@ -147,7 +149,7 @@ class Recorder:
         self._cluster_id = snapshot.cluster.cluster_id
 
     def _gap_after_restart(self, before: int | None) -> str:
-        """Return the reason for the gap before this recorder's first poll.
+        """Return why polls are missing before the first poll of this recorder, such as `recorder stopped`.
 
         If the previous recorder crashed, notify the user.
 
@@ -175,7 +177,7 @@ class Recorder:
             self._lake.report_error("the cluster cannot be reached")
             return
         if snapshot.cluster.cluster_id not in (None, self._cluster_id):
-            # The addresses may belong to a different cluster now. If so, `_claim` raises `LakeError`.
+            # The bootstrap addresses may now lead to a different cluster. If so, `_claim` raises `LakeError`.
             await self._claim(snapshot)
         at = self._time_of_poll()
         try:
@@ -209,10 +211,10 @@ class Recorder:
         return self._last + max(int(passed * 1000), 1)
 
     async def _start_keyframe(self, gap: str) -> None:
-        """Make the next poll store all rows. Call this if the lake may lack the changes of earlier polls.
+        """Make the next poll a keyframe (a poll with all rows). Call this if the lake may lack earlier changes.
 
         Args:
-            gap: why these changes may be missing. The text is stored in the column `gap`.
+            gap: why these changes may be missing. The text is stored in the column `gap` of table `polls`.
         """
         old, self._changes = self._changes, ChangeTracker()
         self._keyframe = None
@@ -321,9 +323,9 @@ class RetentionRefresher:
         self._asked: float | None = None
 
     def due(self, now: float) -> bool:
-        """Return whether to call `refresh`, because its last read is at least `RETENTION_MAX_AGE` seconds ago.
+        """Return whether the retention must be read again, so that `refresh` must be called.
 
-        Before the first call of `refresh`, the result is true.
+        This is true if the last read is at least `RETENTION_MAX_AGE` seconds ago, or if there was no read yet.
 
         Args:
             now: time in seconds, from the same clock as the argument `now` of `refresh`.
@@ -338,7 +340,7 @@ class RetentionRefresher:
         try:
             answer = await self._admin.retention(sorted(topics), timeout=timeout)
             # If there was no error, a topic without a result no longer exists, so delete its stored retention. If there
-            # was an error, delete nothing, because the error may be the reason why a topic has no result.
+            # was an error, keep all stored values, because a topic may lack a result only because of the error.
             await asyncio.to_thread(update_retention, self._folder, answer.rows, () if answer.faults else set(topics))
         except (KgtuiError, OSError):
             _log.exception("cannot read or store the retention of topics")

@@ -82,7 +82,8 @@ class RecordingReader:
             last = self._polls.newest()
             rows = self._tables[POLLS.name].read(["poll", "keyframe", "gap"], after=last.ms if last else None)
             if last is not None and rows.num_rows:
-                # Drop the cached rows of the last keyframe, because they may lack the rows of the new polls.
+                # Drop the cached rows since the last keyframe (a poll with all rows). The new polls may have added rows
+                # after this keyframe, which the cache lacks.
                 self._keyframes.pop(last.keyframe, None)
                 self._clusters.pop(last.keyframe, None)
             self._polls.add(zip(*(rows[name].to_pylist() for name in ("poll", "keyframe", "gap")), strict=True))
@@ -118,7 +119,7 @@ class RecordingReader:
         return found
 
     def poll_at(self, time: float | None = None) -> RecordedPoll:
-        """Return the newest poll at or before `time`, in seconds since the epoch; None selects the newest of all.
+        """Return the newest poll at or before `time` (seconds since the epoch; None for the newest recorded poll).
 
         Raises:
             LakeError: the recording starts after `time`.
@@ -166,9 +167,9 @@ class RecordingReader:
         return self._polls.keyframes(until.ms)
 
     def rows_since(self, table: Table, columns: Sequence[str], keyframe: int, poll: RecordedPoll) -> pa.Table:
-        """Return a table's rows of all polls from a keyframe (a poll with all rows) to `poll`, and of later polls.
+        """Return a table's rows of all polls from a keyframe (a poll with all rows) to the next keyframe after `poll`.
 
-        The later polls are those between `poll` and the next keyframe.
+        The rows of this next keyframe are not included.
 
         Args:
             columns: names of the columns, including `poll`.
@@ -233,13 +234,14 @@ class RecordingReader:
         days = self._polls.days()
         days = [day for day in days if (day <= day_of(start.ms) if back else day >= day_of(start.ms))]
         # The group can also change between the last poll of one day and the first poll of the next day. To notice this,
-        # compare its states at these two polls. `adjacent` is the state that the previous iteration found at one poll.
+        # compare its states at these two polls. `adjacent` is the state at the one in the previously searched day.
         adjacent: GroupState | None = None
         first_poll = 0  # used only if `back`: time of the first poll of the day that was searched before
         for day in reversed(days) if back else days:
             polls = self._polls.of_day(day)
             changes = self._changes_of_day(group, day, polls)
-            # The previous iteration searched an adjacent day. `midnight_poll` is the first poll of the later day.
+            # The previous iteration searched the day before or after this day. `midnight_poll` is the first poll of the
+            # later one of these two days.
             midnight_poll = first_poll if back else polls[0][0]
             changed_at_midnight = adjacent is not None and adjacent != (changes.last if back else changes.first)
             if changed_at_midnight and midnight_poll != start.ms:
@@ -251,9 +253,9 @@ class RecordingReader:
         return None
 
     def disappeared_at(self, group: str) -> float | None:
-        """Return when a group last disappeared: time of the first poll that did not find it, in epoch seconds.
+        """Return when a group last disappeared: the time of the first poll without the group, in epoch seconds.
 
-        None if the group was never recorded, or still existed at the last poll.
+        Return None if the group was never recorded, or still existed at the last poll.
         """
         rows = self._read_group(GROUPS, ("poll", "gone"), group, (self.first.ms, self.last.ms))
         found = sorted(zip(rows["poll"].to_pylist(), rows["gone"].to_pylist(), strict=True))
@@ -283,7 +285,8 @@ class RecordingReader:
         """Read the rows of one group.
 
         Args:
-            span: times of the first and last poll, in milliseconds since the epoch. The first poll must have all rows.
+            span: times of the first and last poll, in milliseconds since the epoch. The first poll must be a keyframe
+                (a poll with all rows).
         """
         recorded = self._tables[table.name]
         with self._reading():
@@ -295,9 +298,10 @@ class RecordingReader:
         return self.poll_at(ms / 1000)
 
     def group_timeline(self, group: str, since: float, until: float) -> GroupTimeline:
-        """Return a group's lag, rates and number of members at each poll from `since` to `until`, and its changes.
+        """Return the history of a group from `since` to `until` (seconds since the epoch).
 
-        Times are in seconds since the epoch. If there are no polls in this time, the result has no samples.
+        The history contains the group's lag, read and write rates and number of members at each poll, and the polls at
+        which the group changed. If there are no polls in this time, it is empty.
 
         Raises:
             LakeError: rows cannot be read.
@@ -341,7 +345,8 @@ class DayOfChanges:
     """The changes to one group on one UTC day.
 
     Attributes:
-        changes: times of the polls at which the group had changed, oldest first, in milliseconds since the epoch.
+        changes: times of the polls at which the group differed from the previous poll of the day, oldest first, in
+            milliseconds since the epoch.
         first: state of the group at the first poll of the day.
         last: state of the group at the last poll of the day.
     """

@@ -1,4 +1,4 @@
-"""A read-only `GroupAdmin` on a recording, so that the terminal UI and commands work on a recorded cluster."""
+"""A read-only `GroupAdmin` (access to a cluster) for a recording, used by the terminal UI and commands for a replay."""
 
 from __future__ import annotations
 
@@ -42,8 +42,8 @@ _READ_ONLY = "a recording cannot be changed"
 class ReplayAdmin:
     """A `GroupAdmin` that returns the data of one recorded poll.
 
-    `seek`, `step` and `next_change` select a different poll. Data that the recorder could not read are returned as
-    faults. `delete_groups` refuses every group.
+    `seek`, `step` and `next_change` select a different poll. For data that the recorder could not read, the recorded
+    fault is returned. `delete_groups` refuses every group.
     """
 
     def __init__(self, recording: RecordingReader, point_in_time: PointInTime) -> None:
@@ -193,7 +193,7 @@ class ReplayAdmin:
         precision: float = PRECISION,
         timeout: float = DEFAULT_TIMEOUT,
     ) -> Answer[Mapping[TopicPartition, RecordTime]]:
-        """Return an answer without record times and with a fault, because a recording does not contain these times."""
+        """Return a fault and no record times, because a recording does not contain the timestamps of records."""
         return Answer({}, (Fault("NOT_SUPPORTED", "the times of records are not recorded"),))
 
     async def group_configs(
@@ -203,7 +203,7 @@ class ReplayAdmin:
         return Answer({}, missing, Coverage((0, 0), (0, len(missing))))
 
     async def retention(self, topics: Iterable[str], *, timeout: float = DEFAULT_TIMEOUT) -> Answer[Retention]:
-        """Return the retention that the recorder stored last. It can be newer than the poll that is shown."""
+        """Return the last stored retention of topics and committed offsets. It can be newer than the shown poll."""
         stored = await asyncio.to_thread(load_retention, LakeFolder.of(self.recording.path))
         if stored == Retention():
             return Answer(
@@ -221,9 +221,9 @@ class ReplayAdmin:
 
     def _access(self) -> Access:
         state, stored = self._point_in_time, load_access(LakeFolder.of(self.recording.path))
-        if not state.hidden:  # the poll was recorded by an older kgtui, which did not store `hidden`
+        if not state.hidden:  # an older kgtui did not record whether offsets may be hidden
             return stored
-        # If offsets may be hidden in every group, the user lacked DESCRIBE on some topics at this poll.
+        # If the poll says that offsets may be hidden in every group, the user lacked DESCRIBE on some topics then.
         hides = all(state.hidden.values())
         if hides is stored.hides_topics:
             return stored
@@ -238,7 +238,7 @@ class ReplayAdmin:
         fault is returned, and `read` is not called.
 
         Args:
-            scope: kind of the data that `read` returns, such as `offsets`.
+            scope: which data `read` returns: `describe` for descriptions, or `offsets`.
         """
         state, names = self._point_in_time, list(dict.fromkeys(groups))
 
@@ -284,7 +284,7 @@ class ReplayFeed:
             The groups that were added, removed or changed since the previous call.
 
         Raises:
-            ClientError: nothing changed, and the recorder could not read the broker's groups at the shown poll.
+            ClientError: no group changed, and the recorder could not read the broker's groups at the shown poll.
         """
         state, began = self._admin.point_in_time, time.monotonic()
         if state.poll == self._poll:

@@ -1,4 +1,4 @@
-"""Convert objects of the model to rows of the recorded tables, and back.
+"""Convert objects, such as members and offsets, to rows of the recorded tables, and back.
 
 A row is a tuple of column values, without the key columns and the columns `day`, `keyframe`, `poll` and `gone`.
 """
@@ -113,7 +113,7 @@ def description_of_row(group: str, row: RowValues, members: Iterable[Member]) ->
 
 
 def hidden_of_row(row: RowValues) -> bool | None:
-    """Return column `offsets_may_be_hidden` of a row of table `groups`; None if it was not recorded."""
+    """Return the value of column `offsets_may_be_hidden` in a row of table `groups`; None if it was not recorded."""
     hidden: bool | None = row[10]
     return hidden
 
@@ -155,7 +155,7 @@ def commit_row(commit: CommittedOffset, bounds: PartitionBounds | None, owner: s
 
 
 def share_row(share: ShareOffset, bounds: PartitionBounds | None, owner: str | None) -> RowValues:
-    """Return a row of table `partitions` for the offset of a share group.
+    """Return a row of table `partitions` for the share-partition start offset of a share group.
 
     Args:
         bounds: log start and log end offset; None if unknown.
@@ -181,7 +181,7 @@ def commit_of_row(topic: str, partition: int, row: RowValues) -> CommittedOffset
 
 
 def share_of_row(topic: str, partition: int, row: RowValues) -> ShareOffset:
-    """Convert a row of table `partitions` to a share group's offset. The row's column `kind` must be `share`."""
+    """Convert a row of table `partitions` to a share-partition start offset. Its column `kind` must be `share`."""
     return ShareOffset(topic, partition, row[2], row[4], row[3], row[6], row[7] or "")
 
 
@@ -201,7 +201,7 @@ def offsets_of_rows(positions: Mapping[TopicPartition, RowValues], *, hidden: bo
 
     Args:
         positions: partition → row of table `partitions`.
-        hidden: whether offsets may be missing because of missing permissions; None if unknown.
+        hidden: whether offsets may be missing, because the recorder's user lacked permissions; None if unknown.
     """
     committed: list[CommittedOffset] = []
     share: list[ShareOffset] = []
@@ -244,7 +244,7 @@ def cluster_of_text(cluster_id: str | None, text: str | None) -> ClusterInfo:
     """Convert columns `cluster_id` and `cluster` of table `polls` to a cluster.
 
     Args:
-        text: JSON from `cluster_text`; None if only the cluster id is known.
+        text: value of column `cluster`, which `cluster_text` created; None if only the cluster id is known.
     """
     cluster = json.loads(text or "{}")
     brokers = {row["node"]: Broker(**row) for row in cluster.get("brokers", ())}

@@ -30,8 +30,7 @@ class StateTimes(NamedTuple):
     """The times at which groups entered the state that they have at one recorded poll.
 
     Attributes:
-        since: group id → seconds since the epoch. Groups that were in the same state during the whole search are left
-            out.
+        since: group id → seconds since the epoch. Groups whose state did not change in the searched part are left out.
         search: the part of the recording that was searched.
     """
 
@@ -63,8 +62,8 @@ class StateChanges:
     def covers(self, poll: RecordedPoll) -> bool:
         """Return whether the method `at` can be called for a poll.
 
-        It can if the poll has the same keyframe (last poll with all rows) as the constructor's `poll`, and was recorded
-        before this object was created.
+        The poll must have the same keyframe (last poll with all rows) as the poll that was passed to the constructor,
+        and must have been recorded before this object was created.
         """
         return poll.keyframe == self._keyframes[-1] and poll.ms <= self._recorded.ms
 
@@ -79,7 +78,8 @@ class StateChanges:
         columns = {name: rows[name].chunk(0) for name in COLUMNS}
         number = pc.index_in(columns["keyframe"], pa.array(self._keyframes, pa.int64()))
         before = previous(number)
-        # A keyframe (a poll with all rows) has a row for every existing group. A group without a row did not exist.
+        # A keyframe (a poll with all rows) has a row for every group that existed. If a group has no row at a keyframe,
+        # the group did not exist then.
         absent = pc.or_(
             pc.greater(number, pc.add(before, 1)),
             pc.and_(pc.greater(number, before), pc.not_equal(columns["poll"], columns["keyframe"])),
@@ -104,7 +104,7 @@ class StateChanges:
         if self._rows.num_rows:
             rows = self._rows.filter(pc.less_equal(self._rows["poll"], poll.ms))
             polls = rows["poll"].to_pylist()
-            # The rows of a group are sorted by poll, so its last change of state overwrites earlier ones in the dict.
+            # The rows of a group are sorted by poll. In the dict, its last change of state overwrites earlier changes.
             for group, ms, gone in zip(to_values(rows["group"]), polls, rows["gone"].to_pylist(), strict=True):
                 since[str(group)] = 0.0 if gone or ms == self._keyframes[0] else ms / 1000
         return StateTimes({group: at for group, at in since.items() if at and group in listed}, self._search)

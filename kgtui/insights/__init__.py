@@ -1,7 +1,7 @@
 """Find problems of groups in the gold tables of a lake, and report them as HTML.
 
-A lake is a folder with a recorded cluster. kgtui's Spark pipeline computes its gold tables. Each rule reads one gold
-table and returns findings: the problem, the rows that prove it, and the next step.
+A lake is a folder with the recording of a cluster. kgtui's Spark pipeline computes the lake's gold tables. Each rule
+reads one gold table and returns findings. A finding says what the problem is, which rows prove it, and what to do next.
 
 | module | contents |
 |---|---|

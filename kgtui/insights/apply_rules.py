@@ -1,4 +1,4 @@
-"""Read the gold tables of a lake and apply all rules."""
+"""Read the gold tables of a lake, and apply all rules that find problems of groups."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _CHURN_HOURS = 24
 
 
 def read_insights(path: LakePath | str, since: float | None = None) -> Insights:
-    """Return all findings in the gold tables of a lake.
+    """Return all findings (problems of groups) in the gold tables of a lake.
 
     Args:
         since: also return past problems that ended at this time (epoch seconds) or later; None for no past problems.
@@ -38,7 +38,7 @@ def read_insights(path: LakePath | str, since: float | None = None) -> Insights:
 
 
 def find_insights(gold: Gold, since: float | None = None) -> Insights:
-    """Return all findings in the gold tables.
+    """Return all findings (problems of groups) in the gold tables.
 
     Args:
         since: also return past problems that ended at this time (epoch seconds) or later; None for no past problems.
@@ -57,7 +57,7 @@ def find_insights(gold: Gold, since: float | None = None) -> Insights:
 
 
 def readable_ages(gold: Gold) -> tuple[TableAge, ...]:
-    """Return the `TableAge` of each gold table. Raises `LakeError` if no gold table can be read."""
+    """Return the age of each gold table, or the error if it cannot be read. Raises `LakeError` if none can be read."""
     ages = gold.ages()
     if not any(age.is_readable for age in ages):
         why = "; ".join(dict.fromkeys(f"{age.table}: {age.error}" for age in ages if age.error != NEVER_WRITTEN))
@@ -72,8 +72,8 @@ def end_of(ages: Iterable[TableAge]) -> float | None:
 
     The rules use it as the current time.
     """
-    # Use the end of the tables `lag` and `health`, because every pipeline run adds rows to them. The other tables have
-    # one row per hour or day.
+    # Use the end of the tables `lag` and `health`, because every pipeline run adds rows to them. The other gold tables
+    # have only one row per hour or day.
     ends = {age.table: age.covered_to for age in ages if age.covered_to is not None}
     frequent = [end for table, end in ends.items() if table in (LAG.title, HEALTH.title)]
     return max(frequent or ends.values(), default=None)
@@ -84,15 +84,15 @@ def _past_problems(context: Context, since: float) -> tuple[Finding, ...]:
     if context.is_readable(HEALTH):
         found += past_unhealthy(read_episodes(context.gold, since, context.now), context.unused, context.behind)
     if context.is_readable(CHURN):
-        # Read `churn` from an hour before `since`, because the row for the hour that contains `since` begins up to an
-        # hour earlier.
+        # Each row of table `churn` covers an hour. Read from an hour before `since`, so that the row of the hour that
+        # contains `since` is included.
         found += past_flapping(read_churn(context.gold, since - 3_600), context.now)
     ended = [finding for finding in found if finding.until is not None and finding.until >= since]
     return tuple(sorted(ended, key=lambda finding: (-(finding.until or 0.0), finding.subject)))
 
 
 _LAG_COLUMNS = ("group", "state", "time_lag")
-"""Columns of the gold table `lag` that `Context.lag` reads: the state and time lag of each group."""
+"""Columns of the gold table `lag` that `Context.lag` reads: group id, state, and age of the oldest unread record."""
 
 
 class Context:
@@ -100,9 +100,10 @@ class Context:
 
     Attributes:
         now: end of the time that the gold tables cover, in epoch seconds. It is used as the current time.
-        unused: ids of the unused groups. The first rule finds them.
+        unused: ids of the unused groups, which the first rule finds.
         behind: group id → start of the group's backlog (unread records), in epoch seconds.
-        reported: ids of groups with any finding except `UNUSED`. Later rules report less about these groups.
+        reported: ids of groups with a finding by an earlier rule (except the rule `UNUSED`). Later rules report less
+            about these groups.
     """
 
     def __init__(self, gold: Gold, readable: set[str], now: float) -> None:
@@ -114,7 +115,7 @@ class Context:
         self._rows: dict[Read, list[GoldRow]] = {}
 
     def rows(self, rule: Rule) -> list[GoldRow]:
-        """Return the rows that a rule reads; an empty list if its gold table cannot be read."""
+        """Return the gold rows that a rule examines; an empty list if the rule's gold table cannot be read."""
         if not self.is_readable(rule.kind.table):
             return []
         if rule.read not in self._rows:
@@ -129,7 +130,7 @@ class Context:
     def lag(self) -> dict[str, GoldRow]:
         """Group id → newest row of the group in table `lag`.
 
-        It contains only groups that a rule must examine. Unused groups are left out.
+        Only groups that have rows for at least one rule are included. Unused groups are left out.
         """
         if not self.is_readable(LAG):
             return {}
@@ -189,7 +190,8 @@ def _findings(context: Context) -> list[Finding]:
 
 
 def _unused(context: Context) -> list[GoldRow]:
-    # The table has no rows for days without unused groups. So do not use its newest day, which can be in the past.
+    # Table `cleanup` has no rows for a day without unused groups, so its newest day can be in the past. Therefore, read
+    # the rows of the current day.
     return context.gold.rows(CLEANUP, since=utc_datetime(context.now).date(), time="day")
 
 
@@ -200,9 +202,10 @@ def _unhealthy(context: Context) -> list[GoldRow]:
 def _forecasts(context: Context) -> list[GoldRow]:
     """Return the forecasts of each group for the current hour.
 
-    If a group has no trend in the current hour yet, return its forecasts for the hour before.
+    If a group has no trend (growth of its lag) in the current hour yet, return its forecasts for the hour before.
     """
-    # The table has no rows for hours without lag. So do not use its newest hour, which can be in the past.
+    # Table `forecast` has no rows for an hour without lag, so its newest hour can be in the past. Therefore, compute
+    # the current hour from `now`.
     current = utc_datetime(context.now).replace(minute=0, second=0, microsecond=0)
     rows = context.gold.rows(FORECAST, since=current - timedelta(hours=1), time="hour", where=_HAS_FORECAST)
     whole = {(row["group"], row["hour"]): row for row in rows if row["topic"] is None}
@@ -225,7 +228,10 @@ def _churn(context: Context) -> list[GoldRow]:
 
 
 def _outliers(context: Context) -> list[GoldRow]:
-    """Return rows with outliers in the newest hour and, for the same groups, also in the 24 hours before it."""
+    """Return rows of table `baseline` with outliers, such as an unusual lag.
+
+    These are the rows of the newest hour and, for the groups in these rows, the rows of the 24 hours before.
+    """
     newest = context.gold.newest(BASELINE, "hour", where=_IS_OUTLIER)
     if not newest:
         return []
@@ -247,5 +253,5 @@ RULES = (
 )
 """All rules, in the order in which they are applied.
 
-The rule `UNUSED` is first, because most rules skip unused groups.
+The rule that finds unused groups is first, because most other rules skip these groups.
 """

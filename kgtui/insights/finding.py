@@ -21,10 +21,10 @@ if TYPE_CHECKING:
 
 
 Value = str | int | float | bool | datetime | None
-"""A value in a row of evidence; None if the value is unknown."""
+"""One value in a row of evidence (a row that proves a finding); None if the value is unknown."""
 
 CREATE_GOLD_TABLES = ": create them with kgtui pipeline run --lake LAKE"
-"""Last part of the error message about a lake without readable gold tables: what the user can do."""
+"""What the user can do if a lake has no readable gold tables. The text is appended to the error message."""
 
 
 class Kind(Enum):
@@ -44,7 +44,7 @@ class Kind(Enum):
     UNUSED = "unused", CLEANUP
 
     def __new__(cls, value: str, table: Table) -> Self:
-        """Create a member of the enum. Its value is the text without the table, so that `Kind("unused")` works."""
+        """Create a member of the enum. Its value is only the text, such as `unused`, so that `Kind("unused")` works."""
         kind = object.__new__(cls)
         kind._value_, kind.table = value, table
         return kind
@@ -92,11 +92,11 @@ class Finding:
     Attributes:
         subject: group id, or family name such as `team-007.*`.
         groups: id of the group, or ids of all groups in the family.
-        what: text that says what is wrong, without the subject. It can contain control characters.
-        since: start of the problem in epoch seconds, or None.
+        what: text that says what is wrong, without the subject. The text can contain control characters.
+        since: start of the problem in epoch seconds; None if unknown.
         since_at_least: whether the problem may have begun before `since`.
         advice: what to do next.
-        command: words of a command line that does what `advice` says, or shows the group.
+        command: words of a command line. The command does what `advice` says, or shows details of the group.
         family: whether the subject is a family.
         until: end of a past problem in epoch seconds; None for a current problem.
         ended: what ended a past problem; empty for a current problem.
@@ -142,11 +142,11 @@ class Insights:
 
     @property
     def missing(self) -> tuple[TableAge, ...]:
-        """Gold tables that are missing or unreadable. There are no findings that come from these tables."""
+        """Gold tables that are missing or unreadable, so that no problems can be found in them."""
         return tuple(table for table in self.tables if not table.is_readable)
 
     def known(self, kind: Kind) -> bool:
-        """Return whether findings of this kind could be computed: whether their gold table exists and can be read."""
+        """Return whether the gold table for this kind of findings can be read, so that all such findings are known."""
         return all(table.table != kind.table.title for table in self.missing)
 
 

@@ -22,9 +22,9 @@ _PAUSE = 1_800.0
 
 
 def read_churn(gold: Gold, since: float) -> list[GoldRow]:
-    """Return the rows of table `churn` for groups that were flapping in at least one hour.
+    """Return the rows of table `churn` for groups that were flapping (rebalanced unusually often) in at least one hour.
 
-    The table has one row per group and hour, with the number of rebalances.
+    Table `churn` has one row per group and hour, with the number of rebalances.
 
     Args:
         since: start of the first hour to read, in epoch seconds.
@@ -41,7 +41,7 @@ class FlappingRun:
 
     Attributes:
         since, until: first and last rebalance, in epoch seconds.
-        rate: largest number of rebalances per hour.
+        rate: largest number of rebalances per hour in this time span.
         what: text such as `rebalanced up to 9 times per hour`.
         evidence: rows of table `churn` in this time span, newest first.
     """
@@ -97,7 +97,9 @@ def flapping_runs(rows: Iterable[GoldRow]) -> list[FlappingRun]:
 
 
 def _bursts(hours: Sequence[GoldRow]) -> list[list[GoldRow]]:
-    """Split the rows of one group into bursts of rebalances. Two bursts are more than `_PAUSE` seconds apart.
+    """Split the rows of one group into bursts, which are series of rebalances.
+
+    Between two bursts, the group does not rebalance for more than `_PAUSE` seconds.
 
     Args:
         hours: rows of table `churn` about the group, oldest first. The result keeps this order.
@@ -130,7 +132,7 @@ def _start(row: GoldRow) -> float:
 
 
 def _end(row: GoldRow) -> float:
-    """Return the time of the last rebalance in the hour of the row. If it is unknown, return the start of this hour."""
+    """Return the time of the last rebalance in the row's hour. If the time is unknown, return the start of the hour."""
     return float((row["last_rebalance"] or row["hour"]).timestamp())
 
 

@@ -44,9 +44,10 @@ class Episode:
     """A time span in which a group was unhealthy.
 
     Attributes:
-        worst: worst status of a partition: WARN, STALL, STOP or REWIND (`kgtui.model.burrow.Status`).
+        worst: worst status of any partition in the episode: WARN, STALL, STOP or REWIND (`kgtui.model.burrow.Status`).
         since: start in epoch seconds.
-        until: end in epoch seconds; if no recovery was recorded, the end of the last time window with the problem.
+        until: end in epoch seconds. If no recovery was recorded, this is the end of the last time window in which the
+            group was unhealthy.
         ongoing: whether the group is still unhealthy at the end of the time span that was read.
         max_lag: largest lag of the group during the episode, in records; None if unknown.
         ended: text that says what ended the problem; empty if the problem is ongoing.
@@ -90,8 +91,8 @@ def _episodes(rows: Iterable[GoldRow], newest: object, until: datetime) -> list[
 
     Args:
         rows: rows of table `health` about the group.
-        newest: start of the newest time window in table `health` up to `until`. An episode is ongoing if it includes
-            this time window.
+        newest: start of the newest time window in table `health` up to `until`. An episode is ongoing if the group is
+            unhealthy in this time window.
         until: end of the time span to search.
     """
     by_start: dict[object, list[GoldRow]] = {}
@@ -100,8 +101,8 @@ def _episodes(rows: Iterable[GoldRow], newest: object, until: datetime) -> list[
     merged: list[Episode] = []
     for windows in by_start.values():
         if all(row["status"] == "OK" for row in windows):
-            # The unhealthy time windows of this episode are before the time span that was read. Leave out the episode,
-            # because its worst status is unknown.
+            # The group was unhealthy only before the time span that was read. Leave out the episode, because its worst
+            # status is unknown.
             continue
         one = _episode(windows, newest, until)
         if merged and one.since - merged[-1].until <= _PAUSE:
@@ -147,7 +148,7 @@ def _what_ended(last: GoldRow, after: GoldRow | None) -> str:
     """Return a text that says what ended a problem.
 
     Args:
-        last: last row of table `health` with the problem.
+        last: last row of table `health` in which the group is unhealthy.
         after: first row with status OK after `last`; None if no recovery was recorded.
     """
     if after is None:

@@ -37,16 +37,16 @@ DEFAULT_INTERVAL = 14 * 86_400.0
 """Length of the interval that a report covers by default, in seconds."""
 
 MAX_PLOTTED_GROUPS = 60
-"""Maximum number of groups whose lag and rates are plotted. With more plots, the page would be larger than 5 MB."""
+"""Maximum number of groups with plots of lag and rates. With more plots, the page would be larger than 5 MB."""
 
 MAX_FINDINGS = 40
-"""Maximum number of findings of each kind. With more findings, the page would be larger than 5 MB."""
+"""Maximum number of findings of each kind on the page. With more findings, the page would be larger than 5 MB."""
 
 MAX_PAST_PROBLEMS = 100
 """Maximum number of past problems (problems that have ended) on the page."""
 
 MAX_EPISODES = 200
-"""Maximum number of rows in the table of episodes. An episode is a time span in which a group was unhealthy."""
+"""Maximum number of episodes (time spans in which a group was unhealthy) in the table on the page."""
 
 MAX_BARS = 1_000
 """Maximum number of bars in the plot of the times at which groups were unhealthy. Each bar is one episode."""
@@ -82,7 +82,7 @@ class Report:
         lag_histories: group id → plotted lag and rates, for at most `MAX_PLOTTED_GROUPS` groups.
         episodes: time spans in which groups were unhealthy, newest first.
         groups: number of groups in the cluster.
-        not_plotted: number of groups without a plot, because of `MAX_PLOTTED_GROUPS`.
+        not_plotted: number of groups that have problems but no plot, because of `MAX_PLOTTED_GROUPS`.
     """
 
     lake: str
@@ -102,7 +102,8 @@ def build_report(
 ) -> Report:
     """Build a report of a lake.
 
-    Episodes and plots cover the time from `since` to `until`. Findings describe the newest data in the gold tables.
+    Episodes (time spans in which a group was unhealthy) and plots cover the time from `since` to `until`. Findings
+    describe the newest data in the gold tables.
 
     Args:
         made_at: current time, in epoch seconds.
@@ -181,7 +182,7 @@ def render_page(report: Report, version: str) -> bytes:
 
 @cache
 def _environment() -> tuple[Any, type[str]]:
-    """Return the Jinja2 environment with all filters, and markupsafe's class for text that is already HTML."""
+    """Return the Jinja2 environment, and markupsafe's class `Markup`, which marks text that is already HTML."""
     try:
         from jinja2 import Environment, PackageLoader, StrictUndefined
         from markupsafe import Markup, escape

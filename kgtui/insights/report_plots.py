@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 MAX_POINTS = 380
 """Approximate maximum number of points in a plotted line.
 
-Longer series are split into about this many intervals. The largest value of each interval is drawn.
+A longer series is split into about this many intervals. Only the largest value of each interval is drawn.
 """
 
 _WIDTH = 9.5
@@ -55,9 +55,9 @@ _STYLE = {"svg.fonttype": "none", "svg.hashsalt": "kgtui", "font.size": 8.0, "te
 
 _TIMES = ["%Y", "%d %b", "%d %b", "%H:%M", "%H:%M", "%H:%M:%S"]
 _ROUND_TIMES = ["", "%d %b", "%d %b", "%d %b", "%H:%M", "%H:%M"]
-"""Formats of time labels for `ConciseDateFormatter`: for years, months, days, hours, minutes and seconds.
+"""Formats of time labels for matplotlib's `ConciseDateFormatter`: for years, months, days, hours, minutes and seconds.
 
-`_TIMES` formats most labels. `_ROUND_TIMES` formats labels at round times, such as midnight on an axis with hours.
+`_TIMES` formats most labels (`09:30`). `_ROUND_TIMES` formats labels at round times, such as the date at midnight.
 """
 
 _SVG = "{http://www.w3.org/2000/svg}"
@@ -85,7 +85,7 @@ class Bar(NamedTuple):
 
 
 def plot_lag_history(history: LagHistory, since: float, until: float, mark: float | None) -> str:
-    """Plot the lag of a group, and its rates below it. Return one SVG element.
+    """Plot the lag of a group and, below the lag, the records written and read per second. Return one SVG element.
 
     Args:
         since, until: start and end of the time axis, in epoch seconds.
@@ -145,10 +145,10 @@ def plot_episodes(rows: Sequence[tuple[str, Sequence[Bar]]], since: float, until
 def thin_out(
     times: Sequence[float], values: Sequence[float | None], breaks: Collection[float] = ()
 ) -> Iterator[tuple[float, float]]:
-    """Yield about `MAX_POINTS` points (time, value) of a line: the largest value of each interval.
+    """Reduce a line to about `MAX_POINTS` points (time, value): yield the largest value of each interval.
 
-    Where the line must be interrupted, yield a point with the value NaN: at each None in `values`, and before each time
-    in `breaks`.
+    A point with the value NaN interrupts the line. Such a point is yielded at each None in `values`, and before each
+    time in `breaks`.
     """
     interval = math.ceil(len(times) / MAX_POINTS)
     peak: tuple[float, float] | None = None
@@ -217,7 +217,8 @@ def _to_markup(figure: Any, description: str, texts: Mapping[str, str] | None = 
 
     Args:
         description: text for screen readers.
-        texts: label in the figure → text that replaces it, and id of a shape in the figure → tooltip of the shape.
+        texts: dict with two kinds of keys: label in the figure → text that replaces the label, and id of a shape in the
+            figure → tooltip of the shape.
     """
     texts = texts or {}
     file = io.BytesIO()

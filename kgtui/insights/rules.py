@@ -23,15 +23,15 @@ if TYPE_CHECKING:
 
 
 MIN_BACKLOG_AGE = 60.0
-"""Minimum age of the oldest unread record for a finding about unread records, in seconds.
+"""Unread records are reported only if the oldest of them is at least this old, in seconds.
 
-A group that will catch up in less than this time is not reported either.
+A group that will catch up within this time is not reported either.
 """
 
 _SHOWN_RANGE = 0.1
-"""The range of an estimated time, such as "between 5 min and 7 min", is shown only if it is at least this wide.
+"""Minimum width of a range of time, such as "between 5 min and 7 min", as a fraction of the estimated time.
 
-The width is a fraction of the estimated time.
+A narrower range is not shown; only the estimated time is.
 """
 
 MAX_EVIDENCE_ROWS = 12
@@ -44,12 +44,12 @@ FAR_FROM_NORMAL = 3.5
 """A value is an outlier if the absolute value of its robust z-score is at least this (Iglewicz and Hoaglin 1993)."""
 
 _USUAL_MINUTES = 3
-"""To find when an outlier began, go back minute by minute, until this many consecutive minutes are normal."""
+"""To find when a lag or rate became unusual, go back minute by minute until this many minutes in a row are normal."""
 
 _MIN_RELATIVE_DISTANCE = 0.5
-"""An outlier must also differ from the normal value by more than this fraction of the normal value.
+"""An outlier must differ from the normal value by more than this fraction of the normal value.
 
-Otherwise, a nearly constant series would have outliers, because even small differences have large z-scores.
+This condition prevents outliers in a nearly constant series, in which even small differences have large z-scores.
 """
 
 _BASES = {"hour of week": "weeks", "hour of day": "days"}
@@ -117,7 +117,7 @@ def unhealthy(rows: Iterable[GoldRow], groups: Mapping[str, GoldRow]) -> list[Fi
 
 
 def at_risk(rows: Iterable[GoldRow]) -> list[Finding]:
-    """Return a finding for each group whose unread records have expired, or will soon expire.
+    """Return a finding for each group whose unread records have expired, or will expire before they are read.
 
     Args:
         rows: newest rows of table `forecast`.
@@ -180,7 +180,7 @@ def drain(rows: Iterable[GoldRow], groups: Mapping[str, GoldRow], others: Collec
     Args:
         rows: newest rows of table `forecast`.
         groups: group id → newest row of table `lag`.
-        others: ids of groups with a more urgent finding. A growing lag of these groups is not reported.
+        others: ids of groups with a more urgent finding. For these groups, a growing lag is not reported again.
     """
     found = []
     for row in rows:
@@ -219,7 +219,7 @@ def _drain_time(row: GoldRow) -> str:
 
 
 def _may_have_begun_earlier(since: datetime | None, covered_from: datetime | None) -> bool:
-    """Return whether a problem may have begun earlier than recorded, because the recorded data begin with it.
+    """Return whether a problem may have begun before its recorded start, because no earlier data were recorded.
 
     Args:
         since: recorded start of the problem.
@@ -229,7 +229,7 @@ def _may_have_begun_earlier(since: datetime | None, covered_from: datetime | Non
 
 
 def _split_rows(rows: Iterable[GoldRow]) -> tuple[list[GoldRow], dict[str, list[GoldRow]]]:
-    """Return (rows about whole groups, group id → rows about partitions of the group)."""
+    """Split rows of a gold table. Return (rows about whole groups, group id → rows about the group's partitions)."""
     whole: list[GoldRow] = []
     partitions: dict[str, list[GoldRow]] = {}
     for row in rows:
@@ -256,10 +256,10 @@ def unusual(
 ) -> list[Finding]:
     """Return a finding for each group whose lag or rates are unusual in the newest hour of table `baseline`.
 
-    Values are compared with the same hour of earlier weeks or days.
+    The lag and rates are compared with those in the same hour of earlier weeks or days.
 
     Args:
-        rows: rows of table `baseline` with unusual values: from the newest hour, and from earlier hours.
+        rows: rows of table `baseline` with unusual values, from the newest hour and from earlier hours.
         others: ids of groups with a more urgent finding. For these groups, only an unusual input rate is reported.
         histories: group id → lag and rates of the last 24 hours, to find the minute at which a problem began.
     """
@@ -307,9 +307,9 @@ def unusual(
 
 
 def _unusual_since(history: LagHistory, name: str, value: float, normal: float) -> float:
-    """Return the time, in epoch seconds, at which a series became unusual.
+    """Return the time, in epoch seconds, at which a group's lag or rate became unusual.
 
-    Since this time, the series has been closer to `value` than to `normal`.
+    Since then, the lag or rate has been closer to `value` than to `normal`.
 
     Args:
         name: `lag`, `rate_in` or `rate_out`.
@@ -328,7 +328,7 @@ def _unusual_since(history: LagHistory, name: str, value: float, normal: float) 
 
 
 def _first_of_run(hours: Sequence[GoldRow]) -> GoldRow:
-    """Return the row that begins the last series of consecutive hours. `hours` has one row per hour, sorted by hour."""
+    """Return the first row of the last series of hours without a gap. `hours` has at most one row per hour, sorted."""
     first = hours[-1]
     for row in reversed(hours[:-1]):
         if (first["hour"] - row["hour"]).total_seconds() > 3_600:
@@ -386,7 +386,7 @@ def unused(rows: Iterable[GoldRow]) -> list[Finding]:
 
 
 def _delete(name: str, groups: Sequence[str]) -> tuple[str, ...]:
-    """Return the words of a command that deletes groups: by id or, if there are many, by their common prefix `name`."""
+    """Return the words of a command that deletes groups: by group id or, for many groups, by their id prefix `name`."""
     if len(groups) <= MAX_EVIDENCE_ROWS:
         return ("kgtui", "delete", *(f"--group={group}" for group in groups))
     return ("kgtui", "delete", f"/^{re.escape(name.removesuffix('*'))}/", "state:Empty")

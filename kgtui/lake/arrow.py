@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from kgtui.lake.schemas.definition import RowValues
 
 COMMENT = "comment"
-"""Key in the metadata of a column. Delta tables store the column's comment under this key."""
+"""Key in a column's metadata under which a Delta table stores the comment (description) of the column."""
 
 
 def arrow_schema(table: Table) -> pa.Schema:
@@ -35,7 +35,7 @@ def arrow_schema(table: Table) -> pa.Schema:
 
 
 def commented_schema(table: Table) -> pa.Schema:
-    """Return the Arrow schema of a new table. Each column's description is stored as its Delta comment."""
+    """Return the Arrow schema for a new Delta table. The description of each column becomes the column's comment."""
     import pyarrow as pa
 
     comments = [{COMMENT: column.about} if column.about else None for column in table.columns]
@@ -47,7 +47,7 @@ def to_table(data: Any) -> pa.Table:
     """Convert data from deltalake, such as the result of a query, into an Arrow table."""
     import pyarrow as pa
 
-    # Do not use `pyarrow.table`, because it would import pandas, which takes more than a second.
+    # Do not use `pyarrow.table`, because it would import pandas. This import takes more than a second.
     if hasattr(data, "__arrow_c_stream__"):
         return pa.RecordBatchReader.from_stream(data).read_all()
     return pa.Table.from_batches([pa.record_batch(data)])
@@ -68,9 +68,9 @@ def dictionary_schema(table: Table) -> pa.Schema:
 
 
 def select_columns(rows: pa.Table, table: Table, columns: Sequence[str]) -> pa.Table:
-    """Return the given columns of `rows`, in this order. A column that `rows` lacks is added with null values.
+    """Return the given columns of `rows`, in the given order. If `rows` lacks a column, add it with null values.
 
-    Rows that an older kgtui wrote can lack columns.
+    Columns can be missing in rows that an older kgtui wrote.
     """
     import pyarrow as pa
 
@@ -97,7 +97,7 @@ def arrow_table(table: Table, rows: Sequence[RowValues]) -> pa.Table:
 
 
 def to_values(column: pa.ChunkedArray) -> list[Any]:
-    """Convert a column into a list of Python values. Escaped lone surrogates are restored. Datetimes are in UTC."""
+    """Convert a column into a list of Python values. Restore escaped lone surrogates in texts. Datetimes are in UTC."""
     import pyarrow as pa
 
     if column.null_count == len(column):
@@ -131,7 +131,7 @@ def to_rows(table: pa.Table) -> list[dict[str, Any]]:
 
 
 def to_milliseconds(time: datetime | int) -> int:
-    """Convert a datetime to milliseconds since the epoch, rounded down. Return an integer unchanged."""
+    """Convert a datetime to milliseconds since the epoch, rounded down. Return an integer `time` unchanged."""
     if isinstance(time, int):
         return time
     time = time if time.tzinfo else time.replace(tzinfo=UTC)
@@ -141,7 +141,7 @@ def to_milliseconds(time: datetime | int) -> int:
 def filter_polls(rows: pa.Table, polls: Sequence[int]) -> pa.Table:
     """Return only the rows of the given polls.
 
-    Readers pass the polls in table `polls`. Rows of other polls come from an interrupted write to the lake.
+    Callers pass the polls that are in table `polls`, because rows of other polls come from an interrupted write.
     """
     import pyarrow as pa
     import pyarrow.compute as pc

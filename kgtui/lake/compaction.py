@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 COMPACTION = "kgtui.compaction"
 """Key in the metadata of a Delta commit that only merged files.
 
-The key distinguishes this commit from a commit that added rows. Both have the operation WRITE.
+The key distinguishes such a commit from a commit that added rows, because both commits have the operation WRITE.
 """
 
 _GROUP = "group"
@@ -36,8 +36,8 @@ _GROUP = "group"
 def compact_table(delta: DeltaTable, path: LakePath, layer: str, name: str) -> tuple[int, int]:
     """Merge the small files of each day. Sort the rows of gold tables by group, so that one group is read quickly.
 
-    The commits have `dataChange` false, so that Spark streams on the table do not read the merged rows again. This is
-    not needed for tables with a `file_span` (maximum time span of a file), because no Spark stream reads them.
+    The commits have `dataChange` false, so that Spark streams on the table do not read the merged rows again. Tables
+    with a `file_span` (maximum time span of a file) are an exception, because no Spark stream reads them.
 
     Args:
         path: folder of the table.
@@ -50,7 +50,7 @@ def compact_table(delta: DeltaTable, path: LakePath, layer: str, name: str) -> t
     names = [field.name for field in delta.schema().fields if field.name != PARTITION]
     order = [_GROUP] if _GROUP in names else names[:2]
     with owner_only():
-        # Rewrite the INT96 timestamps of older versions of kgtui, because they need twice the space.
+        # Rewrite INT96 timestamps, which older versions of kgtui wrote, because they need twice the space.
         sorted_days = _days_with_int96(delta, path)
         spans = [table.file_span for table in (*GOLD, *GOLD_STATE) if (table.layer, table.name) == (layer, name)]
         span = next((span for span in spans if span is not None and span[0] in names), None)
@@ -71,7 +71,7 @@ def compact_table(delta: DeltaTable, path: LakePath, layer: str, name: str) -> t
 
 
 def _fragmented_spans(delta: DeltaTable, column: str, seconds: int) -> list[tuple[datetime, datetime, int]]:
-    """Return the time spans (see `Table.file_span`) with several files that together fit into one file.
+    """Return the time spans (see `Table.file_span`) whose rows are in several files that together fit into one file.
 
     Args:
         column: column with the times of the rows.
@@ -101,7 +101,7 @@ def _merge_span(
 
     Args:
         column: column with the times of the rows.
-        files: number of these files, for the result.
+        files: number of files to merge. It is only copied to the result.
 
     Returns:
         Numbers of removed and added files, with the same keys as the result of Delta's `optimize`.
@@ -146,7 +146,7 @@ def _days_with_int96(delta: DeltaTable, path: LakePath) -> list[list[tuple[str, 
 def _days_with_small_files(delta: DeltaTable) -> list[list[tuple[str, str, str]] | None]:
     """Return a Delta partition filter for each day that has at least two files smaller than half of `FILE_BYTES`.
 
-    Compaction leaves at most one such file per day, so that a day without new files is not compacted again.
+    Compaction leaves at most one such small file per day. Therefore, a day without new files is not compacted again.
     """
     small = Counter(file.get(DAY) for file in data_files(delta) if file["size_bytes"] < FILE_BYTES / 2)
     return [[(PARTITION, "=", str(day))] for day, count in small.items() if day is not None and count > 1]

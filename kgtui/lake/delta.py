@@ -45,7 +45,7 @@ WRITTEN = "part-"
 
 _APP = "kgtui-recorder"
 DAY = f"partition.{PARTITION}"
-"""Key in the dicts that `data_files` returns. Its value is the UTC day of the rows in the file."""
+"""Key in the dicts that `data_files` returns. The value of the key is the UTC day of the rows in the file."""
 
 
 def load_deltalake() -> Any:
@@ -65,7 +65,7 @@ def load_deltalake() -> Any:
 
 
 def storage_errors() -> tuple[type[Exception], ...]:
-    """Return the types of the exceptions that the disk, deltalake and pyarrow raise, for an `except` clause."""
+    """Return the exception types for an `except` clause: those that disk access, deltalake and pyarrow can raise."""
     import pyarrow as pa
 
     return (OSError, load_deltalake().exceptions.DeltaError, pa.ArrowException)
@@ -89,7 +89,7 @@ def _uri(path: LakePath) -> str:
 
 
 def data_files(delta: DeltaTable) -> list[dict[str, Any]]:
-    """Return a dict for each data file of an open table.
+    """Return one dict with metadata for each data file of an open table.
 
     The keys are as in deltalake's `get_add_actions(flatten=True)`, such as `path`, `num_records` and `max.poll`.
     """
@@ -134,7 +134,7 @@ class RecordedTable:
         return self._delta
 
     def files(self, day: date | None = None) -> list[dict[str, Any]]:
-        """Return a dict for each data file, as `data_files` does; only for files of `day` if it is not None."""
+        """Return the result of `data_files` for this table. If `day` is not None, return only the files of this day."""
         delta = self.open()
         if delta is None:
             return []
@@ -183,7 +183,7 @@ class RecordedTable:
         return self._read(files, columns, where)
 
     def query(self) -> tuple[QueryBuilder, frozenset[str]] | None:
-        """Prepare SQL queries with DataFusion on the newest version of the table.
+        """Prepare SQL queries (with DataFusion, the SQL engine of deltalake) on the newest version of the table.
 
         Returns:
             Pair (query builder in which the table is registered, names of the table's columns); None if the table does
@@ -256,9 +256,10 @@ class RecordedTable:
         return read_rows([self.path / file["path"] for file in files], self.table, columns, where)
 
     def create(self) -> DeltaTable:
-        """Return the table. Create it if necessary; otherwise add missing columns and update its Delta properties.
+        """Return the Delta table. Create it if necessary; otherwise add missing columns and update its properties.
 
-        A column's description is stored as its comment. Added columns are nullable, because existing rows lack values.
+        Each column's description is stored as the column's comment. Added columns are nullable, because existing rows
+        have no values for them.
         """
         delta = self.open()
         if delta is None:
@@ -287,7 +288,7 @@ class RecordedTable:
         """Append rows of one day, and return the current version of the table, which contains them.
 
         Args:
-            rows: lists of rows, with at least one row in total.
+            rows: one or more lists of rows. At least one list must not be empty.
             day: UTC day of all rows.
             serial: a number that increases with every call. If the table already contains rows with this number,
                 nothing is appended, so a failed call can be repeated safely.
@@ -339,8 +340,8 @@ class RecordedTable:
         """Write a data file, and return the Delta action that adds it to the table.
 
         Args:
-            compact: whether the rows come from other files of the table. If so, the action has `dataChange` false, so
-                that Spark streams do not read the rows again.
+            compact: whether the rows were merged from other files of the table. If so, the action has `dataChange`
+                false, so that Spark streams do not read the rows again.
         """
         from deltalake.transaction import AddAction
 
@@ -366,7 +367,7 @@ class RecordedTable:
         return int(delta.delete(f"{PARTITION} < '{day.isoformat()}'")["num_deleted_rows"])
 
     def vacuum(self) -> None:
-        """Remove files of interrupted writes, and files that were replaced more than an hour ago."""
+        """Remove files of interrupted writes, and files that the table has not used for more than an hour."""
         delta = self.open()
         if delta is not None:
             delta.vacuum(SUPERSEDED_HOURS, dry_run=False, enforce_retention_duration=False, full=True)

@@ -49,12 +49,12 @@ _FORMAT, _CLUSTER, _TOPIC = "kgtui lake", "cluster", "topic"
 _LONGEST = 65_536
 
 _UNUSABLE = re.compile(r"%[0-9a-fA-F]{2}|[\x00-\x1f\x7f\[\]^|\\\ud800-\udfff]")
-"""Matches characters in local paths that deltalake cannot handle, because it converts paths to URIs and back."""
+"""Matches characters that deltalake cannot handle in local paths, because it converts the paths to URIs and back."""
 
 
 @dataclass(frozen=True, slots=True)
 class LakeFolder:
-    """The folder of a lake: its files, tables and marker file."""
+    """The folder of a lake: its tables and its small JSON files, such as the marker `lake.json`."""
 
     path: LakePath
 
@@ -159,7 +159,7 @@ class LakeFolder:
         """Reserve the lake for one cluster, by storing the cluster's id.
 
         Args:
-            cluster_id: id of the cluster that is recorded; None changes nothing.
+            cluster_id: id of the cluster that is recorded. If it is None, nothing is stored.
 
         Raises:
             LakeError: the lake belongs to a different cluster.
@@ -184,11 +184,11 @@ class LakeFolder:
     def claim_topic(self, topic_id: str | None) -> None:
         """Reserve the lake for one `__consumer_offsets` topic, by storing the topic's id.
 
-        If the topic is deleted and created again, its offsets start at 0 again. The stored id prevents the lake from
-        mixing records of the old and the new topic.
+        If the topic is deleted and created again, the offsets of its records start at 0 again. Because of the
+        stored id, the lake never mixes records of the old and the new topic.
 
         Args:
-            topic_id: id of the topic. None (brokers before Kafka 2.8) changes nothing.
+            topic_id: id of the topic. If it is None (brokers before Kafka 2.8), nothing is stored.
 
         Raises:
             LakeError: the lake has the records of a different topic.
@@ -212,15 +212,15 @@ class LakeFolder:
         write_json(self.path / MARKER, content)
 
     def _foreign_files(self) -> list[str]:
-        """Return the names of all files in the folder except `recorder.lock` and temporary files of `lake.json`."""
+        """Return the names of all files except the lock file and temporary marker files, which a new lake can have."""
         return [name for name in _names(self.path) if not name.startswith((LOCK, f".{MARKER}."))]
 
     @contextmanager
     def _explained(self, action: str) -> Iterator[None]:
-        """Convert an `OSError` in the `with` block to `LakeError`, unless it comes from writing to a local folder.
+        """Convert an `OSError` in the `with` block to `LakeError`, except an error when writing to a local folder.
 
         Args:
-            action: `read` or `written`; completes the message `… cannot be …`.
+            action: `read` or `written`. The word completes the error message `… cannot be …`.
         """
         try:
             yield
@@ -255,7 +255,7 @@ class LakeFolder:
 def is_table(path: LakePath) -> bool:
     """Return whether a folder is a Delta table, that is, whether its Delta log has a commit.
 
-    A process that is killed while it creates a table can leave a log without a commit.
+    If a process is killed while it creates a table, a log without a commit can remain.
     """
     return any(name.endswith(".json") for name in log_names(path))
 
@@ -286,7 +286,7 @@ _TOPICS, _OFFSETS = "topics", "offsets"
 
 
 def load_retention(folder: LakeFolder) -> Retention:
-    """Return the stored retention of topics and of committed offsets; empty if there is no valid file."""
+    """Return the retention of topics and of committed offsets from `retention.json`; empty without a valid file."""
     try:
         stored = json.loads((folder.path / _FILE).read_text(encoding="utf-8"))
         topics = {topic: float(seconds) for topic, seconds in stored[_TOPICS].items()}
@@ -296,12 +296,12 @@ def load_retention(folder: LakeFolder) -> Retention:
 
 
 def update_retention(folder: LakeFolder, answer: Retention, requested: Container[str]) -> None:
-    """Update the retention file of the lake with an answer of the cluster.
+    """Update the lake's file `retention.json` with the retention that the cluster returned.
 
     Args:
         answer: retention that the cluster returned. If it is empty, the file stays unchanged.
-        requested: topics that the cluster was asked about. Those that `answer` lacks are deleted from the file. Other
-            topics keep their stored retention.
+        requested: topics whose retention was requested. If `answer` lacks such a topic, it is deleted from the file.
+            All other topics keep their stored retention.
 
     Raises:
         OSError: the file cannot be written.

@@ -32,10 +32,10 @@ GoldRow = dict[str, Any]
 """One row of a gold table: column name → value. Timestamps are datetimes in UTC."""
 
 NEVER_WRITTEN = "the pipeline has not created this table yet"
-"""Error in the `TableAge` of a table that does not exist."""
+"""Text in `TableAge.error` if the gold table does not exist."""
 
 WHOLE_GROUPS = "topic IS NULL"
-"""SQL condition for the rows about whole groups."""
+"""SQL condition that selects the rows about whole groups, and not those about single partitions."""
 
 _GROUP = "group"
 _COMMITS = 50
@@ -117,7 +117,7 @@ class Gold:
         groups: Collection[str] | None = None,
         where: str = "",
     ) -> list[GoldRow]:
-        """Return the rows whose time is the newest in the table, such as all rows of the newest hour.
+        """Return all rows with the newest time in the table, such as the rows of the newest hour.
 
         Args:
             column: name of the time column.
@@ -195,7 +195,7 @@ class Gold:
     def last(self, table: Table, column: str, *, until: datetime | None = None) -> datetime | date | None:
         """Return the newest value of a time or day column; None if there is no table or no value.
 
-        Usually, the statistics in the Delta log contain the value. Otherwise, the rows are read.
+        Usually, the newest value is in the statistics in the Delta log. Otherwise, the rows are read.
 
         Args:
             until: ignore values after this time; None for no limit. Only for time columns.
@@ -212,7 +212,7 @@ class Gold:
         return None if rows is None else to_values(rows["last"])[0]
 
     def _query(self, table: Table, columns: str, conditions: Sequence[str]) -> pa.Table | None:
-        """Return some columns of the rows that match all conditions; None if the table does not exist.
+        """Run an SQL query: return some columns of the rows that match all conditions; None if there is no table.
 
         Args:
             columns: SQL text that follows SELECT, such as column names.
@@ -239,7 +239,7 @@ class Gold:
 def _last_write(delta: DeltaTable) -> float:
     """Return the time of the newest Delta commit that wrote new rows, in seconds since the epoch.
 
-    Only the newest 50 commits are searched. If all of them only maintain the table, return the time of the oldest one.
+    Only the newest 50 commits are searched. If none of these commits wrote new rows, return the time of the oldest one.
     """
     history = delta.history(_COMMITS)
     writes = [
@@ -254,8 +254,8 @@ def _last_in_statistics(delta: DeltaTable, column: str) -> tuple[bool, datetime 
     """Return the largest value of a column according to the statistics of the files.
 
     Returns:
-        Pair (whether all files have statistics, largest value or None). If a file lacks statistics, the column can have
-        a larger value.
+        Pair (whether all files have statistics, largest value or None). If a file lacks statistics, it can contain a
+        larger value.
     """
     actions = to_table(delta.get_add_actions(flatten=True))
     last_name = DAY if column == PARTITION else f"max.{column}"
@@ -272,9 +272,10 @@ def _last_in_statistics(delta: DeltaTable, column: str) -> tuple[bool, datetime 
 
 
 _EARLIEST, _LATEST = datetime(1678, 1, 1, tzinfo=UTC), datetime(2262, 1, 1, tzinfo=UTC)
-"""Limits of the times in SQL conditions.
+"""Earliest and latest time in SQL conditions.
 
-DataFusion, the SQL engine of deltalake, rejects other times, because it stores times as signed 64-bit nanoseconds.
+DataFusion, the SQL engine of deltalake, rejects times outside this range, because it stores a time as a signed 64-bit
+number of nanoseconds.
 """
 
 
@@ -290,8 +291,8 @@ def _literal(value: str | datetime | date) -> str:
 def _first_day(moment: datetime | date) -> date:
     """Return the earliest day (column `day`) of rows whose time is `moment` or later.
 
-    The column contains the day on which the row's period starts. If the row's time is the end of the period, this can
-    be the day before.
+    Column `day` contains the day on which the period of a row starts. If the time of a row is the end of its period,
+    the period can have started on the day before.
     """
     return (moment - timedelta(days=1)).date() if isinstance(moment, datetime) else moment
 

@@ -1,7 +1,8 @@
 """The lock of a lake on a local disk, so that only one process records into the lake.
 
-The lock file names the process that holds the lock. If this process is no longer running, it has crashed. On this
-machine, the kernel's file lock shows whether it is running. On a different machine, the age of the lock file shows it.
+The lock file names the process that holds the lock. If the file exists but this process is no longer running, the
+process has crashed. Whether a process on this machine is running is known from the kernel's file lock. For a process on
+a different machine, the age of the lock file decides.
 """
 
 from __future__ import annotations
@@ -63,7 +64,7 @@ class RecorderLock(LakeLock):
             return
 
     def renew(self) -> None:
-        """Update the modification time of the lock file. Errors are ignored."""
+        """Update the modification time of the lock file, which shows that its holder is running. Errors are ignored."""
         if self._file is not None:
             with contextlib.suppress(OSError):
                 os.utime(self._file)
@@ -84,11 +85,12 @@ class RecorderLock(LakeLock):
             self.release()
 
     def _refuse_living(self, file: int, before: Holder | None) -> None:
-        """Raise `RefusedError` if the lock is held on another machine.
+        """Raise `RefusedError` if a process on another machine holds the lock.
+
+        Such a process still holds the lock if it renewed the lock in the last `STALE` seconds.
 
         Args:
-            before: the process that the lock file names. A process on another machine still holds the lock if the lock
-                was renewed in the last `STALE` seconds.
+            before: the process that the lock file names.
         """
         # The kernel's file lock may not work between machines, so also check the age of the lock file.
         foreign = before is not None and not before.is_local
@@ -104,10 +106,10 @@ class RecorderLock(LakeLock):
 
 @contextmanager
 def held(lock: LakeLock, on_lost: Callable[[str], None]) -> Iterator[None]:
-    """Hold a lock until the end of the `with` block. A thread renews the lock.
+    """Hold a lock until the end of the `with` block. A background thread renews the lock regularly.
 
     Args:
-        on_lost: called in the thread with a message for the user if another process takes the lock.
+        on_lost: called in this thread, with a message for the user, if another process has taken the lock.
 
     Raises:
         RefusedError: another process holds the lock.
@@ -124,7 +126,7 @@ def held(lock: LakeLock, on_lost: Callable[[str], None]) -> Iterator[None]:
                 on_lost(str(error))
                 return
             except OSError:
-                continue  # The store does not answer. Try again after the next pause.
+                continue  # The store cannot be written now. Try again after the next pause.
 
     thread = threading.Thread(target=renew, name="renew the lock", daemon=True)
     thread.start()
@@ -137,7 +139,7 @@ def held(lock: LakeLock, on_lost: Callable[[str], None]) -> Iterator[None]:
 
 
 def current_holder(path: LakePath) -> Holder | None:
-    """Return the living process that holds a lock; None if there is none, or if the lock file cannot be read.
+    """Return the running process that holds a lock; None if there is none, or if the lock file cannot be read.
 
     Args:
         path: the lock file.

@@ -19,7 +19,7 @@ PIPELINE_LOCK = "pipeline.lock"
 """Name of the pipeline's lock file in the folder of the lake."""
 
 STALE = 120.0
-"""Maximum time between two renewals of a lock, in seconds. After that, a holder on another machine counts as dead."""
+"""If a process on another machine has not renewed its lock for this many seconds, it counts as no longer running."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,9 +62,9 @@ class LakeLock(Protocol):
     """The lock of one lake. This process holds it from `take` to `release` or `hand_back`.
 
     Attributes:
-        crashed_holder: previous holder, if it crashed; otherwise None. Known after `take`.
-        enforced: whether only one process can hold the lock. False in a store without conditional writes. Known after
-            `take`.
+        crashed_holder: the process that held the lock before, if it crashed; otherwise None. Set by `take`.
+        enforced: whether it is certain that only one process holds the lock. False in a store without conditional
+            writes. Set by `take`.
     """
 
     crashed_holder: Holder | None
@@ -95,7 +95,8 @@ class LakeLock(Protocol):
         """Release the lock. If this process does not hold the lock, do nothing.
 
         Args:
-            clean: whether to remove the lock file. If it stays, the next process reports a crash.
+            clean: whether to remove the lock file. If the file stays, the next process that takes the lock reports a
+                crash.
         """
         ...
 
@@ -109,7 +110,7 @@ class LakeLock(Protocol):
 
 
 def this_process() -> Holder:
-    """Return a `Holder` for this process. Its time `since` is now."""
+    """Return a `Holder` for this process, with the current time as the time at which it took the lock."""
     return Holder(socket.gethostname(), os.getpid(), round(time.time(), 3))
 
 
@@ -123,7 +124,7 @@ def parse_holder(data: bytes) -> Holder | None:
 
 
 def held_by(path: LakePath, holder: Holder | None) -> str:
-    """Return a sentence for the user that says which process holds the lock. `holder` is None if it is unknown."""
+    """Return a message for the user that says which process holds a lock. `holder` is None if it is unknown."""
     name = str(holder) if holder is not None else "another process"
     if path.name == PIPELINE_LOCK:
         return f"{name} already runs the pipeline on {path.parent}. Wait until that run has finished."

@@ -1,6 +1,6 @@
 """Maintain the tables of a lake: report their size, compact small files, and delete old days.
 
-A running recorder maintains the recorded tables itself, so `optimize` skips them.
+If a recorder is running, `optimize` skips the recorded tables, because the recorder compacts them itself.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class TableStatus:
     """The status of one table.
 
     Attributes:
-        disk: bytes of all files, including the log and older versions.
+        disk: total size, in bytes, of all files of the table, including the Delta log and older versions.
         contents: size and days of the newest version; None if the table cannot be read.
         error: why the table cannot be read; empty if it can be read.
     """
@@ -57,7 +57,7 @@ class LakeStatus:
     """The status of a lake.
 
     Attributes:
-        disk: bytes of all files in the lake.
+        disk: total size, in bytes, of all files in the lake.
         recorder: the process that records into the lake; None if there is none.
     """
 
@@ -73,8 +73,8 @@ class MaintenanceResult:
 
     Attributes:
         table: `layer/name`, or only the layer for all recorded tables together.
-        what: what was done, for the user.
-        freed: bytes freed on disk; negative if the folder grew.
+        what: text for the user that says what was done.
+        freed: number of bytes by which the table's folder became smaller; negative if the folder grew.
         error: why maintenance failed; empty if it succeeded.
     """
 
@@ -86,10 +86,10 @@ class MaintenanceResult:
 
 @dataclass(frozen=True, slots=True)
 class KeepRules:
-    """Rules for how many days tables keep their rows. None means forever.
+    """Rules that say for how many days each table keeps its rows. None means forever.
 
     Attributes:
-        default: number of days for tables without a rule.
+        default: number of days for tables without a rule in `by_name`.
         by_name: pairs (layer or `layer/table`, number of days). A rule for a table overrides the rule for its layer.
     """
 
@@ -112,7 +112,8 @@ def status(path: str | LakePath) -> LakeStatus:
 def optimize(path: str | LakePath) -> Iterator[MaintenanceResult]:
     """Compact small files of each table, write a checkpoint of its Delta log, and remove unused files.
 
-    The work is done during the iteration. All recorded tables together yield one result; each other table yields one.
+    Each step is done when the caller requests the next result. All recorded tables together yield one result. Every
+    other table yields one result.
 
     Raises:
         LakeError: the folder is not a lake.
@@ -131,7 +132,7 @@ def prune(
 ) -> Iterator[MaintenanceResult]:
     """Delete the rows of old days, and remove unused files.
 
-    The work is done during the iteration. Tables that keep their rows forever yield no result.
+    Each table is pruned when the caller requests the next result. Tables that keep their rows forever yield no result.
 
     Args:
         keep: for how many days each table keeps its rows.
@@ -145,7 +146,8 @@ def prune(
     stored = list(tables(folder))
     _check_names(folder, keep, stored)
     today = utc_datetime(time.time() if now is None else now).date()
-    # Prune table `polls` first. If pruning is interrupted, readers ignore rows whose poll is not in this table.
+    # Prune table `polls` first. If pruning is interrupted afterwards, readers ignore the remaining rows of the pruned
+    # polls, because these polls are no longer in table `polls`.
     for table in sorted(stored, key=lambda table: (table.layer, table.name) != (LAYER, POLLS.name)):
         days = keep.days(table)
         if days is not None:

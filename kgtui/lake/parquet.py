@@ -31,11 +31,11 @@ _GROUP = "group"
 _HARDLY_REPEATED = frozenset({"committed", "spso", "lag", "log_end"})
 """Columns whose values rarely repeat. They are not dictionary-encoded, which saves 10 % of the disk space."""
 _LOOKED_UP = frozenset({_GROUP, "keyframe", "poll"})
-"""Columns whose minimum and maximum are stored in each file, because readers search for their values."""
+"""Columns whose minimum and maximum are stored in each file, because readers select rows by these columns."""
 _MAX_ROW_GROUP = 4_000_000
 """Maximum number of rows in a Parquet row group.
 
-The number is so large that each call of `write_table` writes only one row group.
+This number is so large that pyarrow's `write_table` never splits the rows of one call into several row groups.
 """
 
 
@@ -68,7 +68,7 @@ class RowBlocks(Protocol):
 
 
 class RowsInMemory:
-    """Implements `RowBlocks` for rows that are already in memory. They form a single block."""
+    """Implements `RowBlocks` for rows that are already in memory. All rows form a single block."""
 
     def __init__(self, rows: pa.Table) -> None:
         self._rows = rows
@@ -86,8 +86,8 @@ class RowsInMemory:
 class CompactedFile:
     """A file that was written by compaction. It stays open, so that it can be read even after it was deleted.
 
-    The constructor raises `FileNotFoundError` if the file does not exist. Methods raise one of
-    `kgtui.lake.delta.storage_errors` if it cannot be read.
+    The constructor raises `FileNotFoundError` if the file does not exist. If the file cannot be read, methods raise one
+    of the exceptions in `kgtui.lake.delta.storage_errors`.
     """
 
     def __init__(self, path: LakePath, table: Table) -> None:
@@ -134,7 +134,7 @@ class _Block(NamedTuple):
 def _blocks(metadata: pq.FileMetaData) -> list[_Block] | None:
     """Divide a file into blocks; return None if the file lacks statistics of column `group`.
 
-    Each Parquet row group is a block. Adjacent ones whose ranges of Kafka group ids overlap form one block.
+    Each Parquet row group is a block, but adjacent row groups whose ranges of Kafka group ids overlap are one block.
     """
     blocks: list[_Block] = []
     column = metadata.schema.names.index(_GROUP)
@@ -163,7 +163,7 @@ def read_rows(paths: Sequence[LakePath], table: Table, columns: Sequence[str], w
     # Read with pyarrow, because deltalake would need ten milliseconds per file.
     form = ds.ParquetFileFormat(dictionary_columns=set(text_columns(table)))
     schema = dictionary_schema(table)
-    # Without a schema, pyarrow would read only the columns of the first file. Later files can have more columns.
+    # Pass a schema. Otherwise, pyarrow would read only the columns of the first file, and later files can have more.
     schema = schema.remove(schema.get_field_index(PARTITION))
     files = [arrow_file(path) for path in paths]
     file_system = files[0][1] if files else None
@@ -238,7 +238,7 @@ def write_rows(path: LakePath, rows: pa.Table, *, compact: bool) -> dict[str, An
 
 
 def _cuts(rows: pa.Table) -> Iterator[tuple[int, int]]:
-    """Divide sorted rows into Parquet row groups, without dividing the rows of one Kafka group.
+    """Divide sorted rows into Parquet row groups, so that the rows of one Kafka group stay together.
 
     Yields:
         Pairs (index of the first row, index of the last row plus 1), one per Parquet row group

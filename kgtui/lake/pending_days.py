@@ -30,7 +30,7 @@ _TIMES = {
     GROUP_EVENTS.title: "record_time",
     REBALANCES.title: "start",
 }
-"""Recorded or silver table in which new rows are searched for → name of its time column.
+"""Dict: title of a recorded or silver table that is searched for new rows → name of the table's time column.
 
 Of the recorded tables, only `polls` is searched, because it has a row for each poll.
 """
@@ -48,7 +48,7 @@ class PendingDays:
         since: earliest time to recompute, which is on the first of these days, in milliseconds since the epoch.
         sources: name of a recorded or silver table → dict with `version`, `newest` (newest time in a row) and
             `modified` (when the newest file was written). Times are in milliseconds since the epoch, or None.
-        last: tomorrow (UTC). Rows of later days are ignored, because a broker's clock was wrong when they were written.
+        last: tomorrow (UTC). Rows of later days are ignored, because a broker's clock was wrong when it wrote them.
         future: days after `last` that have rows.
         first_poll_day: earliest day with recorded polls; None if there are none.
     """
@@ -63,7 +63,7 @@ class PendingDays:
 
     def mark_done(self) -> None:
         """Store the versions of the recorded and silver tables in the lake, so that the next run skips `days`."""
-        # Also store the ids of the gold tables. If a table is deleted and created again, the next run finds a new id.
+        # Also store the ids of the gold tables. A new id tells the next run that a table was deleted and created again.
         path, state = _state_file(self.folder), {"sources": self.sources, "tables": _table_ids(self.folder)}
         if state != _load_state(self.folder):
             path.parent.mkdir(mode=0o700, exist_ok=True)
@@ -124,12 +124,13 @@ def _changed_since(table: StoredTable, before: dict[str, int | None] | None) -> 
         changed = _changed_without_log(table, newest, before.get("modified"))
     if changed is None or newest is None or table.title not in (POLLS.title, COMMITS.title):
         return changed
-    # Recompute the minute and the hour of `newest` too, because the previous run did not have all of their rows.
+    # Also recompute the gold rows for the minute and the hour of `newest`, because the previous run computed them
+    # before all recorded rows of this time existed.
     return min(changed, newest)
 
 
 def _changed_without_log(table: StoredTable, newest: int | None, modified: int | None) -> int | None:
-    """Do the same as `_changed_since` if the Delta log no longer has the needed entries, which it keeps for a day.
+    """Do the same as `_changed_since` without the Delta log, which keeps its entries for only a day.
 
     Args:
         newest, modified: the values with these names in `PendingDays.sources` of the previous run; None if unknown.

@@ -29,7 +29,7 @@ SCHEMES = ("s3a", "s3", "abfss", "abfs", "gs", "hdfs")
 """URI schemes of stores that can contain a lake."""
 
 DEFAULT_OPTIONS = {"connect_timeout": "5s", "timeout": "20s", "max_retries": "3", "retry_timeout": "20s"}
-"""Default storage options. The configuration can override them.
+"""Default options for object stores and HDFS. Users can override them in `config.toml`.
 
 With these options, kgtui waits about 40 s for a store that does not respond. Without them, it would wait minutes.
 """
@@ -42,7 +42,7 @@ When kgtui starts, it replaces this function with one that reads `[storage]` in 
 
 _SCHEME = re.compile(r"([a-zA-Z][a-zA-Z0-9+.-]+):(/?)")
 _OTHER_SCHEMES = ("adl", "dbfs", "gcs", "http", "https", "oss", "s3n", "viewfs", "wasb", "wasbs", "webhdfs")
-"""URI schemes that kgtui recognizes only to reject them. Otherwise, `s3n:b` would be taken for a local folder."""
+"""URI schemes that kgtui rejects. If it did not know them, it would take `s3n:b` for the name of a local folder."""
 _WRITE_BUFFER = 8 << 20
 
 
@@ -50,7 +50,7 @@ _WRITE_BUFFER = 8 << 20
 class StorePath:
     """A file or folder in a store. A folder exists as long as it contains a file.
 
-    Methods raise `OSError`, which `store_errors.reason_of` explains.
+    Methods raise `OSError` if the store cannot be accessed. `store_errors.reason_of` converts it to a text for users.
 
     Attributes:
         root: first part of the URI, such as `s3a://bucket`.
@@ -81,7 +81,7 @@ class StorePath:
         return StorePath(self.root, self.key.rpartition("/")[0])
 
     def absolute(self) -> StorePath:
-        """Return this path, because URIs are always absolute."""
+        """Return this path unchanged, because the URI of a store is always absolute."""
         return self
 
     def exists(self) -> bool:
@@ -149,7 +149,7 @@ class StorePath:
                 self.file_system().delete_file(entry.path)
 
     def file_system(self) -> Any:
-        """Return the store as a pyarrow file system, in which this file has the path `key`."""
+        """Return a pyarrow file system for the store. In this file system, the path of this file is `key`."""
         return _file_system(self.root, tuple(sorted(options_for(self).items())))
 
     def _info(self) -> Any:
@@ -180,7 +180,7 @@ def _file_system(root: str, options: tuple[tuple[str, str], ...]) -> Any:
 
 
 def lake_path(text: str | LakePath) -> LakePath:
-    """Convert the URI of a store to a `StorePath`, and other texts to a local path.
+    """Convert the URI of a store to a `StorePath`, and a local path or `file://` URI to a `Path`.
 
     A leading `~` becomes the home folder.
 
@@ -226,7 +226,7 @@ def _local_path(uri: str, parts: SplitResult) -> Path:
 def options_for(path: LakePath) -> dict[str, str]:
     """Return the storage options for deltalake; empty for a local path.
 
-    Options in `config.toml` are left out if environment variables set them, because deltalake reads these itself.
+    An option in `config.toml` is left out if an environment variable sets it, because deltalake reads such variables.
     """
     if not isinstance(path, StorePath):
         return {}
@@ -238,9 +238,9 @@ def options_for(path: LakePath) -> dict[str, str]:
 
 
 def arrow_file(path: LakePath) -> tuple[str, Any]:
-    """Return the path and file system with which pyarrow opens a file. The file system is None for a local file.
+    """Return the pair (path, file system) with which pyarrow opens a file. For a local file, the file system is None.
 
-    A local path is absolute, because pyarrow would take the relative path `a:b` for a URI.
+    A local path is made absolute, because pyarrow would take the relative path `a:b` for a URI.
     """
     return (path.key, path.file_system()) if isinstance(path, StorePath) else (str(path.absolute()), None)
 

@@ -1,7 +1,7 @@
 """Explain to the user why a lake cannot be read or written, for example because a store refuses access.
 
-Errors are recognized by their texts. Their classes may be missing, because deltalake and obstore are optional
-dependencies.
+Errors are recognized by their texts, not by their classes. The classes are defined in deltalake and obstore, which may
+not be installed.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ _EXPLANATIONS: Sequence[tuple[str, str]] = (
 
 
 def reason_of(error: BaseException) -> str:
-    """Return why a lake cannot be read or written, with advice for known errors of stores."""
+    """Return a text that says why a lake cannot be read or written. For known errors of stores, it contains advice."""
     text = " ".join(_COLORS.sub("", str(error).partition(_DEBUG)[0]).split())
     if _FROM_STORE.search(text):
         for pattern, explanation in _EXPLANATIONS:

@@ -1,7 +1,7 @@
 """The lock file of a lake in a store such as S3, enforced by the store's conditional writes.
 
-A process creates the lock file on condition that it does not exist. The holder keeps rewriting the file. If it has not
-rewritten it for `STALE` seconds, it counts as dead, and another process may replace the file.
+A process takes the lock by creating the file, on condition that the file does not exist. While it holds the lock, it
+keeps rewriting the file. After `STALE` seconds without a write, another process may replace the file.
 
 Some stores lack conditional writes. In such a store, two processes can take the lock at the same time.
 """
@@ -72,7 +72,7 @@ class StoreLock(LakeLock):
                 return
 
     def renew(self) -> None:
-        """Write the lock file again. If another process has replaced it, this process no longer holds the lock."""
+        """Write the lock file again. Raises `RefusedError` if another process has taken the lock meanwhile."""
         if self._held is None:
             return
         file = self._file
@@ -140,7 +140,7 @@ class LockFile(NamedTuple):
     Attributes:
         renewed: when the file was last written according to the store's clock, in seconds since the epoch.
         tag: the ETag, which changes with every write.
-        is_own: whether the `ConditionalFile` object that read the file had also written it.
+        is_own: whether this process wrote the file, through the same `ConditionalFile` object that read it.
     """
 
     holder: Holder
@@ -150,7 +150,7 @@ class LockFile(NamedTuple):
 
 
 class ConditionalFile:
-    """Reads and writes a lock file. It uses obstore, because deltalake cannot write a file on a condition."""
+    """Reads and writes a lock file. The class uses obstore, because deltalake has no conditional writes."""
 
     def __init__(self, path: StorePath) -> None:
         from obstore.store import from_url
@@ -207,8 +207,8 @@ class ConditionalFile:
             try:
                 return str(obstore.put(self._store, self._path.key, json.dumps(content).encode(), mode=mode)["e_tag"])
             except (AlreadyExistsError, PreconditionError, NotFoundError, FileNotFoundError):
-                # An earlier attempt may have written the file, although its response was lost. If so, read the new ETag
-                # from the store, and try again.
+                # The conditional write fails if an earlier attempt wrote the file, but its response was lost. In this
+                # case, read the new ETag from the store, and try again.
                 found = self.read()
                 if found is None or not found.is_own:
                     return None
@@ -216,7 +216,7 @@ class ConditionalFile:
         return None
 
     def test(self) -> float | None:
-        """Return the time of the store's clock if the store enforces conditional writes, otherwise None.
+        """Test whether the store enforces conditional writes. If so, return the time of its clock, otherwise None.
 
         The time is in seconds since the epoch.
         """
@@ -254,7 +254,7 @@ def _obstore_errors() -> Iterator[None]:
 
 
 def _conditional_file(path: StorePath) -> ConditionalFile | None:
-    """Return a `ConditionalFile`; None if this kind of store has no conditional writes."""
+    """Return a `ConditionalFile` for the lock file; None for HDFS, which has no conditional writes."""
     if str(path).startswith(_WITHOUT_CONDITIONS):
         return None
     try:

@@ -1,4 +1,4 @@
-"""Find the earliest time of the rows that were added to a table after a given version, by reading the Delta log.
+"""Read the Delta log of a table to find the earliest time of the rows that were added after a given version.
 
 This module uses only the standard library.
 """
@@ -18,15 +18,15 @@ if TYPE_CHECKING:
     from kgtui.lake.store import LakePath
 
 UNKNOWN = 0
-"""Result of `earliest_change` if it is not known which rows changed.
+"""Result of `earliest_change` if the Delta log does not show which rows changed.
 
 The value is the earliest possible time (0 ms since the epoch), because any row may have changed.
 """
 
 CHANGED_FROM = "kgtui.changedFrom"
-"""Key in the metadata of a Delta commit. Its value is the time of the earliest changed row, in ms since the epoch.
+"""Metadata key in a Delta commit that rewrites files. Its value is the time of the earliest changed row, in epoch ms.
 
-The statistics of a rewritten file do not show this time, because they include unchanged rows.
+The statistics of a rewritten file do not show this time, because they also cover the unchanged rows in the file.
 """
 
 
@@ -38,7 +38,7 @@ def newest_version(path: LakePath) -> int | None:
 def earliest_change(path: LakePath, after: int, column: str) -> int | None:
     """Return the earliest time of the rows that were added or changed after version `after` of a table.
 
-    Deletions and compactions do not count.
+    Commits that only delete rows or merge files (compaction) do not count.
 
     Args:
         after: version of the table.

@@ -1,4 +1,4 @@
-"""List the tables of a lake with their files, days and versions, and maintain single tables of any layer."""
+"""List the tables of a lake with their sizes, days and versions. Create tables, and compact or vacuum a table."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from kgtui.lake.store import LakePath
 
 LAYERS = (LAYER, "bronze", "silver", "gold")
-"""Layers in the order in which they are listed. A lake may have other layers too."""
+"""Layers in the order in which they are listed. If a lake has folders of other layers, they are listed last."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +110,7 @@ class StoredTable:
 
         Args:
             column: name of the time column, which contains timestamps or milliseconds since the epoch.
-            last: ignore rows after this day.
+            last: last day whose rows are searched. Rows of later days are ignored.
         """
         files = [file for file in data_files(self._open()) if (_day(file) or date.min) <= last]
         found = [file.get(f"max.{column}") for file in files if file["num_records"] != 0]
@@ -176,9 +176,9 @@ class StoredTable:
             delta.cleanup_metadata()
 
     def vacuum(self) -> None:
-        """Remove files that the table has not used for an hour, or for a day in the bronze layer.
+        """Delete data files that the table has not used for an hour (in the bronze layer, for a day).
 
-        The time is in `Table.delta_properties`.
+        `Table.delta_properties` defines this time.
         """
         with owner_only():
             self._open().vacuum(dry_run=False, full=True)
@@ -227,7 +227,7 @@ def recorded_cluster_id(path: LakePath | str) -> str | None:
 
 
 def disk_usage(path: LakePath) -> int:
-    """Return the size of all files in a folder and its subfolders, in bytes. Files that disappear count as 0."""
+    """Return the size of a folder with its subfolders, in bytes. Files that disappear meanwhile count as 0."""
     if isinstance(path, StorePath):
         return path.size()
     total = 0

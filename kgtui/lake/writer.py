@@ -1,7 +1,7 @@
 """Write polls into the recorded tables of a lake, and maintain these tables while recording.
 
-Table `polls` is written last, because readers ignore rows whose poll is not in it. Rows that cannot be written stay in
-memory for the next write.
+Table `polls` is written last, and readers ignore rows whose poll is not in `polls`. They therefore never see a poll of
+which only a part was written. Rows that cannot be written stay in memory for the next write.
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ _CHUNK = 4_096
 
 @dataclass(slots=True)
 class Batch:
-    """The rows of some successive polls. They are appended to the tables together.
+    """The rows of several successive polls, which are appended to the tables together.
 
     Attributes:
-        keyframe: time of the last poll with all rows, in milliseconds since the epoch.
+        keyframe: time of the polls' keyframe (the last poll with all rows), in milliseconds since the epoch.
         last: time of the newest poll, in milliseconds since the epoch.
-        parts: table name → list with one pair per poll. The pair contains the values of the columns `day`, `keyframe`
-            and `poll`, and the rows of the poll without these columns.
+        parts: table name → one pair per poll: the values of the columns `day`, `keyframe` and `poll`, which are the
+            same in all rows of the poll, and the rows without these columns.
         done: names of the tables to which this batch was already appended.
     """
 
@@ -122,7 +122,7 @@ class LakeWriter:
             self._open = None
 
     def flush(self) -> tuple[int, int]:
-        """Append all batches that were ended by `seal` to the tables. Return the numbers of appended polls and rows.
+        """Append all batches that `seal` has ended to the tables. Return the pair (appended polls, appended rows).
 
         If a write fails, one of `storage_errors` is raised. The next call then writes the remaining rows.
         """
@@ -141,7 +141,8 @@ class LakeWriter:
 
     def discard(self) -> list[Batch]:
         """Drop all batches that are not completely written, and return them."""
-        # The lake may already contain some of the dropped rows. Readers ignore rows whose poll is not in table `polls`.
+        # The lake may already contain some of the dropped rows. This does no harm, because readers ignore rows whose
+        # poll is not in table `polls`.
         self.seal()
         dropped, self._sealed = self._sealed, []
         for table in self._tables.values():
@@ -151,7 +152,7 @@ class LakeWriter:
     def maintain(self, keyframe: int, keep_days: int | None, now: float) -> None:
         """Compact files, delete old days, and remove unused files. Raises one of `storage_errors`.
 
-        If files cannot be compacted, for example because one is damaged, the other steps are done nevertheless.
+        If the compaction fails, for example because of a damaged file, the other two steps are done nevertheless.
 
         Args:
             keyframe: time of the last poll with all rows, in milliseconds since the epoch. Only files with earlier rows

@@ -24,8 +24,8 @@ class NoMatch:
 
     Attributes:
         meant: the filter that the user probably meant. If it is set, no other attribute is set.
-        word: the word that ids must contain, if this is the only condition on ids; otherwise None.
-        excluded: number of groups whose ids match the filter, but whose other values do not.
+        word: the word that group ids must contain, if the filter has no other condition on ids; otherwise None.
+        excluded: number of groups that meet all conditions on ids, but not the other conditions of the filter.
         example: id of one of the `excluded` groups; empty if there are none.
         similar: group ids that are similar to the words in the filter.
     """
@@ -38,7 +38,7 @@ class NoMatch:
 
 
 def no_match_steps(query: Query, snapshot: Snapshot) -> Generator[None, None, NoMatch]:
-    """Find out why no group matches a filter, in a generator that yields regularly, so that other tasks can run."""
+    """Return why no group matches a filter. This generator yields regularly, so that other tasks can run meanwhile."""
     meant = yield from meant_steps(query, snapshot)
     about_ids = [term for term in query.terms if isinstance(term, IdTerm)]
     if not about_ids or meant is not None:

@@ -25,19 +25,19 @@ A super user is allowed to perform all of them, and so is every user of a cluste
 """
 
 HIDDEN = "OFFSETS_MAY_BE_HIDDEN"
-"""`Fault.name` for a group that has no visible offsets, if brokers possibly hide its offsets from the user."""
+"""`Fault.name` for a group for which brokers return no offsets, if they possibly hide its offsets from the user."""
 
 HIDDEN_TOPICS = "OFFSETS_HIDDEN"
 """`Fault.name` for a group whose members read topics on which the user lacks DESCRIBE."""
 
 NONE_VISIBLE = "no offsets that you may see"
-"""Text for a group that has no visible offsets, if brokers possibly hide its offsets from the user."""
+"""Text for a group for which brokers return no offsets, if they possibly hide its offsets from the user."""
 
 VISIBLE_ONLY = "only in topics that you may see"
-"""Text next to a number that includes only topics on which the user has DESCRIBE."""
+"""Text next to a number, such as a lag, that includes only topics on which the user has DESCRIBE."""
 
 NOT_LISTED = "Offsets in topics that you are not allowed to describe are not listed."
-"""Sentence below a list of offsets that may be incomplete."""
+"""Sentence below a list of offsets that may be incomplete because the user lacks permissions."""
 
 NO_VISIBLE_GROUP = (
     "there is no group that you may see. Brokers leave out the groups that you are not allowed to describe. To list "
@@ -106,7 +106,7 @@ def partly_recorded(access: Access) -> str:
 
 
 def lower_bound_reason(access: Access) -> str:
-    """Return a text that says why a lag is only a lower bound, and which permission the user needs to see more."""
+    """Return a text that says why the shown lag may be too low, and which permission the user needs to see all lag."""
     request = (
         f"ask to {_remove_denial(access)}"
         if access.denied_topics
@@ -116,7 +116,7 @@ def lower_bound_reason(access: Access) -> str:
 
 
 def hidden_fault(group: str, access: Access | None) -> Fault:
-    """Return a fault which says that brokers may hide offsets of a group. Call this if no offsets are visible.
+    """Return a fault which says that brokers may hide offsets of a group. It is for groups without visible offsets.
 
     Args:
         access: the permissions of the user; None if they were not read.

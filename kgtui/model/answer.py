@@ -1,7 +1,7 @@
 """Results of reads and writes on a Kafka cluster.
 
-A read can fail for only some of the brokers or groups. The result then has one `Fault` for each of these, and rows for
-all others.
+A read can fail for only some of the brokers or groups. The result then has one `Fault` for each broker or group that
+failed, and the data of all others.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ RowsT = TypeVar("RowsT", covariant=True)
 class Fault:
     """The error of one request.
 
-    Besides Kafka's error names, there are names that only kgtui uses. If there was no valid response, the name is
+    Besides Kafka's error names, the following names of kgtui are used. If there was no valid response, the name is
     `NOT_CONNECTED`, `NO_ANSWER`, `DISCONNECTED`, `NOT_SUPPORTED` or `DAMAGED_ANSWER`. If the user lacks a permission to
     see offsets, it is `OFFSETS_HIDDEN` or `OFFSETS_MAY_BE_HIDDEN`.
 
@@ -61,9 +61,10 @@ def fault_of(error: KgtuiError, *, broker: int | None = None, group: str | None 
 
 
 def why_missing(faults: Iterable[Fault], group: str) -> Fault:
-    """Return the fault that explains why a group is missing from an answer.
+    """Return the fault that explains why the result of a read does not contain a group.
 
-    It is the first fault of the group, else the first fault of a whole broker or cluster, else `NO_ANSWER`.
+    It is the first fault of the group. Without such a fault, it is the first fault of a whole broker or cluster.
+    If there is neither, it is a new fault with the name `NO_ANSWER`.
     """
     general: Fault | None = None
     for fault in faults:
@@ -76,7 +77,7 @@ def why_missing(faults: Iterable[Fault], group: str) -> Fault:
 
 @dataclass(frozen=True, slots=True)
 class Coverage:
-    """How complete an answer is.
+    """How complete the result of a read is.
 
     Attributes:
         brokers: `(brokers that responded, brokers that were asked)`.

@@ -4,7 +4,7 @@ The classes call a partition, a streams task with its role, a connector or a con
 
 While a member is giving up a partition, brokers do not report that the member still owns it. (They store the partition
 in `ConsumerGroupMember.partitionsPendingRevocation`.) kgtui only knows that the epoch of the member is below the
-assignment epoch. Therefore, every such member counts as a possible owner.
+assignment epoch. Therefore, every member with such an epoch counts as a possible owner of the partition.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class Load:
     """Number of items (partitions, tasks or connectors) of one member, host or rack.
 
     Attributes:
-        name: member id, host or rack; None for all members without a rack.
+        name: member id, host or rack; None stands for the members without a rack.
         members: number of members on the host or in the rack; 1 for a member.
         items: number of items that these members own together.
     """
@@ -62,8 +62,8 @@ class Skew:
     Attributes:
         by: `member`, `host` or `rack`.
         loads: one `Load` per member, host or rack, the largest first.
-        ratio: largest load per member, divided by the mean load. For 3 members with 4, 1 and 1 partitions, it is
-            4 / 2 = 2.0. 1.0 if all loads are equal; None if nothing is assigned.
+        ratio: largest number of items per member, divided by the mean number. For 3 members with 4, 1 and 1
+            partitions, it is 4 / 2 = 2.0. It is 1.0 if all loads are equal; None if nothing is assigned.
     """
 
     by: str
@@ -72,10 +72,10 @@ class Skew:
 
 
 MOST_INFERRED = 20_000
-"""Maximum number of unassigned partitions per topic, or tasks per subtopology, that kgtui infers.
+"""Maximum number of partitions per topic, or tasks per subtopology, that kgtui adds because they must exist.
 
-If partition 7 is assigned, partitions 0 to 6 must exist, too. Without the limit, a damaged assignment with partition
-2³¹ − 1 would fill the memory.
+For example, if partition 7 is assigned, partitions 0 to 6 must exist, too. Without the limit, a damaged assignment with
+partition 2³¹ − 1 would fill the memory.
 """
 
 
@@ -216,9 +216,9 @@ def _revoked(members: Iterable[Member]) -> dict[Item, set[str]]:
 
 
 def epochs_behind(description: GroupDescription) -> dict[str, int | None]:
-    """Return a dict: member id → number of epochs behind the target assignment, only for members that are behind.
+    """Return a dict: member id → assignment epoch minus member epoch, only for members with a lower epoch.
 
-    The number is None for a static member that left temporarily (epoch -2).
+    The value is None for a static member that left temporarily (epoch -2).
     """
     goal = description.assignment_epoch
     epochs = [(member.member_id, member.epoch) for member in description.members or () if member.epoch is not None]
@@ -228,9 +228,10 @@ def epochs_behind(description: GroupDescription) -> dict[str, int | None]:
 
 
 def subscribed_topics(description: GroupDescription) -> frozenset[str] | None:
-    """Return the topics to which members subscribe.
+    """Return the topics to which the members of a group subscribe.
 
-    None if there are no members, if a member subscribes to a pattern, or if the topics of a member are not known.
+    The result is None if there are no members, if a member subscribes to a pattern, or if the topics of a member are
+    not known.
     """
     topics: set[str] = set()
     if not description.members:
@@ -265,7 +266,7 @@ def _expected(description: GroupDescription, offsets: GroupOffsets | None, known
 
 
 def _number_of_tasks(subtopology: Subtopology, partitions: Iterable[tuple[str, int]]) -> int:
-    """Return the number of tasks of a subtopology: the largest partition count of its source and internal topics."""
+    """Return the number of tasks of a subtopology: the largest partition count of a source or internal topic."""
     topics = set(subtopology.source_topics)
     widths = [part + 1 for topic, part in partitions if topic in topics]
     widths += [info.partitions for info in (*subtopology.changelog_topics, *subtopology.repartition_source_topics)]
@@ -294,9 +295,9 @@ def _status(
 
 
 def _waits(owners: tuple[str, ...], goal: tuple[str, ...] | None, behind: dict[str, int | None]) -> tuple[str, ...]:
-    # A `LEAVING` item waits for the owners that must give it up. An `ARRIVING` item waits for the other members whose
-    # epoch is below the assignment epoch, because one of them may still own it. If there are no such members, it waits
-    # for its target owners.
+    # An item is a partition, task or connector. A `LEAVING` item waits for the owners that must give it up. An
+    # `ARRIVING` item waits for all members, except its target owners, whose epoch is below the assignment epoch,
+    # because one of them may still own the item. Without such members, the item waits for its target owners.
     leaving = set(owners) - set(goal or ())
     if leaving:
         return tuple(sorted(leaving))
@@ -340,7 +341,7 @@ def targets_of(member: Member) -> frozenset[Item]:
 
 
 def has_assignment(member: Member) -> bool:
-    """Return whether the assignment of a member is known. True for a schema registry node, which has no assignment."""
+    """Return whether the assignment of a member is known. True for a schema registry node, which never has one."""
     if member.registry is not None:
         return True
     return member.streams is not None or member.connect is not None or member.assignment is not None

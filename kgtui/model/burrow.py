@@ -24,14 +24,14 @@ _UNKNOWN = -1
 class Status(IntEnum):
     """The status of a partition or group, with Burrow's values. A larger value is worse.
 
-    `STOP`, `STALL` and `REWIND` are for partitions only. A group with one of these partitions is `ERR`.
+    `STOP`, `STALL` and `REWIND` are for partitions only. The status of a group with such a partition is `ERR`.
     """
 
     NOT_FOUND = 0
     """The group does not exist."""
     OK = 1
     WARN = 2
-    """The group commits, but for the whole window, its lag was above `Options.allowed_lag` and did not fall."""
+    """The group commits, but its lag was above `Options.allowed_lag` for the whole window, and never fell."""
     ERR = 3
     """A partition of the group is `STOP`, `STALL` or `REWIND`."""
     STOP = 4
@@ -48,11 +48,12 @@ class Options:
 
     Attributes:
         intervals: maximum number of commits, and of log end offsets, in a `Window`.
-        minimum_complete: fraction (0 to 1) of `intervals`. If there are fewer commits, the status is OK.
+        minimum_complete: minimum number of commits, as a fraction (0 to 1) of `intervals`. With fewer commits, the
+            status is OK.
         allowed_lag: a partition is OK up to this lag in records.
         min_distance: minimum seconds between two commits. A commit that comes sooner is merged with the previous one.
         offset_refresh: seconds between two reads of the log end offset.
-        expire_cache: maximum age of a verdict in seconds.
+        expire_cache: maximum age of a verdict in seconds. An older verdict is computed again.
     """
 
     intervals: int = 10
@@ -89,11 +90,11 @@ class Commit:
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """The last commits of a group in one partition, and the last log end offsets.
+    """The last commits of a group in one partition, and the last log end offsets of this partition.
 
     Attributes:
-        commits: oldest first, at most `Options.intervals`.
-        log_ends: oldest first; may be empty.
+        commits: the commits, oldest first, at most `Options.intervals`.
+        log_ends: the log end offsets, oldest first; may be empty.
     """
 
     commits: tuple[Commit, ...] = ()
@@ -147,7 +148,7 @@ class GroupVerdict:
 
     @property
     def worst(self) -> Status:
-        """The worst status of a partition, such as `STOP`. The attribute `status` is only `ERR` in this case."""
+        """The worst status of a partition, such as `STOP`. The attribute `status` is less exact: `ERR` in this case."""
         return max((row.status for row in self.partitions.values()), default=self.status)
 
 
@@ -183,8 +184,8 @@ class CommitRing:
         lag = max(self._ends[-1] - offset, 0) if self._ends else _UNKNOWN
         if self._at and at < self._at[-1]:
             return
-        # The time of the first commit is kept. With the time of the second one, a group that commits more often than
-        # `min_distance` would always have only one commit.
+        # Keep the time of the first of two merged commits. With the time of the second one, a group that commits more
+        # often than every `min_distance` seconds would never get a second commit in its window.
         if self._at and at - self._at[-1] < self._options.min_distance * 1000:
             self._offsets[-1], self._lags[-1] = offset, lag
             return
@@ -216,14 +217,14 @@ def ceased(commits: Sequence[Commit], now: int) -> bool:
 
 
 def lately_caught_up(window: Window) -> bool:
-    """Return whether the group had caught up recently: its last commit has reached a log end offset in the window."""
+    """Return whether the group caught up recently: its last commit has reached one of the log ends in the window."""
     return any(end <= window.commits[-1].offset for end in window.log_ends)
 
 
 def rewind(commits: Sequence[Commit]) -> tuple[Commit, Commit] | None:
     """Return the commits `(before, after)` between which the committed offset went back.
 
-    None if the offset did not go back, or if it has reached its earlier value again.
+    The result is None if the offset did not go back, or if it has reached its earlier value again.
     """
     for number, (before, after) in enumerate(pairwise(commits), 1):
         if after.offset < before.offset:
@@ -238,7 +239,7 @@ def always_behind(commits: Iterable[Commit], allowed_lag: int = 0) -> bool:
 
 
 def unmoved(commits: Sequence[Commit]) -> bool:
-    """Return whether all commits have the same offset."""
+    """Return whether all commits in a partition have the same offset, so that the group makes no progress."""
     return all(commit.offset == commits[0].offset for commit in commits)
 
 

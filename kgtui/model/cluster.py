@@ -82,9 +82,9 @@ class Retention:
     """How long the cluster keeps records and committed offsets, in seconds.
 
     Attributes:
-        topics: topic → `retention.ms`, only for topics that delete records by age alone.
+        topics: topic → `retention.ms` in seconds, only for topics that delete records by age alone.
         offsets: `offsets.retention.minutes` in seconds; None if not known.
-        rules: topic → configs about retention; empty in a recording.
+        rules: topic → all configs that decide when records are deleted; empty in a recording.
     """
 
     topics: Mapping[str, float] = field(default_factory=dict)
@@ -96,7 +96,7 @@ class Retention:
 
         Args:
             answer: the newer values. If its `topics` are empty and its `offsets` are None, only `rules` are updated.
-            asked: topics whose configs were read. The old retention times of these topics are dropped.
+            asked: topics whose configs were read for `answer`. Their old values in `topics` are dropped.
         """
         rules = {**self.rules, **answer.rules}
         if not answer.topics and answer.offsets is None:

@@ -21,7 +21,8 @@ class CommandLine:
     """A command to run in a shell.
 
     Attributes:
-        text: one quoted line. Control characters are written as `$'…'` (bash, zsh, ksh).
+        text: the command in one line, quoted for a shell. Words with control characters are written as `$'…'`, which
+            bash, zsh and ksh understand.
         note: how the command differs from kgtui, or empty.
     """
 
@@ -34,8 +35,8 @@ def describe(
 ) -> CommandLine:
     """Return the command line that shows a group with Kafka's scripts.
 
-    Kafka's scripts cannot describe Connect and schema registry groups. The command lists all groups of their kind
-    instead.
+    Kafka's scripts cannot describe Connect and schema registry groups. For such a group, the command lists all groups
+    of the same kind instead.
 
     Args:
         kind: one of `kgtui.model.group_types.KINDS`.

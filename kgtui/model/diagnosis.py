@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 _MOST_NAMED = 3  # maximum number of members that a diagnosis names
 
 _FLAPPING_SECONDS = 600.0
-"""The diagnosis of a flapping group names the members that joined or left in the last `_FLAPPING_SECONDS` seconds.
+"""Number of seconds. The diagnosis of a flapping group names the members that joined or left in this time.
 
 A flapping group rebalances again and again.
 """
@@ -91,9 +91,9 @@ def diagnose(snapshot: Snapshot, group: str, clock: Clock) -> Diagnosis:
 
 
 def _other_problem(snapshot: Snapshot, group: str, kind: Problem, clock: Clock) -> str:
-    """Return the name of a problem, such as `flapping`. For `STOP`, add a time: `stopped since 09:12`.
+    """Return the name of a problem as text, such as `flapping`. For a stopped group, it is `stopped since 09:12`.
 
-    If only the time at which the last consumed record was written is known, the text is `stopped after 09:12`.
+    The text is `stopped after 09:12` if kgtui only knows that the last consumed record was written at 09:12.
     """
     if kind is not Problem.STOP:
         return str(kind.value)
@@ -117,7 +117,7 @@ def _of_unread_group(snapshot: Snapshot, group: str, judgment: Judgment) -> Diag
     name = "not known yet" if judgment.kind is None else judgment.kind.value.upper()
     faults = faults_of(snapshot, group)
     if not faults:
-        # The group was not read often enough. `judgment.reason` says what is missing.
+        # There are too few reads of the group to judge it. `judgment.reason` says which data is missing.
         return Diagnosis(judgment, name, judgment.reason)
     fault = faults[0]
     advice = fault.advice or explain_fault(fault).advice
@@ -161,7 +161,7 @@ def _members(snapshot: Snapshot, group: str) -> tuple[Member, ...]:
 
 
 def _owner(snapshot: Snapshot, group: str, topic: str, partition: int) -> str:
-    """Return a text about the owner of a partition: `client-1 at /10.0.0.7 owns orders-3`; empty if it is not known."""
+    """Return a text such as `client-1 at /10.0.0.7 owns orders-3`; empty if the owner of the partition is not known."""
     reading, members = snapshot.details.get(group), _members(snapshot, group)
     if reading is None or not members:
         return ""
@@ -174,7 +174,7 @@ def _owner(snapshot: Snapshot, group: str, topic: str, partition: int) -> str:
 
 
 def _who_lost(snapshot: Snapshot, group: str) -> str:
-    """Return a text about lost records: the owner of the partition that lost most, and how many others lost records."""
+    """Return who owns the partition with most lost records, and how many other partitions lost records, as text."""
     reading = snapshot.offsets.get(group)
     lost = [row for row in lags(reading.value) if row.lost] if reading is not None else []
     if not lost:
@@ -209,7 +209,7 @@ def _who_is_idle(snapshot: Snapshot, group: str) -> str:
 
 
 def _and_more(named: list[str], count: int) -> str:
-    """Join the texts in `named`, and add how many of `count` texts are not in it: `a, b and 4 more`."""
+    """Join the texts in `named`, and add how many of `count` texts are left out: `a, b and 4 more` if `count` is 6."""
     more = count - len(named)
     return ", ".join(named) + (f" and {more:,} more" if more > 0 else "")
 
@@ -258,9 +258,9 @@ def explain_group(snapshot: Snapshot, group: str, clock: Clock | None = None) ->
 
 
 def _explain_state_of(snapshot: Snapshot, group: str, state: str, judgment: Judgment) -> Explanation:
-    """Explain the state of a group. The text must fit the problem of the group.
+    """Explain the state of a group with a text that does not contradict the problem of the group.
 
-    For example, `Stable` must not sound healthy if the group has stopped.
+    For example, the text for `Stable` must not sound healthy if the group has stopped.
     """
     explanation = explain_state(state)
     if state == states.STABLE and judgment.status is not GroupStatus.OK:

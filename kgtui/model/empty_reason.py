@@ -70,8 +70,8 @@ def reason_of(
     """Return a text that says why a group has a problem.
 
     Args:
-        listing: the group in the newest list of groups, or None.
-        state: newest known state, or None.
+        listing: the group in the newest list of groups; None if it is not listed.
+        state: newest known state of the group, or None.
         search: the searched part of a recording; None for a live cluster.
         observed_at: epoch seconds of the last observed progress, or of the first read if no progress was observed.
         clock: converts epoch seconds to text; None for a text without a time.

@@ -34,7 +34,7 @@ MAY_BE_EXECUTED = frozenset({
 })  # fmt: skip
 """Error codes after which a group coordinator may have executed a write, or may still execute it.
 
-For example, the coordinator may have appended it to its log, but not replicated it yet.
+For example, the coordinator may have appended the write to `__consumer_offsets`, but not replicated it yet.
 """
 
 TOPIC_GONE = frozenset({UNKNOWN_TOPIC_OR_PARTITION, UNKNOWN_TOPIC_ID})

@@ -68,7 +68,7 @@ class Event(NamedTuple):
     def detail(self) -> str:
         """The change without the name of its kind: `Stable → Empty` instead of `state Stable → Empty`.
 
-        Tables with a column for the kind contain this text.
+        This text is for tables that show the kind in a column of its own.
         """
         kind, content = self.kind.value, self.text
         start = next((start for start in (f"{kind}: ", f"{kind} ", f"group {kind} ") if content.startswith(start)), "")
@@ -76,7 +76,7 @@ class Event(NamedTuple):
 
 
 def disappeared(group: str, at: float, last: Listing) -> Event:
-    """Return the event for a group that has disappeared. `last` is its last row in the list of groups."""
+    """Return the event for a group that has disappeared. `last` is its row in the last list that contained it."""
     return Event(at, EventKind.DISAPPEARED, group, last, before=last.state)
 
 
@@ -207,7 +207,7 @@ EVENT_KINDS: dict[EventKind, KindOfEvent] = {
 
 
 class EventLog:
-    """The newest events of a cluster, oldest first. A full log drops the oldest event.
+    """The newest events of a cluster, oldest first. If the log is full, each new event replaces the oldest one.
 
     Args:
         keep: maximum number of events.
@@ -246,10 +246,11 @@ class EventLog:
         return self._kept[1]
 
     def since(self, total: int) -> tuple[list[Event], int]:
-        """Return `(events, dropped)` for an earlier value `total` of `EventLog.total`.
+        """Return the events that were added since the attribute `total` had the value of the argument `total`.
 
-        `events` were added since then, oldest first. `dropped` is the number of events since then that the log no
-        longer contains.
+        Returns:
+            Pair `(events, dropped)`: the added events, oldest first, and the number of added events that are missing
+            from them because the full log has already dropped them
         """
         new = self.total - total
         found = list(islice(self._events, max(len(self._events) - new, 0), None))

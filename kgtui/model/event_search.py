@@ -29,7 +29,7 @@ MOST_MEMBERS = 20
 
 
 def listing_events(group: str, at: float, before: Listing | None, after: Listing | None) -> list[Event]:
-    """Return the events for the differences in one group between two lists of groups.
+    """Compare the row of a group in two lists of groups, and return the differences as events.
 
     Args:
         before: the group in the earlier list; None if it was not listed.
@@ -106,7 +106,8 @@ def member_events(
     If more than `MOST_MEMBERS` members left, there is one event for all of them, and likewise for members that joined.
 
     Args:
-        earlier, later: all members before and after the change, from which unique short names are made.
+        earlier, later: all members before and after the change. The events contain short names of members, which are
+            unique among these members.
     """
     found: list[Event] = []
     changes = ((EventKind.LEFT, change.left, earlier), (EventKind.JOINED, change.joined, later))
@@ -130,7 +131,8 @@ def _moves(
     `Event.before` and `after` are set only if all partitions moved between the same two members.
 
     Args:
-        members: all members before and after the change, from which unique short names are made.
+        members: all members before and after the change. The event contains short names of members, which are unique
+            among these members.
     """
     if not moved:
         return []
@@ -146,7 +148,7 @@ def _moves(
 
 
 def positions_of(offsets: GroupOffsets) -> dict[TopicPartition, int]:
-    """Return `(topic, partition)` → committed offset or share-partition start offset."""
+    """Return a dict: `(topic, partition)` → the group's committed offset or share-partition start offset."""
     found = {(row.topic, row.partition): row.offset for row in offsets.committed if row.offset is not None}
     found |= {(row.topic, row.partition): row.start_offset for row in offsets.share if row.start_offset is not None}
     return found
@@ -164,8 +166,8 @@ def offset_events(
     """Return one event if offsets were reset or went back between two reads; otherwise an empty list.
 
     In a group without members, every changed offset is a reset. Simple groups are an exception, because they commit
-    without members. In these and in groups with members, only offsets that went back are reported, because an offset
-    that moved forward is normal.
+    without members. For simple groups and for groups with members, only offsets that went back are reported, because
+    offsets normally move forward.
 
     Args:
         before, after: partition → committed offset or share-partition start offset. Only partitions that are in both
@@ -184,14 +186,14 @@ def offset_events(
 
 
 def without_members(listing: Listing) -> bool:
-    """Return whether the listed state of a group shows that it has no members."""
+    """Return whether a group has no members, because the list of groups shows it in the state Empty."""
     return listing.state == EMPTY
 
 
 def config_events(
     group: str, at: float, listing: Listing, before: Iterable[GroupConfig], after: Iterable[GroupConfig]
 ) -> list[Event]:
-    """Return one event per config that changed between two reads. Configs with a hidden value are ignored."""
+    """Return one event per group config that changed between two reads. Configs with a secret value are ignored."""
     old = {config.name: config for config in before}
     return [
         Event(at, EventKind.CONFIG, group, listing, old[config.name].value, config.value, config.name)

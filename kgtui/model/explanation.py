@@ -29,7 +29,7 @@ class Explanation:
         meaning: what has happened, in one or two sentences.
         check: permissions or settings that may be the cause.
         advice: what the user can do next.
-        is_problem: False if no action is needed.
+        is_problem: whether the user should act.
         why: reason for the verdict.
         since: when the problem began.
         who: members, broker or user with the problem.
@@ -255,22 +255,22 @@ _LOST = _Text(
 
 
 _GRANT = re.compile(r"grant ([A-Z_]+) on the (\w+)")
-"""Finds the missing ACL operation in `Fault.advice`: DELETE in `grant DELETE on the group`.
+"""Finds the missing ACL operation in `Fault.advice`, such as DELETE in `grant DELETE on the group`.
 
-A recording contains the name of the operation only in this text.
+The advice is the only part of a recorded fault that names the operation.
 """
 
 
 def reason_text(reason: str) -> str:
     """Return a `PartitionLag.reason` as text for people: `not told` becomes `not reported`.
 
-    The value itself stays `not told`, because it is part of the JSON output.
+    The stored value stays `not told`, because JSON output contains it, and must not change.
     """
     return "not reported" if reason == "not told" else reason
 
 
 def explain_fault(fault: Fault) -> Explanation:
-    """Explain an error. The advice consists of `fault.advice`, and of general advice for errors with the same name."""
+    """Explain an error. The advice is `fault.advice`, followed by general advice for all errors with this name."""
     text = _FAULTS.get(fault.name, _Text(_OTHERS))
     title = fault.name if fault.code is None else f"{fault.name} ({fault.code})"
     first = f"{fault.advice[:1].upper()}{fault.advice[1:]}" if fault.advice else ""
@@ -318,7 +318,7 @@ def faults_of(snapshot: Snapshot, group: str) -> list[Fault]:
     """Return the faults of a group, without duplicates.
 
     They come from the newest reads of the group, its newest background read, and the newest poll of its coordinator.
-    If the group may have hidden offsets, the last fault says so.
+    If brokers hide offsets of the group from the user, or may do so, the last fault says this.
     """
     readings = (snapshot.details.get(group), snapshot.offsets.get(group), snapshot.configs.get(group))
     summary, listing = snapshot.summaries.get(group), snapshot.groups.get(group)

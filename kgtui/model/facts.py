@@ -1,7 +1,8 @@
 """Looks up members, lag, topics and other values of one group in a snapshot.
 
-A background task, the sweep, stores a summary of each group. Members and offsets of selected and visible groups are
-also read at every poll. Most functions return the newer of the two values; None means that the value was not read.
+A snapshot has a summary of each group, which the sweep (a background read of all groups) stores. For groups that are
+selected or visible on the screen, it also has the members and offsets that kgtui reads at every poll. Most functions
+return whichever value was read later. None means that the value was not read.
 """
 
 from __future__ import annotations
@@ -26,7 +27,10 @@ if TYPE_CHECKING:
 
 
 class Need(Enum):
-    """Data that kgtui must read for a filter term or a sort key. It reads the list of groups in any case."""
+    """A kind of data that kgtui must read before it can apply a filter term or a sort key.
+
+    The list of groups is not included, because kgtui always reads this list.
+    """
 
     DESCRIPTION = "members"
     OFFSETS = "offsets"
@@ -34,13 +38,13 @@ class Need(Enum):
 
 
 def current_description(snapshot: Snapshot, group: str) -> Reading[GroupDescription] | None:
-    """Return the description of a group; None if there is none, or if a background read of it is newer."""
+    """Return the description of a group; None if it was not read, or if the summary from the sweep is newer."""
     reading, summary = snapshot.details.get(group), snapshot.summaries.get(group)
     return None if summary is not None and _is_newer(summary.at, reading) else reading
 
 
 def current_offsets(snapshot: Snapshot, group: str) -> Reading[GroupOffsets] | None:
-    """Return the offsets of a group; None if there are none, or if a background read of them is newer."""
+    """Return the offsets of a group; None if they were not read, or if the lag in the sweep's summary is newer."""
     reading, summary = snapshot.offsets.get(group), snapshot.summaries.get(group)
     return None if summary is not None and _is_newer(summary.lag_at, reading) else reading
 
@@ -71,7 +75,7 @@ def lag_total(snapshot: Snapshot, group: str) -> LagTotal | None:
 
 
 def with_hidden(snapshot: Snapshot, group: str, total: LagTotal) -> LagTotal:
-    """Return the total lag of a group, marked as a lower bound if brokers may have left out partitions."""
+    """Return `total`, marked as a lower bound if brokers may have hidden partitions of the group from the user."""
     return replace(total, hidden=True) if not total.hidden and may_hide_topics(snapshot, group) else total
 
 
@@ -88,12 +92,13 @@ def may_hide_topics(snapshot: Snapshot, group: str) -> bool:
     summary, fault = snapshot.summaries.get(group), snapshot.group_faults.get(group)
     if summary is not None:
         fault = fault or summary.fault
-    # A broker reports TOPIC_AUTHORIZATION_FAILED instead of the members of a group if a member reads a hidden topic.
+    # If a member reads a topic on which the user lacks DESCRIBE, the broker reports TOPIC_AUTHORIZATION_FAILED instead
+    # of the members.
     return fault is not None and fault.code == TOPIC_AUTHORIZATION_FAILED
 
 
 def _read_incompletely(snapshot: Snapshot, group: str) -> bool:
-    """Return whether brokers may have hidden topics from the user in the newest read of the offsets."""
+    """Return whether the newest read of the offsets may be incomplete, because brokers hide topics from the user."""
     reading = current_offsets(snapshot, group)
     if reading is not None:
         return reading.value.hidden
@@ -122,9 +127,9 @@ def may_hide_offsets(snapshot: Snapshot, group: str) -> bool:
 
 
 def hidden_offsets_fault(snapshot: Snapshot, group: str) -> Fault | None:
-    """Return a fault if offsets of a group are hidden from the user, or if that is possible; otherwise None.
+    """Return a fault if brokers hide offsets of a group from the user, or may hide all of them; otherwise None.
 
-    Offsets are hidden if a member reads a topic on which the user lacks DESCRIBE.
+    Brokers hide the offsets in topics on which the user lacks DESCRIBE.
     """
     reading = current_offsets(snapshot, group)
     if reading is not None and reading.value.hidden_topics:
@@ -134,7 +139,7 @@ def hidden_offsets_fault(snapshot: Snapshot, group: str) -> Fault | None:
 
 
 def lag_read_at(snapshot: Snapshot, group: str) -> float | None:
-    """Return when the offsets were read from which `lag_total` is computed, in epoch seconds; None if never."""
+    """Return the time of the read from which `lag_total` computes the lag, in epoch seconds; None if there is none."""
     reading, summary = current_offsets(snapshot, group), snapshot.summaries.get(group)
     return reading.at if reading is not None else summary.lag_at if summary is not None else None
 
@@ -148,7 +153,7 @@ def lag_is_outdated(snapshot: Snapshot, group: str) -> bool:
 
 
 def topics(snapshot: Snapshot, group: str) -> tuple[str, ...] | None:
-    """Return the sorted topics of a group: subscribed, assigned, or with an offset.
+    """Return the sorted topics that members subscribe to or own partitions of, or in which the group has an offset.
 
     None if members or offsets were never read.
     """
@@ -167,12 +172,12 @@ def topics(snapshot: Snapshot, group: str) -> tuple[str, ...] | None:
 
 
 def of_members(key: str) -> Callable[[Snapshot, str], tuple[str, ...] | None]:
-    """Return a function (snapshot, group id) → values of the members, such as client ids.
+    """Return a function that takes a snapshot and a group id, and returns values of the members, such as client ids.
 
-    The function returns None if the members were not read or are hidden.
+    The returned function returns None if the members were not read, or if the broker withheld them.
 
     Args:
-        key: a key of `kgtui.model.summary.NAMES`.
+        key: a key of `kgtui.model.summary.NAMES`, such as `client`.
     """
     names_of, from_index = summary.NAMES[key], summary.names_reader(key)
 
@@ -204,7 +209,7 @@ def type_of(snapshot: Snapshot, group: str) -> str | None:
 
 
 def read_at(snapshot: Snapshot, group: str) -> float | None:
-    """Return when members or offsets were last read, in seconds since the epoch; None if they never were."""
+    """Return when members or offsets of a group were last read, in epoch seconds; None if they were never read."""
     times: list[float] = []
     summary = snapshot.summaries.get(group)
     if summary is not None:
@@ -247,7 +252,7 @@ def first_seen(snapshot: Snapshot, group: str) -> float | None:
 def last_progress(snapshot: Snapshot, group: str) -> float | None:
     """Return when a committed offset of a group last moved forward, in epoch seconds.
 
-    None if kgtui has not observed this since it started. In a replay, the whole recording counts.
+    None if kgtui has not observed such a move since it started. In a replay, all polls of the recording count.
     """
     from kgtui.model.trail import Trail
 
@@ -279,7 +284,7 @@ def lag_trend(snapshot: Snapshot, group: str) -> float | None:
 
 
 def lag_trend_and_span(snapshot: Snapshot, group: str) -> tuple[float, float] | None:
-    """Return `(trend, seconds)`: the result of `lag_trend`, and the length of the time that it covers.
+    """Return `(trend, seconds)`: the result of `lag_trend`, and the seconds between the oldest and newest read used.
 
     None if the trend is not known.
     """
@@ -290,9 +295,9 @@ def lag_trend_and_span(snapshot: Snapshot, group: str) -> tuple[float, float] | 
 
 
 def time_lag(snapshot: Snapshot, group: str) -> tuple[float | None, bool] | None:
-    """Return `(age, at_least)` for the oldest unread record; None if the offsets were not read.
+    """Return `(age, at_least)` of the oldest unread record of a group; None if the lag of the group is not known.
 
-    `age` is in seconds, or None. `at_least` is True if the record may be older.
+    `age` is in seconds, or None if it is not known. `at_least` is True if the record may be older than `age`.
     """
     health = snapshot.health.get(group)
     if health is not None:

@@ -1,6 +1,7 @@
 """Data classes for a group, as brokers list and describe it.
 
-Types, protocols and states are texts in Kafka's spelling. A newer broker may report names that kgtui does not know.
+Types, protocol types and states are strings in Kafka's spelling. Brokers that are newer than kgtui may report types and
+states that kgtui does not know.
 """
 
 from __future__ import annotations
@@ -15,23 +16,23 @@ if TYPE_CHECKING:
 
 
 FAMILY_SEPARATORS = (".", ":/_", "-")
-"""Characters that can end the prefix of a group id, in order of priority.
+"""Characters at which a group id is cut to get its prefix, in order of priority.
 
-The id is cut after the first `.`, else after the first of `:/_`, else after the first `-`. `team-007.settle` →
-`team-007.`
+A group id is cut after its first `.`. If it contains no `.`, it is cut after the first `:`, `/` or `_`, and if it
+contains none of these, after the first `-`. For example, the prefix of `team-007.settle` is `team-007.`.
 """
 
 
 @dataclass(frozen=True, slots=True)
 class Listing:
-    """One row of ListGroups without the group id (KIP-518, KIP-848, KIP-1043).
+    """The values that ListGroups returns for a group, without the group id (KIP-518, KIP-848, KIP-1043).
 
-    Equal rows share one `Listing`, so that 100,000 groups need only a few objects.
+    Groups with equal values share one `Listing`, so that 100,000 groups need only a few objects.
 
     Attributes:
-        type: group type as the broker wrote it; None if types are not listed.
+        type: group type as the broker wrote it; None if the broker does not list types.
         protocol: such as `consumer`, `connect`, `sr`, `share` or `streams`; empty for a simple group.
-        state: Kafka's name; None if states are not listed (ListGroups before v4).
+        state: Kafka's name of the state; None if the broker does not list states (ListGroups before v4).
         coordinator: node id of the broker that listed the group.
     """
 
@@ -56,14 +57,14 @@ class GroupDescription:
     """The description of one group, from the describe RPC of its type.
 
     Attributes:
-        type: the type that the describe RPC belongs to.
+        type: group type, which follows from the describe RPC.
         protocol: such as `consumer`, `connect`, `sr`, `share` or `streams`; empty for a simple group.
         state: Kafka's name of the group state.
         coordinator: node id of the broker that responded.
-        assignor: name of the assignor, or protocol of a classic group; None if not reported.
-        group_epoch: KIP-848, KIP-932, KIP-1071; None for classic groups.
+        assignor: name of the assignor, such as `range`, or protocol of a classic group; None if not reported.
+        group_epoch: epoch of the group (KIP-848, KIP-932, KIP-1071); None for classic groups.
         assignment_epoch: epoch of the target assignment; None for classic groups.
-        members: None if the broker withheld them, because the user lacks DESCRIBE on their topics.
+        members: the members; None if the broker withheld them, because the user lacks DESCRIBE on their topics.
         operations: names of the allowed AclOperations on the group; None if not reported. Without an authorizer,
             brokers report every operation that they know: READ, DELETE and DESCRIBE in Kafka 3.9.2 (bit field 328),
             also DESCRIBE_CONFIGS and ALTER_CONFIGS from 4.0 on (3400).
@@ -108,7 +109,7 @@ class GroupConfig:
         value: None if the value is sensitive.
         source: Kafka's ConfigSource, such as `DYNAMIC_GROUP_CONFIG`.
         type: Kafka's ConfigType, such as `INT`; None before RPC version 3.
-        synonyms: `(name, value, source)` of each ConfigSynonym, the most important first.
+        synonyms: `(name, value, source)` of each ConfigSynonym. The one with the highest precedence comes first.
     """
 
     name: str
@@ -127,7 +128,7 @@ def listing_of(description: GroupDescription) -> Listing:
 
 
 def topics_of(description: GroupDescription) -> set[str] | None:
-    """Return all topics of a group: subscribed topics, topics of owned partitions, and source topics of a topology.
+    """Return all topics of a group: subscribed topics, topics of owned partitions, and source topics of streams groups.
 
     None if the broker withheld the members.
     """
@@ -147,7 +148,8 @@ def topics_of(description: GroupDescription) -> set[str] | None:
 def membership_signature(description: GroupDescription) -> int:
     """Return a 32-bit hash of the members, their assignments and the epochs of a group.
 
-    It is never 0. Hashes from different processes must not be compared.
+    The hash is never 0. Hashes from different processes must not be compared, because Python hashes the same string
+    differently in each process.
     """
     members = description.members or ()
     rows = tuple(sorted((member.member_id, hash(member.assignment), _leads(member)) for member in members))

@@ -29,7 +29,7 @@ RECONCILING = "Reconciling"
 NOT_READY = "NotReady"
 REBALANCING = frozenset({PREPARING_REBALANCE, COMPLETING_REBALANCE, ASSIGNING, RECONCILING})
 UNSETTLED = REBALANCING | {NOT_READY}
-"""States that are normal for a short time, and a problem if they last."""
+"""States (rebalances and NotReady) that are normal for a short time, but a problem if a group stays in them."""
 
 OFFSET_FETCH = "OffsetFetch"
 DESCRIBE_SHARE_GROUP_OFFSETS = "DescribeShareGroupOffsets"
@@ -49,7 +49,7 @@ class GroupKind:
 
     Attributes:
         name: value of the filter term `kind:`.
-        tool: Kafka's script that describes these groups, or None.
+        tool: Kafka's script that describes these groups; None if there is none.
         has_offsets: False for Connect and schema registries, whose groups commit no offsets.
     """
 
@@ -68,10 +68,10 @@ class OffsetExpiry(Enum):
     AFTER_COMMIT = auto()
     """Each offset is deleted when the retention time has passed since its commit."""
     AFTER_EMPTY = auto()
-    """All offsets expire together, a fixed time after the group became Empty.
+    """All offsets are deleted together, when the retention time has passed since the group became Empty.
 
-    This applies to classic groups. Simple groups (without a protocol type) are an exception: their offsets expire as
-    with `AFTER_COMMIT`.
+    This applies to classic groups, except simple groups (without a protocol type). The offsets of simple groups are
+    deleted as with `AFTER_COMMIT`.
     """
 
 
@@ -90,7 +90,7 @@ class GroupType:
         offset_expiry: when brokers delete the offsets of an Empty group.
         feature: cluster feature that the type needs; None for classic groups.
         kip: KIP that introduced the type; empty for classic groups.
-        kinds: protocol type → kind of group; empty if there is only one kind, named like the type.
+        kinds: protocol type → kind of group. Empty if all groups of the type have the same kind, named like the type.
         deletable_states: states in which the coordinator accepts a deletion.
         not_restorable: what a backup cannot restore, such as `commit time and expiry`.
     """
@@ -111,12 +111,12 @@ class GroupType:
 
     @property
     def has_configs(self) -> bool:
-        """Whether Kafka has group configs for this type. Their names begin with the type: `share.isolation.level`."""
+        """Whether groups of this type can have configs. Config names begin with the type: `share.isolation.level`."""
         return self.feature is not None
 
     @property
     def absence(self) -> str:
-        """Text of `kgtui doctor` for a broker that lacks the describe RPC of this type, such as `no share groups`."""
+        """Text that `kgtui doctor` shows if a broker lacks the describe RPC of this type, such as `no share groups`."""
         return f"no {self.name} groups of {self.kip}" if self.name == CONSUMER else f"no {self.name} groups"
 
     def kind(self, protocol: str | None) -> str:
@@ -186,7 +186,7 @@ TYPES = tuple(GROUP_TYPES)
 RANKED_TYPES = tuple(sorted(GROUP_TYPES.values(), key=lambda entry: entry.rank))
 
 STATES = (*dict.fromkeys(state for entry in _ENTRIES for state in entry.active_states), EMPTY, DEAD)
-"""Every known state. The states of groups with members are before `Empty` and `Dead`."""
+"""Every group state that kgtui knows. `Empty` and `Dead`, the states without members, come last."""
 
 _KINDS = {kind.name: kind for entry in _ENTRIES for kind in entry.kinds.values()}
 GROUP_KINDS: Mapping[str, GroupKind] = {
@@ -249,6 +249,6 @@ def kind_of(group_type: str | None, protocol: str | None) -> str:
 
 
 def may_have_configs(group_type: str | None) -> bool:
-    """Return whether Kafka can have configs for a group of this type; True if the type is not known."""
+    """Return whether a group of this type can have its own configs in Kafka; True if the type is not known."""
     entry = GROUP_TYPES.get(group_type or "")
     return entry is None or entry.has_configs

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 FRESH_SECONDS = 10.0
 """The terminal UI offers to delete a group only if its description is at most this many seconds old.
 
-The limit is 2.5 poll intervals of the coordinator if this is longer.
+If 2.5 poll intervals of the coordinator are longer than this, a description may be 2.5 poll intervals old.
 """
 
 READ_ONLY = "this session is read-only, so nothing can be changed"
@@ -33,7 +33,7 @@ _DELETING_OPERATIONS = frozenset({"DELETE", "ALL"})
 
 
 def why_not_delete(group: str, description: GroupDescription) -> str | None:
-    """Return why kgtui must not delete a group; None if it may.
+    """Return why kgtui must not delete a group; None if it may delete the group.
 
     kgtui refuses to delete `Dead` classic groups, although Kafka's GroupMetadataManager would delete them.
     """
@@ -82,7 +82,7 @@ def why_not_described(fault: Fault | None) -> str:
     """Return why kgtui must not delete a group that could not be described.
 
     Args:
-        fault: why the group could not be described; None if the broker's response did not contain it.
+        fault: why the group could not be described; None if the broker's response did not contain the group.
     """
     if fault is None:
         return "the broker's response does not contain this group"
@@ -96,12 +96,12 @@ def why_not_described(fault: Fault | None) -> str:
 def delete_availability(
     snapshot: Snapshot, group: str | None, read_only: bool = False, *, now: float | None = None
 ) -> str | None:
-    """Return why the terminal UI does not offer to delete a group; None if it does.
+    """Return why the terminal UI does not offer to delete a group; None if it offers the deletion.
 
     Args:
         group: id of the selected group, or None.
         read_only: whether the cluster must not be changed, as with `--read-only`.
-        now: epoch seconds; None for the time of the snapshot.
+        now: current time in epoch seconds; None for the time of the snapshot.
     """
     if read_only:
         return READ_ONLY
@@ -128,10 +128,10 @@ def delete_availability(
 def is_listed_as_empty(snapshot: Snapshot, group: str, *, now: float | None = None) -> bool:
     """Return whether a group is listed as Empty, and its description is missing or too old.
 
-    The terminal UI offers to delete such a group, because its delete dialog reads a new description.
+    The terminal UI nevertheless offers to delete such a group, because the delete dialog reads a new description.
 
     Args:
-        now: epoch seconds; None for the time of the snapshot.
+        now: current time in epoch seconds; None for the time of the snapshot.
     """
     listing = snapshot.groups.get(group)
     if listing is None or listing.state != EMPTY or listing.type is None or group in snapshot.group_faults:
@@ -143,14 +143,14 @@ def is_listed_as_empty(snapshot: Snapshot, group: str, *, now: float | None = No
 def _age_of_outdated(
     snapshot: Snapshot, listing: Listing, reading: Reading[GroupDescription], now: float | None
 ) -> float | None:
-    """Return the age of a description in seconds if it is too old to offer a deletion; otherwise None."""
+    """Return the age of a group's description in seconds if it is too old for a deletion; otherwise None."""
     status = snapshot.brokers.get(listing.coordinator)
     age = (snapshot.taken_at if now is None else now) - reading.at
     return age if age > max(FRESH_SECONDS, 2.5 * status.interval if status else 0.0) else None
 
 
 def _contradiction(listing: Listing, description: GroupDescription) -> str | None:
-    """Return a refusal if the list of groups and the description show different types or states; otherwise None."""
+    """Return why a group must not be deleted if its listed and described type or state differ; otherwise None."""
     if listing.type is not None and listing.type != description.type:
         return f"listed as {listing.type} and described as {description.type}: wait for the next poll"
     if listing.state is not None and listing.state != description.state:

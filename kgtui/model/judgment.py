@@ -5,7 +5,8 @@
 - A group that kgtui reads at every poll has a health verdict by Burrow's rules (`kgtui.model.health`).
 - All other groups are screened: `kgtui.monitor.screening` applies simple rules to their background reads. The rules
   miss no problem, but may suspect a healthy group.
-- For a group that was not read yet, only the state is known, and perhaps that a read failed. Its status is never OK.
+- For a group that was not read yet, kgtui only knows the state, and whether a read failed. The status of such a group
+  is never OK.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 
 
 class GroupStatus(Enum):
-    """The status of a group. `NOT_FOUND`, `OK`, `WARN` and `ERR` have the meaning of `kgtui.model.burrow.Status`."""
+    """The status of a group. `NOT_FOUND`, `OK`, `WARN` and `ERR` mean the same as in `kgtui.model.burrow.Status`."""
 
     NOT_FOUND = "NOT_FOUND"
     """The group does not exist."""
@@ -34,7 +35,7 @@ class GroupStatus(Enum):
     ABANDONED = "ABANDONED"
     """The group has unread records, and kgtui has observed it as Empty for at least `ABANDONED_AFTER` seconds."""
     UNKNOWN = "UNKNOWN"
-    """The group was not read yet, could not be read, or was not read often enough to judge it."""
+    """kgtui cannot judge the group, because the group was not read yet, a read failed, or there are too few reads."""
 
 
 class Problem(Enum):
@@ -93,7 +94,7 @@ class ProblemTexts(NamedTuple):
 
     Attributes:
         name: name in filters and in command output.
-        label: name in the tree, at most nine characters.
+        label: name in the tree of groups, at most nine characters.
         advice: what to do next; empty for `UNREADABLE`, where it depends on the error.
     """
 
@@ -140,7 +141,7 @@ PROBLEM_TEXTS: dict[Problem, ProblemTexts] = {
     Problem.UNUSED: ProblemTexts("unused", "unused", _START_AGAIN),
     Problem.ABANDONED: ProblemTexts("abandoned", "abandoned", _START_AGAIN),
 }  # fmt: skip
-"""Maps each problem to the texts about it. Help and error messages list the names in this order."""
+"""Maps each problem to the texts about it. Help and error messages list the problem names in this order."""
 
 PROBLEM_NAMES = {texts.name: problem for problem, texts in PROBLEM_TEXTS.items()}
 """Maps the name of each problem, as filters and commands use it, to the problem."""
@@ -148,8 +149,8 @@ PROBLEM_NAMES = {texts.name: problem for problem, texts in PROBLEM_TEXTS.items()
 ABANDONED_AFTER = 86_400.0
 """A group with unread records is abandoned after kgtui has observed it as Empty for this many seconds.
 
-If kgtui has observed it for a shorter time, but the oldest unread record of each partition is this old, the group is
-unused (`Problem.UNUSED`).
+If kgtui has observed the group for a shorter time, but the oldest unread record of each partition is older than this,
+the group is unused (`Problem.UNUSED`).
 """
 
 UNSETTLED_CLASSIC = 15.0
@@ -163,7 +164,7 @@ The limit is longer than for classic groups, because such a rebalance interrupts
 
 
 def unsettled_limit(state: str | None, group_type: str | None) -> float | None:
-    """Return how many seconds a group may stay in this state until it has a problem; None for no limit.
+    """Return for how many seconds a group may be in a state before this is a problem; None if there is no limit.
 
     Args:
         group_type: None (unknown) counts as classic.
@@ -194,7 +195,7 @@ ONLY_COUNTED = frozenset({Problem.UNUSED, Problem.ABANDONED})
 
 
 class Basis(Enum):
-    """The kind of kgtui's reads of a group on which a judgment is based."""
+    """How kgtui has read the group of a judgment: not at all, once, in the background, or at every poll."""
 
     NOT_READ = "not read yet"
     READ_ONCE = "read once"
@@ -216,8 +217,8 @@ class NoMembers(NamedTuple):
     """A group that has unread records and no members.
 
     Attributes:
-        since: beginning of the reason, such as `all members left` or `Empty since {before}`. `{before}` stands for a
-            text such as `before kgtui started`.
+        since: beginning of the text in `Judgment.reason`, such as `all members left` or `Empty since {before}`. For
+            users, `{before}` is replaced with a text such as `before kgtui started`.
         unread: number of unread records.
         unused: whether the problem is `Problem.UNUSED`.
     """
@@ -242,14 +243,14 @@ class Judgment:
 
     Attributes:
         kind: what is wrong, or None.
-        basis: kind of kgtui's reads on which the judgment is based.
+        basis: how kgtui has read the group, such as once or at every poll.
         observed: seconds for which kgtui has read the group at every poll; 0 unless the basis is `OBSERVED`.
         since: start of the problem in epoch seconds, or None.
         since_seen: whether kgtui observed this start. If not, the problem may be older than `since`.
         after: a time at which the problem did not exist yet, in epoch seconds, or None.
         reason: what is wrong, in one short sentence without a time; may be empty.
         others: less severe problems, the most severe first.
-        no_members: the values in `reason` if the problem is that the group has no members; otherwise None.
+        no_members: the parts of `reason` if the problem is that the group has no members; otherwise None.
     """
 
     status: GroupStatus
@@ -309,7 +310,7 @@ class FoundProblem(NamedTuple):
 
     Attributes:
         at: time of the first judgment with the problem, in epoch seconds.
-        seen: True if kgtui was reading the group at every poll already, so that the problem began at this time. If
+        seen: whether the problem began at the time `at`, because kgtui was already reading the group at every poll. If
             False, the problem may be older.
     """
 
@@ -326,15 +327,15 @@ SCREENED_OK = Judgment(GroupStatus.OK, basis=Basis.SCREENED)
 READ_OK = Judgment(GroupStatus.OK, basis=Basis.READ_ONCE)
 """The judgment on a group that was read only once and has no unread records."""
 LAG_UNKNOWN = Judgment(GroupStatus.UNKNOWN, basis=Basis.READ_ONCE, reason="the lag could not be read")
-"""The judgment on a group that may have unread records (see `Summary.is_lag_unknown`)."""
+"""The judgment on a group that may have unread records, because the lag of some partitions could not be read."""
 
 
 def unreadable(fault: Fault, judgment: Judgment, read_at: float | None = None) -> Judgment:
     """Return the judgment on a group whose newest read failed.
 
     Args:
-        judgment: the judgment after the last successful read. If its problem is more severe than
-            `Problem.UNREADABLE`, it is returned unchanged.
+        judgment: the judgment after the last successful read. A judgment with a problem that is more severe than
+            `Problem.UNREADABLE` is returned unchanged.
         read_at: last successful read in epoch seconds, or None.
     """
     if judgment.harm > _HARM[Problem.UNREADABLE]:
@@ -383,7 +384,7 @@ def judgment_of_empty(lag: int, since: float | None, basis: Basis, *, appeared: 
 
     Args:
         lag: number of unread records.
-        since: when the group became Empty or appeared (epoch seconds); None if this was before kgtui started.
+        since: when the group became Empty or was created (epoch seconds); None if this was before kgtui started.
         appeared: whether the group was created Empty while kgtui was running.
     """
     if since is None or appeared:
@@ -394,11 +395,11 @@ def judgment_of_empty(lag: int, since: float | None, basis: Basis, *, appeared: 
 
 
 def judgment_of_unused(lag: int, basis: Basis) -> Judgment:
-    """Return the judgment on an unused group (`Problem.UNUSED`).
+    """Return the judgment on an unused group, which is probably abandoned (`Problem.UNUSED`).
 
     Args:
         lag: number of unread records.
-        basis: what kind of reads the judgment is based on.
+        basis: how kgtui has read the group, such as once or at every poll.
     """
     return _without_members(
         GroupStatus.WARN, Problem.UNUSED, basis, NoMembers("Empty since {before}", lag, unused=True)
@@ -410,7 +411,7 @@ def judgment_of_abandoned(lag: int, since: float | None, basis: Basis) -> Judgme
 
     Args:
         lag: number of unread records.
-        since: when kgtui observed that the group became Empty (epoch seconds), or None.
+        since: when the group became Empty, in epoch seconds; None if kgtui did not observe this.
     """
     facts = NoMembers(f"Empty for at least {ABANDONED_TIME}", lag)
     found = _without_members(GroupStatus.ABANDONED, Problem.ABANDONED, basis, facts)

@@ -56,7 +56,7 @@ ASCII = Marks(
 TO_ASCII = {
     ord(getattr(UNICODE, name).strip()): getattr(ASCII, name).strip() for name in ("none", "at_least", "ellipsis")
 }
-"""Table for `str.translate`, which replaces Unicode symbols in the output of commands if a terminal has only ASCII."""
+"""Table for `str.translate`. It replaces Unicode symbols in command output if the terminal can show only ASCII."""
 
 
 OK, WARN, ERROR, MUTED, ACCENT, STALE = ROLES = ("kg-ok", "kg-warn", "kg-error", "kg-muted", "kg-accent", "kg-stale")
@@ -67,7 +67,7 @@ class Look(NamedTuple):
     """The symbol and the color of a state or verdict.
 
     Attributes:
-        mark: name of an attribute of `Marks`.
+        mark: the symbol, as the name of an attribute of `Marks`.
         role: name of the color, one of `ROLES`.
     """
 
@@ -103,12 +103,12 @@ PROBLEM_LOOKS: dict[Problem, Look] = {
     Problem.REBALANCING: Look("rebalancing", WARN),
     Problem.UNREADABLE: VERDICT_LOOKS["UNKNOWN"],
 }
-"""Maps each problem to its symbol and color, for the list that shows the number of groups per problem."""
+"""Maps each problem to its symbol and color, for the list with the number of groups that have each problem."""
 
 _MEANINGS = {
     "odd": "a state that the broker did not report, or a number that is not known yet",
     "empty": f"ABANDONED: the group has unread records and has been Empty for at least {ABANDONED_TIME}",
-    "dot": "a Stable group that was not read often enough to say that nothing is wrong",
+    "dot": "a Stable group with too few reads to say that nothing is wrong",
     "warn": "WARN: the group has a problem; key 1 shows it",
     "error": "ERR: the group has a severe problem; key 1 shows it",
     "marked": "marked by you",
@@ -117,11 +117,11 @@ _MEANINGS = {
     "forbidden": "your user lacks the permission to read the value",
     "at_least": "at least this number, because a part of the sum is not known",
 }
-"""Name of an attribute of `Marks` → meaning of the symbol, for the help. Symbols of states are in `STATE_LOOKS`."""
+"""Attribute of `Marks` → meaning of the symbol, for the help. Symbols of group states are in `STATE_LOOKS`."""
 
 
 def legend(marks: Marks) -> list[tuple[str, str]]:
-    """Return the rows of the list of symbols in the help, as pairs `(symbol, meaning)`."""
+    """Return pairs `(symbol, meaning)` for the list of symbols in the help."""
     states_by_mark: dict[str, list[str]] = {}
     for state, look in STATE_LOOKS.items():
         states_by_mark.setdefault(look.mark, []).append(state)

@@ -45,15 +45,16 @@ A shorter part would hardly help users to find the member id in a log.
 
 
 def member_names(members: Iterable[Member]) -> dict[str, str]:
-    """Return a dict: member id → shortest unique name: the instance id or, if the member has none, the client id.
+    """Return a dict: member id → shortest unique name of the member.
 
-    For equal names, the host is added (`billing@10.0.3.7`), or a part of the member id (`billing#3fa8`).
+    The name is the instance id or, if the member has none, the client id. If several members have the same name, their
+    hosts are added (`billing@10.0.3.7`), or parts of their member ids if the hosts are equal, too (`billing#3fa8`).
     """
     return _names(members, with_host=False)
 
 
 def member_labels(members: Iterable[Member]) -> dict[str, str]:
-    """Return a dict: member id → name and host, such as `billing at /10.0.0.7`."""
+    """Return a dict: member id → shortest unique name and host of the member, such as `billing at /10.0.0.7`."""
     every = list(members)
     names = _names(every, with_host=True)
     return {member.member_id: f"{names[member.member_id]} at {member.host}" for member in every}
@@ -64,7 +65,7 @@ _RANDOM_PART = re.compile(r"-[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$")
 
 
 def names_of_ids(member_ids: Iterable[str], members: Iterable[Member] = ()) -> dict[str, str]:
-    """Return a dict: member id → shortest unique name, also for members that have left.
+    """Return a dict: member id → shortest unique name of the member. The member may have left the group.
 
     The name is the instance id or client id. If this is not unique, a part of the member id is added (`billing#3fa8`).
 
@@ -87,10 +88,10 @@ def names_of_ids(member_ids: Iterable[str], members: Iterable[Member] = ()) -> d
 
 
 def _names(members: Iterable[Member], *, with_host: bool) -> dict[str, str]:
-    """Return a dict: member id → name.
+    """Return a dict: member id → shortest unique name of the member.
 
     Args:
-        with_host: True if the caller adds the host to every name. Then no `@HOST` is added to make a name unique.
+        with_host: True if the caller adds the host to every name. Names that differ only by host then get no `@HOST`.
     """
     by_name: defaultdict[str, list[Member]] = defaultdict(list)
     for member in members:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 TopicPartitions = tuple[tuple[str, tuple[int, ...]], ...]
 """The partitions of each topic, sorted by topic and partition: `((topic, (0, 1)), …)`."""
 Tasks = tuple[tuple[str, tuple[int, ...]], ...]
-"""Subtopologies with the partitions of their tasks, in ascending order: `((subtopology, (0, 1)), …)`."""
+"""Subtopologies, each with the partition numbers of its tasks, in ascending order: `((subtopology, (0, 1)), …)`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,11 +16,11 @@ class ConnectWorker:
 
     Attributes:
         url: the worker's REST address.
-        leader: whether it leads the Connect cluster; None if it has no assignment.
+        leader: whether the worker leads the Connect cluster; None if the worker has no assignment.
         tasks: assigned tasks, as pairs `(connector, task numbers)`.
         revoked: names of connectors and tasks that the worker must give up. `name-3` is task 3 of the connector `name`.
         delay_ms: scheduled rebalance delay in milliseconds.
-        error: error code of the assignment, or 0.
+        error: error code of the assignment; 0 for none.
     """
 
     url: str
@@ -40,7 +40,7 @@ class RegistryNode:
 
     Attributes:
         url: `scheme://host:port`.
-        eligible: whether the node may become the leader, or None.
+        eligible: whether the node may become the leader; None if not known.
         leader: whether the node is the leader; None if it has no assignment.
         leader_url: address of the leader, as this node knows it.
         error: error code of the assignment; 0 for none, 1 for two nodes with the same URL.
@@ -55,7 +55,7 @@ class RegistryNode:
 
 @dataclass(frozen=True, slots=True)
 class StreamsAssignment:
-    """The tasks of a streams member by role (KIP-1071)."""
+    """The active, standby and warm-up tasks of a streams member (KIP-1071)."""
 
     active: Tasks = ()
     standby: Tasks = ()
@@ -69,9 +69,9 @@ class StreamsMember:
     Attributes:
         process: process id, the same for all threads of one Kafka Streams process.
         endpoint: `host:port` for interactive queries, or None.
-        task_offsets: changelog offsets, as `(subtopology, partition, offset)`.
-        task_end_offsets: ends of the changelogs, as `(subtopology, partition, offset)`. End minus offset is the lag of
-            a standby or warm-up task.
+        task_offsets: how far each task has read its changelogs, as `(subtopology, partition, offset)`.
+        task_end_offsets: end offsets of these changelogs, as `(subtopology, partition, offset)`. End offset minus
+            offset is the lag of a standby or warm-up task.
     """
 
     process: str
@@ -168,9 +168,9 @@ def partitions_of(assignment: TopicPartitions | None) -> frozenset[tuple[str, in
 
 
 def partitions_read(members: tuple[Member, ...] | None, topology: Topology | None = None) -> frozenset[tuple[str, int]]:
-    """Return each `(topic, partition)` that the members read.
+    """Return each `(topic, partition)` from which the members read.
 
-    These are the partitions that they own, or the input partitions of their active tasks in a streams group.
+    These are the partitions that the members own or, in a streams group, the input partitions of their active tasks.
     """
     owned = {(topic, part) for member in members or () for topic, parts in member.assignment or () for part in parts}
     if topology is not None and topology.subtopologies is not None:
@@ -185,8 +185,8 @@ def partitions_read(members: tuple[Member, ...] | None, topology: Topology | Non
 
 
 def owners_of(members: tuple[Member, ...] | None) -> dict[tuple[str, int], Member]:
-    """Return `(topic, partition)` → owner.
+    """Return a dict: `(topic, partition)` → member that owns the partition.
 
-    If a partition has several owners, as in share groups, only the last of them in `members` is returned.
+    If a partition has several owners, as in share groups, the dict contains the one that comes last in `members`.
     """
     return {tp: member for member in members or () for tp in partitions_of(member.assignment)}

@@ -1,4 +1,7 @@
-"""Data classes for committed offsets, log offsets and lag. The value -1 in the Kafka protocol becomes None."""
+"""Data classes for committed offsets, log offsets and lag.
+
+For unknown offsets and lags, the Kafka protocol uses the value -1, and these classes use None.
+"""
 
 from __future__ import annotations
 
@@ -39,7 +42,7 @@ class ShareOffset:
 
     Attributes:
         start_offset: None if the share partition was never initialized.
-        lag: in records; None if unknown, or not reported by RPC version 0.
+        lag: in records; None if unknown. Version 0 of the RPC does not report it.
     """
 
     topic: str
@@ -77,8 +80,8 @@ class GroupOffsets:
         hidden_topics: sorted topics that members consume, but that the user may not describe. Their offsets are
             missing.
         may_lack_topics: whether brokers may also hide offsets in topics whose names kgtui does not know.
-        record_times: `(topic, partition)` → when the records directly before and after the committed offset, or an
-            earlier committed offset, were written. Only some partitions are searched.
+        record_times: `(topic, partition)` → when the records directly before and after the committed offset were
+            written. The times may be for an earlier committed offset. kgtui searches for them in some partitions only.
     """
 
     committed: tuple[CommittedOffset, ...] = ()
@@ -132,7 +135,7 @@ class PartitionLag:
 
     @property
     def exact_times(self) -> RecordTime | None:
-        """`times`, if they are for the current `position`; None if they are for an earlier one or not known."""
+        """`times` if they are for the current `position`; None if they are unknown or for an earlier position."""
         return self.times if self.times is not None and self.times.offset == self.position else None
 
 
@@ -162,7 +165,7 @@ class LagTotal:
         lag: sum of the known lags; None if no lag is known.
         unknown: number of partitions with unknown lag. Partitions without a committed offset do not count.
         partitions: number of visible partitions.
-        hidden: whether brokers may hide offsets in more partitions from the user.
+        hidden: whether brokers may hide offsets in further partitions from the user.
     """
 
     lag: int | None
@@ -267,10 +270,10 @@ def _with_times(row: PartitionLag, times: Mapping[TopicPartition, RecordTime]) -
 
 
 def searchable(rows: Iterable[PartitionLag], limit: int) -> dict[TopicPartition, LogPosition]:
-    """Return `(topic, partition)` → offsets, for partitions in which the times of records can be searched.
+    """Return the partitions in which kgtui can search for the times of records: `(topic, partition)` → offsets.
 
-    Partitions without unread records or with unknown offsets are left out. Of the rest, the `limit` partitions with the
-    largest lag are returned.
+    Partitions without unread records or with unknown offsets are left out. If more than `limit` partitions remain, only
+    those with the largest lags are returned.
     """
     lagging = [
         ((row.topic, row.partition), LogPosition(row.position, row.log_start, row.log_end))
@@ -300,7 +303,7 @@ def summed(
 ) -> LagTotal:
     """Return the total lag of a group. `bounds` maps `(topic, partition)` to the log offsets.
 
-    This function is fast, because it creates no `PartitionLag`. The background read calls it for up to 100,000 groups.
+    The function creates no `PartitionLag` objects, so that it is fast enough for the background read of 100,000 groups.
     """
     known = unknown = count = 0
     some = False
@@ -352,6 +355,6 @@ def lag_of_group(offsets: GroupOffsets) -> LagTotal:
 
 
 def consumed_until(offsets: GroupOffsets) -> float | None:
-    """Return the time at which the newest consumed record was written, in seconds since the epoch, or None."""
+    """Return when the newest consumed record of a group was written, in epoch seconds; None if this is not known."""
     times = [row.exact_times for row in lags(offsets)]
     return max((one.consumed.earliest for one in times if one is not None and one.consumed is not None), default=None)

@@ -1,4 +1,4 @@
-"""Paths that users write in options, settings and environment variables."""
+"""Expands `~` in paths that users write in options, settings and environment variables."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ def expanded(path: str | Path, where: str = "") -> Path:
     """Return a path with `~` or `~USER` replaced by the home folder.
 
     Args:
-        where: text at the beginning of error messages, such as the name of a setting with a colon and a space.
+        where: text before the path in error messages, such as the name of a setting with a colon and a space.
 
     Raises:
         ConfigError: the home folder is not known, or the path contains a NUL character.

@@ -1,7 +1,7 @@
-"""When the records directly before and after a committed offset were written, or why this is not known.
+"""Data types for the times at which the records directly before and after a committed offset were written.
 
-The times are record timestamps, from the producer (`message.timestamp.type=CreateTime`) or the broker
-(`LogAppendTime`).
+The times are record timestamps, set by the producer (`message.timestamp.type=CreateTime`) or the broker
+(`LogAppendTime`). If a time is unknown, the data contains the reason.
 """
 
 from __future__ import annotations
@@ -56,13 +56,13 @@ class RecordTime:
 
     Attributes:
         offset: the committed offset.
-        unread: time of the first unread record, or None.
-        consumed: time of the last consumed record, or None.
+        unread: time of the first unread record; None if unknown.
+        consumed: time of the last consumed record; None if unknown.
         reason: why `unread` is not known, or empty.
         rounds: number of responses that the search for these times has received.
         expires_at: when retention can delete the first unread record (epoch seconds); None if unknown or never.
-        any_time: whether `retention.bytes` can delete this record at any time.
-        expiry_reason: why `expires_at` is None. Empty if it is not None, or before `with_expiry` has computed it.
+        any_time: whether the first unread record can be deleted at any time, because `retention.bytes` is set.
+        expiry_reason: why `expires_at` is None. Empty if `expires_at` is known, or if `with_expiry` was not called.
     """
 
     offset: int
@@ -76,10 +76,12 @@ class RecordTime:
 
 
 def with_expiry(found: RecordTime, rules: TopicRules | None) -> RecordTime:
-    """Return a copy with the time at which the first unread record can expire, or the reason why it is not known.
+    """Return a copy of `found` with the time at which retention can delete the first unread record.
+
+    If this time is not known, the copy contains the reason.
 
     Args:
-        rules: configs of the topic; None if not read.
+        rules: retention configs of the topic; None if not read.
     """
     if rules is None or rules.fault:
         why = "the configs of the topic were not read" if rules is None else rules.fault

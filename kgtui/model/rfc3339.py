@@ -8,9 +8,10 @@ _EARLIEST, _LATEST = (datetime(year, 1, 2, tzinfo=UTC).timestamp() for year in (
 
 
 def utc_datetime(seconds: float) -> datetime:
-    """Convert epoch seconds to a time in UTC. `datetime` does not support all record timestamps.
+    """Convert epoch seconds to a `datetime` in UTC.
 
-    A time before January 2, 1000 or after January 2, 9999 is replaced with the nearer of these two limits.
+    A time before January 2, 1000 or after January 2, 9999 is replaced with the nearer of these two limits, because
+    `datetime` does not support all times that a record timestamp can have.
     """
     return datetime.fromtimestamp(min(max(seconds, _EARLIEST), _LATEST), UTC)
 
@@ -35,7 +36,7 @@ def file_stamp(seconds: float) -> str:
 
 
 def parse_rfc3339(text: str) -> float:
-    """Parse a time into seconds since the epoch. A text without a UTC offset is a local time.
+    """Convert an RFC 3339 text to seconds since the epoch. A text without a UTC offset is taken as local time.
 
     Raises:
         ValueError: the text is not a time.

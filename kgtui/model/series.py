@@ -1,4 +1,4 @@
-"""Time series of the groups that kgtui watches: lag, members, rates and changes, in ring buffers."""
+"""Time series of the lag, members, rates and changes of groups that kgtui watches. The oldest values are dropped."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ if TYPE_CHECKING:
 
 
 class OwnerMove(NamedTuple):
-    """A partition whose owner has changed.
+    """A partition that is now assigned to a different member, its new owner.
 
     Attributes:
-        before: the last known owner; None if the partition had no known owner.
+        before: the last known owner; None if no owner was known.
         after: the new owner.
     """
 
@@ -33,9 +33,10 @@ class MembershipChange(NamedTuple):
     """The differences between two reads of the members of a group.
 
     Attributes:
-        joined: members only in the later read, sorted by id.
-        left: members only in the earlier read, sorted by id.
-        moved: partitions with a new owner, sorted. Partitions that lost their owner are not included.
+        joined: members that only the later read contains, sorted by id.
+        left: members that only the earlier read contains, sorted by id.
+        moved: partitions with a new owner, sorted by topic and partition number. Partitions that only lost their owner
+            are not included.
     """
 
     joined: tuple[Member, ...] = ()
@@ -114,9 +115,9 @@ CHANGE_POINTS = 500
 
 
 class GapRule(NamedTuple):
-    """How long the time between two reads must be to count as a gap. No rate is computed across a gap.
+    """The rule that decides whether the time between two reads is a gap. No rate is computed across a gap.
 
-    The time must exceed both limits.
+    The time is a gap if it exceeds both limits.
 
     Attributes:
         at_least: limit in seconds.
@@ -150,7 +151,7 @@ class ChangePoint(NamedTuple):
         members: number of members, or None.
         joined, left: sorted ids of members that joined or left since the previous read.
         moved: number of partitions with a new owner. Partitions that lost their owner do not count.
-        rewound: number of records by which committed offsets went back since the previous read.
+        rewound: number of records by which the sum of the committed offsets went back since the previous read.
         gap: why nothing is known about the time since the previous read; empty if there is no gap.
         since: time of the previous read in epoch seconds, or None.
     """
@@ -228,7 +229,7 @@ class Series:
         description: GroupDescription | None = None,
         offsets: GroupOffsets | None = None,
     ) -> None:
-        """Append a sample. A full series drops its oldest tenth.
+        """Append a sample. If the series is full, drop the oldest tenth of its samples first.
 
         Args:
             at: epoch seconds.
@@ -261,9 +262,11 @@ class Series:
         return "not watched" if away > self.gap_rule.limit(usual) else ""
 
     def _rates(self, at: float, offsets: GroupOffsets | None, gap: str) -> tuple[float, float, int]:
-        """Return `(records written per second, records read per second, records by which offsets went back)`.
+        """Return the write rate and the read rate since the previous sample, and how far committed offsets went back.
 
-        The values are for the time since the previous sample. An unknown rate is NaN.
+        Returns:
+            `(records written per second, records read per second, number of records by which the sum of the committed
+            offsets decreased)`. An unknown rate is NaN.
         """
         before, self._sums = self._sums, None if offsets is None else (at, _summed(offsets))
         if before is None or self._sums is None or gap or at <= before[0]:
@@ -291,7 +294,7 @@ class Series:
             self.change_points.append(point)
 
     def _compare_members(self, members: tuple[Member, ...] | None) -> tuple[tuple[str, ...], tuple[str, ...], int]:
-        """Compare the members with those of the last read that found members.
+        """Compare the members with those of the previous read in which the members were known.
 
         Returns:
             `(ids of joined members, ids of members that left, number of moved partitions)`.
@@ -301,16 +304,16 @@ class Series:
         return joined, left, len(change.moved)
 
     def last_progress(self) -> float | None:
-        """Return the time of the last sample in which the committed offsets had moved forward, or None.
+        """Return the time of the last sample in which the committed offsets were higher than in the sample before.
 
-        The time is in seconds since the epoch.
+        The time is in seconds since the epoch. None if there is no such sample.
         """
         return next((at for at, rate in zip(reversed(self.times), reversed(self.read), strict=True) if rate > 0), None)
 
     def lag_trend(self, window: float = 60.0) -> float | None:
-        """Return the change of the lag in records per second, over the last `window` seconds.
+        """Return the change of the lag in records per second, over the `window` seconds before the newest known lag.
 
-        None if fewer than two samples in these seconds have a known lag.
+        None if the lag is known in fewer than two samples of these seconds.
         """
         known = [(t, lag) for t, lag in zip(self.times, self.lag, strict=True) if not math.isnan(lag)]
         if not known:

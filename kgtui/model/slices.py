@@ -1,6 +1,6 @@
 """Runs long computations in short slices, so that the event loop can handle key presses.
 
-A computation is a generator, which yields wherever it can be interrupted, and returns the result.
+A computation is a generator. It yields wherever it can be interrupted, and returns its result at the end.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ SLICE = 1_000
 PAUSE = 0.002
 """Pause between two slices of a computation, in seconds.
 
-It is not 0, because a pause of 0 lasts only one iteration of the event loop. A key press needs several.
+A pause of 0 would last only one iteration of the event loop, but handling a key press takes several iterations.
 """
 
 
@@ -37,7 +37,7 @@ def run_at_once(steps: Generator[None, None, T]) -> T:
 
 
 class Slices:
-    """Runs computations in slices of limited duration. Other tasks can run in between."""
+    """Runs computations in slices of limited duration. Between two slices, other tasks can run."""
 
     def __init__(
         self,
@@ -45,10 +45,10 @@ class Slices:
         seconds: float,
         still_needed: Callable[[], bool] = lambda: True,
     ) -> None:
-        """Begin the first slice now, and not when `run` is called.
+        """Begin the first slice immediately, even if `run` is called later.
 
         Args:
-            sleep: the function `asyncio.sleep`, because `kgtui.model` must not import asyncio.
+            sleep: the function `asyncio.sleep`, which is an argument because `kgtui.model` must not import asyncio.
             seconds: maximum duration of a slice.
             still_needed: called after every pause. If it returns False, the computation ends with `SupersededError`.
         """
@@ -88,5 +88,5 @@ class Slices:
 
     @property
     def spent(self) -> float:
-        """Total duration of the slices from the first one until now, in seconds, without the pauses."""
+        """Total duration of all slices until now, in seconds, without the pauses between them."""
         return self._spent + perf_counter() - self._began

@@ -29,14 +29,14 @@ MOST_CHANGES = 30_000
 
 
 class ChangeLog:
-    """The ids of the groups that have changed most recently, in the order of the changes.
+    """A log of the groups whose data has changed most recently.
 
     Args:
         most: maximum number of changes in the log. When it is full, the oldest change is dropped.
 
     Attributes:
         total: number of changes that were ever added.
-        newest: group ids of the last `most` changes, oldest first.
+        newest: ids of the groups that changed, one for each of the last `most` changes, oldest change first.
     """
 
     def __init__(self, most: int = MOST_CHANGES) -> None:
@@ -45,7 +45,7 @@ class ChangeLog:
         self._last: str | None = None
 
     def add(self, group: str) -> None:
-        """Add a change of a group, unless the newest change since the last `mark` is a change of the same group."""
+        """Record that a group has changed, unless the newest change since the last `mark` was of the same group."""
         if group != self._last:
             self._last = group
             self.total += 1
@@ -53,7 +53,7 @@ class ChangeLog:
 
     @property
     def mark(self) -> ChangeMark:
-        """A mark at the current end of this log.
+        """A new mark, which stores the current end of this log.
 
         `later_mark.changed_since(earlier_mark)` returns the groups that changed between two marks.
         """
@@ -75,7 +75,7 @@ class ChangeMark:
     def changed_since(self, earlier: ChangeMark | None) -> set[str] | None:
         """Return the ids of the groups that changed between an earlier mark and this one.
 
-        None if the change log has already dropped some of these changes. All groups may have changed then.
+        None if the log no longer has all changes since the earlier mark. Any group may have changed then.
         """
         if earlier is None or earlier.log is not self.log:
             return None
@@ -89,18 +89,18 @@ T = TypeVar("T")
 FRESH_HEALTH = 60.0
 """Maximum age of a health verdict in seconds. An older verdict is outdated.
 
-If the group was read in the background at least twice, it is judged by these reads instead. Otherwise, kgtui shows the
-outdated verdict in a different color.
+If the group of an outdated verdict was read in the background at least twice, kgtui judges the group by these reads.
+Otherwise, it shows the outdated verdict in a different color.
 """
 
 
 @dataclass(frozen=True, slots=True)
 class Reading(Generic[T]):
-    """A value with the time at which it was read.
+    """A value, such as the offsets of a group, with the time at which it was read.
 
     Attributes:
-        at: epoch seconds.
-        fault: why a newer read failed, or None.
+        at: time of the read, in epoch seconds.
+        fault: why a newer read of the value failed, or None.
     """
 
     value: T
@@ -118,7 +118,7 @@ class BrokerStatus:
         took_ms: duration of the last successful poll in milliseconds.
         fault: why the newest completed poll failed, or None.
         groups: number of groups in the last list.
-        interval: seconds between two polls. It grows while the broker answers slowly.
+        interval: seconds between two polls. The interval is longer while the broker answers slowly.
         failures: number of failed polls since the last success.
         asked_at: when the poll in flight was sent (epoch seconds), or None.
         throttle_ms: how long a quota throttled the last poll, in milliseconds.
@@ -141,8 +141,8 @@ class BrokerStatus:
 class Snapshot:
     """All groups of a cluster, and all data that kgtui has read about them.
 
-    To save time, all snapshots of one `Monitor` contain the same object for each mapping marked "Shared". Older
-    snapshots show newer values there. Snapshots are compared by identity.
+    To save time, a mapping marked "Shared" is not copied: all snapshots of one `Monitor` contain the same mapping, so
+    that older snapshots also show its newer values. Snapshots are compared by identity.
 
     The sweep is a background task that reads all groups in turn. Times are epoch seconds.
 
@@ -150,20 +150,20 @@ class Snapshot:
         serial: consecutive number of the snapshot.
         taken_at: time of the snapshot.
         groups: group id → newest listed type, protocol, state and coordinator. Equal values share one `Listing`.
-        by_listing: `Listing` → sorted ids of its groups. A changed sequence is replaced, not modified.
+        by_listing: `Listing` → sorted ids of its groups. If the ids change, the sequence is replaced, not modified.
         summaries: group id → summary from the sweep. Shared.
         details: group id → newest description, for selected or visible groups.
         offsets: group id → newest offsets, for selected or visible groups.
         configs: group id → newest configs, for groups whose configs were requested.
-        health: group id → newest health, for groups that are read at every poll.
+        health: group id → newest health verdict, for selected and visible groups, and groups with a possible problem.
         screened: group id → judgment from the sweep, only for groups with a problem. The method `judgment` judges every
             group. Shared.
-        unobserved: number of groups with a possible problem that are not read at every poll, because there are too
-            many.
+        unobserved: number of groups with a possible problem that are read only by the sweep, because there are too
+            many of them.
         state_since: group id → when the current state began, only for groups in which kgtui observed this. Shared.
-        state_search: the part of a recording that `state_since` comes from; None for a live cluster.
-        appeared: ids of groups that were created while kgtui was running, and still have their first state. The mapping
-            is used as a set, so all values are None. Shared.
+        state_search: the part of a recording in which `state_since` was searched; None for a live cluster.
+        appeared: ids of groups that were created while kgtui was running, and have not changed their state since. The
+            mapping is used as a set, so all values are None. Shared.
         brokers: node id → how the broker responds.
         group_faults: group id → why its newest description or offsets could not be read.
         faults: faults of the whole cluster.
@@ -172,7 +172,7 @@ class Snapshot:
         events: the newest observed events, oldest first, limited in number.
         events_since: time since which kgtui has observed events; None in a replay.
         recorded_times: group id → important times in the recording; empty for a live cluster.
-        found_problems: group id → problem and when kgtui found it, only for problems with an unknown start. Shared.
+        found_problems: group id → problem and when kgtui found it, only for problems whose start is unknown. Shared.
         changes: `changes.changed_since(earlier.changes)` returns the groups that have changed since the snapshot
             `earlier`. None if changes are not logged.
     """
@@ -264,10 +264,10 @@ class Snapshot:
         return unreadable(fault, judgment, read_at)
 
     def _completed(self, group: str, listing: Listing, judgment: Judgment) -> Judgment:
-        """Return a copy of a judgment with a start time and a reason, as far as they are known.
+        """Return a judgment with the start time of the problem and a reason, as far as they are known.
 
-        If the start of the problem is unknown, the start time is when kgtui found the problem. In a recording, and for
-        a simple group, the reason may be replaced (`kgtui.model.empty_reason`).
+        If the start of the problem is unknown, the time at which kgtui found the problem is used. In a recording, and
+        for a simple group (one that only commits offsets), the reason may be replaced (`kgtui.model.empty_reason`).
         """
         if judgment.since is None:
             found = self.found_problems.get(group)

@@ -1,7 +1,7 @@
 """The summary of a group: a few values that a background task, the sweep, stores for every group.
 
-Filters search the members of a group in its member index: one string with all client ids, hosts and member ids. Three
-tuples would take three times as much memory as this string.
+To find members, filters search the member index of a group: one string with all client ids, hosts and member ids. Three
+tuples with the same texts would take three times as much memory.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ NAMES: dict[str, Callable[[Sequence[Member]], Iterable[str]]] = {
         *(member.instance_id for member in members if member.instance_id),
     ],
 }
-"""Filter key, such as `client` → function that takes members, and returns the texts to search, such as client ids.
+"""Maps a filter key, such as `client`, to a function that takes members, and returns the texts to search (client ids).
 
-The member index contains these texts in the order of this dict.
+The member index, a string with all these texts, has them in the order of these keys.
 """
 
 _BETWEEN, _PART = "\x1f", "\x1e"
@@ -40,16 +40,16 @@ _INSTEAD = str.maketrans({_BETWEEN: "?", _PART: "?"})
 
 
 def member_index_of(members: Iterable[Member] | None) -> str:
-    """Return the member index of a group; empty without members."""
+    """Return the member index: one string with all client ids, hosts and member ids; empty without members."""
     known = tuple(members or ())
     return encode_member_index({key: names(known) for key, names in NAMES.items()}) if known else ""
 
 
 def encode_member_index(names: Mapping[str, Iterable[str]]) -> str:
-    """Return the member index of a group.
+    """Encode the texts of a group's members, such as client ids, as one string, the member index.
 
     Args:
-        names: key of `NAMES` → texts, such as `client` → client ids.
+        names: key of `NAMES`, such as `client` → texts, such as client ids.
     """
     return _PART.join(
         _BETWEEN.join(text.translate(_INSTEAD) if not text.isprintable() else text for text in names.get(key, ()))
@@ -58,7 +58,7 @@ def encode_member_index(names: Mapping[str, Iterable[str]]) -> str:
 
 
 def names_reader(key: str) -> Callable[[str], tuple[str, ...]]:
-    """Return a function that takes a member index, and returns the texts for `key` in it.
+    """Return a function that takes a member index (one string), and returns the texts for `key`, such as all hosts.
 
     Args:
         key: a key of `NAMES`, such as `host`.
@@ -81,7 +81,7 @@ class Summary:
         lag: sum of the known lags in records; None if no lag is known.
         lag_unknown: number of partitions with unknown lag.
         partitions: number of partitions with an offset. For selected, visible and suspect groups, partitions that have
-            only an owner count, too.
+            an owner but no offset count, too.
         topics: sorted topics with a subscription or an offset; None if not read.
         member_index: result of `encode_member_index` for client ids, hosts and member ids.
         state: state in the description, for brokers whose lists contain no states; None if not described.
@@ -111,14 +111,14 @@ class Summary:
 
     @property
     def is_lag_unknown(self) -> bool:
-        """Whether the group may have unread records, because no lag above zero is known, but some lag is unknown."""
+        """Whether the group may have unread records: each known lag is 0, but some partitions have an unknown lag."""
         return not self.lag and self.lag_unknown > 0
 
 
 Topics = dict[tuple[str, ...], tuple[str, ...]]
-"""Type of a dictionary of all tuples of topics. Key and value are the same tuple.
+"""Type of a dictionary through which groups with the same topics share one tuple of topic names, to save memory.
 
-Groups with the same topics share one tuple, so that 100,000 groups need only a few tuples.
+Key and value are the same tuple. 100,000 groups then need only a few tuples.
 """
 
 
@@ -142,8 +142,8 @@ def summary_of(
         fault: why some data could not be read, or None.
         at: time of the read, in epoch seconds.
         memberless: True if the group was not described, because its listed state shows that it has no members.
-        shared: tuples of topics that summaries share, to save memory. Missing tuples are added.
-        earlier: previous summary. If offsets could not be read, its lag is used.
+        shared: tuples of topics that summaries share, to save memory. A new tuple of topics is added.
+        earlier: previous summary of the group. Its lag is used if offsets could not be read.
         trail: results of the last few reads, including this one; None to use the trail in `earlier`.
     """
     subscribed = topics_of(description) if description is not None else set() if memberless else None
@@ -189,7 +189,7 @@ def with_newer_offsets(
         sums: total lag.
         topics: topics with an offset.
         at: time of the read, in epoch seconds.
-        shared: tuples of topics that summaries share, to save memory. Missing tuples are added.
+        shared: tuples of topics that summaries share, to save memory. A new tuple of topics is added.
         trail: results of the last few reads, including this one.
     """
     known = earlier.topics

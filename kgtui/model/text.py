@@ -27,8 +27,8 @@ _INVISIBLE = frozenset((0x034F, 0x115F, 0x1160, 0x17B4, 0x17B5, 0x2800, 0x3164, 
 def visible(text: str) -> str:
     r"""Return the text with control and invisible characters escaped: `\n`, `\x1b`, `\u202e`, `\U000e0101`.
 
-    All spaces except the ordinary one are escaped, too. If a character has more than `MOST_MARKS` accents, the others
-    are escaped. A backslash that looks like the start of an escape is doubled.
+    All spaces except the ordinary one are escaped, too. If a character has more than `MOST_MARKS` accents, the further
+    accents are escaped. A backslash that looks like the start of an escape sequence is doubled.
     """
     if "\\" not in text and text.isascii() and text.isprintable():
         return text
@@ -36,9 +36,10 @@ def visible(text: str) -> str:
 
 
 def visible_sentence(sentence: str) -> str:
-    r"""Escape a sentence of kgtui itself, as `visible` does, but do not double backslashes.
+    r"""Escape a sentence that kgtui itself has written, as `visible` does, but do not double backslashes.
 
-    The sentence can contain names that are already escaped, and examples such as `\u0000`.
+    The sentence can contain backslashes on purpose: in names that are already escaped, and in examples such as
+    `\u0000`.
     """
     if sentence.isascii() and sentence.isprintable():
         return sentence

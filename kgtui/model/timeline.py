@@ -29,13 +29,13 @@ Change points (reads that differ from the previous one) show the same changes, w
 
 
 class Change(NamedTuple):
-    """The difference between two change points, or an event that no change point shows.
+    """A change of a group: the difference between two change points (reads that found a change), or an event.
 
     Attributes:
         before: the earlier change point; None if there is none, or if there is a gap in between.
         now: the later change point. For an event, only its time is set.
-        lasted: how long the group was in its previous state, in seconds; None if the state did not change, or if its
-            start is unknown.
+        lasted: how long the group was in its previous state, in seconds; None if the state did not change, or if the
+            start of the previous state is unknown.
         rebalanced: duration in seconds of the rebalance that ended, or None.
         event: an event that no change point shows, or None.
     """
@@ -111,7 +111,7 @@ class GroupTimeline:
 
     @property
     def changes(self) -> list[Change]:
-        """The changes in the interval, oldest first."""
+        """The changes that the change points in the interval show, oldest first."""
         return [change for change in changes_of(self.change_points) if self.since <= change.at <= self.until]
 
     @property
@@ -144,9 +144,10 @@ class GroupTimeline:
         return column[index - 1] if index and not math.isnan(column[index - 1]) else None
 
     def mean_at(self, column: Sequence[float], seconds: float, at: float | None = None) -> float | None:
-        """Return the mean of a column over `seconds` seconds, up to the last sample at or before `at`.
+        """Return the mean of a column, such as `lag`, over `seconds` seconds, up to the last sample at or before `at`.
 
-        Unknown values are left out. None if there is no such sample, or if the value of this sample is unknown.
+        Unknown values are left out. None if there is no sample at or before `at`, or if the last one has no known
+        value.
 
         Args:
             column: attribute with a value per sample, such as `lag`.
@@ -161,10 +162,10 @@ class GroupTimeline:
         return sum(known) / len(known)
 
     def change_point_at(self, at: float) -> ChangePoint | None:
-        """Return the newest change point at or before `at`.
+        """Return the newest change point (read that found a change) at or before `at`.
 
-        None if `at` is in a gap or before the first change point. Also None if `at` is after the last sample by more
-        than 1/20 of the interval.
+        None if `at` is in a gap or before the first change point. Also None if `at` is later than the last sample by
+        more than 1/20 of the timeline's interval.
         """
         for start, end, _ in self.gaps:
             if start < at < end:

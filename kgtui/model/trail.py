@@ -1,8 +1,8 @@
 """The trail of a group: the results of its last few background reads.
 
-For each of the last `SAMPLES` reads, a trail has sums over all partitions. For each partition, it has the newest
-position (committed offset or share-partition start offset) and the time since its last change. Times are whole epoch
-seconds.
+For each of the last `SAMPLES` reads, a trail has the sums of offsets and lag over all partitions. For each partition,
+it has the newest position (committed offset or share-partition start offset) and the time since the position last
+changed. Times are whole epoch seconds.
 
 Trails are stored as bytes to save memory: at most 300 bytes for 10 partitions, and 220 if all offsets are below 2³¹.
 """
@@ -27,7 +27,10 @@ SAMPLES = 5
 """Maximum number of reads for which a trail keeps the sums of offsets and lag. The oldest read is dropped."""
 
 WAITED_MAX = 0xFFFF
-"""Longest time without a change of a position, in seconds (18 hours). A longer time is stored as this value."""
+"""Maximum of the stored time for which a position has not changed, in seconds (18 hours).
+
+A longer time is stored as this maximum.
+"""
 
 REBALANCES_KEPT = 3
 """Maximum number of rebalances whose times a trail keeps. The oldest one is dropped."""
@@ -36,21 +39,24 @@ _UNKNOWN = -1
 _HEADER = Struct("<BIIIIIHHBBI")
 """Format of the first bytes of an encoded trail.
 
-The first byte is the number of samples. `_WIDE` is added to it if the offsets have 8 bytes.
+The first byte is the number of samples. `_WIDE` is added to this byte if each offset has 8 bytes instead of 4.
 """
 _WIDE = 0x80
 """Added to the first byte of an encoded trail if its offsets and lags have 8 bytes instead of 4."""
 _REBALANCED_AT = Struct(f"<{REBALANCES_KEPT}I")
-"""Format of the times of the last rebalances. An encoded trail without rebalances does not contain them."""
+"""Format of the times of the last rebalances in an encoded trail. Without rebalances, the times are left out."""
 _REWIND = Struct("<IIqB")
 _MOST_COMPARED = 500
-"""Maximum number of partitions that `Trail._moved_forward` compares, because its run time is quadratic."""
+"""If a group has more partitions than this, `Trail._moved_forward` compares none, because its run time is quadratic."""
 _FORGET_REWIND_AFTER = 10
-"""A rewind is forgotten after this number of later reads with progress. Burrow forgets it after 10 commits."""
+"""A rewind (an offset that went back) is forgotten after this number of later reads with progress.
+
+Burrow forgets a rewind after 10 commits.
+"""
 _INT64 = 2**63 - 1
 """Largest sum of offsets that is stored. Only a faulty broker causes a larger sum."""
 _MANY = 0xFF
-"""Upper limit of the counters that are stored in one byte."""
+"""Maximum value of a counter that is stored in one byte, such as `Trail.reads`."""
 
 
 class Sums(NamedTuple):
@@ -75,7 +81,7 @@ class Sums(NamedTuple):
 
 
 class _Format(NamedTuple):
-    """Formats of one sample and of two consecutive samples, and the type code of an array of positions."""
+    """Binary formats in an encoded trail: of one sample, of two consecutive samples, and of an array of positions."""
 
     sums: Struct
     two_sums: Struct
@@ -95,8 +101,9 @@ class Trail:
         pace: longest recent time between two reads that found progress, in seconds, or 0.
         rebalances: number of observed rebalances.
         rebalanced_at: times of the last `REBALANCES_KEPT` rebalances, oldest first; 0 stands for none.
-        reads: number of reads of the same partitions, at most 255.
-        idle: how many descriptions in a row, up to the newest, had members but no assigned partition; at most 255.
+        reads: number of reads since the set of partitions last changed, at most 255.
+        idle: number of successive descriptions, up to the newest, in which the group had members, but no member had a
+            partition; at most 255.
         samples: sums of the last reads, oldest first.
         positions: newest position of each partition, sorted by partition; -1 stands for none.
         waited: for each partition, 0 if it has no unread records; otherwise 1 + seconds since its position changed.
@@ -108,8 +115,8 @@ class Trail:
     )  # fmt: skip
 
     def __init__(self) -> None:
-        # Hashes of the partitions (`_layout`), of the members (`_members`), and of the partitions in the last ignored
-        # read (`_partial`). 0 stands for none.
+        # Hashes of the group's partitions (`_layout`), of its members (`_members`), and of the partitions in the last
+        # ignored read (`_partial`). 0 means that there is no hash.
         self._layout = self._members = self._partial = 0
         self.first_at = self.progress_at = self.pace = self.rebalances = 0
         self.rebalanced_at: tuple[int, ...] = (0,) * REBALANCES_KEPT
@@ -117,8 +124,8 @@ class Trail:
         self.samples: list[Sums] = []
         self.positions: array[int] = array("q")
         self.waited: array[int] = array("H")
-        # If a committed offset went back: time of the read that found it, index of the partition, offset before it went
-        # back, and number of later reads with progress.
+        # None, or data about a committed offset that went back: time of the read that showed this, index of the
+        # partition, previous offset, and number of later reads with progress.
         self._rewind: tuple[int, int, int, int] | None = None
 
     @classmethod
@@ -174,9 +181,9 @@ class Trail:
 
     @property
     def rewound_at(self) -> int:
-        """Time of the read that found that an offset went back; 0 if there is none.
+        """Time of the read that showed that a committed offset went back; 0 if there was no such read.
 
-        It is forgotten when the offset has reached its earlier value, or after a few reads with progress.
+        The time is reset to 0 when the offset reaches its earlier value again, or after a few reads with progress.
         """
         return 0 if self._rewind is None else self._rewind[0]
 
@@ -184,8 +191,8 @@ class Trail:
         """Add the offsets that one background read has found.
 
         Earlier reads are forgotten if a topic was recreated, if partitions were added or removed, or if the clock was
-        set back. If partitions are missing for the first time, this read is ignored instead, because a broker may have
-        left them out.
+        set back. A read that lacks partitions is ignored, because a broker may have left them out. If the next read
+        lacks the same partitions, they count as removed.
 
         Args:
             at: time of the read.
@@ -203,7 +210,7 @@ class Trail:
                 self._partial = layout
                 return
             # Partitions were added or removed. The sums of earlier reads are dropped, because they cannot be compared
-            # with the new ones. Partitions that are in both reads may still show progress.
+            # with the new sums. Offsets of partitions that are in both reads may still show progress.
             moved = self._moved_forward(rows)
             self._start_again(sums, rows, layout)
             if moved:
@@ -271,15 +278,16 @@ class Trail:
 
     def _progress(self, at: int) -> None:
         if self.progress_at:
-            # The pace falls by at most half each time, so that a single long pause is forgotten only after a few reads.
+            # The pace is the longest recent time between two reads with progress. A new read with progress at most
+            # halves the pace, so that a single long pause is forgotten only after a few reads.
             self.pace = min(max(at - self.progress_at, self.pace // 2), WAITED_MAX)
         self.progress_at = at
 
     def describe(self, at: int, description: GroupDescription) -> None:
         """Compare the members in a new description with the previous ones, and count a rebalance if they differ.
 
-        Changed assignments or epochs count as well. Members that are read during a rebalance are ignored, because their
-        list is incomplete.
+        A changed assignment or epoch counts as a rebalance, too. A description from the middle of a rebalance is
+        ignored, because its list of members is incomplete.
         """
         members = description.members
         if members is None or description.state in REBALANCING:
@@ -287,7 +295,7 @@ class Trail:
         owned = any(member.assignment or _has_tasks(member) for member in members)
         self.idle = min(self.idle + 1, _MANY) if members and not owned else 0
         before, self._members = self._members, membership_signature(description)
-        # Do not count the rebalance again if a list of groups has already shown it since the newest read.
+        # Do not count a rebalance twice: since the newest read, a list of groups may have shown this one already.
         if before not in (0, self._members) and self.rebalanced_at[-1] <= self.at:
             self.rebalanced(at)
 
@@ -301,8 +309,8 @@ class Trail:
         if not self.samples:
             return None
         position = self.samples[-1].positions
-        # If an earlier read found a log end above the current offset, a record from before that read is still unread.
-        # The sums over all partitions are compared.
+        # If the log end offset in an earlier read is above the current committed offset, a record that was written
+        # before that read is still unread. The code compares the sums over all partitions.
         older = next((sums.at for sums in self.samples if sums.log_ends > position and not sums.unknown), None)
         age = 0 if older is None or self.samples[-1].unknown else self.at - older
         return float(max(age, max(self.waited, default=1) - 1, 0))
@@ -310,8 +318,8 @@ class Trail:
     def forgive(self) -> None:
         """Forget the sums of earlier reads, and how long positions have been unchanged.
 
-        Call this when a problem was suspected because of these data, but the health verdict is that there is none.
-        Otherwise, the next read would cause the suspicion again.
+        Call this if a problem was suspected because of this data, but the health verdict shows no problem. Otherwise,
+        the next read would lead to the same suspicion.
         """
         self.samples = self.samples[-1:]
         self.reads = min(self.reads, 2)
@@ -319,7 +327,7 @@ class Trail:
 
 
 def lag_samples(data: bytes) -> list[int]:
-    """Return the total lag in each read of an encoded trail, oldest first. The rest of the trail is not decoded."""
+    """Return the total lag in each read of an encoded trail, oldest first, without decoding its other data."""
     form, samples = _format_and_samples(data)
     return [row[2] for row in form.sums.iter_unpack(data[_HEADER.size : _HEADER.size + samples * form.sums.size])]
 
@@ -334,7 +342,7 @@ def lag_trend(data: bytes) -> float | None:
 
 
 def lag_trend_and_span(data: bytes) -> tuple[float, float] | None:
-    """Return `(result of lag_trend, seconds between the first and the last read)`; None if there is no trend."""
+    """Return `(trend of the lag in records/s, seconds between the first and the last read)`; None if there is none."""
     form, samples = _format_and_samples(data)
     if samples < 2:
         return None
@@ -346,7 +354,7 @@ def lag_trend_and_span(data: bytes) -> tuple[float, float] | None:
 
 
 def last_rates(data: bytes) -> tuple[float, float] | None:
-    """Return `(written, consumed)`: records per second between the last two reads of an encoded trail.
+    """Return how many records per second were written and consumed between the last two reads of an encoded trail.
 
     None if there are fewer than two reads.
     """
@@ -369,7 +377,10 @@ def _format_and_samples(data: bytes) -> tuple[_Format, int]:
 
 
 def _hash(keys: Sequence[tuple[str, int]]) -> int:
-    """Return a hash of partitions, from 1 to 2³² − 1. Hashes from different processes must not be compared."""
+    """Return a hash of partitions, from 1 to 2³² − 1.
+
+    Hashes from different processes must not be compared, because Python's hash of a string differs between processes.
+    """
     return hash(tuple(keys)) & 0xFFFFFFFF or 1
 
 

@@ -10,12 +10,12 @@
 | `detail_tiers` | tier 1: reads members and offsets of the selected and visible groups |
 | `sweep` | tier 2, "the sweep": reads all groups in the background |
 | `screening` | finds groups with a possible problem in the data of the sweep |
-| `trail_rules` | the rules of `screening` that need only the last reads of a group |
+| `trail_rules` | the rules of `screening` that need only the last few reads of a group |
 | `lost_records` | counts unread records that retention has deleted |
-| `suspects` | chooses which groups with a possible problem are read more often |
+| `suspects` | chooses the groups with a possible problem that are read more often than others |
 | `health` | health verdicts on the groups that tier 1 reads |
 | `store` | the data of all groups, from which snapshots are made |
-| `listing_index` | row of ListGroups without the id → ids of the groups with this row |
+| `listing_index` | finds groups by what ListGroups returns: type, protocol, state and coordinator |
 | `event_tracker` | finds events by comparing each read with the previous one |
 | `screened_groups` | stores the results of `screening`, by group and by problem |
 | `sorted_ids` | finds, inserts and removes ids in a long sorted list |

@@ -43,7 +43,7 @@ class AccessTier:
     """Reads the permissions of the user repeatedly, and stores them.
 
     The permissions are read every `ACCESS_MAX_AGE` seconds. They are read earlier if a broker starts or stops
-    refusing requests, or on a refresh by the user.
+    refusing requests, or if the user requests a refresh.
 
     Args:
         changed: called after new permissions have been stored.
@@ -87,13 +87,13 @@ class ViewTier:
     """Polling loop of tier 1, which reads members and offsets of the selected and visible groups once per interval.
 
     The groups of each coordinator are read in a task of their own, so that a broker that hangs delays only its own
-    groups. Descriptions are published first, because offsets take longer.
+    groups. Descriptions are published before offsets, because reading offsets takes longer.
 
     Args:
         changed: called after each change to the store.
         on_read: called with the result of each read.
-        with_times: takes a group id and the group's offsets, and returns the offsets with the known times of unread
-            records.
+        with_times: function that takes a group id and the group's offsets. It returns the offsets together with the
+            known times of unread records.
     """
 
     def __init__(
@@ -125,8 +125,8 @@ class ViewTier:
     def set_view(self, selected: str | None, visible: Sequence[str]) -> None:
         """Set the selected group and the visible groups.
 
-        A newly selected group is read immediately. If a visible group has no details yet, the visible groups are read
-        immediately.
+        A newly selected group is read immediately. If a visible group has no stored description, the visible groups
+        are read immediately, too.
         """
         if selected != self._selected:
             self._selected = selected
@@ -137,7 +137,7 @@ class ViewTier:
         self._visible = shown
 
     def want_configs(self, group: str | None) -> None:
-        """Also read the configs of this group, as long as it is the selected group; None for no group."""
+        """Read the configs of this group, too, as long as the group is selected. If None, read no configs."""
         if group != self._configs_of:
             self._configs_of = group
             self._wake_selected.set()
@@ -162,11 +162,11 @@ class ViewTier:
     async def _settled(self, wake: asyncio.Event) -> None:
         """Wait until the selected or visible groups have not changed for `settle_time` seconds.
 
-        Groups that are visible for only a moment, while the user scrolls, are then not read. The wait ends after at
-        most `KEY_REPEAT_LIMIT` seconds.
+        Without this wait, kgtui would read groups that are visible for only a moment while the user scrolls. The wait
+        ends after at most `KEY_REPEAT_LIMIT` seconds.
 
         Args:
-            wake: event that is set when these groups change.
+            wake: event that is set when the selected or visible groups change.
         """
         end = self._timer.now() + KEY_REPEAT_LIMIT
         while wake.is_set():
@@ -198,7 +198,7 @@ class ViewTier:
             await self._read_configs(group)
 
     async def _follow_visible(self, tasks: asyncio.TaskGroup) -> None:
-        """Read all visible groups once per interval, and read new ones as soon as the user scrolls to them.
+        """Read all visible groups once per interval, and other groups as soon as the user scrolls to them.
 
         A read after scrolling skips groups that were already read during the last interval.
         """
@@ -209,7 +209,9 @@ class ViewTier:
             await self._timer.pause_for(self._timer.interval, wake=self._wake_visible)
 
     def read_soon(self, groups: Iterable[str], tasks: asyncio.TaskGroup) -> None:
-        """Start to read members and offsets of groups, with one task per coordinator. Skip groups that are being read.
+        """Start to read members and offsets of groups, in one task per coordinator.
+
+        Groups that another such task is already reading are skipped.
 
         Args:
             groups: ids of the groups.
@@ -270,11 +272,11 @@ class ViewTier:
     def _report(self, result: ReadResult, recorded_at: float | None) -> None:
         """Pass the result of a read to `on_read`.
 
-        In a replay, the result gets the recorded time. If the user has moved to another time of the recording since
-        the read began, the result is dropped.
+        In a replay, the time of the result is the recorded time. If the user has moved to another time of the recording
+        since the read began, the result is dropped.
 
         Args:
-            recorded_at: recorded time when the read began; None for live data.
+            recorded_at: recorded time that was shown when the read began; None for live data.
         """
         if recorded_at == self._recorded_at():
             self._on_read(result if recorded_at is None else result._replace(at=recorded_at))
@@ -376,5 +378,5 @@ class DetailTiers:
         self._health.set_view(selected)
 
     def want_configs(self, group: str | None) -> None:
-        """Also read the configs of this group, as long as it is the selected group; None for no group."""
+        """Read the configs of this group, too, as long as the group is selected. If None, read no configs."""
         self._view.want_configs(group)

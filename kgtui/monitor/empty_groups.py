@@ -1,8 +1,8 @@
-"""Find unused groups, by searching for the times at which unread records in Empty groups were written.
+"""Find unused groups: Empty groups in which the unread records are old.
 
-A group that was Empty when kgtui started may have lost its members a minute or a year ago. If the oldest unread record
-of each partition is older than `ABANDONED_AFTER`, the members probably left long ago, and the group gets the problem
-`UNUSED`.
+A group that was Empty when kgtui started may have lost its members a minute or a year ago. Therefore, kgtui searches
+for the times at which its unread records were written. If the oldest unread record of each partition is older than
+`ABANDONED_AFTER`, the members probably left long ago, and the group gets the problem `UNUSED`.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from kgtui.monitor.store import Store
 
 _PRECISION = 0.1
-"""The search stops when the time of a record is known to this fraction of the record's age.
+"""The search for the time of a record stops when the error is at most this fraction of the record's age.
 
 With 0.1, the time of a record that is 10 hours old may be wrong by 1 hour.
 """
@@ -38,16 +38,16 @@ _LONGEST_PAUSE = 60.0
 """Maximum pause, in seconds, between two searches for the times of unread records in Empty groups."""
 
 _RETRY_AFTER = 3_600.0
-"""Seconds until a group is searched again if the search has failed or has found no time."""
+"""Seconds until the search for record times in a group is repeated, if it has failed or found no time."""
 
 
 class EmptyGroupSearch:
-    """Finds out when the unread records were written, in groups that were Empty when kgtui started.
+    """Finds out when the unread records were written, for groups that were Empty when kgtui started.
 
-    After a successful search, a group is not searched again, because its offsets rarely change.
+    After a successful search, a group is not searched again, because the offsets of Empty groups rarely change.
 
     Args:
-        screening: judges each group again after its search.
+        screening: judges a group again after the search in it has succeeded.
         timeout: time limit for each step of a search, in seconds.
     """
 
@@ -154,8 +154,8 @@ async def unread_times(admin: GroupAdmin, read: GroupsRead, *, limit: int, timeo
         timeout: time limit for the search, in seconds.
 
     Returns:
-        Group id → seconds since the epoch. A group is missing if it has no unread records, or if one of the times is
-        unknown.
+        Group id → seconds since the epoch. The dict contains no group that has no unread records, or for which one of
+        the times is unknown.
     """
     rows = {group: lags(offsets) for group, offsets in read.offsets_by_group().items()}
     times = await read_record_times(admin, rows, precision=_PRECISION, limit=limit, timeout=timeout)
@@ -166,7 +166,7 @@ async def unread_times(admin: GroupAdmin, read: GroupsRead, *, limit: int, timeo
 def unread_since(rows: Sequence[PartitionLag], times: Mapping[TopicPartition, RecordTime]) -> float | None:
     """Return a time, in epoch seconds, at or before which the first unread record of each partition was written.
 
-    The result is None if there are no unread records, or if one of these records has no known time.
+    The result is None if there are no unread records, or if the time of one of the first unread records is unknown.
 
     Args:
         rows: offsets and lag of all partitions of a group.

@@ -1,4 +1,4 @@
-"""Finds events by comparing each read with the previous read of the same data."""
+"""Finds events, such as a member that joined, by comparing each read with the previous read of the same data."""
 
 from __future__ import annotations
 
@@ -28,24 +28,24 @@ if TYPE_CHECKING:
     from kgtui.model.snapshot import BrokerStatus, Snapshot
 
 _VERDICTS_AT_ONCE = 500
-"""Maximum number of verdicts that are compared with the previous ones in one call.
+"""Maximum number of verdicts that one call of `compare_verdicts` compares with the previous verdicts.
 
-A larger number would delay key presses.
+A call with more verdicts would delay the reaction to key presses.
 """
 
 _FOUND = frozenset({
     Problem.DATA_LOST, Problem.LOSS_NEAR, Problem.NO_PARTITIONS, Problem.FLAPPING, Problem.BEHIND
 })  # fmt: skip
-"""Problems whose start cannot be observed. For these, kgtui shows when it found the problem."""
+"""Problems whose start kgtui cannot observe. Instead, it shows the time at which it found the problem."""
 
 _OBSERVED_BEFORE = 30.0
-"""A new problem counts as just begun only if kgtui has read the group at every interval for this many seconds.
+"""A newly found problem counts as just begun only if kgtui has read the group at every poll for this many seconds.
 
-Otherwise, the problem may be older than the first of these reads.
+Otherwise, the problem may have begun before the first of these reads.
 """
 
 _FROM_BEFORE = ONLY_COUNTED | {Problem.EMPTY}
-"""If a group without a problem gets one of these problems, no event is added.
+"""No event is added if a group that had no problem before gets one of these problems.
 
 Many groups already have these problems when kgtui starts. Events for all of them would hide the other events.
 """
@@ -54,15 +54,15 @@ Many groups already have these problems when kgtui starts. Events for all of the
 class EventTracker:
     """Adds an event to the log for each change that the store reports.
 
-    It remembers the members of groups, to notice who joins or leaves. If there are too many, it forgets members of
-    groups that are read only in the background.
+    It remembers the members of groups, to notice which members join or leave. If there are too many members to
+    remember, it forgets those of groups that are read only in the background.
 
     Args:
         log: the log to which events are added.
         members: maximum number of remembered members and owned partitions.
 
     Attributes:
-        found: group id → problem and when kgtui found it. Only problems with an unknown start are included.
+        found: group id → problem and when kgtui found it. Only problems whose start is unknown are included.
     """
 
     def __init__(self, log: EventLog, members: int) -> None:
@@ -107,8 +107,9 @@ class EventTracker:
         """Add the events for the changes since the last description of a group.
 
         Args:
-            in_full: whether the group is selected, visible or suspected of a problem, and not only read in the
-                background. If there are too many members to remember, the members of such groups are forgotten last.
+            in_full: True if the group is selected, visible or suspected of a problem; False if it is read only in the
+                background. If there are too many members to remember, those of groups with `in_full` are forgotten
+                last.
         """
         group = description.group
         last = self._descriptions.get(group)
@@ -174,11 +175,11 @@ class EventTracker:
             self.log.add([broker_back(after.node, after.address, at)])
 
     def judged(self, group: str) -> None:
-        """Remember that the verdict on a group may have changed, so that `compare_verdicts` compares it later."""
+        """Remember that the verdict on a group may have changed. `compare_verdicts` then compares the verdicts."""
         self._judged[group] = None
 
     def compare_verdicts(self, snapshot: Snapshot) -> None:
-        """Add an event for each changed verdict on groups that were passed to `judged`.
+        """Add an event for each group that was passed to `judged` and whose verdict has changed.
 
         One call compares at most `_VERDICTS_AT_ONCE` groups. A group that cannot be read keeps its previous verdict.
         """
@@ -198,8 +199,8 @@ class EventTracker:
                 self._problems[group], new = now, now.value
             if now in _FROM_BEFORE and (before is None or before in _FROM_BEFORE):
                 continue
-            # If kgtui did not observe the start of the problem, it does not know whether the group was OK before. The
-            # event then has no previous verdict.
+            # If kgtui did not observe the start of the problem, it does not know whether the group was OK before the
+            # problem. The event then has no previous verdict.
             if before is not None or not judgment.since_seen:
                 old = None if before is None else before.value
             self.log.add([Event(snapshot.taken_at, EventKind.VERDICT, group, listing, old, new, judgment.reason)])

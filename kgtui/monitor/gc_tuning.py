@@ -1,9 +1,9 @@
 """Tune Python's garbage collector, so that it does not block the event loop in a cluster with many groups.
 
 With 100,000 groups, a full collection takes up to 0.2 s. Therefore, automatic collections are disabled while a poll is
-stored. In a cluster with many groups, they are always disabled, and the objects of the first load are frozen
-(`gc.freeze`). Later data of groups is untracked. The collector need not visit it, because it is never part of a
-reference cycle.
+stored. In a cluster with many groups, they are always disabled, and all objects that exist after the first load are
+frozen (`gc.freeze`). Data that is read later is untracked, so that the collector does not visit it. This is safe,
+because the data is never part of a reference cycle.
 
 `GcTuning.tidy` collects the few remaining cycles when memory has grown or when the user does nothing. It also freezes
 objects, so that no collection takes longer than 20 ms.
@@ -43,7 +43,7 @@ _OLD = 20_000
 _AWAY_AFTER = 60.0
 """If the selected and visible groups have not changed for this many seconds, the user counts as away.
 
-A longer garbage collection then disturbs nobody.
+While the user is away, a longer garbage collection disturbs nobody.
 """
 
 _FULL_COLLECTION_INTERVAL = 600.0
@@ -53,9 +53,10 @@ _M_MMAP_THRESHOLD = -3
 """Constant M_MMAP_THRESHOLD of glibc. As first argument of `mallopt`, it selects the option to set."""
 
 _MMAP_THRESHOLD = 256 * 1024
-"""Value of the option M_MMAP_THRESHOLD, in bytes.
+"""Value of the glibc option M_MMAP_THRESHOLD, in bytes.
 
-glibc allocates larger blocks with `mmap`, and can return each of them to the operating system.
+glibc allocates a memory block that is larger than this with `mmap`, and returns it to the operating system when it is
+freed.
 """
 
 
@@ -100,7 +101,7 @@ class GcTuning:
     def freeze_once(self, groups: int) -> None:
         """Freeze all objects, and disable automatic collections, if there are at least `_FREEZE_FROM` groups.
 
-        Call this after the groups have been drawn. Later calls do nothing.
+        Call this after the terminal UI has drawn the groups. Later calls do nothing.
 
         Args:
             groups: number of groups in the cluster.
@@ -117,12 +118,12 @@ class GcTuning:
     def tidy(self, now: float, last_view: float) -> None:
         """Collect garbage among new objects if more than `_GROWTH` memory blocks are new.
 
-        If the user does nothing for a while, collect garbage among all objects that are not frozen, every ten minutes.
-        Before `freeze_once`, do nothing.
+        While the user does nothing, collect garbage among all objects that are not frozen, every ten minutes. Before
+        `freeze_once` has frozen objects, do nothing.
 
         Args:
-            now: current time of any clock, in seconds.
-            last_view: last change of the selected or visible groups, on the same clock.
+            now: current time, in seconds.
+            last_view: time of the last change of the selected or visible groups, on the same clock as `now`.
         """
         if not self._frozen:
             return
@@ -164,7 +165,7 @@ class GcTuning:
             Thread(target=self._trim, args=(0,), name="return memory", daemon=True).start()
 
     def release(self) -> None:
-        """Unfreeze all objects, and enable automatic collections again if this object has disabled them."""
+        """Unfreeze all objects, and enable automatic collections again if this `GcTuning` has disabled them."""
         self._enable()
         if self._frozen:
             gc.unfreeze()
@@ -200,7 +201,7 @@ def _begin_to_untrack() -> None:
 def _return_large_blocks() -> Callable[[int], object] | None:
     """Make glibc return large blocks to the operating system when they are freed.
 
-    By default, it would keep the 15 to 20 MB of ListGroups responses for 100,000 groups.
+    By default, glibc would keep the memory of ListGroups responses, which is 15 to 20 MB for 100,000 groups.
 
     Returns:
         The function `malloc_trim` of glibc, which returns small free blocks, too; None with other C libraries.

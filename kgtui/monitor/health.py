@@ -37,13 +37,13 @@ At the default polling interval, this many reads show all commits that Burrow's 
 """
 
 READS_PER_PARTITION = 2 * MIN_READS_PER_PARTITION
-"""Number of reads that are kept per partition, unless the group has too many partitions (`_READS_PER_GROUP`)."""
+"""Number of reads that are kept per partition. It is smaller if the group has many partitions (`_READS_PER_GROUP`)."""
 
 _READS_PER_GROUP, _READS_IN_ALL = 60_000, 600_000
-"""Maximum number of reads that are kept for one group, and for all groups.
+"""Maximum number of partition reads that are kept for one group, and for all groups.
 
-Each read of a partition takes 40 bytes. A group with many partitions may exceed `_READS_PER_GROUP`, because at least
-`MIN_READS_PER_PARTITION` reads are kept per partition.
+A partition read is the offsets of one partition at one time, and takes 40 bytes. A group with many partitions may
+exceed `_READS_PER_GROUP`, because at least `MIN_READS_PER_PARTITION` reads are kept per partition.
 """
 
 _MANY_PARTITIONS = 500
@@ -53,13 +53,13 @@ _READS_BEFORE_VERDICT = 2
 """Number of reads that are needed for the first verdict, because one read cannot show progress."""
 
 _SLICE_SECONDS = 0.003
-"""Computing verdicts pauses after this number of seconds, so that the event loop can run other tasks."""
+"""After computing verdicts for this number of seconds, kgtui pauses, so that the event loop can run other tasks."""
 
 _CPU_OF_ALL, _CPU_OF_SELECTED = 0.01, 0.05
-"""Maximum fraction of one CPU for computing the verdicts on all groups in total, and on the selected group."""
+"""Maximum fraction of one CPU for computing verdicts: for all groups in total, and for the selected group."""
 
 _CPU_CREDIT = 0.05
-"""Limit of the CPU budget for computing verdicts, in seconds. The budget stays between minus and plus this number.
+"""Limit of the CPU budget for computing verdicts, in seconds. The budget is between minus and plus this limit.
 
 The budget grows by `_CPU_OF_ALL` seconds per second, and each verdict reduces it by its CPU time. While the budget is
 not positive, only the verdict on the selected group is computed.
@@ -70,12 +70,12 @@ _RETENTION_TOPICS = 20_000
 
 
 class RetentionTier:
-    """Reads the retention times of the topics of selected and visible groups.
+    """Reads the retention times of the topics that the selected and visible groups read.
 
-    Each topic is read again after `RETENTION_MAX_AGE` seconds, even after a failure.
+    The retention time of a topic is read again after `RETENTION_MAX_AGE` seconds, even if the last read failed.
 
     Attributes:
-        known: all retention times that have been read.
+        known: the retention times and retention configs that have been read.
     """
 
     def __init__(self, admin: GroupAdmin, options: MonitorOptions, timer: PollTimer) -> None:
@@ -135,7 +135,7 @@ class ReadResult(NamedTuple):
         at: time of the read, in seconds since the epoch.
         description: None if it could not be read.
         offsets: None if they could not be read, or if the group has none.
-        fault: whether something could not be read.
+        fault: whether some data of the group could not be read.
     """
 
     group: str
@@ -146,17 +146,17 @@ class ReadResult(NamedTuple):
 
 
 class HealthTier:
-    """Keeps the reads of recently selected or visible groups, and computes health verdicts on them.
+    """Keeps the reads of groups in view and of groups with a possible problem, and computes health verdicts on them.
 
-    The verdict on a group is computed every `Options.expire_cache` seconds (`kgtui.model.burrow`), or less often if too
-    little CPU time is left.
+    The verdict on a group is computed every `Options.expire_cache` seconds (`kgtui.model.burrow`), or less often if the
+    CPU budget is used up.
 
     Args:
         changed: called after a verdict has been stored.
         retention: reads the retention times of topics.
-        watching: settings for verdicts. `gap_after` is ignored, and computed from the polling interval instead.
-        on_healthy: called with each group whose lag does not grow, and whose verdict is OK and final. It is not final
-            if more reads may lead to a worse verdict.
+        watching: settings for verdicts. Its `gap_after` is replaced with a value for the polling interval.
+        on_healthy: called with each group whose lag does not grow, and whose verdict is OK and final. A verdict is
+            final if more reads cannot lead to a worse verdict.
     """
 
     def __init__(
@@ -208,8 +208,8 @@ class HealthTier:
 
     async def process_reads(self) -> None:
         """Store every queued read, and compute every verdict that is due."""
-        # This object pauses the work after each `_SLICE_SECONDS`. It is used for all reads and verdicts together,
-        # because many short verdicts without a pause would block the event loop, too.
+        # `slices` pauses the work after every `_SLICE_SECONDS`. One `Slices` object is used for all reads and verdicts,
+        # because many short computations without a pause would block the event loop, too.
         slices = Slices(asyncio.sleep, _SLICE_SECONDS)
         while True:
             await self._store_reads(slices)
@@ -259,8 +259,8 @@ class HealthTier:
             await asyncio.to_thread(history.add, read.at, read.description, read.offsets, fault=read.fault)
         since = self._store.state_since.get(group)
         if history.empty_since is not None and since is not None and self._store.groups[group].state == EMPTY:
-            # Use the time of the list that first showed the group as Empty, because its members and offsets may have
-            # been read much later.
+            # The group counts as Empty from the time of the list that first showed this, because its members and
+            # offsets may have been read much later.
             history.empty_since = since, False
         elif history.empty_since is not None and since is None and self._timer.recorded_at is None:
             # Every list from the coordinator since `answered_since` has shown the group as Empty. So the group has been

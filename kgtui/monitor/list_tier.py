@@ -31,7 +31,7 @@ class PendingRemoval:
         node: broker that listed the groups before.
         groups: missing groups that no broker has listed yet.
         unlisted: brokers that may coordinate the groups now, but have not sent a new list yet.
-        broker_left: whether the broker has left the cluster.
+        broker_left: whether the broker `node` has left the cluster.
         since: when the groups were first missing, in seconds since the epoch.
     """
 
@@ -45,8 +45,8 @@ class PendingRemoval:
 class PendingRemovals:
     """Removes groups that a broker no longer lists, after all brokers that may coordinate them now have sent a list.
 
-    When groups move, the old coordinator drops them before the new one has loaded them. Without the wait, groups would
-    disappear from the screen while a broker restarts.
+    When groups move, the old coordinator drops them before the new coordinator has loaded them. If they were removed
+    immediately, they would disappear from the screen while a broker restarts.
 
     Args:
         remove: called with a broker and its groups that can be removed.
@@ -60,7 +60,7 @@ class PendingRemovals:
         self._pending: list[PendingRemoval] = []
 
     def add(self, node: int, groups: Collection[str], others: Iterable[int], *, broker_left: bool = False) -> None:
-        """Add a pending removal: groups that a broker no longer lists, or all groups of a broker that has left.
+        """Add a pending removal: groups that a broker no longer lists, or all groups of a broker that left the cluster.
 
         Args:
             node: the broker that listed the groups before.
@@ -74,7 +74,7 @@ class PendingRemovals:
         """Note that a broker has joined the cluster or has come back.
 
         The broker may have taken over missing groups, so all pending removals wait for its list. If the broker has come
-        back, its own groups are not removed.
+        back, the removal of its own groups is canceled.
         """
         self._pending = [one for one in self._pending if not (one.broker_left and one.node == node)]
         for one in self._pending:
@@ -102,7 +102,7 @@ class PendingRemovals:
     def broker_silent(self, node: int) -> None:
         """Note that a broker did not respond. Pending removals wait for its list for at most `REMOVAL_GRACE` seconds.
 
-        If the groups were listed by a broker that has left the cluster, their removal waits longer, until all other
+        There is no such limit for groups of a broker that has left the cluster: their removal waits until all other
         brokers have sent a list.
         """
         self._silent.add(node)
@@ -185,7 +185,7 @@ class ListTier:
             await asyncio.gather(*tasks, return_exceptions=True)
 
     def _check_missing(self, node: int, groups: Collection[str]) -> None:
-        """Schedule a check of missing groups. It removes a group if its coordinator responds that it does not exist."""
+        """Schedule a check of missing groups, which removes those that their coordinator does not know."""
         self._missing.add(node, groups)
         self._missing_found.set()
 
@@ -280,8 +280,8 @@ class ListTier:
         await self._store.take_list(node, delta, first=first)
         self._missing.listed(delta.updated)
         self._listed.add(node)
-        # A first list cannot be compared with an earlier one. If the broker has come back, the store may still contain
-        # its old groups. Old groups that are not in this list are missing.
+        # The first list of a broker has no previous list to compare with. If the broker has come back, the store may
+        # still contain its groups from before. Those that are not in this list are missing.
         missing = self._store.listing_index.coordinated_by(node) - delta.updated.keys() if first else delta.removed
         self._removals.add(node, missing, self._polls)
         if missing:
@@ -291,7 +291,7 @@ class ListTier:
     def _pause(self, node: int, took: float, failures: int) -> float:
         """Return the pause before the next poll of a broker, in seconds.
 
-        Slow responses and failures make it longer.
+        The pause is longer after a slow response, and after failures.
 
         Args:
             took: duration of the last poll, in seconds.

@@ -37,16 +37,16 @@ class ListingIndex:
     """Index of the groups by `Listing`: type, protocol type, state and coordinator.
 
     Attributes:
-        by_listing: `Listing` → sorted ids of its groups, never empty.
+        by_listing: `Listing` → sorted ids of its groups. A `Listing` without groups is left out.
     """
 
     def __init__(self) -> None:
         self.by_listing: dict[Listing, list[str]] = {}
 
     def stored_id(self, group: str, listing: Listing) -> str:
-        """Return the string object of the index that is equal to `group`, to save memory.
+        """Return the string of the index that is equal to the group id, so that equal ids share one object in memory.
 
-        If the index does not contain the group with this `Listing`, return `group` itself.
+        If the index does not contain the id for this `Listing`, return `group` itself.
         """
         ids = self.by_listing.get(listing, ())
         at = index_of(ids, group)
@@ -63,8 +63,8 @@ class ListingIndex:
         Changed lists are replaced, not modified, because snapshots use the old lists.
 
         Args:
-            moves: groups whose `Listing` has changed. If `groups` has a different `Listing` for a group, it has changed
-                again, and the one in `moves` is ignored.
+            moves: groups whose `Listing` has changed. If `groups` has yet another `Listing` for a group, the group has
+                changed again, and its new `Listing` in `moves` is ignored.
             groups: group id → newest `Listing`.
         """
         for listing in moves.joined.keys() | moves.left.keys():

@@ -1,4 +1,4 @@
-"""Compare positions with log start offsets, to count records that retention deleted before they were read.
+"""Compare positions with log start offsets, to count records that retention deleted before a group read them.
 
 A position is a committed offset or a share-partition start offset.
 """
@@ -20,17 +20,17 @@ if TYPE_CHECKING:
     from kgtui.model.trail import Trail
 
 _PAUSE = 120
-"""Seconds after which all positions of a group with unread records are compared with the log start offsets again."""
+"""Seconds until all committed offsets of a group with unread records are compared with the log start offsets again."""
 
 _OLDER_PART = 0.5
-"""A position counts as near the log start offset if it is in the oldest part of the log.
+"""A committed offset counts as near the log start offset if it is in the older part of the log.
 
-The oldest part contains this fraction of the offsets in the log.
+The older part consists of this fraction of the offsets in the log, counted from the log start offset.
 """
 
 
 class LogStartCheck(NamedTuple):
-    """Result of comparing a group's positions with the log start offsets.
+    """Result of comparing a group's positions (committed offsets) with the log start offsets.
 
     Attributes:
         lost: number of unread records that retention has deleted.
@@ -45,10 +45,10 @@ class LogStartCheck(NamedTuple):
 async def compare_with_log_starts(
     admin: GroupAdmin, trails: Mapping[str, Trail], read: GroupsRead, *, timeout: float
 ) -> dict[str, LogStartCheck]:
-    """Compare the positions of groups with log start offsets. Return group id → result.
+    """Compare the positions (committed offsets) of groups with log start offsets. Return group id → result.
 
-    Groups whose offsets could not be read are missing in the result. Most calls compare only positions that have not
-    moved since the previous read. About every `_PAUSE` seconds, a call compares all positions with unread records.
+    Groups whose offsets could not be read are missing in the returned dict. Most calls compare only positions that have
+    not moved since the previous read. About every `_PAUSE` seconds, a call compares all positions with unread records.
 
     Args:
         trails: group id → data of its last reads, including `read`.
@@ -65,8 +65,8 @@ async def compare_with_log_starts(
         if due or any(waited > 1 for waited in trail.waited):
             found = positions_of(read.committed.get(group, ()), read.share.get(group, ()), read.bounds)
             if len(found) != len(trail.waited):
-                # This read lacks some partitions of the group, so it was not added to the trail (the group's last
-                # reads), and cannot be compared with it. Skip the group.
+                # Some partitions of the group are missing in this read. It was therefore not added to the trail (data
+                # of the group's last reads), and cannot be compared with the trail. Skip the group.
                 continue
             checked = [
                 row

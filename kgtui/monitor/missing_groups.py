@@ -41,7 +41,7 @@ class MissingGroups:
         timeout: time limit for one check, in seconds.
 
     Attributes:
-        due_in: time to wait before the next check, in seconds. It doubles after each check that removes no group.
+        due_in: time to wait before the next check, in seconds. The time doubles after a check that removes no group.
     """
 
     def __init__(self, admin: GroupAdmin, store: Store, timeout: float) -> None:
@@ -72,11 +72,11 @@ class MissingGroups:
     async def check(self) -> bool:
         """Check up to `MISSING_GROUPS_PER_CHECK` groups. Return whether groups were removed from the store.
 
-        Groups that were not checked for the longest time come first.
+        The groups whose last check was the longest time ago come first.
         """
         batch = list(self._nodes)[:MISSING_GROUPS_PER_CHECK]
         gone = await confirmed_gone(self._admin, batch, timeout=self._timeout)
-        # Ignore groups that a broker has listed again during this check.
+        # Ignore groups that a broker has listed again while this check was running.
         checked = {group: node for group in batch if (node := self._nodes.pop(group, None)) is not None}
         for group, node in checked.items():
             if group not in gone:

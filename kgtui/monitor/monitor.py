@@ -28,16 +28,16 @@ if TYPE_CHECKING:
     from kgtui.monitor.detail_tiers import DetailTiers
 
 _LIST_DELAY = 0.15
-"""Delay, in seconds, before a new list of groups is published, so that lists of other brokers can arrive."""
+"""Seconds that kgtui waits for the lists of other brokers before it publishes a broker's new list of groups."""
 
 _BACKGROUND_FACTOR = 10.0
-"""Factor for the pause before the next snapshot if only summaries or health verdicts have changed.
+"""The pause before the next snapshot is this many times longer if only summaries or health verdicts have changed.
 
-Such changes are rarely visible, and fewer snapshots reduce the work of the terminal UI.
+Such changes are rarely visible on the screen, and fewer snapshots reduce the work of the terminal UI.
 """
 
 _FIRST_DRAW = 1.0
-"""Maximum delay of the first reads of groups, in seconds. During it, the terminal UI draws the first list."""
+"""Maximum seconds for which the first reads of groups wait, so that the terminal UI can draw the list of groups."""
 
 _FIRST_DRAW_WITH_VIEW = 0.4
 """Pause, in seconds, between the first call of `Monitor.set_view` and the first reads of groups.
@@ -59,7 +59,7 @@ class Monitor:
 
     Attributes:
         snapshot: the newest snapshot; empty before the first poll.
-        series: time series of groups that are or were selected or visible.
+        series: time series of groups that are or were selected, visible or suspected of a problem.
         events: the newest events. In a replay, this log is empty, because events come from the recording.
     """
 
@@ -103,8 +103,8 @@ class Monitor:
 
     async def run(self) -> None:
         """Poll until this task is canceled. Snapshots contain a `Fault` for each failed request."""
-        # Pretend that a snapshot was published just now. The first real one then waits at least `publish_interval`
-        # seconds, unless all brokers have sent their lists before.
+        # Pretend that a snapshot was published just now. The first real snapshot then waits at least `publish_interval`
+        # seconds, unless all brokers have sent their lists earlier.
         self._published_at = asyncio.get_running_loop().time()
         try:
             async with asyncio.TaskGroup() as tiers:
@@ -147,7 +147,7 @@ class Monitor:
         self._timer.note_input()
 
     def want_configs(self, group: str | None) -> None:
-        """Also read the configs of this group, as long as it is the selected group; None for no group."""
+        """Read the configs of this group, too, as long as the group is selected. If None, read no configs."""
         self._configs_of = group
         if self._details is not None:
             self._details.want_configs(group)
@@ -190,14 +190,14 @@ class Monitor:
             self._complete_at = asyncio.get_running_loop().time()
             self._publish_soon(0.0)
         else:
-            # One snapshot per list of groups would be expensive, so wait a moment for the lists of the other brokers.
+            # A snapshot for each broker's list would be expensive, so wait a moment for the lists of the other brokers.
             self._publish_soon(at_least=_LIST_DELAY if self._lists.polling else 0.0)
 
     def _publish_soon(self, factor: float = 1.0, *, at_least: float = 0.0) -> None:
         """Schedule the next snapshot. Changes that are stored before it is published are included.
 
         Args:
-            factor: multiplies the minimum time between two snapshots; 0 publishes at once.
+            factor: factor for the minimum time between two snapshots. With 0, the snapshot is published at once.
             at_least: minimum delay from now, in seconds, so that more changes can arrive.
         """
         if not self._store.dirty:

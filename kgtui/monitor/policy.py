@@ -32,7 +32,7 @@ is a gap after a group was off the screen, because kgtui then reads it only in t
 """
 
 ABANDON_AFTER = 0.25
-"""If the user selects a different group, a running read of the selected group is canceled after this many seconds."""
+"""If the user selects a different group, a running read of the previous group is canceled after this many seconds."""
 
 KEY_REPEAT_LIMIT = 1.0
 """Maximum delay of reads, in seconds, while the user holds down a key that changes the selected or visible groups."""
@@ -52,13 +52,13 @@ QUIET_WAIT_MAX = 5.0
 SHOWN_AFTER_LEAVING = 60.0
 """Minimum seconds for which a broker that has left the cluster is shown.
 
-It is shown longer while kgtui still has groups that this broker coordinated.
+The broker is shown longer than this while kgtui still shows groups that it coordinated.
 """
 
 REMOVAL_GRACE = 10.0
-"""Seconds for which a missing group is kept while a broker that may coordinate it does not respond.
+"""Seconds for which kgtui keeps a group that no broker lists, while a broker that may coordinate it does not respond.
 
-It is a little longer than `broker.session.timeout.ms` (9 s), after which a dead broker's groups move to other brokers.
+The time is just above `broker.session.timeout.ms` (9 s), after which a dead broker's groups move to other brokers.
 """
 
 MISSING_CHECK_PAUSE = 1.0
@@ -98,9 +98,9 @@ NO_SWEEP = 0.001
 """
 
 EVENT_MEMBERS = 20_000
-"""Maximum number of members and owned partitions that are remembered, to notice who joins or leaves.
+"""Maximum number of members and owned partitions that kgtui remembers, to notice which members join or leave.
 
-If there are more, members of groups that are read only in the background are forgotten first.
+Above this limit, kgtui first forgets the members of groups that are read only in the background.
 """
 
 RETENTION_MAX_AGE = 600.0
@@ -110,9 +110,9 @@ SUSPECT_INTERVAL = 5.0
 """Minimum seconds between two reads of a group that is not on the screen, but may have a problem."""
 
 SUSPECT_PARTITIONS = 4_000
-"""Maximum number of partitions in all suspects together. Suspects are groups with a possible problem.
+"""Maximum number of partitions in all chosen suspects together.
 
-Their offsets are read more often than those of other groups.
+Suspects are groups with a possible problem. kgtui chooses some of them, and reads their offsets more often.
 """
 
 RECORD_TIME_PAUSE = 30.0
@@ -128,22 +128,22 @@ EMPTY_SEARCH_PAUSE = 2.0
 """Minimum pause, in seconds, between two searches for the times of unread records in Empty groups."""
 
 EMPTY_SEARCH_LOAD = 0.1
-"""The pause after a search in Empty groups is the duration of the search, divided by this number."""
+"""After a search for record times in Empty groups, kgtui pauses for the search's duration divided by this number."""
 
 SHOW_RECORD_TIME_PARTITIONS = 20_000
 """Maximum number of partitions in which `kgtui show` and `kgtui check` search for the times of unread records."""
 
 RETENTION_PAUSE = 2.0
-"""Pause, in seconds, between a request for retention times and the read.
+"""Seconds from the moment when the retention time of a topic is needed until it is read from the cluster.
 
-The retention times of all topics that are requested during this pause are read together.
+The retention times of all topics that are needed within these seconds are read together.
 """
 
 
 ACCESS_MAX_AGE = 30.0
 """Seconds until the permissions of the user are read again.
 
-They are read earlier on a refresh by the user, or if a broker starts or stops refusing requests.
+They are read earlier if the user requests a refresh, or if a broker starts or stops refusing requests.
 """
 
 
@@ -154,7 +154,7 @@ class MonitorOptions:
     Attributes:
         interval: time between two list requests to a broker, and between two reads of visible groups.
         timeout: time limit for one list request or one read.
-        failure_pause_max: longest pause after failures.
+        failure_pause_max: longest pause after failed requests to a broker.
         list_load: maximum fraction of the time that a broker spends on list requests of kgtui.
         visible_groups: maximum number of visible groups whose members and offsets are read at every interval.
         sweep_rate: maximum number of groups per second that the sweep reads.
@@ -166,13 +166,13 @@ class MonitorOptions:
         sweep_pause: minimum time between two reads of an unchanged group with members by the sweep.
         empty_pause: minimum time between two reads of an Empty group by the sweep.
         describe_pause: minimum time between two descriptions of an unchanged group by the sweep.
-        sweep_load: maximum fraction of the time that a broker spends on sweeps after the first one.
+        sweep_load: maximum fraction of the time that a broker spends on the sweep, except for the first sweep.
         suspects: maximum number of groups with a possible problem that are read more often than others.
         publish_interval: minimum time between two snapshots. `publish_pause` makes it longer in large clusters.
-        settle_time: how long the visible groups must stay the same before new ones are read.
+        settle_time: how long the visible groups must stay the same before newly visible groups are read.
         metadata_interval: time between two reads of the cluster's metadata.
-        kept_groups: maximum number of groups whose details are kept, even off the screen.
-        kept_events: maximum number of events. New events replace the oldest ones.
+        kept_groups: maximum number of groups whose descriptions and offsets are kept, on and off the screen.
+        kept_events: maximum number of kept events. New events replace the oldest events.
     """
 
     interval: float = POLL_INTERVAL
@@ -226,7 +226,7 @@ def sweep_rate(options: MonitorOptions, groups: int, *, first: bool) -> float:
 
     Args:
         groups: number of groups in the cluster.
-        first: whether no group has been read before.
+        first: whether this is the first sweep, in which no group has been read before.
     """
     rate = options.sweep_rate * (options.first_sweep_factor if first else 1.0)
     if groups <= LARGE_CLUSTER:
@@ -235,7 +235,7 @@ def sweep_rate(options: MonitorOptions, groups: int, *, first: bool) -> float:
 
 
 def sweep_groups(by_listing: Mapping[Listing, list[str]], node: int) -> tuple[list[str], list[str]]:
-    """Return (ids of a broker's groups with members, ids of its groups without members).
+    """Return two lists: the ids of a broker's groups with members, and the ids of its groups without members.
 
     Args:
         by_listing: `Listing` (type, protocol type, state and coordinator) → ids of the groups that have it.
@@ -276,7 +276,7 @@ RECORD_DESCRIBE_INTERVAL = 120.0
 """Maximum time, in seconds, between two descriptions of the same group by the recorder."""
 
 RECORD_MIN_TIMEOUT = 5.0
-"""Minimum timeout of one poll of the recorder, in seconds. If the polling interval is longer, it is the timeout."""
+"""Timeout of one poll of the recorder, in seconds. A polling interval that is longer is used as timeout instead."""
 
 RECORD_FIRST_LISTS = 15.0
 """Maximum time, in seconds, that the recorder waits for the first list of groups from each broker."""
@@ -294,7 +294,7 @@ RECORD_GAPS = GapRule(at_least=5.0, intervals=3.0)
 """
 
 _SETTLED = frozenset({STABLE, EMPTY, None})
-"""States in which the members of a group do not change. None means that the broker is too old to list states."""
+"""States in which a group's members neither join nor leave. None means that the broker is too old to list states."""
 
 
 def groups_to_describe(
@@ -317,8 +317,8 @@ def groups_to_describe(
         if last is None or last[0] != listing or listing.state not in _SETTLED:
             due.add(group)
             continue
-        # Each group has its own time between two descriptions, 50 to 100 % of `interval`. Otherwise, groups that were
-        # first described in the same poll would always be described together.
+        # The time between two descriptions is 50 to 100 % of `interval`, and differs from group to group. Otherwise,
+        # groups that were first described in the same poll would always be described together.
         spread = hash(group) % 64 / 64
         if now - last[1] >= interval * (0.5 + 0.5 * spread):
             due.add(group)
@@ -344,13 +344,13 @@ CHECK_MIN_TIMEOUT = 10.0
 """Minimum timeout of one read by `kgtui check`, in seconds, unless `--timeout` is shorter."""
 
 WATCH_FIRST_TIMEOUT = 10.0
-"""Maximum timeout of a read by `kgtui ls --watch`, in seconds, until all brokers have answered one read."""
+"""Maximum timeout of a read by `kgtui ls --watch`, in seconds, as long as no read was answered by all brokers."""
 
 
 def check_timeout(interval: float, timeout: float) -> float:
     """Return the timeout of one read of `kgtui check`, in seconds.
 
-    It is twice the `interval`, but at least `CHECK_MIN_TIMEOUT` and at most `timeout`.
+    The timeout is twice the `interval`, but at least `CHECK_MIN_TIMEOUT` and at most `--timeout`.
 
     Args:
         interval: time between two reads, in seconds.
@@ -362,8 +362,8 @@ def check_timeout(interval: float, timeout: float) -> float:
 def watch_timeout(interval: float, slowest: float | None, timeout: float) -> float:
     """Return the timeout of one read of `kgtui ls --watch`, in seconds.
 
-    It is four times `slowest`, but at least `interval`. If `slowest` is None, it is `WATCH_FIRST_TIMEOUT`. It is
-    never above `timeout`.
+    The timeout is four times `slowest`, but at least `interval`; it is `WATCH_FIRST_TIMEOUT` if `slowest` is None. It
+    never exceeds `--timeout`.
 
     Args:
         interval: time between two reads, in seconds.
@@ -376,11 +376,11 @@ def watch_timeout(interval: float, slowest: float | None, timeout: float) -> flo
 EVENT_GROUPS = 100
 """Maximum number of groups whose members and offsets `kgtui events` reads once per interval.
 
-If the filter matches more groups, kgtui reads the others less often, in the background.
+If the filter matches more groups, kgtui reads the further groups less often, in the background.
 """
 
 EVENT_PAUSE = 0.2
-"""Pause, in seconds, before `kgtui events` looks for new events again."""
+"""Pause, in seconds, between two searches for new events by `kgtui events`."""
 
 
 def event_options(interval: float | None, timeout: float) -> MonitorOptions:

@@ -41,7 +41,7 @@ class PollTimer:
         self._running.clear()
 
     def resume(self) -> None:
-        """End the pause that `pause` began. All polling loops read immediately."""
+        """End a pause that a call of `pause` has begun. All polling loops read immediately."""
         self._running.set()
         self.refresh()
 
@@ -79,7 +79,7 @@ class PollTimer:
     async def pause_for(self, seconds: float, *, wake: asyncio.Event | None = None) -> bool:
         """Wait until `seconds` have passed, `wake` is set or `refresh` is called.
 
-        If polling is paused, wait until it is resumed, even after the seconds have passed.
+        If polling is paused, the wait does not end after `seconds`, but when polling is resumed.
 
         Returns:
             Whether `refresh` was called.

@@ -38,7 +38,7 @@ class RecordTimeTier:
 
     Args:
         retention: reads the configs of topics. Compacted topics are not searched.
-        health: gets the record times, and computes a new verdict.
+        health: receives the times that were found, and computes a new health verdict on the group.
         changed: called after each search.
     """
 
@@ -78,9 +78,9 @@ class RecordTimeTier:
         self._selected = group
 
     def set_suspects(self, groups: Collection[str]) -> None:
-        """Set the groups with a possible problem.
+        """Set the groups with a possible problem, whose unread records are searched with limited precision.
 
-        The times of their unread records may be wrong by at most `PRECISION`, a fraction of the record's age.
+        The found time of a record may be wrong by at most `PRECISION`, a fraction of the record's age.
         """
         self._suspects = frozenset(groups)
 
@@ -133,8 +133,8 @@ class RecordTimeTier:
             precision = 0.0 if selected else PRECISION
             answer = await self._admin.record_times(positions, rules, precision=precision, timeout=self._timeout)
         except KgtuiError:
-            # There is no retry here. The next read of the group that is at least `RECORD_TIME_PAUSE` seconds later
-            # requests a new search.
+            # The search is not repeated here. The group's next read after `RECORD_TIME_PAUSE` seconds requests a new
+            # search.
             return
         times = dict(self._known.get(group, {}))
         times.update((tp, with_expiry(found, rules.get(tp[0]))) for tp, found in answer.rows.items())
@@ -149,12 +149,15 @@ class RecordTimeTier:
 
 
 def _missing(offsets: GroupOffsets, known: Times, *, exact: bool) -> dict[TopicPartition, LogPosition]:
-    """Return a dict: partition → committed offset, for partitions in which a search is needed.
+    """Return the partitions in which a search for the time of the first unread record is needed.
 
-    In these partitions, the time of the first unread record is missing in `known`.
+    A search is needed if `known` does not contain this time.
 
     Args:
-        exact: True to include partitions in which the known time may be wrong by a second or more.
+        exact: True if a search is also needed where the known time may be wrong by a second or more.
+
+    Returns:
+        Partition → committed offset, log start offset and log end offset.
     """
     return {
         tp: position

@@ -7,7 +7,7 @@ from kgtui.monitor.gc_tuning import untrack
 
 
 class ScreenedGroups:
-    """The judgments of screening on groups with a problem, or with too few reads for a final judgment.
+    """The judgments of screening (a quick check) on groups with a problem, or with too few reads for a final judgment.
 
     Attributes:
         judgments: group id → judgment. Use `put` to change it.

@@ -1,7 +1,7 @@
 """Find groups with a possible problem by simple rules. The rules miss no problem, but can suspect a healthy group.
 
 The background read of all groups passes each read to `Screening`. Groups with a possible problem are then read more
-often, for an exact verdict (`kgtui.monitor.suspects`).
+often, so that kgtui can compute an exact verdict (`kgtui.monitor.suspects`).
 
 | problem | rule |
 |---|---|
@@ -63,7 +63,7 @@ _MOST_CHANGED = 5_000
 _MOST_NEAR_LOG_START = 5_000
 _MOST_REBALANCED = 1_000
 _CHANGES_PER_SLICE = 50
-"""Maximum number of groups that are judged in one step after a state change. A step takes about 3 ms."""
+"""Maximum number of groups that are judged in one step without a pause. A step takes about 3 ms."""
 _CLOCK_TOLERANCE = 2.0
 """If the machine's clock is set forward or back by more than this number of seconds, this counts as a jump."""
 
@@ -105,7 +105,7 @@ class Screening:
     def add(
         self, group: str, at: float, rows: Sequence[Position] | None, description: GroupDescription | None
     ) -> Trail:
-        """Return the trail (the last reads) of a group with one more read. The caller stores the trail.
+        """Add a read of a group to its trail (the data of its last reads), and return the trail. The caller stores it.
 
         Args:
             at: time of the read, in seconds since the epoch.
@@ -171,9 +171,9 @@ class Screening:
         return self.near_log_start | self._rebalanced_at.keys()
 
     def refuted(self, group: str) -> None:
-        """Forget the possible problem of a group, and judge it again.
+        """Forget a suspected problem of a group, and judge the group again.
 
-        Call this when the exact verdict on the group is OK.
+        Call this when the exact verdict on the group is OK, so that the suspicion was wrong.
         """
         health = self._store.health.get(group)
         if health is None or health.loss is None or not health.loss.is_near:
@@ -220,7 +220,7 @@ class Screening:
         return bool(self._to_judge)
 
     def judge_unsettled(self) -> None:
-        """Judge groups that have been in a rebalance for too long, and forget groups that no longer exist.
+        """Judge groups whose rebalance lasts too long, and forget those that no longer rebalance or exist.
 
         One call judges at most `_CHANGES_PER_SLICE` groups.
         """
@@ -303,8 +303,9 @@ class Screening:
         watched_since = now if broker is None or broker.answered_since is None else broker.answered_since
         if now - max(since or 0.0, watched_since) >= ABANDONED_AFTER:
             return judgment_of_abandoned(lag, since, basis)
-        # Brokers do not report when a group became Empty. Old unread records are no proof that it is abandoned, because
-        # its members may have been far behind when they left. So such a group is only probably abandoned (`UNUSED`).
+        # Brokers do not report when a group became Empty. Old unread records do not prove that the group is abandoned,
+        # because its members may have left recently, and may have been far behind then. So the group counts only as
+        # `UNUSED` (probably abandoned).
         unread_since = self._store.unread_since.get(group, now)
         if since is None and not trail.rewound_at and now - unread_since >= ABANDONED_AFTER:
             return judgment_of_unused(lag, basis)
@@ -312,9 +313,9 @@ class Screening:
 
 
 def _order(judgment: Judgment) -> tuple[bool, int]:
-    """Return a sort key: `Problem.UNUSED` first, then the most severe problem.
+    """Return a key for sorting the problems of a group: `Problem.UNUSED` first, then the most severe problem.
 
-    Most unused groups have also lost records. If they were shown as groups with lost records, their old losses would
+    Most unused groups have also lost records. If kgtui showed them as groups with lost records, their old losses would
     hide new losses of other groups.
     """
     return judgment.kind is not Problem.UNUSED, -judgment.harm

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 _SORT_BELOW = 8
 """Ids are inserted and removed by bisection if the list is at least this many times as long as the number of changes.
 
-A shorter list is sorted as a whole, which is faster for many changes.
+Otherwise, the whole list is sorted again, which is faster for many changes.
 """
 
 
@@ -36,7 +36,7 @@ def merged(ids: list[str], added: list[str], removed: list[str]) -> list[str]:
 
 
 def patched(ids: list[str], added: Iterable[str], removed: Iterable[str]) -> list[str]:
-    """Return a sorted copy of the sorted list `ids`, with `added` and without `removed`. Fast for few changes."""
+    """Return a sorted copy of the sorted list `ids`, with `added` and without `removed`. It is fast for few changes."""
     kept: list[str] = []
     start = 0
     places = {at for group in removed if (at := index_of(ids, group)) is not None}

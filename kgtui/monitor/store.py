@@ -36,9 +36,9 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 _LIVE = ("summaries", "state_since", "appeared", "screened")
-"""Mappings that are not copied for a snapshot, because copying 100,000 entries takes too long.
+"""Mappings of the store that are not copied for a snapshot, because copying 100,000 entries takes too long.
 
-A snapshot contains a read-only view of each mapping, which also shows later changes.
+Instead, a snapshot contains a read-only view of each of these mappings, which also shows later changes.
 """
 
 
@@ -46,9 +46,9 @@ class Store:
     """The data of a monitor. Call all methods on the same event loop.
 
     Args:
-        keep: maximum number of groups whose details are kept.
+        keep: maximum number of groups whose descriptions, offsets and configs are kept.
         clock: returns the current time, in seconds since the epoch.
-        events: finds the events in all changes, or None.
+        events: finds events, such as a member that joined, in the changes of the data; None to find no events.
 
     Attributes:
         changes: log of the groups whose data has changed.
@@ -103,7 +103,7 @@ class Store:
 
         Args:
             delta: the changes since the previous list.
-            first: whether this is the broker's first list. It does not show when the states of the groups began.
+            first: whether this is the broker's first list. A first list does not show when a group's state began.
         """
         moves = ListingMoves()
         now = self._clock()
@@ -116,7 +116,7 @@ class Store:
                 if start + SLICE < len(rows):
                     await asyncio.sleep(PAUSE)
         finally:
-            # If the task is canceled, some changes are already in `self.groups`. The index must contain them, too.
+            # Even if the task is canceled, some changes are already in `self.groups`, so the index must have them, too.
             self._update_index(moves)
         if delta.state_search is not None:
             self._set_state_times(delta.state_since)
@@ -273,13 +273,13 @@ class Store:
             self._events.listed_without_members(group, listing, broker.answered_at, at)
 
     def set_unobserved(self, count: int) -> None:
-        """Store how many groups with a possible problem are not read more often, because there are too many."""
+        """Store how many groups with a possible problem are read only in the background, because there are too many."""
         if count != self.unobserved:
             self.unobserved = count
             self._stale.add("screened")
 
     def set_access(self, access: Access) -> None:
-        """Store the permissions of the user, which show whether brokers may leave out offsets."""
+        """Store the permissions of the user, which show whether brokers may hide offsets from this user."""
         self.access = access
         self._stale.add("brokers")
 
@@ -331,8 +331,8 @@ class Store:
         """Store why a group could not be read.
 
         Args:
-            parts: attributes of the store whose data could not be read, such as `details`. The old data stays stored,
-                together with the fault.
+            parts: attributes of the store for the data that could not be read, such as `details`. The previous data
+                stays stored, together with the fault.
         """
         if group not in self.groups:
             return
@@ -374,7 +374,7 @@ class Store:
             self.groups, self._forgotten = dict(self.groups), 0
         for part in self._stale.difference(_LIVE):
             # `dict.copy` is up to ten times as fast as `dict(…)`, but slow if many entries were removed from the dict.
-            # After many removals, `self.groups` was therefore replaced with a new dict above.
+            # Therefore, after many removals, the code above has replaced `self.groups` with a new dict.
             self._frozen[part] = untrack(getattr(self, part).copy())
         self._stale.clear()
         self._serial += 1

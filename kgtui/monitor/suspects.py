@@ -40,7 +40,7 @@ class SuspectTier:
     Args:
         view: the polling loop that reads the chosen suspects. It reads selected and visible groups anyway.
         on_chosen: called with the chosen suspects before they are read.
-        others: returns groups without a known problem that should be read, too. They are chosen after all suspects.
+        others: returns groups that have no known problem, but should be read more often, too. They are chosen last.
     """
 
     def __init__(
@@ -71,7 +71,7 @@ class SuspectTier:
                 await self._timer.pause_for(max(self._timer.interval, SUSPECT_INTERVAL))
 
     def choose(self) -> list[str]:
-        """Choose the suspects to read, and return their ids. Store how many suspects are left out."""
+        """Choose the suspects to read, and return their ids. Store the number of suspects that were not chosen."""
         suspects = self._suspects()
         chosen: list[str] = []
         partitions = 0
@@ -97,8 +97,8 @@ class SuspectTier:
     def _worst_first(self, suspects: Iterable[Collection[str]]) -> Iterator[str]:
         """Yield the ids of at most `MonitorOptions.suspects` suspects, the most severe problem first.
 
-        For each problem, the groups that were chosen last time come first, then the others. Both parts are sorted by
-        id.
+        Among the groups with one problem, those that were also chosen last time come first. Both these groups and the
+        other groups are sorted by id.
         """
         left = self._most
         for groups in suspects:

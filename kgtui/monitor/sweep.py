@@ -35,10 +35,10 @@ if TYPE_CHECKING:
     from kgtui.monitor.store import Store
 
 _GROUPS_PER_SLICE = 20
-"""Number of groups whose values are stored in one step. Other tasks run between two steps."""
+"""Number of groups whose data the sweep stores in one step. Other tasks run between two steps."""
 
 _SCREENING_INTERVAL = 1.0
-"""Time, in seconds, between two checks of which groups have been in a rebalance for too long."""
+"""Maximum time, in seconds, between two checks for groups that have been in a rebalance for too long."""
 
 _EXPECTED_PARTITIONS = 50.0
 """Assumed number of partitions per group, used to choose the size of the first batch of groups."""
@@ -47,18 +47,19 @@ _COMMITTING_SECONDS = 600.0
 """For this many seconds after a commit, a group without members is read as often as a group with members."""
 
 _CHANGED_PER_BATCH = 0.5
-"""Maximum number of groups with a changed state that are added to a batch, as a fraction of its other groups.
+"""Maximum number of groups with a changed state that are added to a batch of the sweep.
 
-Without this limit, many state changes would stop the sweep of all other groups.
+The number is a fraction of the other groups in the batch. Without this limit, many state changes would stop the sweep
+of all other groups.
 """
 
 
 class SweepTier:
     """Polling loop of the sweep, which reads all groups again and again in the background.
 
-    Each coordinator has a task of its own, so that a slow one does not delay the others.
+    The groups of each coordinator are read in a task of their own, so that a slow broker delays only its own groups.
 
-    The first two sweeps read all groups. Later sweeps read all groups with members, and a part of the Empty groups.
+    The first two sweeps read all groups. Later sweeps read all groups with members, but only some Empty groups.
 
     Args:
         changed: called after each change to the store.
@@ -108,8 +109,8 @@ class SweepTier:
             busy, empty = sweep_groups(self._store.by_listing, node)
             if not busy and not empty:
                 break
-            # Some groups commit offsets without having members. They are read as often as groups with members. To find
-            # them, the first two sweeps read all groups, and compare their offsets.
+            # Some groups commit offsets without having members, and are read as often as groups with members. To find
+            # such groups, the first two sweeps read the offsets of all groups, so that they can be compared.
             busy += [group for group in empty if rounds == 1 or group in self._committing]
             empty = [group for group in empty if rounds != 1 and group not in self._committing]
             seconds = 0.0
@@ -148,8 +149,8 @@ class SweepTier:
             read += len(listed)
             answered = not listed or await self._read(listed, set(changed))
             now = self._timer.now()
-            # The start time of each batch is planned from the start of the sweep. After a slow batch, the next batches
-            # therefore follow sooner.
+            # The start time of each batch is computed from the start of the sweep. If a batch is slow, the pauses
+            # before the next batches are therefore shorter.
             due = round_began + read * len(self._sweeps) / self._rate(first=first)
             if not first:
                 due = max(due, began + (now - began) / options.sweep_load, round_began + seconds * done / len(groups))
@@ -161,8 +162,8 @@ class SweepTier:
     def _next_batch(self, groups: Sequence[str], start: int) -> Sequence[str]:
         """Return the next batch of groups, which begins at index `start` of `groups`.
 
-        A batch has at most about `sweep_partitions` partitions. For groups that were not read yet, their number is
-        estimated.
+        A batch has at most about `sweep_partitions` partitions. The number of partitions is estimated for groups that
+        were not read yet.
         """
         summaries, limit, partitions = self._store.summaries, self._options.sweep_partitions, 0.0
         for end in range(start, min(start + self._options.sweep_batch, len(groups))):
@@ -177,7 +178,10 @@ class SweepTier:
         return sweep_rate(self._options, len(self._store.groups), first=first)
 
     def _changed_groups(self, node: int, most: int) -> list[str]:
-        """Take at most `most` groups of a coordinator out of `Screening.changed`, and return their ids."""
+        """Remove at most `most` groups of a coordinator from `Screening.changed`, and return their ids.
+
+        `Screening.changed` contains the groups whose state has changed since they were last read.
+        """
         known = self._store.groups
         found: list[str] = []
         for group in list(self._screening.changed):

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 FLAPPING_SECONDS = 1_200
 """A group is flapping if its last `REBALANCES_KEPT` rebalances began within this many seconds.
 
-The exact verdict requires 6 rebalances per hour, which would be 3 rebalances in 1,800 s. The time here is shorter,
-because deployments also cause rebalances.
+The exact verdict requires 6 rebalances per hour, which would be 3 rebalances in 1,800 s. This time is shorter, so that
+the few rebalances of a deployment do not count as flapping.
 """
 
 CALM_AFTER = 600
@@ -32,8 +32,8 @@ _WAITED = round(DEFAULT_WATCHING.window)
 _PACES = 3
 """A partition counts as stopped only if its position has not moved for `Trail.pace` times this number.
 
-`Trail.pace` is the longest recent time, in seconds, between two reads in which an offset had moved forward. If this
-gives less than the window of Burrow's rules, the length of this window is used instead.
+`Trail.pace` is the longest recent time, in seconds, between two reads in which an offset had moved forward. If the
+product is less than the window of Burrow's rules, the length of this window is used instead.
 """
 
 
@@ -78,7 +78,7 @@ def flapping(trail: Trail, now: float) -> Iterator[Judgment]:
 def growing(trail: Trail) -> Iterator[Judgment]:
     """Yield `Problem.BEHIND` if the lag grew in each read, and records from before the first read are still unread.
 
-    Like the exact verdict, ignore a lag that grows by only a small fraction of the new records.
+    Like the exact verdict, ignore a lag that grows by only a small fraction of the records written meanwhile.
     """
     samples = trail.samples
     if len(samples) < SAMPLES or any(sample.unknown for sample in samples):
@@ -93,7 +93,7 @@ def growing(trail: Trail) -> Iterator[Judgment]:
 
 
 def without_partitions(trail: Trail) -> Iterator[Judgment]:
-    """Yield `Problem.NO_PARTITIONS` if no member had a partition in the last two descriptions."""
+    """Yield `Problem.NO_PARTITIONS` if no member had a partition in the last two descriptions of the group."""
     if trail.idle > 1:
         yield judgment_of_screening(GroupStatus.WARN, Problem.NO_PARTITIONS, "no member has a partition")
 

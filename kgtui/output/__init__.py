@@ -13,7 +13,7 @@ value is `null` in JSON, an empty cell in CSV, and `–`, `?` or `x` in a table.
 | `incident` | the incident export: data about one group, without secrets |
 | `formats` | the list of formats, and encoding as JSON and CSV |
 | `table` | aligned tables of plain text |
-| `marks` | symbols for a missing value: `–`, `?`, `x` |
+| `marks` | symbols for a missing value in a table: `–`, `?`, `x` |
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ if TYPE_CHECKING:
 
 
 def redirect_to_devnull(stream: TextIO) -> None:
-    """Discard the buffer of a stream, and all later output to it.
+    """Discard the buffered output of a stream, and all later output to the stream.
 
-    Call this when the program that reads the stream has exited, as in `kgtui ls | head -1`. Otherwise, Python prints an
-    error at exit.
+    Call this when the program that reads the stream has exited, as in `kgtui ls | head -1`. Otherwise, Python would
+    print an error when it exits.
     """
     with contextlib.suppress(OSError, ValueError):
         devnull = os.open(os.devnull, os.O_WRONLY)

@@ -41,9 +41,10 @@ class CheckResults:
     Attributes:
         ids: ids of the groups to print, in this order.
         counts: verdict → number of groups, including groups that are not printed.
-        failed: whether a group has the verdict `fail_on` or a worse one, or a worse problem such as lost records.
+        failed: whether at least one group has the verdict `fail_on` or a worse verdict, or a worse problem such as
+            lost records.
         fail_on: the mildest verdict that counts as a failure (`--fail-on`).
-        seconds: how long the groups were watched, in seconds.
+        seconds: how long `kgtui check` observed the groups, in seconds.
         interval: time between two reads, in seconds.
         coverage: how many brokers answered, and how many groups could be read.
         faults: what could not be read, and why.
@@ -61,7 +62,7 @@ class CheckResults:
 
 
 def as_table(results: CheckResults) -> str:
-    """Format the verdicts as a table. `OK?` means that the data is not sufficient to exclude a worse verdict."""
+    """Format the verdicts as a table. `OK?` means that there is too little data to exclude a worse verdict."""
     columns = columns_of(TABLE_COLUMNS)
     return table([*columns, Column("WHY")], [_cells(results.snapshot, group) for group in results.ids])
 
@@ -109,7 +110,7 @@ def trend_text(trend: float | None) -> str:
 
 
 def notes(health: GroupHealth, group_type: str | None) -> list[str]:
-    """Return phrases for the column WHY. The reason for the verdict comes first, then other problems by urgency.
+    """Return phrases for the column WHY: first the reason for the verdict, then other problems, most urgent first.
 
     Args:
         group_type: None if unknown. Some phrases differ for share groups.
@@ -154,7 +155,7 @@ def _rebalance_notes(health: GroupHealth) -> list[str]:
 def verdict_text(health: GroupHealth) -> str:
     """Format a verdict: `OK`, `WARN`, `GONE`, an error such as `STOP`, or a worse problem such as `LOST`.
 
-    `OK?` means that the data is not sufficient to exclude a worse verdict.
+    `OK?` means that there is too little data to exclude a worse verdict.
     """
     worse = worse_problem(health)
     if worse is not None and worse.problem_name is not None:
@@ -227,7 +228,7 @@ def _bad_partitions(health: GroupHealth) -> list[dict[str, Any]]:
 
 
 def _health(name: str, title: str, kind: Type, value: Callable[[GroupHealth], Any], **more: Any) -> GroupField:
-    """Return a field of the output of `kgtui check`. `value` computes the field's value from the health of a group."""
+    """Return a field of the output of `kgtui check`. `value` computes the field's value from a group's health data."""
     return Field(name, title, kind, _SOURCE, lambda snapshot, group: value(snapshot.health[group]), **more)
 
 

@@ -17,10 +17,10 @@ if TYPE_CHECKING:
 _TITLES = ("TIME", "EVENT", "GROUP", "WHAT")
 
 _MIN_WIDTHS = (20, 12, 24, 0)
-"""Minimum width of each column, in terminal cells. Most texts fit, so that columns rarely become wider."""
+"""Minimum width of each column, in terminal cells. Most texts fit, so that a new event rarely makes a column wider."""
 
 _MAX_WIDTH = 36
-"""Maximum width of a column, in terminal cells. After a longer text, the rest of the line is not aligned."""
+"""Maximum width of a column, in terminal cells. After a longer text, the other cells of the line are not aligned."""
 
 
 class EventTableWriter:

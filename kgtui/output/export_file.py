@@ -41,7 +41,7 @@ EXPORTS: dict[ExportFormat, Export] = {
     "markdown": Export("m", "Markdown", "md", lambda found: markdown(found).encode("utf-8", "backslashreplace")),
     "json": Export("j", "JSON", "json", formats.json_bytes),
 }
-"""The formats in the order in which the Export dialog offers them."""
+"""The formats of the incident export, in the order in which the Export dialog offers them."""
 
 
 def write(folder: Path, found: dict[str, Any], form: ExportFormat) -> Path:
@@ -72,9 +72,9 @@ def write(folder: Path, found: dict[str, Any], form: ExportFormat) -> Path:
 
 
 def file_stem(group: str) -> str:
-    """Return a file name for a group, without suffix, that is valid on every system.
+    """Return a file name for a group, without suffix, that is valid on every operating system.
 
-    Examples: `payments` → `kgtui-payments`; `a/b` → `kgtui-a_b-` and a hash of the id.
+    Examples: `payments` → `kgtui-payments`; `a/b` → `kgtui-a_b-` followed by a hash of the group id.
     """
     plain = re.sub(r"[^A-Za-z0-9._-]+", "_", group[:200])[:60].strip("._-")
     if plain == group:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from kgtui.model.cluster import ClusterInfo
 
 Format = Literal["table", "wide", "json", "csv", "markdown"]
-"""Every output format. Each command and export offers some of these formats."""
+"""Names of all output formats. Each command and each export offers some of these formats."""
 
 FORMATS: dict[Format, str] = {
     "table": "for people",
@@ -26,7 +26,7 @@ FORMATS: dict[Format, str] = {
 """Maps each format to its description in help texts."""
 
 VERSION = 1
-"""Version of the JSON documents. It increases with every change that could break programs that read them."""
+"""Version of the JSON format. It increases with every change that could break programs that read kgtui's JSON."""
 
 
 def document(
@@ -35,10 +35,10 @@ def document(
     """Return the JSON document of every command that prints groups.
 
     Args:
-        taken_at: time of the data, in seconds since the epoch.
+        taken_at: time of the snapshot that contains the groups, in seconds since the epoch.
         coverage: how many brokers answered, and how many groups could be read.
         groups: one JSON object per group.
-        faults: what could not be read, and why.
+        faults: each fault says what could not be read, and why.
     """
     return {
         "version": VERSION,
@@ -113,7 +113,7 @@ def json_bytes(value: object, *, one_line: bool = False) -> bytes:
 def csv_bytes(header: Sequence[str], rows: Iterable[Sequence[object]]) -> bytes:
     """Encode rows as CSV in UTF-8 (RFC 4180, but lines end with LF). None becomes an empty cell.
 
-    If an id is not valid UTF-8, its original bytes are written.
+    If an id, such as a group id, is not valid UTF-8, its original bytes are written.
     """
     import csv
     import io

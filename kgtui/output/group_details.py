@@ -30,7 +30,7 @@ def as_json(snapshot: Snapshot, groups: Sequence[str], coverage: Coverage, fault
 
 
 def as_csv(snapshot: Snapshot, groups: Sequence[str]) -> bytes:
-    """Encode groups as CSV, with one line for each partition in which a group has an offset, or which a member owns."""
+    """Encode groups as CSV. Each line is a partition in which the group has an offset, or which a member owns."""
     rows = (
         (group, *as_object(PARTITION_OBJECT, row).values())
         for group in groups
@@ -43,7 +43,7 @@ def as_text(snapshot: Snapshot, group: str, *, wide: bool = False) -> str:
     """Format a group as text: header, members, partitions, and configs.
 
     Args:
-        wide: whether to show more columns, and all configs.
+        wide: whether to show more columns, and all configs instead of only those that were set for the group.
     """
     reading = snapshot.details.get(group)
     parts = [_header(snapshot, group)]

@@ -30,14 +30,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class GroupList:
-    """The groups to print.
+    """The groups that `kgtui ls` prints, and what was read about them.
 
     Attributes:
         ids: ids of the groups to print, in this order.
         coverage: how many brokers answered, and how many groups could be read.
-        faults: what could not be read, and why.
-        members: whether members were read.
-        lag: whether offsets were read.
+        faults: each fault says what could not be read, and why.
+        members: whether the members of the groups were read.
+        lag: whether the offsets of the groups were read. The lag is computed from them.
         repeated: whether the list is printed repeatedly (`--watch`). If so, each JSON document is one line.
         earlier: group id → time of the last successful read, in seconds since the epoch. It contains only groups whose
             newest read failed.
@@ -102,7 +102,7 @@ WRITERS: dict[Format, Callable[[GroupList], str | bytes]] = {
 
 
 def _data(groups: GroupList) -> list[Sequence[Any]]:
-    """Return one list per field in `LISTED`, with one value per group; None for values that were not read."""
+    """Return a list for each field in `LISTED`. Each list has one value per group; None if the value was not read."""
     snapshot, faults = groups.snapshot, groups.snapshot.group_faults
     columns = GroupColumns(snapshot, groups.ids)
     nothing: list[Any] = [None] * len(groups.ids)

@@ -1,6 +1,6 @@
 """Exports data about one group for an incident report, as JSON or Markdown.
 
-Secrets are removed: sensitive configs, user names in URLs, and values of keys such as `password`.
+Secrets are removed: values of sensitive configs, user names in URLs, and values of keys such as `password`.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from kgtui.model.snapshot import Snapshot
 
 MAX_NEIGHBORS = 50
-"""Maximum number of other groups with the same topics that an incident export lists."""
+"""Maximum number of groups in an incident export that have a topic in common with the exported group."""
 MAX_ROWS = 1_000
 """Maximum number of rows in a Markdown table. Further rows are left out; the JSON export has all rows."""
 MAX_CHARACTERS = 300
@@ -43,7 +43,7 @@ def incident(snapshot: Snapshot, group: str, *, version: str, command_config: st
     """Return the incident export of a group as a dict that can be encoded as JSON.
 
     Args:
-        group: group id. If the group is no longer listed, its last description is exported.
+        group: group id. If the brokers no longer list the group, its last known description is exported.
         command_config: file with client properties. It becomes an option of the exported Kafka command line.
     """
     whole = _listed(snapshot, group)
@@ -71,7 +71,7 @@ def incident(snapshot: Snapshot, group: str, *, version: str, command_config: st
 
 
 def _listed(snapshot: Snapshot, group: str) -> Snapshot:
-    """Return a snapshot that lists the group. If the group was deleted, its last known type and state are listed."""
+    """Return a snapshot whose list of groups has the group. A deleted group is added with its last type and state."""
     reading = snapshot.details.get(group)
     if group in snapshot.groups or reading is None:
         return snapshot
@@ -134,9 +134,9 @@ def _assignment_object(found: Assignment) -> dict[str, Any]:
 
 
 def _neighbors(snapshot: Snapshot, group: str) -> dict[str, Any] | None:
-    """Return the other groups on the same topics; None if the group's topics are unknown.
+    """Return the groups that have a topic in common with a group; None if the topics of the group are unknown.
 
-    At most `MAX_NEIGHBORS` groups are listed. In the result, `count` also includes the groups that are not listed.
+    The list `groups` in the result has at most `MAX_NEIGHBORS` groups. `count` is the number of all such groups.
     """
     summary, offsets = snapshot.summaries.get(group), snapshot.offsets.get(group)
     topics = set(summary.topics or () if summary is not None else ())
@@ -154,7 +154,7 @@ def _neighbors(snapshot: Snapshot, group: str) -> dict[str, Any] | None:
 
 
 def _map_texts(value: Any, change: Callable[[str], str]) -> Any:
-    """Return a copy of nested JSON values. Every text and every key is replaced with the result of `change`."""
+    """Return a copy of nested JSON values in which every string `s`, also in keys, is replaced with `change(s)`."""
     if isinstance(value, str):
         return change(value)
     if isinstance(value, dict):
@@ -165,7 +165,7 @@ def _map_texts(value: Any, change: Callable[[str], str]) -> Any:
 
 
 def markdown(found: dict[str, Any]) -> str:
-    """Format an incident export as Markdown. Ids are escaped, so that no characters in them act as Markdown."""
+    """Format an incident export as Markdown. Ids are escaped, so that they are not interpreted as Markdown syntax."""
     group = found["group"]
     parts = [
         f"# Group {code(group['group'])}",
@@ -196,7 +196,7 @@ def code(value: object) -> str:
 
 
 def fenced(text: str) -> str:
-    """Format a text as a Markdown code block. Its fences are longer than every run of backticks in the text."""
+    """Format a text as a Markdown code block. Its fences are longer than the longest run of backticks in the text."""
     fence = "`" * max(3, _longest_run(text) + 1)
     return f"{fence}\n{text}\n{fence}"
 

@@ -18,7 +18,7 @@ FORBIDDEN = UNICODE.forbidden
 
 
 def unknown(fault: Fault | None) -> str:
-    """Return the symbol for a missing value: `x` for denied access, `?` for any other error, `–` without an error."""
+    """Return the symbol for a missing value: `x` for denied access, `?` for other errors, `–` if there was no error."""
     if fault is None:
         return NONE
     return FORBIDDEN if fault.code in error_numbers.FORBIDDEN else NO_ANSWER
@@ -28,7 +28,7 @@ def unread_partition(reason: str | None) -> str:
     """Return the symbol for a missing offset or lag of a partition.
 
     Args:
-        reason: `PartitionLag.reason` of the partition.
+        reason: why the value is missing, such as "no commit" or "forbidden" (`PartitionLag.reason`).
     """
     if reason in (None, "", "no commit"):
         return NONE
@@ -36,7 +36,7 @@ def unread_partition(reason: str | None) -> str:
 
 
 def count(value: int | None, fault: Fault | None = None) -> str:
-    """Return `value` as text. If it is None, return the symbol for a missing value; `fault` is why it is missing."""
+    """Return `value` as text. If it is None, return the symbol for a missing value; `fault` says why."""
     return unknown(fault) if value is None else str(value)
 
 

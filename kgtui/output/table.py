@@ -17,7 +17,7 @@ GAP = "  "
 MAX_PADDED_WIDTH = 120
 """Maximum width to which texts are padded, in terminal cells. Longer texts are not cut off.
 
-Without this limit, one id of 32,000 characters would make every line that long.
+Without this limit, one id of 32,000 characters would make every line of the table that long.
 """
 
 
@@ -43,7 +43,7 @@ def table(columns: Sequence[Column], rows: Iterable[Sequence[str]], *, indent: s
     lines += rows
     if not lines:
         return ""
-    # Most columns repeat a few texts, so `_padded` pads each different text only once.
+    # Most columns contain the same few texts many times, so `_padded` pads each distinct text only once.
     padded = [_padded(column, cells) for column, cells in zip(columns, zip(*lines, strict=True), strict=True)]
     return "".join([(indent + line).rstrip(" ") + "\n" for line in map(GAP.join, zip(*padded, strict=True))])
 

@@ -1,4 +1,4 @@
-"""The Spark pipeline: compute silver and gold tables from `__consumer_offsets` and from recordings.
+"""The Spark pipeline, which computes silver and gold tables from `__consumer_offsets` and from recordings.
 
 A recording consists of tables in which kgtui has stored its polls of a cluster. The pipeline needs
 `pip install 'kgtui[spark]'`, and also works through Spark Connect.
@@ -6,7 +6,7 @@ A recording consists of tables in which kgtui has stored its polls of a cluster.
 | module | contents |
 |---|---|
 | `jobs` | the bronze, silver and gold jobs |
-| `transforms` | functions from DataFrames to DataFrames |
+| `transforms` | functions that compute the rows of tables; they take and return DataFrames |
 | `session` | starts and stops Spark sessions |
 | `requirements` | checks PySpark and Java, and downloads jars |
 | `jvm_decoder` | SQL function that decodes records inside the JVM |
@@ -16,8 +16,8 @@ A recording consists of tables in which kgtui has stored its polls of a cluster.
 | `code_archive` | sends kgtui's code to the executors of a cluster |
 | `s3` | jars, options and credentials for lakes in S3 |
 | `submit` | `spark-submit` command for YARN and Kubernetes |
-| `spark_errors` | Spark's errors as one-sentence messages |
+| `spark_errors` | translates Spark's errors into one-sentence messages for users |
 
-The package is sent to Spark executors together with `model`, `protocol` and `lake`. It imports nothing else from kgtui,
-because executors may lack other libraries.
+The package is sent to Spark executors together with `model`, `protocol`, `lake`, `errors` and `private_files`. It
+imports nothing else from kgtui, because other parts of kgtui need libraries that executors may lack.
 """

@@ -1,4 +1,4 @@
-"""Send kgtui's code to the executors of a cluster, because kgtui is not installed there."""
+"""Send kgtui's code to the executors of a Spark cluster, because kgtui is not installed there."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ They import only each other and libraries that are installed on the executors.
 def ship_code(spark: SparkSession) -> None:
     """Send kgtui's code to a Spark cluster as a zip file.
 
-    The file is deleted only when this process exits, because executors that start later read it too.
+    The file is kept until this process exits, because executors that start later must also download the file.
     """
     archive = Path(tempfile.mkdtemp(prefix="kgtui-"), "kgtui.zip")
     atexit.register(shutil.rmtree, archive.parent, ignore_errors=True)

@@ -48,7 +48,7 @@ def decoder_tables() -> str:
     - `result`: schema of the SQL function's result, as JSON
     - `type`: a record type
     - `message`: one version of a key, a value or a member's assignment
-    - `field`: a field of the last `message`
+    - `field`: a field of the preceding `message`
     """
     rows: list[tuple[object, ...]] = [("result", DECODED.json())]
     for schema in RECORD_SCHEMAS.values():
@@ -61,7 +61,7 @@ def _record_type(schema: RecordSchema) -> Iterator[tuple[object, ...]]:
     newest = value_message(schema.type, -1)
     group_type, about = type_and_about(schema.type)
     record = schema.type.name.title().replace("_", "")
-    # The last three cells become the columns `type`, `record` and `about` of table `group_events`.
+    # The last three cells of the line become the columns `type`, `record` and `about` of table `group_events`.
     yield "type", schema.type.value, newest.name, newest.high, group_type, record, about
     yield from _message("key", schema.key, KEY_VERSION)
     for version in range(newest.high + 1):
@@ -142,7 +142,7 @@ def _make(jar: Path, sources: list[Path], tables: bytes) -> None:
             zipped.writestr(_TABLES, tables)
             for file in sorted(classes.rglob("*.class")):
                 zipped.write(file, file.relative_to(classes))
-        # If another process has created the jar in the meantime, it is replaced by an equal jar.
+        # If another process has compiled the decoder in the meantime, its jar is replaced with an equal one.
         draft.replace(jar)
 
 
@@ -217,7 +217,7 @@ class KeptRecords:
         return cls(spark) if getattr(spark, "_jvm", None) is not None and has_decoder(spark) else None
 
     def decode_commits(self, records: DataFrame) -> DataFrame:
-        """Decode bronze rows into rows of silver `commits`. Keep all records in memory that are not valid commits.
+        """Decode valid commits among bronze rows into rows of the silver table `commits`. Keep other records in memory.
 
         The caller must use the result only once. Otherwise, Spark computes it again, and keeps the same records twice.
         """
@@ -246,6 +246,6 @@ class KeptRecords:
 
 
 def decode_in_jvm(records: DataFrame) -> DataFrame:
-    """Decode bronze rows into rows of `record_decoding.SCHEMA`, like `decode_records`, but inside the JVM."""
+    """Decode bronze rows inside the JVM. The result has the same schema as the result of `decode_records`."""
     decoded = with_positions(records).withColumn("decoded", F.expr("kgtui.decode(key, value)"))
     return decoded.select(*POSITION, "decoded.*")

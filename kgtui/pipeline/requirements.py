@@ -37,10 +37,10 @@ OLDEST_JAVA = 17
 """Oldest Java version that Spark runs on."""
 
 JARS_VARIABLE = "KGTUI_SPARK_JARS"
-"""Environment variable with the path of a folder in which jars are searched before kgtui's cache folder."""
+"""Environment variable with the path of a folder. kgtui searches this folder for jars before its own cache folder."""
 
 REPOSITORY_VARIABLE = "KGTUI_MAVEN_REPOSITORY"
-"""Environment variable with the URL of the Maven repository that is used instead of Maven Central."""
+"""Environment variable with the URL of a Maven repository. Jars are downloaded from there, not from Maven Central."""
 
 _JAVA_VERSION = re.compile(r'version "(?:1\.)?(\d+)')
 _JAVA_TIMEOUT = 30.0
@@ -111,14 +111,14 @@ def check_java() -> None:
 def _first_output_line(output: str) -> str:
     """Return the first line of a JVM's output that is not empty.
 
-    Lines that begin with "Picked up" are skipped, because they show options that can contain secrets.
+    Lines that begin with "Picked up" are skipped, because they contain options of the JVM, which can be secret.
     """
     lines = [line.strip() for line in output.splitlines() if line.strip() and not line.startswith("Picked up ")]
     return lines[0] if lines else "nothing"
 
 
 def check_spark_home() -> None:
-    """If `SPARK_HOME` is set, check its Spark version, because PySpark would start this Spark. Raises `SparkError`."""
+    """If `SPARK_HOME` is set, check its Spark version, because PySpark would start that Spark. Raises `SparkError`."""
     home = os.environ.get("SPARK_HOME")
     if not home:
         return
@@ -255,7 +255,7 @@ def find_jars(on_progress: Callable[[str], None] | None = None, further: tuple[J
     Raises:
         SparkError: some jars cannot be downloaded.
     """
-    # Spark's own option `spark.jars.packages` is not used, because it always needs a Maven repository.
+    # Spark could download jars itself (option `spark.jars.packages`), but it would always need a Maven repository.
     folders = _jar_folders()
     found = {jar: _find_in(folders, jar) for jar in (*JARS, *further)}
     missing = [jar for jar, path in found.items() if path is None]
@@ -289,7 +289,7 @@ def download_jars(jars: Iterable[Jar], into: Path) -> dict[Jar, Path]:
 
 
 def _split_credentials(url: str) -> tuple[str, str]:
-    """Return a pair: a URL without its credentials, and the credentials as `user:password` (empty if it has none)."""
+    """Split a URL into a URL without credentials, and the credentials as `user:password` (empty if there are none)."""
     parts = urlsplit(url)
     credentials, _, host = parts.netloc.rpartition("@")
     return urlunsplit(parts._replace(netloc=host)), unquote(credentials)

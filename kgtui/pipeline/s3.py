@@ -22,7 +22,7 @@ _CREDENTIALS = ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN
 
 
 def is_in_s3(lake: LakePath | None) -> bool:
-    """Return whether a lake is in S3 or a compatible store."""
+    """Return whether a lake is in S3, or in another store with the API of S3."""
     return isinstance(lake, StorePath) and lake.root.startswith(("s3://", "s3a://"))
 
 
@@ -49,9 +49,9 @@ def s3_options(lake: LakePath) -> dict[str, str]:
 
 
 def export_credentials(lake: LakePath) -> None:
-    """Set environment variables for Spark's JVM to the credentials in a lake's storage options.
+    """Pass the credentials in a lake's storage options to Spark's JVM, by setting environment variables.
 
-    They are not passed as Spark options, because other users of the machine could see Spark options.
+    Spark options are not used for this, because other users of the machine could see them.
     """
     found = _storage_options(lake)
     for name in _CREDENTIALS:

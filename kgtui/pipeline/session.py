@@ -35,7 +35,7 @@ Spark hides the value of an option if its name or its value matches. All SASL an
 
 _LOG4J_CONFIGURATION = Path(__file__).with_name("log4j2.properties")
 _STOP_TIMEOUT = 10.0
-"""Maximum time to wait for the end of a session, and then again for the exit of the JVM, in seconds."""
+"""Maximum time to wait until a session has stopped, and again until the JVM has exited, in seconds."""
 
 _IN_SPARK_SUBMIT = "PYSPARK_GATEWAY_PORT"
 """Environment variable that is only set in programs that `spark-submit` runs."""
@@ -79,8 +79,8 @@ def local_options(folder: str | None = None) -> dict[str, str]:
         # Number of compiled classes that Spark keeps. A gold job needs several hundred. With the default of 100, each
         # gold job would compile most of its classes again.
         "spark.sql.codegen.cache.maxEntries": "1000",
-        # Without this option, Spark would store the line of Python code of each expression, to show it in errors. This
-        # needs five JVM calls per expression.
+        # Without this option, Spark would store which line of Python code creates each expression, to show the line in
+        # errors. This would need five JVM calls per expression.
         "spark.python.sql.dataFrameDebugging.enabled": "false",
     }
     if folder is not None:
@@ -112,9 +112,9 @@ def session_options(partitions: int | None = None) -> dict[str, str]:
         "spark.sql.streaming.kafka.useDeprecatedOffsetFetching": "true",
         "spark.sql.redaction.options.regex": SECRETS,
         "spark.sql.execution.arrow.maxRecordsPerBatch": "4096",
-        # VACUUM lists files in this number of tasks. With the default of 10,000, it would take half a minute.
+        # Number of Spark tasks in which VACUUM lists files. With the default of 10,000, it would take half a minute.
         "spark.sql.sources.parallelPartitionDiscovery.parallelism": "32",
-        # Size limits of the files that OPTIMIZE merges, and of the files that it writes. The defaults are 1 GB.
+        # OPTIMIZE merges files below the first size, and writes files up to the second size. Both defaults are 1 GB.
         "spark.databricks.delta.optimize.minFileSize": str(FILE_BYTES // 2),
         "spark.databricks.delta.optimize.maxFileSize": str(FILE_BYTES),
         # Maximum bytecode size of methods that Spark generates, in bytes. Larger methods would be slow, because the JIT
@@ -163,7 +163,7 @@ def start(
         return _start_submitted(session_options() | dict(options or {}), on_progress)
     target = remote or master or "local[*]"
     if target.startswith("local"):
-        # Use kgtui's Python interpreter on this machine only. On other machines, Spark searches `python3` on the PATH.
+        # Use kgtui's Python interpreter on this machine only. On other machines, Spark uses `python3` from the PATH.
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     configuration = session_options(_local_threads(target))
     if remote is not None and not remote.startswith("local"):
@@ -192,7 +192,7 @@ def start(
 
 
 def _decoder_jars(on_progress: Callable[[str], None] | None) -> tuple[Path, ...]:
-    """Return a tuple with the path of the jar with the Java decoder. It is empty if the jar cannot be compiled."""
+    """Return a tuple with the path of the jar with the Java decoder, or an empty tuple if compiling it fails."""
     from kgtui.pipeline.jvm_decoder import decoder_jar
 
     try:
@@ -296,8 +296,8 @@ def stop(spark: SparkSession) -> None:
 def call_in_thread(work: Callable[[], object]) -> None:
     """Run `work`, which calls the JVM, in a new thread, for at most 10 seconds. Ignore its errors."""
 
-    # Use a new thread, because it has its own Py4J connection. If an earlier call was interrupted, its late response
-    # may still arrive on the current connection.
+    # A new thread has its own Py4J connection. On the connection of the current thread, the late response to an
+    # interrupted call may still arrive.
     def ignore_errors() -> None:
         with suppress(Exception):  # `work` fails if the JVM has exited already
             work()
@@ -308,7 +308,7 @@ def call_in_thread(work: Callable[[], object]) -> None:
 
 
 def use_pool(spark: SparkSession, name: str) -> None:
-    """From now on, run all jobs and streams of this thread in a scheduler pool.
+    """From now on, run all Spark jobs and streaming queries that this thread starts in a scheduler pool.
 
     Spark divides its cores evenly between all pools that have jobs. With Spark Connect, this call has no effect.
     """
@@ -353,7 +353,10 @@ def _is_not_from_py4j(record: logging.LogRecord) -> bool:
 
 @contextmanager
 def filtered_jvm_stderr() -> Iterator[None]:
-    """Inside the `with` block, hide lines of standard error that match `_NOISE`, also from new child processes."""
+    """Inside the `with` block, hide lines of standard error that match `_NOISE`.
+
+    Such lines of child processes that start in the block, such as the JVM, are hidden until these processes exit.
+    """
     sys.stderr.flush()
     original = os.dup(2)
     read_end, write_end = os.pipe()
@@ -369,7 +372,8 @@ def filtered_jvm_stderr() -> Iterator[None]:
 
 def _forward(source: int, target: int) -> None:
     """Copy all lines from one file descriptor to another, except lines that match `_NOISE`."""
-    # Keep the beginning of a line until its end has been read, but only if the line may match `_NOISE`.
+    # If an incomplete line may match `_NOISE`, keep it until the rest of the line has been read. Write all other lines
+    # at once.
     partial = b""
     try:
         while chunk := os.read(source, _CHUNK_BYTES):

@@ -1,6 +1,6 @@
 """Sources of `__consumer_offsets` records: Spark's Kafka source, and folders of Parquet files.
 
-The Kafka source can silently miss records of internal topics. Therefore, the admin client lists the partitions, and
+The Kafka source can silently miss records of internal topics. Therefore, kgtui's own client lists the partitions, and
 `check_read_complete` checks that Spark has read all of them.
 """
 
@@ -29,7 +29,7 @@ COLUMNS = ("partition", "offset", "timestamp", "key", "value")
 TOPIC = "__consumer_offsets"
 
 NOT_PERMITTED = f"not permitted to read {TOPIC}: the user needs Read and Describe on this topic"
-"""Error message if the brokers deny the admin client, or Spark, access to the topic."""
+"""Error message if the brokers deny kgtui's client, or Spark, access to the topic."""
 
 GROUP_PREFIX = "kgtui"
 """Prefix of the group ids of Spark's consumers. ACLs must allow these ids, although the consumers join no group."""
@@ -72,7 +72,7 @@ class OffsetsTopic:
 
     @property
     def size(self) -> int:
-        """Maximum number of records in the topic: sum of (log end offset - log start offset) over all partitions."""
+        """The topic has at most this many records: sum of (log end offset - log start offset) over all partitions."""
         return sum(end - start for start, end in self.bounds.values())
 
 
@@ -96,8 +96,8 @@ def stream_topic(
     """Return a streaming DataFrame of the topic's records, with the columns `COLUMNS`.
 
     Args:
-        since: skip earlier records, in seconds since the epoch; None to read all records. Ignored if the query has a
-            checkpoint.
+        since: records before this time are skipped, in seconds since the epoch; None to read all records. Ignored if
+            the query has a checkpoint.
         max_records: maximum number of records per batch.
     """
     reader = spark.readStream.format("kafka").options(**kafka_options(topic))
@@ -155,7 +155,7 @@ def security_options(properties: Mapping[str, str]) -> dict[str, str]:
 
 
 def check_read_complete(topic: OffsetsTopic, read_up_to: Mapping[int, int], rows: int | None) -> None:
-    """Check that Spark has read records from all partitions of the topic that are not empty.
+    """Check that Spark has read all partitions of the topic to which records were ever written.
 
     Args:
         read_up_to: partition → offset after the last offset that was read.

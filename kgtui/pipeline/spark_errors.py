@@ -87,12 +87,12 @@ _MESSAGES = {
     "Failed to construct kafka consumer": "Spark could not create a Kafka consumer with the given client properties",
     "org.apache.kafka.common.errors.TimeoutException": f"the brokers did not respond in time when Spark read {TOPIC}",
 }
-"""Part of Spark's error text → message for the user. The first part that occurs in the text is used."""
+"""Text that occurs in a Spark error → message for the user. If several of the texts occur, the first one counts."""
 
 
 @contextmanager
 def translated_spark_errors() -> Iterator[None]:
-    """Convert `SPARK_ERRORS` in this context to `SourceError`, with a message for the user."""
+    """Inside the `with` block, convert each of `SPARK_ERRORS` to a `SourceError` with a message for the user."""
     try:
         yield
     except SPARK_ERRORS as error:
@@ -100,7 +100,7 @@ def translated_spark_errors() -> Iterator[None]:
 
 
 def to_source_error(error: Exception) -> SourceError:
-    """Return a `SourceError` that explains one of `SPARK_ERRORS` to the user."""
+    """Convert an error of one of the types in `SPARK_ERRORS` to a `SourceError` with a message for the user."""
     if not isinstance(error, PySparkException | Py4JJavaError):
         return SourceError(_JVM_GONE)
     try:
@@ -118,9 +118,9 @@ def known_message(text: str) -> str | None:
 
 
 def _root_cause(error: Exception, text: str) -> str:
-    """Return the text of the last `Caused by` in an error text; without one, the first line that names a cause.
+    """Return the text of the last line with `Caused by` in an error text, without the name of the exception class.
 
-    The name of the exception class is left out.
+    If there is no such line, return the first line that describes the error.
     """
     causes = _CAUSE.findall(text)
     if causes:

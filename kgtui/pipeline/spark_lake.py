@@ -29,9 +29,9 @@ if TYPE_CHECKING:
     from kgtui.lake.store import LakePath
 
 MAY_REPEAT = "-anew"
-"""Suffix of the name of a streaming query that was created after rows had been written to its table.
+"""Suffix of the name of a streaming query that was created after rows had been written to the query's table.
 
-Such a query merges rows by key, because the table may already contain some of them.
+Such a query merges its rows into the table by key, because the table may already contain some of the rows.
 """
 
 
@@ -48,10 +48,10 @@ _CONFLICT = "DELTA_CONCURRENT"
 """Text in the error that Delta Lake reports if another commit has replaced files that a write has read."""
 
 _ATTEMPTS = 5
-"""Maximum number of attempts of a write that conflicts with a compaction of the same table."""
+"""Maximum number of times that a write is tried if it conflicts with a compaction of the same table."""
 
 _COMMIT_METADATA = "spark.databricks.delta.commitInfo.userMetadata"
-"""Name of a Spark option. Delta Lake stores its value as `userMetadata` in each commit of the session."""
+"""Name of a Spark option. Delta Lake stores the option's value as `userMetadata` in each commit of the session."""
 
 
 class SparkLake:
@@ -131,7 +131,7 @@ class SparkLake:
 
         Args:
             app: id of the writer (Delta Lake's `txnAppId`).
-            batch_id: number of the batch (`txnVersion`); must increase.
+            batch_id: number of the batch (`txnVersion`). Later batches must have larger numbers.
 
         Returns:
             Number of written rows. None if the batch had already been written, or if the number is unknown.
@@ -162,11 +162,11 @@ class SparkLake:
             matched: what to do if a key exists in the table: `KEEP`, `UPDATE` or `DELETE` the old row.
             days: days of all `rows` (ISO dates). Only files of these days are read. None if not known.
             since_day: ISO date. Old rows with the same keys cannot be on earlier days, so these days are not read.
-            changed_from: earliest time of `rows`, in milliseconds since the epoch, or None. The gold job reads this
-                time from the Delta commit, because the rewritten files also contain older rows.
+            changed_from: earliest time of `rows`, in milliseconds since the epoch, or None. It is stored in the Delta
+                commit, because the gold job cannot see this time in the rewritten files, which also contain old rows.
         """
         # Run the SQL in the session of `rows`, because only this session has the temporary view. In `foreachBatch`,
-        # this is not the session `self.spark`.
+        # `self.spark` is a different session.
         spark = rows.sparkSession
         view = f"kgtui_{table.layer}_{table.name}"
         rows.transform(conform, table).createOrReplaceTempView(view)
@@ -227,7 +227,7 @@ class SparkLake:
         return spark_uri(self.path(table))
 
     def _commits(self, table: Table, after: int) -> Iterator[dict[str, Any]]:
-        """Yield the `commitInfo` of all versions newer than `after`, newest first. This starts no Spark job."""
+        """Yield the `commitInfo` of all table versions after `after`, newest first, without starting a Spark job."""
         for version in range(self.version(table) or 0, after, -1):
             with suppress(FileNotFoundError):
                 for line in (self.path(table) / LOG / f"{version:020}.json").read_text(encoding="utf-8").splitlines():
@@ -261,7 +261,7 @@ class SparkLake:
         remove_folder(self.checkpoint(layer, name))
 
     def query_name(self, table: Table, layer: str, prefix: str = "") -> str:
-        """Return the name of the streaming query that writes a table, and of its checkpoint folder.
+        """Return the name of the streaming query that writes a table. The query's checkpoint folder has the same name.
 
         If the layer has a checkpoint folder whose name begins with `prefix`, return its name. Otherwise, create a
         folder with a new name. The new name ends with `MAY_REPEAT` if rows were ever written to the table.

@@ -21,7 +21,7 @@ PROGRAM_IN_IMAGE = "local:///opt/kgtui.py"
 
 _OF_THIS_MACHINE = ("spark.driver.", "spark.ui.", "spark.local.", "spark.python.")
 _MEMORY = re.compile(r"[1-9][0-9]*[kmgt]b?", re.IGNORECASE)
-"""Matches a size of memory as Spark accepts it, with a unit."""
+"""Matches a memory size in Spark's notation: a number with a unit, such as `4g` or `900m`."""
 
 _PYTHON_IN_ARCHIVE = "./environment/bin/python"
 
@@ -33,9 +33,9 @@ class Submission:
     Attributes:
         master: `yarn`, or `k8s://https://HOST:PORT`.
         program: arguments of kgtui, such as `("pipeline", "run", "--lake=s3a://bucket/lake")`.
-        files: local files that are copied to the driver (YARN).
-        archive: packed Python environment with kgtui (YARN).
-        image: container image with Spark, Python and kgtui (Kubernetes).
+        files: local files that are copied to the driver (only on YARN).
+        archive: packed Python environment with kgtui (only on YARN).
+        image: container image with Spark, Python and kgtui (only on Kubernetes).
         memory: memory of the driver, and of each executor, such as `4g`.
     """
 
@@ -52,7 +52,8 @@ def spark_submit_command(submission: Submission) -> list[str]:
     """Return the `spark-submit` command as a list of arguments.
 
     Raises:
-        UsageError: the master is neither YARN nor Kubernetes, the image is missing, or a resource is not valid.
+        UsageError: the master is neither YARN nor Kubernetes, the image is missing, or the number of executors or the
+            memory size is not valid.
         SparkError: a jar for YARN cannot be downloaded or compiled.
     """
     master = submission.master

@@ -1,12 +1,12 @@
-"""Encode and decode Kafka's binary protocol: requests, responses, member data and records of `__consumer_offsets`.
+"""Encode and decode Kafka's binary protocol: requests, responses, member metadata, `__consumer_offsets` records.
 
 This package may import only `kgtui.errors` and the standard library. It opens no sockets.
 
 | module | contents |
 |---|---|
-| `messages` | one table of fields per request and response |
-| `api` | encodes and decodes messages with these tables |
-| `schema` | parses a table into `Struct` and `Field` |
+| `messages` | tables of the fields of each request and response |
+| `api` | encodes and decodes messages according to the tables of their fields |
+| `schema` | parses a table of fields into `Struct` and `Field` objects |
 | `decoder_codegen` | generates the decoder of one version of a message |
 | `encoder_codegen` | generates the encoder of one version of a message |
 | `source_builder` | builds and compiles the Python source of a decoder or encoder |

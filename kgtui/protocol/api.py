@@ -1,6 +1,6 @@
-"""`Message` and `Api`: encode and decode messages according to tables of their fields.
+"""`Message` and `Api`: encode and decode Kafka's messages with generated code.
 
-Decoders and encoders are compiled on first use.
+The encoder and decoder of each version are generated from a table of the message's fields, and compiled on first use.
 """
 
 from __future__ import annotations
@@ -32,7 +32,8 @@ class Message:
         name: Kafka's name of the message, such as `ListGroupsRequest`.
         low, high: oldest and newest supported version.
         flexible: first version with compact lengths and tagged fields (KIP-482), or None.
-        strict: whether decoding keeps unknown tags under `UNKNOWN_TAGS`, and rejects bad UTF-8 and trailing bytes.
+        strict: whether decoding keeps unknown tagged fields (under the key `UNKNOWN_TAGS`), and rejects messages with
+            invalid UTF-8 or trailing bytes.
     """
 
     def __init__(
@@ -60,13 +61,14 @@ class Message:
         return self.flexible is not None and version >= self.flexible
 
     def encode(self, version: int, value: Mapping[str, Any]) -> bytes:
-        """Encode a message. `value` contains field names, as in Kafka's schemas, and their values.
+        """Encode a message. The dict `value` maps field names, as in Kafka's schemas, to values.
 
-        Missing fields get their defaults. If this version lacks a field, its value is dropped, but only if the field is
-        ignorable or the value is the default.
+        Fields that are missing in `value` get their defaults. The value of a field that this version lacks is dropped
+        if the field is ignorable or the value is the default.
 
         Raises:
-            EncodeError: a field or the version is unknown, a value has the wrong type, or a value must not be dropped.
+            EncodeError: the version or a field is unknown, a value has the wrong type, or this version lacks the field
+                of a value that must not be dropped.
         """
         encode = self._encoders.get(version)
         if encode is None:
@@ -78,7 +80,7 @@ class Message:
         return encode(value)
 
     def decoder_compiled(self, version: int) -> bool:
-        """Return whether the decoder of a version is compiled. Compiling a long decoder takes up to 20 ms."""
+        """Return whether the decoder of a version is already compiled. Compiling a long decoder takes up to 20 ms."""
         return version in self._decoders
 
     def decode(self, version: int, data: bytes | memoryview, pos: int = 0) -> dict[str, Any]:
@@ -100,7 +102,7 @@ class Message:
         return decode(data if isinstance(data, bytes) else bytes(data), pos)
 
     def label(self, version: int) -> str:
-        """Return the name and the version, such as `ListGroupsRequest v4`, for error messages.
+        """Return the name of the message with a version, such as `ListGroupsRequest v4`, for error messages.
 
         Raises:
             DecodeError: kgtui does not support the version.

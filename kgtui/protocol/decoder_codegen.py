@@ -1,4 +1,4 @@
-"""Generate and compile the decoder of one version of a message from its table.
+"""Generate and compile a decoder for one version of a message, from the table of the message's fields.
 
 The decoder is one Python function. Before it reads an array, it checks that the array fits into the frame, because a
 damaged or malicious message can contain any length.
@@ -27,7 +27,7 @@ def compile_struct(struct: Struct, version: int, *, flexible: bool, strict: bool
 
     Args:
         flexible: whether this version has compact lengths and tagged fields (KIP-482).
-        strict: whether to keep unknown tagged fields, and reject bad UTF-8 and trailing bytes.
+        strict: whether the decoder keeps unknown tagged fields, and rejects invalid UTF-8 and trailing bytes.
     """
     return cast("Decode", _Decoder(struct.name, version, flexible=flexible, strict=strict).compile(struct))
 
@@ -35,7 +35,7 @@ def compile_struct(struct: Struct, version: int, *, flexible: bool, strict: bool
 def least_size(struct: Struct, version: int, *, flexible: bool) -> int:
     """Return the minimum size of an encoded struct, in bytes.
 
-    Decoders use this size to recognize an array with more elements than fit into the frame.
+    With this size, decoders reject an array whose length is too large for the rest of the frame.
     """
     fields = struct.untagged(version)
     return sum(_least_field_size(field, version, flexible=flexible) for field in fields) + flexible
@@ -65,7 +65,8 @@ def _least_field_size(field: Field, version: int, *, flexible: bool) -> int:
 class _Decoder:
     """Generates the source of one decoder.
 
-    In the source, `p` is the position in `data` at which the next field is read, and `end` is the length of `data`.
+    In the generated source, the variable `p` is the position in `data` of the next field, and `end` is the length of
+    `data`.
     """
 
     def __init__(self, message: str, version: int, *, flexible: bool, strict: bool) -> None:
@@ -110,7 +111,7 @@ class _Decoder:
         return out.compile("decode", f"<{struct.name} v{self.version} decoder>")
 
     def struct(self, struct: Struct) -> str:
-        """Generate the code that reads a struct. Return the Python expression that builds its dict."""
+        """Generate the code that reads a struct. Return the Python expression for the dict with the struct's fields."""
         values: dict[str, str] = {}
         run: list[Field] = []
         for field in struct.untagged(self.version):
@@ -135,7 +136,7 @@ class _Decoder:
     def fixed(self, run: list[Field], values: dict[str, str]) -> None:
         """Generate one call of Python's `struct` module that reads successive fields of fixed size (`run`).
 
-        Adds to `values`: name of each field → Python expression for its value.
+        For each field, add an entry to the dict `values`: field name → Python expression for the field's value.
         """
         if not run:
             return
@@ -179,7 +180,7 @@ class _Decoder:
     def length(self, *, wide: bool) -> str:
         """Generate the code that reads the length of a string, bytes or an array.
 
-        Return the name of the variable that holds the length. The length is negative for null.
+        Return the name of the variable that holds the length. A negative length stands for null.
 
         Args:
             wide: whether the length is an int32 instead of an int16. Has no effect in versions with compact lengths.
@@ -253,8 +254,8 @@ class _Decoder:
     def tags(self, struct: Struct, values: dict[str, str]) -> str:
         """Generate the loop that reads the tagged fields (KIP-482).
 
-        Return the name of the variable that will hold unknown tagged fields, as a dict or None. A decoder that is not
-        strict drops unknown fields. In this case, return an empty string.
+        Return the name of the variable that will hold the unknown tagged fields, as a dict or None. If the decoder is
+        not strict, return an empty string, because the decoder then drops unknown tagged fields.
         """
         out = self.out
         unknown = out.name("u") if self.strict else ""

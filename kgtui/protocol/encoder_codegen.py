@@ -1,4 +1,4 @@
-"""Generate and compile the encoder of one version of a message from its table."""
+"""Generate and compile an encoder for one version of a message, from the table of the message's fields."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ Encode: TypeAlias = Callable[[Mapping[str, Any]], bytes]
 
 
 def compile_struct(struct: Struct, version: int, *, flexible: bool, strict: bool = False) -> Encode:
-    """Return a compiled function that encodes a message of this version. Its argument maps field names to values.
+    """Return a compiled function that encodes a message of this version from a dict: field name → value.
 
     Args:
-        flexible: whether this version has compact lengths and tagged fields.
+        flexible: whether this version has compact lengths and tagged fields (KIP-482).
         strict: whether to also write the unknown tagged fields that are stored under the key `UNKNOWN_TAGS`.
     """
     return cast("Encode", _Encoder(struct.name, version, flexible=flexible, strict=strict).compile(struct))
@@ -32,8 +32,9 @@ def compile_struct(struct: Struct, version: int, *, flexible: bool, strict: bool
 class _Encoder:
     """Generates the source of one encoder, which appends the encoded bytes to the bytearray `out`.
 
-    The argument `value` of the methods is the name of a variable in the generated code. In the methods `value`, `text`
-    and `array`, this variable holds the value of one field. In all other methods, it maps field names to values.
+    The methods take an argument `value`: the name of a variable in the generated code. In the methods `value`, `text`
+    and `array`, this variable holds the value of one field. In all other methods, the variable holds a struct, as a
+    dict of field names and values.
     """
 
     def __init__(self, message: str, version: int, *, flexible: bool, strict: bool) -> None:
@@ -93,7 +94,7 @@ class _Encoder:
     def reject_absent(self, struct: Struct, value: str) -> None:
         """Generate code that raises EncodeError if a value is given for a field that this version lacks.
 
-        Default values and the values of ignorable fields raise no error. They are dropped.
+        Default values, and values of ignorable fields, are dropped without an error.
         """
         for field in struct.absent(self.version):
             if field.ignorable:
@@ -104,7 +105,7 @@ class _Encoder:
             self.out.line(f"if {is_set}: raise not_in_version(MESSAGE, {field.name!r})")
 
     def get(self, field: Field, value: str) -> str:
-        """Generate the line that assigns a field's value, or its default, to a new variable. Return the new name."""
+        """Generate a line that assigns a field's value (or default) to a new variable. Return the variable's name."""
         name = self.out.name("x")
         default = self.out.constant("D", default_value(field))
         self.out.line(f"{name} = {value}.get({field.name!r}, {default})")
@@ -219,8 +220,8 @@ class _Encoder:
     def differs(self, field: Field, expression: str, default: str) -> str:
         """Return a Python condition that checks whether the value of a tagged field differs from its default."""
         if field.struct is not None and not field.array:
-            # Empty arrays are tuples in `default`, but lists in a decoded struct. Therefore, compare with both forms of
-            # the default.
+            # Empty arrays are tuples in `default`, but lists in a decoded struct. Therefore, compare the value with two
+            # defaults: one with tuples, and one with lists.
             listed = self.out.constant("D", default_value(field, []))
             return f"{expression} not in ({default}, {listed})"
         if not field.array:

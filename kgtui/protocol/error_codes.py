@@ -44,8 +44,8 @@ class ErrorCode:
     """What the user can do about the error; an empty string if there is no advice."""
 
 
-# Reaction → error codes. All other codes have the reaction FINAL. For RETRY, FIND_COORDINATOR and REFRESH_LEADER,
-# Kafka's Java client raises a RetriableException.
+# Reaction → error codes. Codes that are not listed have the reaction FINAL. For codes with the reactions RETRY,
+# FIND_COORDINATOR and REFRESH_LEADER, Kafka's Java client throws a RetriableException.
 _REACTIONS = {
     Reaction.NONE: (0,),
     Reaction.RETRY: (2, 7, 13, 14, 19, 20, 41, 51, 70, 71, 78, 84, 88, 89, 106, 122, 123, 133),
@@ -247,11 +247,11 @@ def _build() -> dict[int, ErrorCode]:
 
 
 CODES = _build()
-"""Error code → its entry, for all error codes of Kafka 4.4.0."""
+"""Dict: number of an error code → `ErrorCode` object, for all error codes of Kafka 4.4.0."""
 
 
 def lookup(code: int) -> ErrorCode:
-    """Return the entry for a code. An unknown code gets the name `UNKNOWN_<code>` and the reaction FINAL."""
+    """Return the `ErrorCode` object for a code. An unknown code gets the name `UNKNOWN_<code>` and the reaction FINAL."""
     entry = CODES.get(code)
     if entry is not None:
         return entry

@@ -1,7 +1,8 @@
 """Hand-written decoder for ListGroups responses. It can skip rows that have not changed since an earlier response.
 
-It splits a response into the bytes of its rows. A caller can compare these bytes with those of an earlier response, and
-decode only the new rows. The decoded rows equal the results of the generated decoder.
+The decoder first splits a response into its rows (one row of bytes per group), without decoding them. The caller can
+compare the rows with those of an earlier response, and decode only the changed rows. The decoded values are the same
+as those of the generated decoder.
 """
 
 from __future__ import annotations
@@ -20,11 +21,11 @@ _FLEXIBLE = LIST_GROUPS.flexible
 _FIELDS = ("GroupId", "ProtocolType", "GroupState", "GroupType")
 _BEYOND = 1 << 62
 # First byte of a compact string → size of the encoded string in bytes, including this byte. For null and strings of
-# more than 126 bytes, the size is `_BEYOND`, so that the next access raises IndexError. The row is then read field by
-# field.
+# more than 126 bytes, the size is `_BEYOND`, which is larger than any response. The next access to the data then raises
+# IndexError, and the row is read field by field.
 _STRING_SIZES = [_BEYOND, *range(1, 128), *([_BEYOND] * 128)]
 _MOST_TAILS, _LONGEST_TAIL = 4096, 128
-# Number of bytes of a response in which `skip_known` searches for the start of the rows from an earlier response.
+# Number of bytes, from the current position on, in which `skip_known` searches for the start of already known rows.
 _SEARCH_BYTES = 16_384
 
 _Tail = tuple[str, str, str]
@@ -49,9 +50,10 @@ class ListGroupsFrame(NamedTuple):
 
 
 def split_list_groups(version: int, body: bytes | memoryview) -> ListGroupsFrame:
-    """Split the body of a response into its rows without decoding them. Raises DecodeError.
+    """Split the body of a ListGroups response into its rows, one per group, without decoding the rows.
 
-    If the bytes of a row are the same as in an earlier response, the group has not changed.
+    If a row has the same bytes as in an earlier response, its group has not changed. Raises DecodeError if the body is
+    truncated or malformed.
     """
     message = LIST_GROUPS.response.label(version)
     data = as_bytes(body)
@@ -118,7 +120,8 @@ class ListGroupsRows:
             start, left = self._pos, self.left
             before = self._take(left - number, at)
             if self._pos != at:
-                # The bytes of `known` were found inside a row, for example in a group id. This is not a match.
+                # The bytes of `known` were found in the middle of a row, for example in a group id. This is no match,
+                # because known rows must begin at the start of a row.
                 self._pos, self.left = start, left
                 return None
         self._pos += len(known)
@@ -135,15 +138,16 @@ class ListGroupsRows:
 
 
 def split_rows(version: int, data: bytes, number: int) -> list[bytes]:
-    """Split the bytes of `number` consecutive rows into the bytes of each row."""
+    """Split `data`, the bytes of `number` consecutive rows of a ListGroups response, into the bytes of each row."""
     split = _split_flexible if version >= _FLEXIBLE else _split
     return split(LIST_GROUPS.response.label(version), data, 0, number, strings=_strings(version))[0]
 
 
 def row_decoder(version: int) -> Callable[[bytes], GroupRow]:
-    """Return a function that decodes the bytes of one row in this version. The function raises DecodeError.
+    """Return a function that decodes the bytes of one row (one group), or raises DecodeError.
 
-    The function caches the values after the group id, because a cluster has only a few dozen combinations of them.
+    The function caches the decoded values after the group id (protocol type, state and group type), because a cluster
+    has only a few dozen combinations of these values.
     """
     message = LIST_GROUPS.response.label(version)
     tails = _TAILS.setdefault(version, {})
@@ -178,13 +182,14 @@ def row_decoder(version: int) -> Callable[[bytes], GroupRow]:
 
 
 def decode_list_groups(version: int, body: bytes | memoryview) -> tuple[int, int, list[GroupRow]]:
-    """Decode the body of a response into `(throttle time in ms, error code, rows)`. Raises DecodeError."""
+    """Decode the body of a ListGroups response into `(throttle time in ms, error code, rows)`. Raises DecodeError."""
     frame = split_list_groups(version, body)
     return frame.throttle_ms, frame.error_code, list(map(row_decoder(version), frame.rows))
 
 
-# Version → dict: encoded bytes after the group id → decoded values (protocol type, state and group type). Equal values
-# are stored once, in `_SHARED_TAILS`. The size of both dicts is limited, because a state can be any text.
+# Cache for each API version: bytes of a row after the group id → decoded values (protocol type, state, group type).
+# Equal tuples of values are stored only once, in `_SHARED_TAILS`. The size of both dicts is limited, because a response
+# can contain any text as a state.
 _TAILS: dict[int, dict[bytes, _Tail]] = {}
 _SHARED_TAILS: dict[_Tail, _Tail] = {}
 
@@ -210,7 +215,7 @@ def _head(message: str, version: int, data: bytes) -> tuple[int, int, int, int]:
 def _split_flexible(
     message: str, data: bytes, pos: int, number: int, *, strings: int, stop: int = _BEYOND
 ) -> tuple[list[bytes], int]:
-    """Split rows in versions with compact string lengths, until `number` rows are split or position `stop` is reached.
+    """Split the rows of a response with compact string lengths. Stop after `number` rows or at position `stop`.
 
     Returns the bytes of each row, and the position of the next row.
     """
@@ -252,7 +257,7 @@ def _end_of_row(message: str, data: bytes, pos: int, strings: int) -> int:
 def _split(
     message: str, data: bytes, pos: int, number: int, *, strings: int, stop: int = _BEYOND
 ) -> tuple[list[bytes], int]:
-    """Split rows in versions with 16-bit string lengths, until `number` rows are split or position `stop` is reached.
+    """Split the rows of a response with 16-bit string lengths. Stop after `number` rows or at position `stop`.
 
     Returns the bytes of each row, and the position of the next row.
     """

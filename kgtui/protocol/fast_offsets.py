@@ -1,7 +1,7 @@
 """Hand-written decoders for OffsetFetch and ListOffsets responses.
 
-The results contain the same data as the results of the generated decoders. If all rows of a topic have the same size,
-one call of Python's `struct` module decodes them.
+The decoders return the same data as the generated decoders, but are faster. If the rows of all partitions of a topic
+have the same size in bytes, a single call of Python's `struct` module decodes them.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class OffsetFetchGroup(TypedDict):
     """The committed offsets of one group."""
 
     GroupId: str | None
-    """Group id; None before version 8, because these responses are about one group and do not contain its id."""
+    """Group id. None in versions before 8, because a response then concerns only one group and omits its id."""
     Topics: list[OffsetFetchTopic]
     ErrorCode: int
 
@@ -92,7 +92,7 @@ _NO_TAGS = Struct(">ihqqix")
 
 
 def decode_offset_fetch(version: int, body: bytes | memoryview) -> OffsetFetchResponse:
-    """Decode the body of an OffsetFetch response, with one tuple per partition. Raises DecodeError."""
+    """Decode the body of an OffsetFetch response. Each partition becomes a tuple (`CommitRow`). Raises DecodeError."""
     message = OFFSET_FETCH.response.label(version)
     data = as_bytes(body)
     if version < OFFSET_FETCH.flexible:
@@ -130,18 +130,18 @@ def _commit_topics(message: str, data: bytes, pos: int) -> tuple[list[OffsetFetc
 
 
 def _commit_partitions(message: str, data: bytes, pos: int, number: int) -> tuple[list[CommitRow], int]:
-    """Read the rows of the `number` partitions of one topic.
+    """Read the rows of one topic in an OffsetFetch response. The topic has `number` partitions, each with one row.
 
     Returns:
-        The rows, and the position after them.
+        The rows, and the position in `data` after the last row.
     """
     if not number:
         return [], pos
     length = data[pos + _LENGTH_AT]
     if length < 128:
-        # If all rows have the size of the first row and no tagged fields, one call decodes them all. To check this, one
-        # slice reads the number of tagged fields of every row, and another slice the length of every row's metadata.
-        # The step of both slices is the size of a row.
+        # If all rows are as long as the first row and have no tagged fields, one call decodes them all. To check this,
+        # use two slices whose step is the size of a row, so that each slice reads the same byte of every row: first the
+        # number of tagged fields, then the length of the metadata.
         width = max(length - 1, 0)
         size = _LEAST + width
         stop = pos + number * size
@@ -191,7 +191,7 @@ def _from_generated_decoder(response: dict[str, Any]) -> OffsetFetchResponse:
 
 
 def decode_list_offsets(version: int, body: bytes | memoryview) -> ListOffsetsResponse:
-    """Decode the body of a ListOffsets response, with one tuple per partition. Raises DecodeError."""
+    """Decode the body of a ListOffsets response. Each partition becomes a tuple (`OffsetRow`). Raises DecodeError."""
     message = LIST_OFFSETS.response.label(version)
     data = as_bytes(body)
     flexible = version >= LIST_OFFSETS.flexible

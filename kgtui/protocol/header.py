@@ -28,7 +28,9 @@ class RequestHeader(NamedTuple):
 
 
 def encode_request_header(api: Api, version: int, correlation_id: int, client_id: str | None) -> bytes:
-    """Encode the header of a request. The length of the client id has two bytes even in flexible versions.
+    """Encode the header of a request.
+
+    The length of the client id is an int16 in all versions, even in those with compact lengths for other strings.
 
     Raises:
         EncodeError: the client id is too long or not valid Unicode, or a number is out of range.
@@ -45,7 +47,8 @@ def encode_request_header(api: Api, version: int, correlation_id: int, client_id
 def decode_request_header(data: bytes | memoryview) -> RequestHeader:
     """Decode the header of a request, even if kgtui does not support the API.
 
-    For an unknown API, `size` does not include tagged fields, because kgtui cannot tell whether the header has any.
+    For an API that kgtui does not know, `size` is the size of the header without tagged fields, because kgtui cannot
+    tell whether the header has any.
 
     Raises:
         DecodeError: the frame ends inside the header.
@@ -72,7 +75,7 @@ def encode_response_header(api_or_key: Api | int, version: int, correlation_id: 
     """Encode the header of a response.
 
     Args:
-        api_or_key: the API, or an API key. For an API that kgtui does not know, tagged fields are left out.
+        api_or_key: the API, or its API key. If kgtui does not know the key, the header gets no tagged fields.
     """
     api = APIS.get(api_or_key) if isinstance(api_or_key, int) else api_or_key
     tags = b"\0" if api is not None and api.response_header(version) == 1 else b""

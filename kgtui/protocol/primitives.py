@@ -1,6 +1,6 @@
 """Decode and encode the primitive types of Kafka's protocol, and build the errors for malformed data.
 
-The arguments `message` and `field` are names to show in error messages.
+The arguments `message` and `field` are the names that an error shows, such as `ListGroupsResponse v4` and `GroupId`.
 """
 
 from __future__ import annotations
@@ -12,13 +12,13 @@ from uuid import UUID
 from kgtui.errors import DecodeError, EncodeError
 
 MAX_STRING = 0x7FFF
-"""Maximum length of a string in bytes of UTF-8, because Kafka string lengths are signed 16-bit integers."""
+"""Maximum length of a string in UTF-8, in bytes. Kafka stores the length of a string as a signed 16-bit integer."""
 
 INT16 = Struct(">h").unpack_from
-"""Function with the arguments `(data, pos)` that returns the big-endian int16 at `pos`, in a tuple of length 1."""
+"""Function: `INT16(data, pos)` reads the big-endian int16 at `pos`, and returns it in a tuple of length 1."""
 
 INT32 = Struct(">i").unpack_from
-"""Function with the arguments `(data, pos)` that returns the big-endian int32 at `pos`, in a tuple of length 1."""
+"""Function: `INT32(data, pos)` reads the big-endian int32 at `pos`, and returns it in a tuple of length 1."""
 
 
 def uvarint(data: bytes, pos: int) -> tuple[int, int]:
@@ -57,7 +57,10 @@ def uuid(data: bytes) -> UUID:
 
 
 def utf8(data: bytes, start: int, stop: int) -> str:
-    """Decode `data[start:stop]` as UTF-8. Invalid bytes become lone surrogates, so that encoding restores them."""
+    """Decode `data[start:stop]` as UTF-8.
+
+    Invalid bytes become lone surrogates, so that encoding the string with `surrogateescape` restores these bytes.
+    """
     raw = data[start:stop]
     try:
         return raw.decode()
@@ -112,7 +115,7 @@ def array_length(message: str, field: str, data: bytes, pos: int, least: int, *,
 
 
 def as_bytes(body: bytes | memoryview) -> bytes:
-    """Return `body` as bytes. Only a memoryview is copied."""
+    """Return `body` as bytes. A memoryview is copied, but a bytes object is returned as it is."""
     return body if isinstance(body, bytes) else bytes(body)
 
 
@@ -128,7 +131,7 @@ def compact_string(value: str) -> bytes:
 
 
 def tag_section(tags: list[tuple[int, bytes | bytearray]]) -> bytes:
-    """Encode a section of tagged fields (KIP-482) from `(tag, content)` pairs, in ascending order of tags."""
+    """Encode a section of tagged fields (KIP-482). `tags` are pairs `(tag, content)` in ascending order of tags."""
     parts = [uvarint_bytes(len(tags))]
     for tag, content in tags:
         parts += (uvarint_bytes(tag), uvarint_bytes(len(content)), bytes(content))
@@ -138,7 +141,7 @@ def tag_section(tags: list[tuple[int, bytes | bytearray]]) -> bytes:
 def skip_tags(data: bytes, pos: int) -> int:
     """Return the position after the section of tagged fields at `pos`.
 
-    Raises IndexError or DecodeError if the section is longer than the data.
+    Raises IndexError or DecodeError if `data` ends inside the section.
     """
     count, pos = uvarint(data, pos)
     end = len(data)
@@ -162,7 +165,7 @@ def is_null(message: str, field: str, pos: int) -> DecodeError:
 
 
 def too_long(message: str, field: str, length: int, pos: int) -> DecodeError:
-    """Build the error for a length that does not fit into the rest of the frame."""
+    """Build the error for a string or array whose length exceeds the rest of the frame."""
     return DecodeError(f"{message}: {field} has a length of {length}, but the frame is shorter", pos)
 
 
@@ -187,10 +190,10 @@ def string_too_long(message: str, field: str, length: int) -> EncodeError:
 
 
 def not_in_version(message: str, field: str) -> EncodeError:
-    """Build the error for a value that must not be dropped, although this version lacks its field."""
+    """Build the error for a value that must not be dropped, but whose field does not exist in this version."""
     return EncodeError(f"{message} has no field {field}, and its value must not be dropped")
 
 
 def unknown_fields(message: str, names: list[str]) -> EncodeError:
-    """Build the error for names that are not fields of the message in any version."""
+    """Build the error for field names that no version of the message has."""
     return EncodeError(f"{message} has no field {', '.join(names)}")

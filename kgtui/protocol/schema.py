@@ -1,6 +1,6 @@
 """Parse the tables that define the fields of messages into `Struct` and `Field` objects.
 
-A row of a table is `(name, type, versions[, notes][, rows of its struct])`, as in Kafka's schemas::
+A row defines one field: `(name, type, versions[, notes][, rows of the struct])`, with names as in Kafka's schemas::
 
     ("GroupState", "string", "4+", "ignorable")
     ("Members", "[]Member", "0+", _MEMBER)
@@ -9,8 +9,8 @@ A row of a table is `(name, type, versions[, notes][, rows of its struct])`, as 
 - Versions are `3+`, `0-7` or `5`.
 - `nullable 4+`: null is allowed in these versions.
 - `default -1`, `default null`: the default value.
-- `ignorable`: an encoder drops the value in versions without the field.
-- `tag 0`: the field is the tagged field 0.
+- `ignorable`: in versions without the field, the encoder drops its value instead of raising an error.
+- `tag 0`: the field is a tagged field with the tag 0 (KIP-482).
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ Row: TypeAlias = (
 )
 
 Default: TypeAlias = bool | int | str | bytes | UUID | None
-"""The Python types of default values, for fields that are neither structs nor arrays."""
+"""The Python types that the default value of a primitive field can have."""
 
 FIXED = {"bool": "?", "int8": "b", "int16": "h", "uint16": "H", "int32": "i", "int64": "q", "uuid": "16s"}
 """Primitive type of fixed size → its format character in Python's `struct` module."""

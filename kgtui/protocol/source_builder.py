@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 class SourceBuilder:
     """Builds the source of one function, and stores the constants that the function uses.
 
-    Compiling the source is safe, because it is generated only from kgtui's own tables, never from data of a broker.
+    Executing the source is safe, because it is generated only from kgtui's own tables, never from data of a broker.
     """
 
     def __init__(self, names: Mapping[str, object]) -> None:
@@ -38,13 +38,13 @@ class SourceBuilder:
         return f"{prefix}{self._count}"
 
     def constant(self, prefix: str, value: object) -> str:
-        """Store `value` in a global variable that the generated function can use. Return the variable's name."""
+        """Store `value` in a global variable that the generated function can use. Return the name of the variable."""
         name = self.name(prefix + "_")
         self._names[name] = value
         return name
 
     def compile(self, function: str, filename: str) -> object:
-        """Compile the source and return the function called `function`."""
+        """Compile the source, and return the function with the name `function` that the source defines."""
         code = compile("\n".join(self._lines), filename, "exec")
         namespace = dict(self._names)
         exec(code, namespace)  # noqa: S102 - the source is built from kgtui's own tables only

@@ -21,8 +21,8 @@ Start a cluster in a child process, which exits when its parent process ends::
 Node ids begin at 1. Members and offsets are computed from the seed and the time. The scenarios are:
 
 - `company`: groups of every type, healthy and unhealthy.
-- `wild`: the groups of `company`, and groups on which Kafka's own tools fail, for example with malformed data.
-- `plain`: only the generated groups of the option `groups`.
+- `wild`: the groups of `company`, and groups on which Kafka's own tools fail, for example due to malformed data.
+- `plain`: only generated groups; the option `groups` is their number.
 - `empty`: the topics of `company`, but no groups.
 
 | module | contents |
@@ -72,7 +72,7 @@ _MODULES = {
 
 
 def __getattr__(name: str) -> object:
-    """Import a public name when it is first used, so that programs that only use `spawn` do not import the brokers."""
+    """Import a public name on first use, so that a program that only uses `spawn` loads no broker code."""
     if name not in _MODULES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)

@@ -1,4 +1,4 @@
-"""Entry point of `python -m kgtui.simulator`: serve a simulated cluster, and print a line of JSON when it is ready."""
+"""Entry point of `python -m kgtui.simulator`: run a simulated cluster, and print a JSON line when it is ready."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Serve a cluster until the process receives a signal or, with `--control`, until stdin is closed.
+    """Run a simulated cluster until the process receives a signal or, with `--control`, until stdin is closed.
 
-    Returns 0, or 2 if the cluster cannot be started.
+    Returns the exit code: 0, or 2 if the cluster cannot be started.
     """
     parser = argparse.ArgumentParser(prog="python -m kgtui.simulator", description="Serve a simulated Kafka cluster.")
     add_arguments(parser)

@@ -1,4 +1,4 @@
-"""The sockets of a simulated broker. As in a real broker, each connection's requests are processed one by one."""
+"""The sockets of a simulated broker. As in a real broker, the requests of a connection are processed one by one."""
 
 from __future__ import annotations
 
@@ -41,7 +41,10 @@ class Server:
         self._listener: asyncio.Server | None = None
 
     async def start(self) -> None:
-        """Listen on `node.port`. If the port is 0, choose a free port and store it in `node.port` for restarts."""
+        """Listen on `node.port`.
+
+        If the port is 0, choose a free port, and store it in `node.port` so that a restarted broker gets the same port.
+        """
         loop = asyncio.get_running_loop()
         self._listener = await loop.create_server(lambda: Connection(self), self.node.host, self.node.port)
         self.node.port = self._listener.sockets[0].getsockname()[1]
@@ -98,7 +101,7 @@ class Connection(asyncio.Protocol):
         self._writable.clear()
 
     def resume_writing(self) -> None:
-        """Continue to send responses, because the client has read the earlier ones."""
+        """Allow the next response, because the client has read enough of the earlier responses."""
         self._writable.set()
 
     def connection_lost(self, exc: Exception | None) -> None:
@@ -178,9 +181,11 @@ def _api_key(request: bytes) -> int:
 
 
 def _damaged(kind: str, response: bytes, key: int, version: int) -> bytes:
-    """Return a damaged copy of `response`, which begins with the correlation id.
+    """Return a damaged copy of a response, to test how clients handle it.
 
-    `kind` is one of `DAMAGES`, except `cut`.
+    Args:
+        kind: kind of damage: one of `DAMAGES`, except `cut`.
+        response: the undamaged response, from the correlation id on.
     """
     head = 4 + APIS[key].response_header(version)
     if kind == "truncated":
@@ -189,8 +194,8 @@ def _damaged(kind: str, response: bytes, key: int, version: int) -> bytes:
         return pack(">i", unpack_from(">i", response)[0] ^ 0x5A5A) + response[4:]
     if kind == "garbage":
         return response[:head] + Random(len(response)).randbytes(len(response) - head)  # noqa: S311 - not a secret
-    # The kind is `length`: overwrite the length of the first array with a huge number. The fields before it are the
-    # throttle time (4 bytes) and, in ListGroups, the error code (2 bytes).
+    # The kind is `length`: overwrite the length of the first array with a huge number. The fields before this array are
+    # the throttle time (4 bytes) and, in ListGroups, the error code (2 bytes).
     at = head + (6 if key == LIST_GROUPS.key else 4)
     flexible = version >= APIS[key].flexible
     huge = b"\xff\xff\xff\xff\x0f" if flexible else b"\x7f\xff\xff\xff"

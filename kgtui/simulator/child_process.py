@@ -23,11 +23,11 @@ START_SECONDS = 60.0
 """Maximum time from the start of the child process until it is ready, in seconds."""
 
 STOP_SECONDS = 5.0
-"""The child process must exit within this time after its stdin is closed, in seconds. Otherwise, it is killed."""
+"""Time in seconds that the child process has to exit after its stdin was closed. Otherwise, it is killed."""
 
 
 class SimulatorError(KgtuiError):
-    """Raised if the process of the cluster did not start, has ended, or has rejected a command."""
+    """Raised if the process of a simulated cluster did not start, has ended, or has not executed a command."""
 
 
 class SimulatorProcess:
@@ -35,7 +35,8 @@ class SimulatorProcess:
 
     Attributes:
         bootstrap: addresses of all brokers, `host:port,host:port`.
-        ready: JSON object with `ready`, `bootstrap`, `brokers`, `groups` and `cluster_id`.
+        ready: JSON object that the process printed when the cluster was ready, with the keys `ready`, `bootstrap`,
+            `brokers`, `groups` and `cluster_id`.
     """
 
     def __init__(self, process: subprocess.Popen[str], timeout: float = START_SECONDS) -> None:
@@ -68,7 +69,7 @@ class SimulatorProcess:
         return self._process.poll() is None
 
     def control(self, do: str, timeout: float = 10.0, **parameters: Any) -> dict[str, Any]:
-        """Execute the command `do` with its `parameters`, and return the response, a JSON object.
+        """Let the child process execute the command `do` with its `parameters`. Return the response, a JSON object.
 
         Example: `control("black_hole", node=2)`. The commands are:
         - the methods of `Faults` whose names are in `FAULT_COMMANDS`
@@ -135,13 +136,13 @@ def spawn(options: Options | None = None, *, timeout: float = START_SECONDS) -> 
     """Start a cluster in a child process and wait until it is ready.
 
     Raises:
-        SimulatorError: it was not ready within `timeout` seconds.
+        SimulatorError: the cluster did not start, or was not ready within `timeout` seconds.
     """
     command = [sys.executable, "-m", "kgtui.simulator", "--control", *(options or Options()).arguments()]
     home = str(Path(__file__).resolve().parents[2])
     path = os.pathsep.join(part for part in (home, os.environ.get("PYTHONPATH", "")) if part)
     # Start the process in a new session of the operating system, so that Ctrl+C or a closed terminal does not stop it.
-    # It exits when its stdin is closed.
+    # The process exits when its stdin is closed.
     process = subprocess.Popen(  # noqa: S603 - this interpreter, with arguments of kgtui
         command,
         stdin=subprocess.PIPE,

@@ -49,14 +49,16 @@ class Simulator:
         """Build a cluster. It does not listen on any port until `start` is called.
 
         Args:
-            groups: total number of groups. Groups are generated to reach this number. None to generate no groups.
+            groups: total number of groups, including the groups of the scenario. The other groups are generated. None
+                to generate no groups.
             partitions: number of partitions of each generated topic.
             seed: the same seed gives the same ids and generated groups.
-            kafka_version: one release such as `4.4`, or a list: with `3.9,4.4`, every second broker has Kafka 4.4.
+            kafka_version: one release, such as `4.4`, or several: with `3.9,4.4`, the brokers have Kafka 3.9 and 4.4 in
+                turn.
             scenario: a name from `scenarios.scenario_names`.
             clock: None for the system's clock.
             churn: fraction of the generated groups that change state every 2 s.
-            features: finalized levels that differ from the defaults, such as `share.version` → 0.
+            features: feature → finalized level, if the level differs from the default, such as `share.version` → 0.
             host: loopback address to listen on.
             port: port of the first broker; the next brokers use the next ports. 0 for free ports.
 
@@ -133,7 +135,7 @@ class Simulator:
         await self.stop()
 
     async def _tick(self) -> None:
-        """Apply state changes of generated groups regularly, so that no single request has to apply many changes."""
+        """Apply state changes of generated groups every 2 s, so that no single request has to apply many changes."""
         while True:
             await asyncio.sleep(TICK)
             if self.state.generated is not None:
@@ -150,7 +152,7 @@ class Simulator:
 
 
 def finalized_features(broker_releases: Sequence[Release], changed: Mapping[str, int]) -> dict[str, int]:
-    """Return a dict: feature → finalized level. Features that are not in `changed` have the newest release's default.
+    """Return a dict: feature → finalized level. Levels not in `changed` are the defaults of the newest broker release.
 
     A level may be higher than the oldest broker supports, so that tests can combine old brokers with new features.
     """

@@ -23,7 +23,7 @@ RACKS = ("eu-1a", "eu-1b", "eu-1c")
 
 
 class Clock(Protocol):
-    """A source of the current time."""
+    """A clock from which the simulated cluster gets the current time."""
 
     def now(self) -> float:
         """Return the time in seconds since the epoch."""
@@ -68,7 +68,8 @@ class Node:
     Attributes:
         port: 0 until a free port is chosen.
         alive: False while the broker is killed.
-        elections: how often the broker was killed or restarted. Each time, its partitions get a new leader epoch.
+        elections: how often the broker was killed or restarted. Each time, the partitions for which it is the preferred
+            leader get a new leader epoch.
     """
 
     id: int
@@ -100,8 +101,8 @@ def leaderships(topic: Topic, nodes: list[Node], moved: Mapping[int, int]) -> li
     """Return the leadership of each partition of a topic.
 
     Args:
-        moved: partition → node id of the leader, for partitions of `__consumer_offsets` that were moved by
-            `move_coordinator`. It must be empty for other topics.
+        moved: partition of `__consumer_offsets` → node id of the leader to which `move_coordinator` has moved it. For
+            other topics, the dict must be empty.
     """
     return [_leadership(topic, partition, nodes, moved) for partition in range(topic.partitions)]
 
@@ -125,7 +126,7 @@ class ClusterState:
         features: finalized feature → level.
         topics: topic name → topic, except deleted topics.
         groups: group id → group, for groups of the scenario.
-        generated: the groups that are not from the scenario, or None.
+        generated: the groups that were generated in addition to the groups of the scenario; None if there are none.
         configs: group id → config name → value, for configs that differ from the defaults.
     """
 
@@ -220,7 +221,7 @@ class ClusterState:
         return self.nodes[node_id - 1]
 
     def set_alive(self, node_id: int, alive: bool) -> None:
-        """Kill or restart a broker. Until it is restarted, other brokers are the leaders of its partitions."""
+        """Kill or restart a broker. While it is down, brokers with other replicas lead its partitions."""
         node = self.node(node_id)
         if node.alive != alive:
             node.alive = alive
@@ -267,7 +268,7 @@ class ClusterState:
         return self.generated.type_of(name) if self.generated is not None else None
 
     def offsets_partition(self, name: str) -> int:
-        """Return the partition of `__consumer_offsets` for a group, even if the group does not exist."""
+        """Return the partition of `__consumer_offsets` for the records of a group, even if the group does not exist."""
         partition = self._offsets_partitions.get(name)
         if partition is None:
             partition = offsets_partition(name)
@@ -278,13 +279,14 @@ class ClusterState:
     def coordinator(self, name: str) -> int:
         """Return the node id of a group's coordinator; -1 if no broker can coordinate it.
 
-        The group need not exist.
+        A group that does not exist also has a coordinator.
         """
         leader = self.leadership(self.offsets_topic, self.offsets_partition(name)).leader
         group_type = self.type_of(name)
         if leader < 1 or group_type is None or self.node(leader).release.has_type(group_type):
             return leader
-        # The leader of the partition does not support the group's type. Use the next broker that supports it.
+        # The leader of the group's partition of `__consumer_offsets` does not support the group's type. Use the next
+        # broker, by node id, that supports this type.
         for step in range(1, len(self.nodes)):
             node = self.nodes[(leader - 1 + step) % len(self.nodes)]
             if node.alive and node.release.has_type(group_type):

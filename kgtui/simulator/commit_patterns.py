@@ -1,4 +1,4 @@
-"""Commit patterns: which offsets a group has committed for a topic at a given time.
+"""Commit patterns, which compute the offsets that a simulated group has committed for a topic at a given time.
 
 Scenario files select a pattern by name: `commits = { pattern = "lagging", backlog = 42_000 }`.
 """
@@ -20,14 +20,18 @@ COMMIT_INTERVAL = 5.0
 """Time between two offset commits of a group, in seconds. It is the default of Kafka's `auto.commit.interval.ms`."""
 
 _UNEVEN_DELAY = 10.0
-"""If `Steady.delay` is at least this long, in seconds, the actual delay varies from commit to commit."""
+"""If a group commits records at least this many seconds after they are written, the delay varies between commits."""
 
 
 class CommitPattern(Protocol):
     """How a group reads a topic and commits offsets for it."""
 
     def committed_offsets(self, topic: Topic, t: float) -> Sequence[int | None]:
-        """Return the committed offset of each partition at the time `t`; None if the group has committed none."""
+        """Return the committed offset of each partition; None for a partition without a committed offset.
+
+        Args:
+            t: time for which the offsets are computed, in seconds since the start of the cluster.
+        """
 
 
 def last_commit(t: float) -> float:
@@ -36,7 +40,7 @@ def last_commit(t: float) -> float:
 
 
 class Steady(Struct, frozen=True, forbid_unknown_fields=True, tag_field="pattern", tag="steady"):
-    """The group keeps up. In each commit, it commits the log end offset of `delay` seconds earlier."""
+    """The group keeps up. Each committed offset is the log end offset of `delay` seconds before the commit."""
 
     delay: float = 1.0
 
@@ -50,7 +54,8 @@ class Steady(Struct, frozen=True, forbid_unknown_fields=True, tag_field="pattern
 class Lagging(Struct, frozen=True, forbid_unknown_fields=True, tag_field="pattern", tag="lagging"):
     """The group falls further and further behind.
 
-    It starts `backlog` records behind the log end, and reads only `fraction` of the new records.
+    In each partition, it starts `backlog` records behind the log end. Of the records that are written after the start,
+    it reads only the given `fraction` (from 0 to 1).
     """
 
     backlog: int = 20_000
@@ -62,7 +67,7 @@ class Lagging(Struct, frozen=True, forbid_unknown_fields=True, tag_field="patter
 
 
 class Draining(Struct, frozen=True, forbid_unknown_fields=True, tag_field="pattern", tag="draining"):
-    """The group starts with `backlog` unread records per partition. After `seconds`, it has caught up."""
+    """The group starts with `backlog` unread records per partition, and needs `seconds` to catch up."""
 
     backlog: int = 150_000
     seconds: float = 900.0
@@ -74,9 +79,9 @@ class Draining(Struct, frozen=True, forbid_unknown_fields=True, tag_field="patte
 
 
 class Batch(Struct, frozen=True, forbid_unknown_fields=True, tag_field="pattern", tag="batch"):
-    """The group is a batch job. In the last third of each period, it reads all unread records.
+    """The group is a batch job that runs periodically: in the last third of each period, it reads all unread records.
 
-    A period has `every` seconds.
+    The length of a period is `every` seconds.
     """
 
     every: float = 120.0
@@ -106,7 +111,7 @@ class Stuck(Struct, frozen=True, forbid_unknown_fields=True, tag_field="pattern"
 class BelowLogStart(Struct, frozen=True, forbid_unknown_fields=True, tag_field="pattern", tag="below-log-start"):
     """The group committed only once, before the start of the cluster. Since then, retention has deleted unread records.
 
-    Each committed offset is `gap` below the log start offset at the start of the cluster.
+    Each committed offset is lower by `gap` than the log start offset of the partition at the start of the cluster.
     """
 
     gap: int = 7_000
@@ -141,7 +146,7 @@ class VariableSpeed(Struct, frozen=True, forbid_unknown_fields=True, tag_field="
     def read_until(self, t: float) -> float:
         """Return the timestamp of the newest record that the group has read at time `t`.
 
-        Both times are in seconds since the start of the cluster.
+        The timestamp and `t` are both in seconds since the start of the cluster.
         """
         if not self.speeds or t <= self.speeds[0][0]:
             return t - self.delay
@@ -156,7 +161,7 @@ class VariableSpeed(Struct, frozen=True, forbid_unknown_fields=True, tag_field="
 
 
 class Halted(Struct, frozen=True):
-    """The group follows `pattern`, but makes no commits after `since`, in seconds since the start of the cluster."""
+    """The group commits like `pattern` until `since` (seconds since the start of the cluster), and then never again."""
 
     pattern: CommitPattern
     since: float

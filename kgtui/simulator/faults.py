@@ -32,11 +32,12 @@ class BrokerFaults:
     Attributes:
         black_hole: whether the broker never responds.
         latency: delay of each response, in seconds.
-        slow: API key → additional delay, in seconds.
-        throttle_ms: throttle time in each response.
-        loading: until when the broker is loading groups, in seconds since the cluster's start, or None.
+        slow: API key → additional delay of the responses of this API, in seconds.
+        throttle_ms: throttle time in each response, in milliseconds.
+        loading: time until which the broker reports that it is loading its groups, in seconds since the start of the
+            cluster; None if it does not report this.
         damage: kinds of damage to the next responses (see `DAMAGES`).
-        responds: event that is set unless the broker is a black hole.
+        responds: asyncio event for which all responses wait. It is not set while the broker is a black hole.
     """
 
     black_hole: bool = False
@@ -52,11 +53,11 @@ class BrokerFaults:
 
 
 FAULT_COMMANDS: list[str] = []
-"""Names of the methods of `Faults` that `SimulatorProcess.control` can call."""
+"""Names of the methods of `Faults` that a different process can call with `SimulatorProcess.control`."""
 
 
 def _command(method: Method) -> Method:
-    """Allow `SimulatorProcess.control` to call this method of `Faults`."""
+    """Decorator: allow a different process to call this method of `Faults` with `SimulatorProcess.control`."""
     FAULT_COMMANDS.append(method.__name__)
     return method
 
@@ -66,7 +67,7 @@ class Faults:
 
     Attributes:
         cluster_forbidden: whether clients lack the permission DESCRIBE on the cluster.
-        errors: API key → error codes of the next responses.
+        errors: API key → error codes for the next responses of this API, one per response.
     """
 
     def __init__(self, state: ClusterState) -> None:
@@ -88,7 +89,7 @@ class Faults:
         stop: Callable[[int], Awaitable[None]],
         start: Callable[[int], Awaitable[None]],
     ) -> None:
-        """Set the functions that close a broker's connections, stop its server and start it again."""
+        """Set the functions that `Faults` calls to close a broker's connections, and to stop or start its server."""
         self._cut, self._stop, self._start = cut, stop, start
 
     def broker(self, node: int) -> BrokerFaults:
@@ -104,7 +105,7 @@ class Faults:
     def black_hole(self, node: int, on: bool = True) -> None:
         """Make a broker accept connections and requests without responding.
 
-        With `on=False`, the broker responds again, also to earlier requests.
+        With `on=False`, the broker responds again, also to the requests that it has received in the meantime.
         """
         faults = self.broker(node)
         faults.black_hole = on
@@ -126,7 +127,10 @@ class Faults:
 
     @_command
     def throttle(self, node: int, ms: int) -> None:
-        """Make a broker report a throttle time of `ms` ms in each response, and pause the connection (KIP-219)."""
+        """Make a broker report a throttle time of `ms` milliseconds in each response (KIP-219).
+
+        After each response, the broker pauses for this time before it responds to the next request of the connection.
+        """
         self.broker(node).throttle_ms = max(0, ms)
 
     @_command
@@ -169,42 +173,43 @@ class Faults:
 
     @_command
     def load(self, node: int, seconds: float | None) -> None:
-        """Make a broker report that it is loading its groups.
+        """Make a broker report that it is loading its groups: error 14 (COORDINATOR_LOAD_IN_PROGRESS).
 
         Args:
-            seconds: how long, by the cluster's clock; None to stop immediately.
+            seconds: for how long the broker reports this error, measured by the cluster's clock; None to end it now.
         """
         self.broker(node).loading = None if seconds is None else self._state.time() + seconds
 
     def loading(self, node: int) -> bool:
-        """Return whether a broker currently reports the error that it is loading its groups (see `load`)."""
+        """Return whether a broker currently reports that it is loading its groups, as requested with `load`."""
         until = self._brokers[node].loading
         return until is not None and self._state.time() < until
 
     @_command
     def forbid_groups(self, patterns: Iterable[str]) -> None:
-        """Forbid clients to describe, read or delete groups: error 30 (GROUP_AUTHORIZATION_FAILED).
+        """Forbid clients to describe, read or delete the groups that match a pattern.
 
-        Patterns have the wildcards `*` and `?`, and replace the patterns of earlier calls.
+        Requests about these groups fail with error 30 (GROUP_AUTHORIZATION_FAILED). The patterns can contain the
+        wildcards `*` and `?`, and replace the patterns of earlier calls.
         """
         self._forbidden_groups = tuple(patterns)
 
     @_command
     def forbid_topics(self, patterns: Iterable[str]) -> None:
-        """Forbid clients to describe topics: error 29 (TOPIC_AUTHORIZATION_FAILED).
+        """Forbid clients to describe the topics that match a pattern: error 29 (TOPIC_AUTHORIZATION_FAILED).
 
         The error is also returned for topics that do not exist, because no ACL allows the client to describe them.
-        Responses to requests for all topics do not contain forbidden topics. Patterns have the wildcards `*` and `?`,
-        and replace the patterns of earlier calls.
+        Responses to requests for all topics leave out the forbidden topics. The patterns can contain the wildcards `*`
+        and `?`, and replace the patterns of earlier calls.
         """
         self._forbidden_topics = tuple(patterns)
 
     @_command
     def deny_topics(self, patterns: Iterable[str]) -> None:
-        """Forbid clients to describe topics, like `forbid_topics`.
+        """Forbid clients to describe the topics that match a pattern.
 
-        However, topics that do not exist are forbidden only if they match a pattern. The patterns replace the patterns
-        of earlier calls.
+        Unlike in `forbid_topics`, a topic that does not exist is forbidden only if its name matches a pattern. The
+        patterns replace the patterns of earlier calls of this method.
         """
         self._denied_topics = tuple(patterns)
 
@@ -248,8 +253,8 @@ class Faults:
         """End all faults. However, killed brokers are not restarted, and moved coordinators are not moved back."""
         for node, faults in self._brokers.items():
             self.black_hole(node, False)
-            # Reset the attributes of the `BrokerFaults` object. It cannot be replaced, because connections have a
-            # reference to it.
+            # Reset the attributes of the `BrokerFaults` object instead of replacing the object, because open
+            # connections have a reference to it.
             unbroken = BrokerFaults()
             for attribute in fields(BrokerFaults):
                 if attribute.name != "responds":

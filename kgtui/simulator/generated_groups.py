@@ -49,7 +49,7 @@ VERBS = (
 TEAMS = 200
 
 EMPTY, JOINING, SYNCING, STABLE, DELETED = 0, 1, 2, 3, 255
-"""States of generated groups, as numbers. `GENERATED_KINDS` contains Kafka's names for all of them except `DELETED`."""
+"""Numbers for the states of generated groups. `GENERATED_KINDS` contains the names of all states except `DELETED`."""
 
 SIMPLE, CLASSIC, CONNECT, CONSUMER, SHARE, STREAMS = range(6)
 GENERATED_KINDS: tuple[tuple[str, str, tuple[str, str, str, str]], ...] = (
@@ -62,7 +62,7 @@ GENERATED_KINDS: tuple[tuple[str, str, tuple[str, str, str, str]], ...] = (
 )
 """Kinds of generated groups: `(group type, protocol type, names of the states)`.
 
-The names are Kafka's, in the order EMPTY, JOINING, SYNCING, STABLE.
+The four names are Kafka's names for the states EMPTY, JOINING, SYNCING and STABLE, in this order.
 """
 
 _FRACTIONS = ((CLASSIC, 0.60), (CONSUMER, 0.25), (STREAMS, 0.05), (SHARE, 0.05), (SIMPLE, 0.03), (CONNECT, 0.02))
@@ -103,22 +103,22 @@ def _suffixes() -> Iterator[str]:
 class GeneratedGroups:
     """All groups that are generated in addition to the groups of a scenario.
 
-    Most attributes are columns, because a cluster can have 100,000 groups: `states[i]` belongs to group `names[i]`.
+    To save memory with 100,000 groups, most attributes are columns: `states[i]` belongs to the group `names[i]`.
 
     Attributes:
-        ticks: number of rounds of state changes; one every `TICK` seconds.
+        ticks: number of rounds of state changes so far. There is one round every `TICK` seconds.
         names: group ids. The id of a deleted group stays until a new group gets its index.
-        index: group id → index in the columns, for existing groups.
-        kinds: indexes in `GENERATED_KINDS`.
+        index: group id → index of the group in the columns. Deleted groups are missing.
+        kinds: for each group, the index of its kind in `GENERATED_KINDS`.
         states: `EMPTY`, `JOINING`, `SYNCING`, `STABLE` or `DELETED`.
         membership_changes: how often the members have changed.
-        last_active_tick: value of `ticks` when the group last left `STABLE`. Its offsets do not change until it is
-            `STABLE` again.
+        last_active_tick: value of `ticks` when the group last left the state `STABLE` or, before that, when it was
+            added. While the members read no records, the committed offsets stay as they were at this tick.
         partition: the group's partition of `__consumer_offsets`.
         position: index of the group in `by_partition[partition]`.
         by_partition: partition → indexes of its groups.
         existing: partition → number of existing groups.
-        changed: indexes of changed groups, one set per `ListGroupsRowCache`.
+        changed: one set per `ListGroupsRowCache`: indexes of the groups whose cached rows are outdated.
     """
 
     def __init__(self, number: int, *, seed: int, partitions: int, churn: float, types: Iterable[str]) -> None:
@@ -207,8 +207,9 @@ class GeneratedGroups:
             self._add_console_consumer(rng)
 
     def _step(self, index: int, rng: Random) -> None:
-        """Change the state of a group. A Stable group begins to rebalance or becomes Empty; others move toward Stable.
+        """Change the state of a group to the next one.
 
+        A Stable group begins to rebalance or becomes Empty. A group in any other state moves one state toward Stable.
         Share groups have no rebalances, so they only alternate between Stable and Empty.
         """
         state, kind = self.states[index], self.kinds[index]
@@ -258,7 +259,7 @@ class GeneratedGroups:
             yield name, self.kinds[index], self.states[index]
 
     def type_of(self, name: str) -> str | None:
-        """Return the type of a group, or None if it does not exist. Builds no `Group` object."""
+        """Return the type of a group, or None if the group does not exist. Unlike `find`, build no `Group` object."""
         index = self.index.get(name)
         return None if index is None else GENERATED_KINDS[self.kinds[index]][0]
 
@@ -271,8 +272,8 @@ class GeneratedGroups:
         topic = self.topics[salt // 7 % len(self.topics)]
         commits = Stuck(salt % 3_000) if kind == SIMPLE else _COMMIT_PATTERNS[salt // 11 % len(_COMMIT_PATTERNS)]
         if kind == SHARE and isinstance(commits, Batch):
-            # Replace the pattern of a batch job, which commits only from time to time. The members of a share group
-            # must acknowledge records soon after they receive them.
+            # A share group cannot be a batch job that commits only from time to time, because its members must
+            # acknowledge records soon after they receive them.
             commits = Steady()
         if kind != SIMPLE and (state == EMPTY or (state != STABLE and GENERATED_KINDS[kind][0] == "classic")):
             commits = Halted(commits, self.last_active_tick[index] * TICK)

@@ -15,29 +15,29 @@ _MASK_32_BITS = 0xFFFFFFFF
 
 
 def digest(*parts: object) -> bytes:
-    """Return a hash of 16 bytes, which depends on all parts and their order."""
+    """Hash parts, such as a seed and a name, to 16 bytes. The order of the parts matters."""
     text = "\x1f".join(str(part) for part in parts)
     return blake2b(text.encode("utf-8", "surrogateescape"), digest_size=16).digest()
 
 
 def hash_number(*parts: object) -> int:
-    """Return a number from 0 to 2^32 - 1, which depends on all parts and their order."""
+    """Hash parts, such as a seed and a name, to a number from 0 to 2^32 - 1. The order of the parts matters."""
     return int.from_bytes(digest(*parts)[:4], "big")
 
 
 def hash_uuid(*parts: object) -> UUID:
-    """Return a UUID of version 4, which depends on all parts and their order."""
+    """Hash parts, such as a seed and a name, to a UUID of version 4. The order of the parts matters."""
     return UUID(bytes=digest(*parts), version=4)
 
 
 def hash_kafka_id(*parts: object) -> str:
-    """Return an id in the format of Kafka's UUIDs: 22 characters of URL-safe base64, without a leading dash."""
+    """Hash parts to an id in the format of Kafka's UUIDs: 22 characters of URL-safe base64, without a leading dash."""
     text = base64.urlsafe_b64encode(hash_uuid(*parts).bytes).rstrip(b"=").decode()
     return "A" + text[1:] if text.startswith("-") else text
 
 
 def hash_host(*parts: object) -> str:
-    """Return a client host as brokers report it: a slash and an IPv4 address."""
+    """Hash parts, such as a group id, to a client host as brokers report it: a slash and an IPv4 address."""
     _, b, c, d = digest("host", *parts)[:4]
     return f"/10.{b % 8 + 20}.{c}.{d % 250 + 2}"
 

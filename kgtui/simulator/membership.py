@@ -13,11 +13,11 @@ FOREVER = math.inf
 
 
 class Slot(NamedTuple):
-    """Identifies one member of a group. A member that joins later can get the same `number`; then, `joined` differs."""
+    """Identifies a member of a group. A later member can have the same `number`, but its `joined` is different."""
 
     number: int
     joined: int
-    """Number of membership changes up to the one in which the member joined; 0 for initial members."""
+    """Number of the membership change in which the member joined, counted from 1; 0 for initial members."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,9 +25,9 @@ class Membership:
     """The members of a group at one time.
 
     Attributes:
-        change: number of membership changes since the start.
-        since: seconds since the last change; infinite if there was none.
-        slots: the members that exist now.
+        change: number of membership changes since the start of the cluster.
+        since: seconds since the last membership change; infinite if there was none.
+        slots: the members that exist at this time.
         before: the members that existed before the last change.
     """
 
@@ -38,7 +38,7 @@ class Membership:
 
 
 class MembershipSchedule(Protocol):
-    """The members of one group over time."""
+    """Computes the members of one group at any time."""
 
     def at(self, t: float) -> Membership:
         """Return the members `t` seconds after the start of the cluster."""
@@ -49,8 +49,9 @@ class ConstantMembership(Struct, frozen=True, forbid_unknown_fields=True):
 
     Attributes:
         members: number of members; 0 for an Empty group.
-        since: seconds since the last change. The value never changes, so a small value simulates an endless rebalance.
-        change: number of membership changes. The value never changes.
+        since: reported number of seconds since the last membership change. The number is constant, so a small number
+            simulates an endless rebalance.
+        change: reported number of membership changes, also constant.
     """
 
     members: int
@@ -67,8 +68,8 @@ class RotatingMembership(Struct, frozen=True, forbid_unknown_fields=True):
 
     Attributes:
         period: seconds between two changes.
-        turns: members (by number) in each period; after the last entry, the first one follows again. Example: with
-            `((0, 1), (0,))`, member 1 leaves and returns again and again.
+        turns: for each period, the numbers of the members that exist in it. After the last period, the first one
+            follows again. Example: with `((0, 1), (0,))`, member 1 leaves and returns again and again.
         ahead: how long the rotation has been running when the cluster starts, in seconds.
     """
 
@@ -102,7 +103,8 @@ class ScheduledMembership(Struct, frozen=True, forbid_unknown_fields=True):
 
     Attributes:
         first: numbers of the members that exist at the start.
-        changes: pairs `(time, numbers of the members that exist from this time on)`, in order of time.
+        changes: pairs `(time, numbers of the members that exist from this time on)`, in order of time. Times are in
+            seconds since the start of the cluster.
     """
 
     first: tuple[int, ...]
@@ -116,8 +118,8 @@ class ScheduledMembership(Struct, frozen=True, forbid_unknown_fields=True):
 
         Args:
             begin, end: times of the first and last change, in seconds since the start of the cluster.
-            turns: members (by number) in each period; after the last entry, the first one follows again. The first
-                entry applies before `begin` and after `end`.
+            turns: for each period, the numbers of the members that exist in it. After the last period, the first one
+                follows again. The members of the first period also exist before `begin` and after `end`.
         """
         changes = []
         at, turn = begin, 1

@@ -21,7 +21,8 @@ class Options:
     """The options of a simulated cluster. Most are described in `Simulator`.
 
     Attributes:
-        listen: `host:port` of the first broker. The next brokers use the next ports. Port 0 means free ports.
+        listen: `host:port` of the first broker. Each further broker uses the next higher port. With port 0, all brokers
+            use free ports.
         expose: whether `listen` may be an address that other machines can reach.
     """
 
@@ -57,7 +58,7 @@ class Options:
 
     @property
     def loopback(self) -> bool:
-        """Whether only this machine can connect to the host in `listen`. For a host name, all addresses are checked."""
+        """Whether only this machine can connect to the host in `listen`: all its addresses are loopback addresses."""
         try:
             found = socket.getaddrinfo(self.host, None, type=socket.SOCK_STREAM)
         except (OSError, UnicodeError):

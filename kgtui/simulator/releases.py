@@ -1,6 +1,7 @@
 """The API versions that each Kafka release supports, and other differences between releases.
 
-The versions come from `validVersions` in the `kafka-clients` jars. Versions that `kgtui.protocol` lacks are left out.
+The versions come from `validVersions` in the `kafka-clients` jars. Versions that `kgtui.protocol` does not support are
+left out.
 """
 
 from __future__ import annotations
@@ -99,7 +100,7 @@ FEATURE_LEVELS = {
     "share.version": (0, 2),
     "streams.version": (0, 1),
 }
-"""Feature → lowest and highest level that the newest release supports."""
+"""Feature name → lowest and highest level of the feature that the newest release supports."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +124,8 @@ class Release:
     def scala_coordinator(self) -> bool:
         """Whether the broker runs the old group coordinator, which is written in Scala (assumed before release 3.8).
 
-        The filter by state is case-sensitive in this coordinator. While it is loading groups, it already lists some.
+        In ListGroups, this coordinator compares the names of states case-sensitively. While it is loading groups, it
+        lists the groups that are already loaded.
         """
         return 69 not in self.ranges
 
@@ -134,7 +136,7 @@ class Release:
 
     @property
     def group_operations(self) -> int:
-        """Bit field of the operations on a group that are authorized if no authorizer is configured.
+        """Bit field of the operations on a group that a broker without an authorizer allows.
 
         The values were observed with Kafka 3.9.2 and 4.3.1.
         """

@@ -1,6 +1,7 @@
 """Serve a simulated cluster until the process receives a signal. Execute control commands from stdin.
 
-A command is a line such as `{"do": "black_hole", "node": 2}`, and a result `{"ok": true}`.
+A command is one line of JSON, such as `{"do": "black_hole", "node": 2}`. The response is also one line, such as
+`{"ok": true}`.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 MAX_COMMAND_SIZE = 1024 * 1024
 """Maximum length of a command in bytes.
 
-It suffices for a command with a group id of 32,000 characters, even if JSON escapes all of them.
+This is enough for a command with a group id of 32,000 characters, even if JSON escapes all characters.
 """
 
 
@@ -53,8 +54,8 @@ async def serve(options: Options, *, write_line: Callable[[str], None], control:
         port=options.port,
     )
     simulator.dispatcher.build_row_caches()
-    # Exclude all existing objects from later garbage collections. They need not be searched for garbage, because the
-    # cluster needs them until the process exits.
+    # Exclude all existing objects from later garbage collections, which are then faster. The cluster needs these
+    # objects until the process exits anyway.
     gc.collect()
     gc.freeze()
     stopped = asyncio.Event()

@@ -1,4 +1,4 @@
-"""Topics of the simulated cluster. The offsets of their logs are computed from the time."""
+"""Topics of the simulated cluster. Log start and log end offsets are not stored, but computed from the current time."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ WAVE_PERIOD = 240.0
 """Time between traffic peaks, in seconds. It is short, so that users of the demo see the traffic change."""
 
 _OLDEST, _OLDEST_IDLE = 400 * DAY, HOUR
-"""Age of the oldest record when the cluster starts, in seconds. `_OLDEST_IDLE` is for topics without traffic.
+"""Age of a topic's oldest record when the cluster starts, in seconds. `_OLDEST_IDLE` is for topics without traffic.
 
-`_OLDEST_IDLE` is less than seven days, because Kafka's default retention would delete older records.
+`_OLDEST_IDLE` is less than seven days, because retention with Kafka's default time would delete older records.
 """
 
 RETENTION_INTERVAL = 30.0
@@ -32,7 +32,7 @@ class Topic:
 
     Attributes:
         rate: average records per second in the slowest partition. Other partitions get up to 1.4 times as many.
-        base: log end offset of partition 0 at the start. It is 997 higher in each further partition.
+        base: log end offset of partition 0 at the start of the cluster. In each further partition, it is 997 higher.
         kept: records per partition that retention keeps.
         swell: amplitude of the traffic wave; 0.5 is half of the average rate.
         internal: whether Metadata responses mark the topic as internal.
@@ -66,7 +66,7 @@ class Topic:
     def settings(self) -> dict[str, str]:
         """Config name → value, for topic configs that differ from the defaults.
 
-        If `configs` is empty, `retention.ms` is estimated from `kept`.
+        If `configs` is empty, `retention.ms` is estimated from `kept`, the number of records that retention keeps.
         """
         settings = dict(self.configs)
         if self.rate and not settings:
@@ -74,17 +74,16 @@ class Topic:
         return settings
 
     def flow(self, t: float) -> float:
-        """Return the amount of traffic from the start of the cluster to time `t`.
+        """Return the amount of traffic from the start of the cluster to time `t`, in seconds of average traffic.
 
-        The unit is the average traffic of one second. Example: `flow(10)` is 12 if as many records are written in the
-        first 10 s as in 12 s of average traffic.
+        Example: `flow(10)` is 12 if as many records are written in the first 10 s as in 12 s of average traffic.
         """
         shift = self.salt % 628 / 100
         turn = WAVE_PERIOD / math.tau
         return t + self.swell * turn * (math.sin(t / turn + shift) - math.sin(shift))
 
     def ends_at_flow(self, flow: float) -> list[int]:
-        """Return the log end offsets of all partitions after this amount of traffic (see the method `flow`)."""
+        """Return the log end offsets of all partitions after an amount of traffic (in seconds of average traffic)."""
         return [max(0, base + int(rate * flow)) for base, rate in self._shape]
 
     def log_ends(self, t: float) -> list[int]:
@@ -99,7 +98,10 @@ class Topic:
 
     @property
     def oldest(self) -> float:
-        """Time of the oldest records. It is before the start of the cluster: a negative number of seconds."""
+        """Time of the oldest records, in seconds since the start of the cluster.
+
+        The number is negative, because these records were written before the start.
+        """
         return -_OLDEST if self.rate else -_OLDEST_IDLE
 
     def replicas(self, partition: int, nodes: int, factor: int = 3) -> tuple[int, ...]:
@@ -117,7 +119,7 @@ _PEAK = 15 * HOUR
 """Time of the daily traffic peak, in seconds after midnight UTC."""
 
 _RIPPLES = ((47 * 60.0, 0.10), (13 * 60.0, 0.06))
-"""Two waves that vary the traffic within each hour: `(period in seconds, amplitude / average traffic)`."""
+"""Two waves that vary the traffic within each hour: `(period in seconds, amplitude as a fraction of the average)`."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -141,10 +143,9 @@ class DailyTopic(Topic):
         return dict(self.configs) | {"retention.ms": str(round(self.hours * HOUR) * 1000)}
 
     def flow(self, t: float) -> float:
-        """Return the amount of traffic from the start of the cluster to time `t`.
+        """Return the amount of traffic from the start of the cluster to time `t`, in seconds of average traffic.
 
-        The unit is the average traffic of one second. A daily wave, two shorter waves and a surge are added to the
-        average traffic.
+        The traffic is the sum of the average traffic, a daily wave, two shorter waves and a surge.
         """
         total = t + self._wave(t, DAY, self.swell, _PEAK - self.midnight)
         for period, height in _RIPPLES:
@@ -162,7 +163,7 @@ class DailyTopic(Topic):
         Args:
             period: length of the wave, in seconds.
             height: amplitude, as a fraction of the average traffic.
-            peak: time of one maximum.
+            peak: time at which the wave has a maximum, in seconds since the start of the cluster.
         """
         turn = period / math.tau
         return height * turn * (math.sin((t - peak) / turn) - math.sin(-peak / turn))

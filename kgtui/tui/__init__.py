@@ -14,18 +14,18 @@ Textual.
 | `node_page` | the page about the cluster or about one node of the tree: problems, changes, brokers, groups |
 | `widgets` | header, filter bar, footer and other widgets of the main screen |
 | `dialogs` | modal dialogs: delete, export, explain, recordings |
-| `insights` | the Insights screen: findings that Spark has computed from a recording |
+| `insights` | the Insights screen: problems that kgtui has found in tables that Spark computes from a recording |
 | `plots` | plots of lag, rates and members |
 | `recent_events` | reads the newest events before the displayed poll of a recording |
 | `recording` | records the open cluster, and finds the folders of recordings |
 | `messages` | Textual messages from widgets and dialogs to the screen and the app |
 | `palette` | the command palette |
 | `startup_notices` | notices at the start, about the configuration and about unfinished deletions |
-| `event_rows` | rows of event lists; many events of one group share one row |
+| `event_rows` | rows of event lists; older events of one group share one row |
 | `problem_index` | the groups with a problem, updated with each new snapshot |
 | `themes` | reads theme files |
 | `ascii_filter` | in ASCII mode, replaces non-ASCII characters in drawn lines |
-| `sparkline` | bars of block characters |
+| `sparkline` | sparklines (tiny plots) and bars that consist of block characters |
 | `text` | formats numbers and times, and escapes control characters in names |
 | `textual_compat` | workarounds for problems of Textual |
 """
@@ -33,5 +33,6 @@ Textual.
 import os
 
 # Let Textual draw up to 250 frames per second, instead of its default of 60. The effect of a key is then visible after
-# at most two frames, which is 8 ms instead of 33 ms. Textual reads this variable when it is imported, so set it before.
+# at most two frames, which is 8 ms instead of 33 ms. Textual reads this variable during its import, so set the variable
+# before the import.
 os.environ.setdefault("TEXTUAL_FPS", "250")

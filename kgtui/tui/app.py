@@ -119,7 +119,7 @@ class KgtuiApp(CrashReportingApp):
         self.theme = configured if configured in self.available_themes else themes.DEFAULT
 
     def on_load(self) -> None:
-        """Apply the settings for symbols and times before anything is drawn."""
+        """Apply the display settings, such as ASCII mode and the time zone, before anything is drawn."""
         text.use_display_settings(self.display_settings)
 
     def on_mount(self) -> None:
@@ -154,7 +154,8 @@ class KgtuiApp(CrashReportingApp):
             self._unsubscribe()
 
         self._unsubscribe = forward_snapshots(monitor, screen)
-        # Run the monitor in a worker of the app, because Textual cancels the workers of a screen when it is removed.
+        # Run the monitor in a worker of the app, and not of the screen, because Textual cancels the workers of a screen
+        # when the screen is removed.
         self.run_worker(self.session.monitor_task or monitor.run(), name="monitor", group="monitor", exclusive=True)
 
     async def _show_unfinished_deletes(self, session: Session) -> None:
@@ -169,7 +170,8 @@ class KgtuiApp(CrashReportingApp):
     def _catch_signals(self) -> None:
         loop = asyncio.get_running_loop()
         for number in EXIT_SIGNALS:
-            # Ignore errors, because tests can run the app outside the main thread, where handlers cannot be added.
+            # Ignore errors, because tests can run the app outside the main thread, where signal handlers cannot be
+            # added.
             with contextlib.suppress(NotImplementedError, RuntimeError, ValueError):
                 loop.add_signal_handler(number, self._exit_for_signal, number)
         if not self.is_headless:
@@ -215,14 +217,14 @@ class KgtuiApp(CrashReportingApp):
     def _note_input(self) -> None:
         """Let the monitors delay their background reads, because the user has just pressed a key or clicked.
 
-        While a recording is shown, the monitor of the live cluster still runs, so it is included.
+        This includes the monitor of the live cluster, which also runs while a recording is shown.
         """
         for session in (self.session, self.session.live_session):
             if session is not None and session.monitor is not None:
                 session.monitor.note_input()
 
     def action_run_action(self, action_id: str) -> None:
-        """Run an action whose key works on every screen (`Action.everywhere`)."""
+        """Run one of the actions whose keys work on every screen (see `Action.everywhere`)."""
         # The cast is safe even if the screen is not a `ClusterScreen`, because actions with `everywhere` call only
         # methods that every Textual screen has.
         table.BY_ID[action_id].run(cast("ClusterScreen", self.screen))
@@ -251,7 +253,7 @@ class KgtuiApp(CrashReportingApp):
         self.push_screen(DeleteDialog(self.session, message.groups), self._deleted)
 
     def _deleted(self, results: Results | None) -> None:
-        """Make the monitor forget the deleted groups and poll the brokers immediately. Unmark all groups in the tree.
+        """After a deletion, remove the deleted groups from the monitor's data, poll the brokers, and unmark all groups.
 
         Args:
             results: result of the deletion for each group; None if the user has deleted nothing.
@@ -276,8 +278,8 @@ class KgtuiApp(CrashReportingApp):
 
     def _cluster_chosen(self, session: Session | None) -> None:
         if session is not None:
-            # Switch in a worker, because closing the old connections can take long, and the dialog stays visible until
-            # this method returns.
+            # Switch to the new cluster in a worker. The dialog stays visible until this method returns, and closing the
+            # connections to the old cluster can take long.
             self.run_worker(self._switch_to(session), name="switch", group="switch")
 
     async def _switch_to(self, session: Session) -> None:

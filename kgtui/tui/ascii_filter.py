@@ -1,7 +1,7 @@
 """Draw only ASCII characters in ASCII mode.
 
-The widgets of kgtui already use the ASCII symbols of `kgtui.model.marks`. Textual draws frames and scroll bars, and has
-no ASCII symbols for them, so this module replaces their characters.
+The widgets of kgtui already use the ASCII symbols of `kgtui.model.marks`. However, the frames and scroll bars that
+Textual draws consist of other characters, so this module replaces these characters.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _LOOKALIKES = {
 _JUNCTIONS = dict.fromkeys(range(0x2500, 0x25A0), "+")
 """Maps all code points of the Unicode blocks Box Drawing and Block Elements to `+`.
 
-A character that is in `_LOOKALIKES`, such as `─`, is replaced with the ASCII character from there instead.
+For characters in `_LOOKALIKES`, such as `─`, `_REPLACEMENTS` contains a similar ASCII character instead of `+`.
 """
 
 

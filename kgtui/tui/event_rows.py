@@ -23,8 +23,9 @@ class EventRow(NamedTuple):
     """One row of a list of events: one event, or several events of one group.
 
     Attributes:
-        event: the event of the row; in a row of several events, the newest one.
-        folded: (kind of event, number of events) for each kind, the most frequent first; empty in a row of one event.
+        event: the event of the row; in a row of several events, the newest of them.
+        folded: in a row of several events, `(kind, number of events)` for each kind of event, the most frequent first.
+            In a row of one event, this is empty.
     """
 
     event: Event
@@ -42,9 +43,9 @@ class EventRow(NamedTuple):
 
     @property
     def text(self) -> SafeText:
-        """The text of the row. Control characters are escaped.
+        """The text of the row, with escaped control characters.
 
-        It describes the event or, in a row of several events, says how many events of each kind there are.
+        The text describes the event or, in a row of several events, says how many events of each kind there are.
         """
         if not self.folded:
             return event_text(self.event)
@@ -65,8 +66,8 @@ def _counted(kind: str, number: int) -> str:
 def event_rows(events: Iterable[Event], rows_per_group: int) -> list[EventRow]:
     """Return the rows for a list of events, in the order of the events.
 
-    The first `rows_per_group` events of a group have a row each. If two or more events of the group remain, they share
-    one row.
+    Each of the first `rows_per_group` events of a group has its own row. If the group has two or more further events,
+    these share one row.
     """
     events = list(events)
     of_group = Counter(event.group for event in events)

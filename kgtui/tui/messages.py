@@ -1,6 +1,6 @@
 """Textual messages that widgets and dialogs post to their screen and to the app.
 
-In these messages, the attributes `group` and `groups` contain group ids.
+The attributes `group` and `groups` of these messages contain ids of Kafka groups.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ class SnapshotArrived(Message):
 
 
 class GroupSelected(Message):
-    """The tree's cursor has moved to a different group or node. If it is on a node, no group is selected."""
+    """The cursor of the group tree has moved to a different row. On the row of a tree node, no group is selected."""
 
 
 class GroupOpened(Message):
@@ -41,7 +41,7 @@ class GroupOpened(Message):
 
 
 class ActionRequested(Message):
-    """The user has clicked a key in the footer. The screen should run its action.
+    """The user has clicked a key in the footer. The screen should run the action of this key.
 
     Attributes:
         action: id of the action in `kgtui.tui.screen_actions.table`.

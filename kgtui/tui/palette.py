@@ -32,7 +32,7 @@ MAX_GROUPS = 50
 
 
 class MainScreenProvider(Provider):
-    """Base class of the providers that list the commands of the palette."""
+    """Base class of the providers, which supply the command palette with commands."""
 
     @property
     def main(self) -> MainScreen | None:
@@ -44,7 +44,7 @@ class ActionCommands(MainScreenProvider):
     """Commands that run the actions of the main screen."""
 
     async def discover(self) -> Hits:
-        """For the empty query, yield a command for each action, in the order of the action table."""
+        """Yield the commands that are listed before the user types a query: one for each action."""
         main = self.main
         if main is not None:
             for action in table.in_palette(main.session):
@@ -94,7 +94,7 @@ class ChoiceCommands(MainScreenProvider):
     """Commands that choose a theme, a saved filter, a grouping or a sort key."""
 
     async def discover(self) -> Hits:
-        """For the empty query, yield a command for each saved filter."""
+        """Yield the commands that are listed before the user types a query: one for each saved filter."""
         for name, choose, meaning in self._filters():
             yield DiscoveryHit(escape(name), choose, text=name, help=escape(meaning))
 
@@ -128,7 +128,7 @@ class ChoiceCommands(MainScreenProvider):
 
 
 def _highlighted(matcher: Matcher, name: str) -> Text:
-    """Return a name in which the characters that match the query are highlighted."""
+    """Return the name of a command, with the characters highlighted that match the query."""
     shown = Text(name)
     _, offsets = matcher.fuzzy_search.match(matcher.query, name)
     style = matcher.match_style.rich_style

@@ -1,4 +1,4 @@
-"""`ProblemIndex` knows which groups have which problem, and is updated with each new snapshot."""
+"""`ProblemIndex` stores which problem each group has. It is updated with each new snapshot."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from kgtui.model.summary import Summary
 
 JUDGED_PER_SLICE = 200
-"""Number of groups whose status and problem are determined in one step, which takes about 1 ms.
+"""Number of groups whose status and problem are determined in one step. A step takes about 1 ms.
 
-Other tasks can run between the steps.
+Other tasks can run between two steps.
 """
 
 STORED_PER_SLICE = 4_000
@@ -31,7 +31,7 @@ that a pause follows the step.
 
 
 SORTED_AT_MOST = 2_000
-"""If more groups than this have the same problem, they are sorted by name, otherwise by when their problem began."""
+"""If at most this many groups have the same problem, they are sorted by its start, otherwise by group id."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -39,7 +39,7 @@ class Problems:
     """The groups with a problem. After an object has been created, only its attribute `judgments` changes.
 
     Attributes:
-        version: differs between two objects if the problem or the status of a group differs.
+        version: number that grows whenever the problem or the status of a group changes.
         groups: problem → sorted ids of the groups with this problem, the most severe problem first.
         judgments: group id → current status and problem. Groups whose problem has ended are removed.
         hidden: ids of groups whose problem the user has acknowledged.
@@ -53,9 +53,9 @@ class Problems:
     summaries: Mapping[str, Summary] = field(default_factory=dict)
 
     def same_as(self, other: Problems) -> bool:
-        """Return whether both objects have the same hidden groups, and the same problem and status for each group.
+        """Return whether each group has the same problem and status in both objects, and the same groups are hidden.
 
-        Times and reasons of problems are not compared.
+        The times and the reasons of the problems are not compared.
         """
         return (self.version, self.hidden) == (other.version, other.hidden)
 
@@ -67,8 +67,8 @@ class Problems:
     def worst_first(self) -> Iterator[tuple[str, Judgment]]:
         """Yield (group id, judgment) of the groups that need attention, the most severe problem first.
 
-        Among groups with the same problem, the one with the newest problem comes first. Groups in `hidden` are left
-        out.
+        Among groups with the same problem, the group whose problem began last comes first (see `SORTED_AT_MOST`).
+        Groups in `hidden` are left out.
         """
         for kind in self.groups:
             groups = self.visible(kind) if kind not in ONLY_COUNTED else ()
@@ -81,7 +81,7 @@ class Problems:
         judgment, summary = self.judgments.get(group), self.summaries.get(group)
         since = None if judgment is None else judgment.since if judgment.since is not None else judgment.after
         lag = None if summary is None else summary.lag
-        # Use only the order of magnitude of the lag. With the exact lag, groups would change places at every poll.
+        # Sort only by the order of magnitude of the lag. With the exact lag, groups would change places at every poll.
         return -(since or 0.0), -(lag or 0).bit_length(), group
 
     @property
@@ -121,14 +121,14 @@ class ProblemIndex:
         return Problems(self._version, groups, self._judgments, frozenset(hidden), summaries)
 
     def steps(self, snapshot: Snapshot) -> Generator[None, None, None]:
-        """Determine the status and problem of each group that has changed. Yield often, so that other tasks can run.
+        """Determine status and problem of the groups that have changed since the previous snapshot.
 
-        If `steps` is called for a newer snapshot, the older generator ends early.
+        The generator yields often so that other tasks can run. It ends early if `steps` is called for a newer snapshot.
         """
         self._newest = snapshot
         faults = {node: broker.fault for node, broker in snapshot.brokers.items() if broker.fault is not None}
-        # Judge the groups that are read at every poll (`snapshot.health`) even if they have not changed, because their
-        # judgment also depends on the current time.
+        # Also judge unchanged groups if they are read at every poll (`snapshot.health`), because their judgment also
+        # depends on the current time.
         observed = frozenset(snapshot.health)
         changed = None if snapshot.changes is None else snapshot.changes.changed_since(self._mark)
         if changed is None:
@@ -152,7 +152,7 @@ class ProblemIndex:
         self._mark, self._faults, self._observed = snapshot.changes, faults, observed
 
     def _store(self, found: Mapping[str, Judgment | None]) -> None:
-        """Store new judgments (group id → judgment). None means that the group has no problem."""
+        """Store new judgments (group id → judgment). The judgment is None if the group has no problem."""
         added: dict[Problem, list[str]] = defaultdict(list)
         removed: dict[Problem, list[str]] = defaultdict(list)
         for group, judgment in found.items():

@@ -1,6 +1,6 @@
 """Read the events of a recording in the hour before the displayed poll.
 
-The page of the cluster or of a tree node lists these events under *Recent changes*.
+The node page (tables about many groups) lists these events under *Recent changes*.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 _log = logging.getLogger(__name__)
 
 RECENT = 3_600.0
-"""Length of the time before the displayed poll from which events are listed, in seconds."""
+"""Events are listed if they occurred at most this many seconds before the displayed poll."""
 
 
 class RecentEvents:
@@ -40,7 +40,7 @@ class RecentEvents:
         self._reading = False
 
     def start_reading(self) -> bool:
-        """Return whether the caller must now call `read`, because the displayed poll has changed.
+        """Return whether the displayed poll has changed, so that the caller must now call `read`.
 
         Return False while `read` is running, and on a live cluster.
         """
@@ -52,7 +52,7 @@ class RecentEvents:
     async def read(self) -> None:
         """Read the events before the displayed poll. If the displayed poll changes meanwhile, read again.
 
-        Errors are not raised. `placeholder` returns their message.
+        Errors are not raised. Instead, `placeholder` returns the error message.
         """
         position = self._position
         try:
@@ -68,13 +68,13 @@ class RecentEvents:
             self._reading = False
 
     def with_events(self, snapshot: Snapshot) -> Snapshot:
-        """Return a copy of the snapshot with the events from the recording; the same snapshot if there are none."""
+        """Return a copy of the snapshot with the events of the recording, or the snapshot itself if there are none."""
         if self._position is None or not self._events:
             return snapshot
         return replace(snapshot, events=self._events)
 
     def placeholder(self) -> str:
-        """Return the text that is shown while there are no recent changes. It says why there are none."""
+        """Return the text that the page shows if there are no recent changes. The text says why there are none."""
         position = self._position
         if position is None:
             return "no changes since kgtui started"

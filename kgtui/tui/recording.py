@@ -29,9 +29,9 @@ if TYPE_CHECKING:
 _log = logging.getLogger(__name__)
 
 FIRST_ERRORS_WAIT = 0.7
-"""How long `Recording.begin` watches the recorder for errors, in seconds.
+"""How long `Recording.begin` waits for an early error of the recorder, in seconds.
 
-Most errors occur in this time, such as the error that another process is recording into the folder.
+Most errors occur within this time, such as the error that another process is recording into the same folder.
 """
 
 LAST_WRITE_TIMEOUT = 10.0
@@ -42,12 +42,12 @@ _NOT_IN_FILE_NAMES = re.compile(r"[^A-Za-z0-9._-]+")
 
 @cache
 def missing_library() -> str:
-    """Return the name of a Python package that recordings need and that is not installed; empty if there is none."""
+    """Return the name of a Python package that recordings need but that is not installed; otherwise empty."""
     return next((name for name in ("deltalake", "pyarrow") if find_spec(name) is None), "")
 
 
 def why_not_recordable(session: Session) -> str | None:
-    """Return why the cluster of a session cannot be recorded; None if it can."""
+    """Return why the cluster of a session cannot be recorded; None if it can be recorded."""
     if session.replay_position is not None:
         return "this is a recording; only a live cluster can be recorded"
     if session.admin is None or session.monitor is None:
@@ -57,7 +57,7 @@ def why_not_recordable(session: Session) -> str | None:
 
 
 def why_no_recording_can_be_opened(session: Session) -> str | None:
-    """Return why no recording can be opened from this session; None if one can."""
+    """Return why no recording can be opened from this session; None if recordings can be opened."""
     if session.open_recording is None:
         return "Recordings cannot be opened from here. Run kgtui replay LAKE"
     library = missing_library()
@@ -71,7 +71,7 @@ def default_folder(session: Session) -> Path:
 
 
 class Recording:
-    """Records the cluster of a session, in this process and with the connections of the session.
+    """Records the cluster of a session. The recorder runs in this process, and uses the connections of the session.
 
     Args:
         notify: shows a message to the user; the second argument is True for a warning.
@@ -113,7 +113,7 @@ class Recording:
         try:
             await asyncio.wait({self._task}, timeout=FIRST_ERRORS_WAIT)
         except asyncio.CancelledError:
-            # The user has closed the dialog that starts the recording. Stop the recorder.
+            # The user has closed the dialog while the recording was being started. Stop the recorder.
             self._task.add_done_callback(self._ended)
             self._recorder.stop()
             raise
@@ -157,7 +157,7 @@ class Recording:
 
 
 def recording_mark(session: Session) -> tuple[str, str] | None:
-    """Return (text, component class) of the sign `REC`, which the header shows while kgtui is recording.
+    """Return (text, CSS component class) of the mark `REC`, which the header shows while kgtui is recording.
 
     Return None if kgtui is not recording.
     """
@@ -187,8 +187,8 @@ class LakeChoice(NamedTuple):
 def lake_of(session: Session) -> LakeChoice:
     """Return the folder (lake) with the recordings of a session.
 
-    Use the folder of the open recording, or else of the recording that kgtui is writing, or else the folder in the
-    environment variable KGTUI_LAKE, or else the default folder.
+    The first of these folders that is known is used: the folder of the open recording, the folder into which kgtui is
+    recording now, the folder in the environment variable KGTUI_LAKE, and the default folder.
     """
     if session.lake is not None:
         return LakeChoice(session.lake, "the open recording")
@@ -227,7 +227,7 @@ class FindingsRead:
         gold: object that reads the gold tables; None if the folder contains no recording.
         insights: the findings; None after an error.
         cluster: id of the recorded cluster; None if unknown.
-        error: empty if the findings have been read.
+        error: the error message; empty if the findings have been read.
         recorded: whether the folder contains a recording, with or without gold tables.
     """
 
@@ -239,7 +239,7 @@ class FindingsRead:
 
 
 def read_findings(path: LakePath) -> FindingsRead:
-    """Read a lake's findings from disk, which can take seconds. Errors are returned, not raised."""
+    """Read the findings about a recording from its lake, which can take seconds. Errors are returned, not raised."""
     from kgtui.insights.apply_rules import find_insights
     from kgtui.lake.gold import Gold
     from kgtui.lake.tables import recorded_cluster_id
@@ -270,9 +270,9 @@ def recorded_span(path: str) -> tuple[float, float]:
 
 
 def disappeared_at(session: Session, group: str) -> float | None:
-    """Return when the recording first shows that a group has disappeared, in epoch seconds; None if unknown.
+    """Return the time of the first poll in which a deleted group is missing, in epoch seconds; None if unknown.
 
-    Reading the recording can take seconds.
+    The time is read from the recording of the cluster, which can take seconds.
     """
     path = lake_of(session).path
     if not is_lake(path):

@@ -43,7 +43,7 @@ class GroupMonitor(Protocol):
 
     @property
     def series(self) -> SeriesStore:
-        """Past lags and member counts of all groups that have been selected or visible in the tree."""
+        """Past lags and member counts of groups that are or were selected, visible, or suspected of a problem."""
         ...
 
     def subscribe(self, listener: Callable[[Snapshot], None]) -> Callable[[], None]: ...
@@ -71,7 +71,7 @@ class ReplayPosition(Protocol):
     """The displayed time in a recording. The methods raise `KgtuiError` if the recording cannot be read.
 
     Attributes:
-        playing: speed as a multiple of real time; None while stopped.
+        playing: playing speed as a multiple of real time; None while the recording is not playing.
     """
 
     playing: float | None
@@ -83,35 +83,35 @@ class ReplayPosition(Protocol):
 
     @property
     def span(self) -> tuple[float, float]:
-        """Times of the first and the last poll, in seconds since the epoch."""
+        """Times of the first and the last poll of the recording, in seconds since the epoch."""
         ...
 
     async def step(self, by: int) -> bool:
-        """Move forward by `by` polls, or backward if `by` is negative.
+        """Display the poll that is `by` polls later, or earlier if `by` is negative.
 
-        Return False, and do not move, if the recording has too few earlier or later polls.
+        If the recording has no such poll, keep the displayed poll, and return False.
         """
         ...
 
     async def to_change(self, group: str, *, back: bool) -> bool:
-        """Move to the next poll at which the group changed, or to the previous one if `back` is true.
+        """Display the next poll at which the group changed, or the previous such poll if `back` is true.
 
-        Return False if there is no such poll. Changes of offsets are ignored.
+        Return False if there is no such poll. Changes of the group's offsets are ignored.
         """
         ...
 
     async def go_to(self, words: str) -> None:
-        """Move to the time `words` that the user typed, such as `10:04`, or `15m` for 15 minutes before the end."""
+        """Display the poll at a time that the user typed, such as `10:04`, or `15m` for 15 minutes before the end."""
         ...
 
     async def seek(self, at: float) -> None:
-        """Move to the newest poll at or before `at`, in seconds since the epoch."""
+        """Display the newest poll at or before the time `at`, in seconds since the epoch."""
         ...
 
     async def advance(self, seconds: float) -> bool:
-        """Move forward by `seconds` seconds of recorded time. Gaps in the recording are skipped.
+        """Move the displayed time forward by `seconds` seconds. Gaps in the recording are skipped.
 
-        Return False at the end of the recording.
+        Return False if the last poll of the recording is already displayed.
         """
         ...
 
@@ -149,14 +149,14 @@ class OngoingRecording(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class ClusterLabel:
-    """Name, addresses and color of the cluster of a session, for the screen.
+    """What the screen shows about the cluster of a session: name, addresses and color.
 
     Attributes:
         name: the configured name, or the bootstrap addresses.
         bootstrap: addresses `host:port`, separated by commas.
-        color: background color in Textual's notation; None for a color of the theme.
+        color: background color in Textual's notation, such as `red`; None for the default color of the theme.
         environment: a label such as `PROD`; empty if there is none.
-        command_config: file for `--command-config` in Kafka commands that kgtui shows; or None.
+        command_config: path for the option `--command-config` in Kafka commands that kgtui shows; None to omit it.
     """
 
     name: str
@@ -168,12 +168,12 @@ class ClusterLabel:
 
 @dataclass(frozen=True, slots=True)
 class ClusterChoice:
-    """A cluster in the dialog with which the user switches to another cluster.
+    """One of the clusters in the dialog in which the user chooses another cluster to open.
 
     Attributes:
         name: the configured name, which is passed to `Session.open_cluster`.
         bootstrap: addresses `host:port`, separated by commas.
-        color: background color in Textual's notation; None for a color of the theme.
+        color: background color in Textual's notation, such as `red`; None for the default color of the theme.
         environment: a label such as `PROD`; empty if there is none.
         read_only: whether kgtui must not change this cluster.
     """
@@ -187,7 +187,7 @@ class ClusterChoice:
 
 @dataclass(slots=True)
 class Session:
-    """A cluster or a recording that is shown, with its settings. An attribute that does not apply to it is None.
+    """A cluster or recording that kgtui shows, with the settings. Attributes that do not apply are None.
 
     Attributes:
         target: name, addresses and color of the cluster.
@@ -201,15 +201,15 @@ class Session:
         config_file: path of the configuration file, which does not have to exist.
         mouse: whether kgtui, and not the terminal, handles the mouse.
         display: settings for symbols, text and times; None for the defaults.
-        open_address: opens a session on an address. Raises `KgtuiError` if no broker answers.
+        open_address: opens a session on a bootstrap address. Raises `KgtuiError` if no broker answers.
         open_demo: starts the demo cluster and opens a session on it.
         failed_attempts: (address, reason) of each address that did not answer at the start.
         open_cluster: opens a configured cluster by name. Raises `KgtuiError` if its configuration is invalid.
         close: closes the connections after the app has switched to another session.
         replay_position: position in the replayed recording; None on a live cluster.
         lake: folder of the replayed recording; None on a live cluster.
-        open_recording: opens a recording, from its folder and a time that the user has typed. Raises `KgtuiError` if
-            one is invalid.
+        open_recording: takes a folder and a time, both typed by the user, and opens the recording. Raises `KgtuiError`
+            if the folder or the time is invalid.
         live_session: the live session from which the replayed recording was opened.
         warnings: sentences about the configuration that the user should read.
         monitor_task: the task of `monitor.run()`, if it was started before the app.
@@ -246,7 +246,7 @@ class Session:
 
 @dataclass(slots=True)
 class Playback:
-    """The state of the replay actions of one screen.
+    """The replay state of one screen: playing speed, remembered time, and last opened recording.
 
     Attributes:
         speed: playing speed, as a multiple of real time.

@@ -16,13 +16,13 @@ EIGHTHS = " ▏▎▍▌▋▊▉█"
 
 
 def spark_rows(values: Sequence[float], rows: int, top: float) -> list[str]:
-    """Draw one vertical bar per value, and return the lines from top to bottom.
+    """Draw one vertical bar per value. Return the drawing as `rows` lines of text, from top to bottom.
 
-    0 is drawn as the lowest bar, and NaN as a blank.
+    0 is drawn as the smallest possible bar, and NaN as a blank.
 
     Args:
-        values: from left to right, one per terminal cell.
-        top: value whose bar fills all lines.
+        values: the values from left to right. Each bar is one terminal cell wide.
+        top: the value whose bar is as high as all lines together.
     """
     ramp = ASCII if text.display_settings().ascii else BLOCKS
     steps = len(ramp) - 1
@@ -49,9 +49,9 @@ def bar(value: float, top: float, width: int) -> str:
 
 
 def scale_of(largest: float) -> float:
-    """Return the value for which a bar is full: `largest`, rounded up to a number such as 15, 20 or 30.
+    """Return the value that a full bar stands for: `largest`, rounded up to a number such as 15, 20 or 30.
 
-    Without rounding, each small change of the largest value would change all bars.
+    Without rounding, each small change of the largest value would change the lengths of all bars.
     """
     if largest <= 0:
         return 0.0

@@ -25,13 +25,13 @@ _MAX_LINE_WIDTH = 160
 
 
 def valid_presets(presets: Mapping[str, str]) -> dict[str, str]:
-    """Return the presets (name → filter expression) with a valid expression, sorted by name."""
+    """Return the presets (saved filters) with a valid expression, sorted by name: name → filter expression."""
     invalid = dict(invalid_presets(presets))
     return {name: presets[name] for name in sorted(presets) if name not in invalid}
 
 
 def invalid_presets(presets: Mapping[str, str]) -> list[tuple[str, str]]:
-    """Return (name, error) of each preset with an invalid expression, sorted by name."""
+    """Return (name, error) of each preset (saved filter) with an invalid expression, sorted by name."""
     invalid = []
     for name, expression in sorted(presets.items()):
         try:
@@ -42,7 +42,7 @@ def invalid_presets(presets: Mapping[str, str]) -> list[tuple[str, str]]:
 
 
 def show_invalid_presets(app: App[Any], presets: Mapping[str, str]) -> None:
-    """Show one notice about all presets with an invalid filter expression; nothing if all are valid."""
+    """Show one notice about all presets (saved filters) with an invalid expression. If all are valid, show nothing."""
     lines = [f"{name}: {error}" for name, error in invalid_presets(presets)]
     _show(app, lines, "Invalid presets" if len(lines) > 1 else "Invalid preset")
 
@@ -65,9 +65,9 @@ def _show(app: App[Any], messages: Iterable[str], title: str) -> None:
 
 
 async def show_unfinished_deletes(app: App[Any], session: Session) -> None:
-    """Find out what happened to groups whose deletion was interrupted because kgtui ended. Show one notice per group.
+    """For each group whose deletion was interrupted by the end of kgtui, show whether the group still exists.
 
-    The results are added to the audit log. In a read-only session, do nothing.
+    The results are also written to the audit log. In a read-only session, do nothing.
     """
     if session.admin is None or session.read_only:
         return

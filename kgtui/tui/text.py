@@ -1,7 +1,7 @@
 """Format numbers, ages and times, and make text from a cluster safe for the terminal.
 
-This module escapes control characters in all strings from a cluster. The strings are then drawn as `Text`. In a plain
-`str`, Textual would parse a group id such as `[/red]` as markup.
+Control characters in strings from a cluster, such as group ids, are escaped. The strings are drawn as `Text`, because
+Textual would parse a group id such as `[/red]` in a plain `str` as markup.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ class DisplaySettings:
     """Settings for symbols, text and times.
 
     Attributes:
-        ascii: whether to draw only ASCII characters, and to escape all others.
-        utc: whether times are in UTC instead of `zone`.
+        ascii: whether to draw only ASCII characters. All other characters are then escaped.
+        utc: whether times are shown in UTC instead of the time zone `zone`.
         now: returns the current time, in seconds since the epoch.
         zone: local time zone; None for the time zone of the system.
     """
@@ -69,7 +69,7 @@ def marks() -> Marks:
 def plain(value: str | None, width: int | None = None, *, cut: Cut = "end") -> str:
     """Escape control characters in a string from a cluster, and cut it to `width` terminal cells.
 
-    None becomes `–`. The result can contain markup, so do not pass it to code that parses markup.
+    None becomes `–`. Square brackets are not escaped, so do not pass the result to code that parses markup.
     """
     if value is None:
         return marks().none
@@ -88,7 +88,10 @@ def cell(value: str | None, width: int | None = None, *, style: str = "", cut: C
 
 
 def label(*parts: str | Text | tuple[str, str]) -> Text:
-    """Join kgtui's own strings, `(string, style)` pairs and `Text` into one line. Markup is not parsed."""
+    """Join strings, `(string, style)` pairs and `Text` objects into one line of `Text`, without parsing markup.
+
+    Strings from a cluster must already be escaped, because this function does not escape them.
+    """
     return Text.assemble(*parts, no_wrap=True, end="")
 
 
@@ -113,7 +116,7 @@ def fit(shown: str, width: int, *, cut: Cut = "end") -> str:
     """Cut a text to at most `width` cells, at its end or in its middle. An ellipsis marks the cut.
 
     Args:
-        shown: result of `plain`, so that it contains no control characters.
+        shown: the text, in which `plain` has already escaped control characters.
     """
     if width <= 0:
         return ""
@@ -138,7 +141,8 @@ def _tail(shown: str, width: int) -> str:
         if used > width:
             break
         start -= 1
-    # Drop combining marks at the start. Their letter was cut off, so the terminal would draw them over the ellipsis.
+    # Drop accents and other combining marks at the start. The letter before them was cut off, so the terminal would
+    # draw them over the ellipsis.
     while start < len(shown) and cell_len(shown[start]) == 0:
         start += 1
     return shown[start:]
@@ -148,7 +152,7 @@ def pad(shown: str, width: int, *, right: bool = False) -> str:
     """Cut a text, or add blanks, so that it has exactly `width` cells.
 
     Args:
-        shown: result of `plain`, so that it contains no control characters.
+        shown: the text, in which `plain` has already escaped control characters.
         right: whether to align the text to the right.
     """
     shown = fit(shown, width)
@@ -180,12 +184,12 @@ def short(value: int | None) -> str:
 
 
 def lag(value: int | None, lower_bound: bool | int = False) -> str:
-    """Format a sum of lags, such as `18.2k`, or `≥ 4.1k` if the sum is a lower bound.
+    """Format a total lag (in records), such as `18.2k`, or `≥ 4.1k` if the total is a lower bound.
 
-    For None, return `?` if some lags are unknown, otherwise `–`.
+    If `value` is None, return `?` if some lags are unknown, otherwise `–`.
 
     Args:
-        lower_bound: whether some lags are unknown, or the number of unknown lags.
+        lower_bound: whether some of the added lags are unknown, or how many of them are unknown.
     """
     if value is None:
         return marks().unknown if lower_bound else marks().none
@@ -221,7 +225,7 @@ def age(seconds: float | None) -> str:
 def coarse_age(seconds: float | None) -> str:
     """Format a duration like `age`, but in steps of 10 s below one minute: `<10 s`, `10 s`, `20 s` and so on.
 
-    The text changes less often than that of `age`, so that fewer rows must be redrawn.
+    This text changes less often than the text of `age`, so that rows with ages must be redrawn less often.
     """
     if seconds is not None and seconds < 10:
         return "<10 s"
@@ -253,7 +257,7 @@ _CLOCK, _CLOCK_MINUTES, _DATE, _DAY = "%H:%M:%S", "%H:%M", "%Y-%m-%d", "%m-%d"
 
 
 def clock(at: float | None, *, offset: bool = False) -> str:
-    """Format a time of day, such as `10:04:23`; `–` for None.
+    """Format seconds since the epoch as a time of day, such as `10:04:23`; `–` for None.
 
     If `offset` is true, the UTC offset follows, as in `10:04:23 +01:00` or `10:04:23 UTC`.
     """
@@ -267,42 +271,42 @@ def clock(at: float | None, *, offset: bool = False) -> str:
 
 
 def date(at: float | None) -> str:
-    """Format date, time and UTC offset, such as `2026-11-21 10:04:23 +01:00`; `–` for None."""
+    """Format seconds since the epoch with date and UTC offset, such as `2026-11-21 10:04:23 +01:00`; `–` for None."""
     return marks().none if at is None else f"{to_datetime(at):{_DATE}} {clock(at, offset=True)}"
 
 
 def clock_minutes(at: float) -> str:
-    """Format a time of day as `10:04`."""
+    """Format seconds since the epoch as a time of day without seconds, such as `10:04`."""
     return f"{to_datetime(at):{_CLOCK_MINUTES}}"
 
 
 def date_seconds(at: float) -> str:
-    """Format date and time as `2026-11-21 10:04:23`."""
+    """Format seconds since the epoch as date and time, such as `2026-11-21 10:04:23`."""
     return f"{to_datetime(at):{_DATE} {_CLOCK}}"
 
 
 def date_minutes(at: float) -> str:
-    """Format date and time as `2026-11-21 10:04`."""
+    """Format seconds since the epoch as date and time without seconds, such as `2026-11-21 10:04`."""
     return f"{to_datetime(at):{_DATE} {_CLOCK_MINUTES}}"
 
 
 def day_minutes(at: float) -> str:
-    """Format month, day and time as `11-21 10:04`."""
+    """Format seconds since the epoch as month, day and time, such as `11-21 10:04`."""
     return f"{to_datetime(at):{_DAY} {_CLOCK_MINUTES}}"
 
 
 def state_mark(state: str | None) -> str:
-    """Return the symbol of a group state, one cell wide; `?` if the state is missing or unknown to kgtui."""
+    """Return the symbol (one cell wide) for a group state, such as `Stable`; `?` if the state is missing or unknown."""
     return getattr(marks(), state_look(state).mark)  # type: ignore[no-any-return]
 
 
 def verdict_mark(verdict: str) -> str:
-    """Return the symbol of a health verdict (a key of `VERDICT_LOOKS`), one cell wide."""
+    """Return the symbol (one cell wide) for a health verdict, such as `WARN`. `verdict` is a key of `VERDICT_LOOKS`."""
     return getattr(marks(), VERDICT_LOOKS[verdict].mark)  # type: ignore[no-any-return]
 
 
 def verdict_role(verdict: str) -> str:
-    """Return the color role (name of a theme variable, such as `kg-warn`) of a health verdict, such as `WARN`.
+    """Return the name of the theme color for a health verdict, such as `kg-warn` for `WARN`.
 
     `verdict` is a key of `VERDICT_LOOKS`.
     """
@@ -310,5 +314,5 @@ def verdict_role(verdict: str) -> str:
 
 
 def state_role(state: str | None) -> str:
-    """Return the color role of a group state (a theme variable): `kg-ok`, `kg-warn`, `kg-error` or `kg-muted`."""
+    """Return the name of the theme color for a group state: `kg-ok`, `kg-warn`, `kg-error` or `kg-muted`."""
     return state_look(state).role

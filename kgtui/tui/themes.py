@@ -1,4 +1,4 @@
-"""Read theme files, which define a color for each role. Invalid files are skipped and reported."""
+"""Read theme files, which define a color for each color role, such as `kg-warn`. Report and skip invalid files."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class FailedTheme:
 def shipped_folder() -> Path:
     """Return the folder of the themes that are shipped with kgtui.
 
-    It is in the installed package, or in the top folder of a checkout.
+    The folder is in the installed package or, if kgtui runs from a Git checkout, in the top folder of the checkout.
     """
     here = Path(__file__).resolve().parents[1]
     installed = here / "themes"
@@ -150,7 +150,7 @@ def _color(key: str, value: object) -> str:
 
 
 def parse_color(name: str | None) -> Color | None:
-    """Parse a color in Textual's notation, such as `red` or `#b01030`. Return None if it is empty or unknown."""
+    """Parse a color in Textual's notation, such as `red` or `#b01030`. Return None if `name` is empty or no color."""
     try:
         return Color.parse(name) if name else None
     except ColorParseError:
@@ -162,7 +162,7 @@ _LIGHT = ("#1e6b24", "#7a4f00", "#a3182b", "#55606e", "#0b5f66", "#6b3fa0")
 
 
 def variable_defaults(theme: Theme) -> dict[str, str]:
-    """Return default colors for kgtui's theme variables: name → color. Textual's own themes do not define them."""
+    """Return default colors for kgtui's theme variables (name → color), which Textual's own themes do not define."""
     defaults = dict(zip(ROLES, _DARK if theme.dark else _LIGHT, strict=True))
     defaults["kg-on-primary"] = Color.parse(theme.primary).get_contrast_text(1.0).hex
     return defaults

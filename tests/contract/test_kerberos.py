@@ -107,7 +107,7 @@ async def test_a_broker_that_requires_kerberos_encryption_is_reported(kdc: Kdc) 
     )
     login = mine.messages(HOST)
     await login.asend(broker.step(await anext(login)))
-    with pytest.raises(ConnectError, match="requires SASL encryption"):
+    with pytest.raises(ConnectError, match="requires a SASL security layer"):
         await login.asend(broker.wrap(b"\x04\x00\x40\x00", False).message)
 
 
@@ -217,7 +217,7 @@ async def test_an_unusable_keytab_is_reported(kdc: Kdc, tmp_path: Path) -> None:
     reason = await failure(with_keytab("ada", text))
     assert f"keyTab={text} cannot be read as a keytab: export the keytab again (GSSAPI: " in reason
     reason = await failure(with_keytab("bob", kdc.broker_keytab))
-    assert f"keyTab={kdc.broker_keytab} has no key of bob: correct principal; klist -k" in reason
+    assert f"keyTab={kdc.broker_keytab} has no key of bob: correct the option principal; klist -k" in reason
     assert f"No key table entry found for bob@{REALM}" in reason
 
 

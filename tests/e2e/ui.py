@@ -38,7 +38,7 @@ class Ui:
         lines = self.terminal.screen().rstrip("\n").split("\n")
         if len(lines) < 4 or HINT not in lines[1] or "q quit" not in lines[-1] or "marked" in lines[0]:
             return False
-        return bool(re.match(r" by type, state +count +lag ", f"{lines[2]} ")) and "LIVE" in lines[0]
+        return re.match(r" by type, state +(problem +)?count +lag ", f"{lines[2]} ") is not None and "LIVE" in lines[0]
 
     def restore_start_state(self) -> None:
         """If the screen is not in its start state (`is_in_start_state`), restart the program."""

@@ -32,7 +32,7 @@ from kgtui.pipeline.transforms.recorded_state import is_since
 from tests.spark.random_recording import random_recording
 from tests.spark.recorded_rows import frame, ms
 from tests.spark.sample_data import Cluster, record
-from tests.spark.spark_settings import new_lake
+from tests.spark.spark_settings import compute_only, new_lake
 from tests.spark.stored_rows import stored_rows
 from tests.unit.history.recording_builder import START, RecordingBuilder
 
@@ -40,6 +40,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from pyspark.sql import SparkSession
+
+    from kgtui.lake.schemas import Table
 
 
 DAY_MS = 86_400_000
@@ -138,14 +140,20 @@ class RandomCommits:
             write_deltalake(str(self._lake.path(table)), made, mode="append", partition_by=["day"])
 
 
-def test_gold_rows_of_deleted_polls_are_kept(spark: SparkSession, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "tables", [(LAG, HEALTH), pytest.param((*GOLD, *GOLD_STATE), marks=pytest.mark.full)], ids=["two", "all"]
+)
+def test_gold_rows_of_deleted_polls_are_kept(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, tables: tuple[Table, ...]
+) -> None:
     """The polls of the first day are deleted. A commit of this day is decoded late, so the day is recomputed."""
     lake = new_lake(spark, tmp_path / "lake")
+    compute_only(tables, lake, monkeypatch)
     recording, cluster = RecordingBuilder(lake.folder.local_path), Cluster(1)
     record(recording, cluster, START, 3)
     record(recording, cluster, START + DAY_MS, 3, gap="recorder stopped")
     update_gold(lake)
-    before = {table: stored_rows(lake.folder.local_path, table) for table in (*GOLD, *GOLD_STATE)}
+    before = {table: stored_rows(lake.folder.local_path, table) for table in tables}
     day = datetime.fromtimestamp(START / 1000, UTC).date()
     for table in TABLES:
         StoredTable(table.layer, table.name, lake.path(table)).delete_before(day + timedelta(days=1))

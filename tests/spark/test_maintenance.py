@@ -89,7 +89,7 @@ def test_tables_can_be_compacted_while_a_query_runs(lake: SparkLake) -> None:
         append(lake, number, 1)
         decode(lake)
     problems: list[str] = []
-    query = silver.start_decoding(lake, interval=0.1)
+    query = silver.start_decoding(lake, interval=1)
     try:
         append(lake, 3, 1)
         compact_tables(lake, problems.append)

@@ -12,7 +12,10 @@ PARTITION = "day"
 """Name of the column by which tables are partitioned: the UTC day of a row."""
 
 SUPERSEDED_HOURS = 1
-"""Time for which a replaced file stays on disk, in hours, because readers may still use it."""
+"""Hours for which a data file stays on disk after a newer version of its table has replaced it.
+
+Readers that opened the older version may still need the file.
+"""
 
 FILE_BYTES = 128 * 1024 * 1024
 """Target size of the files that compaction writes, in bytes. Files that are smaller than half of it are merged."""
@@ -22,23 +25,26 @@ DELTA_PROPERTIES = {
     "delta.logRetentionDuration": "interval 1 days",
     "delta.deletedFileRetentionDuration": f"interval {SUPERSEDED_HOURS} hours",
 }
-"""Delta properties of tables. With Delta's defaults, frequent commits would make the log larger than the data."""
+"""Properties of Delta tables that keep their transaction logs small.
+
+kgtui commits often. With Delta's default properties, the log of a table would become larger than its data.
+"""
 
 Type = Literal["long", "int", "double", "string", "binary", "boolean", "date", "timestamp"]
 """Type of a column, as Delta names it. `timestamp` is in UTC, with microseconds."""
 
 Layer = Literal["recorded", "bronze", "silver", "gold"]
-"""Folder of a table in a lake.
+"""Layer of a table. Each layer is a folder in the lake.
 
-- `recorded`: polls of the cluster
+- `recorded`: the state of the cluster at each poll
 - `bronze`: raw records of `__consumer_offsets`
-- `silver`: decoded records
-- `gold`: computed from `recorded` and `silver`
+- `silver`: the decoded records of `bronze`
+- `gold`: results that the pipeline computes from `recorded` and `silver`
 """
 
 
 RowValues = tuple[Any, ...]
-"""Values of one row, for all columns or only some of them, in the order of `Table.columns`."""
+"""Values of one row of a table, for all columns or only for some of them, in the order of `Table.columns`."""
 
 RowsByTable = dict[str, list[RowValues]]
 """Maps each table name to the rows to write."""
@@ -49,8 +55,8 @@ class Column:
     """A column of a table.
 
     Attributes:
-        about: meaning, unit, and when the value is null. Empty if the name is clear. In new Delta tables, this is the
-            column's comment.
+        about: what the values mean, their unit, and when they are null. Empty if the name of the column says enough.
+            New Delta tables store this text as the comment of the column.
     """
 
     name: str
@@ -67,8 +73,8 @@ class Table:
         about: what one row describes.
         key: columns that identify the object that a row describes, such as `group` and `member_id`.
         partition: column by which the table is partitioned; None for small tables.
-        file_span: maximum time span of the rows in one file, as a pair (time column, seconds). For example,
-            `("minute", 3600)` means one hour. None means one day.
+        file_span: maximum time span of the rows in one file, as a pair (time column, seconds). For example, with
+            `("minute", 3600)`, the values of column `minute` in a file lie within one hour. None means one day.
     """
 
     name: str
@@ -111,5 +117,5 @@ def table(
     partition: str | None = PARTITION,
     file_span: tuple[str, int] | None = None,
 ) -> Table:
-    """Create a table. Each column is a separate argument, so that a call is shorter than a call of the constructor."""
+    """Return a `Table`. Each column is a separate argument, so that the caller need not create a tuple of columns."""
     return Table(name, about, key, columns, layer, partition, file_span)

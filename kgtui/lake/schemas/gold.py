@@ -46,7 +46,8 @@ LAG = table(
     Column(
         "position",
         "long",
-        "committed offset or share-partition start offset; null if there is neither, and in rows about the whole group",
+        "committed offset or share-partition start offset; null if the group has neither in the partition, and in "
+        "rows about the whole group",
     ),
     Column("log_start", "long", "log start offset; null if unknown, and in rows about the whole group"),
     Column("log_end", "long", "log end offset; null if unknown, and in rows about the whole group"),
@@ -73,8 +74,8 @@ LAG = table(
     Column(
         "time_lag_at_least",
         "boolean",
-        "true if the oldest unread record was written before the recorded data begin, so that time_lag is a lower "
-        "bound",
+        "true if time_lag is only a lower bound, because the oldest unread record was written before the recorded "
+        "data begin",
     ),
     Column(
         "kind",
@@ -85,14 +86,14 @@ LAG = table(
     Column(
         "error",
         "int",
-        "Kafka error code if the lag is unknown because of an error; otherwise null, and null in rows about the whole "
-        "group",
+        "code of the Kafka error that prevented kgtui from reading the lag; null if there was no error, and in rows "
+        "about the whole group",
     ),
     Column(
         "partitions",
         "int",
-        "number of partitions in which the group has an offset or an owner; null if offsets were not read, and in rows "
-        "about a partition",
+        "number of partitions in which the group has an offset, or that a member owns; null if offsets were not read, "
+        "and in rows about a partition",
     ),
     Column(
         "unknown",
@@ -116,7 +117,8 @@ LAG = table(
 HEALTH = table(
     "gold",
     "health",
-    "status of a group, or of a partition that is not OK, by Burrow's rules at the end of a time window",
+    "status of a group, or of one partition that is not OK, at the end of a time window; computed by the rules of "
+    "Burrow, LinkedIn's lag checker",
     ("group", "topic", "partition", "window_start"),
     DAY,
     GROUP,
@@ -142,13 +144,13 @@ HEALTH = table(
     Column(
         "affected",
         "int",
-        "number of partitions with the worst status, 0 if all are OK; null in rows about a partition",
+        "number of partitions that have the status in `worst`, 0 if all are OK; null in rows about a partition",
     ),
     Column(
         "bad_since",
         "timestamp",
-        "when the current problem began; the status has been bad in every window since then; null if the status is OK "
-        "or unknown",
+        "when the current problem began; in every window since then, the status has been worse than OK; null if the "
+        "status is OK or unknown",
     ),
     Column(
         "ended_since",
@@ -166,29 +168,30 @@ HEALTH = table(
     Column(
         "complete",
         "double",
-        "for a partition, number of known commits (see `basis`) divided by the number that Burrow's rules need, at "
-        "most 1; for the whole group, fraction of partitions with the value 1",
+        "how complete the data are, from 0 to 1: for a partition, number of known commits (see `basis`) divided by "
+        "the number that Burrow's rules need; for the whole group, fraction of its partitions that have the value 1",
     ),
     Column(
         "commits",
         "int",
-        "number of commits (or, if `basis` is `observed`, of offset changes) from which the status was computed; null "
-        "in rows about the whole group",
+        "number of commits from which the status was computed; if `basis` is `observed`, each offset change between "
+        "polls counts as a commit; null in rows about the whole group",
     ),
     Column(
         "first_commit",
         "timestamp",
-        "time of the first of the commits that `commits` counts; null in rows about the whole group",
+        "time of the first commit from which the status was computed; null in rows about the whole group",
     ),
     Column(
         "last_commit",
         "timestamp",
-        "time of the last of the commits that `commits` counts; null in rows about the whole group",
+        "time of the last commit from which the status was computed; null in rows about the whole group",
     ),
     Column(
         "undecided",
         "string",
-        "a status worse than `status` that the available data neither prove nor exclude; null if there is none",
+        "a status worse than `status` that is also possible, because the data do not rule it out; null if there is "
+        "none",
     ),
     HIDDEN,
     Column("max_lag_topic", "string", "topic of the partition with the largest lag; null in rows about a partition"),
@@ -208,7 +211,8 @@ HEALTH = table(
 CHURN = table(
     "gold",
     "churn",
-    "rebalances of a group in one hour: their number, duration and effects; hours without changes have no row",
+    "rebalances of a group in one hour: how many, how long, and how many members and partitions changed; hours "
+    "without changes have no row",
     ("group", "hour"),
     DAY,
     GROUP,
@@ -224,7 +228,9 @@ CHURN = table(
         "state_changes", "int", "number of changes of the group state in the hour; null if the hour was not recorded"
     ),
     Column(
-        "epoch_steps", "int", "increase of the group epoch or generation in the hour; null if the group has no epoch"
+        "epoch_steps",
+        "int",
+        "increase of the group epoch (in a classic group, of the generation) in the hour; null if unknown",
     ),
     Column("members_joined", "int", "number of members that joined the group in the hour; null if unknown"),
     Column("members_left", "int", "number of members that left the group in the hour; null if unknown"),
@@ -234,7 +240,12 @@ CHURN = table(
         "double",
         "time for which the group was rebalancing in the hour, in seconds; null if unknown",
     ),
-    Column("records_held_up", "double", "estimated number of records written during the rebalances; null if unknown"),
+    Column(
+        "records_held_up",
+        "double",
+        "estimated number of records that producers wrote to the group's partitions during the rebalances; null if "
+        "unknown",
+    ),
     Column(
         "covered_seconds",
         "double",
@@ -243,8 +254,8 @@ CHURN = table(
     Column(
         "per_hour",
         "double",
-        "rebalances per hour: recorded rebalances divided by the recorded part of the hour, or the number decoded from "
-        "__consumer_offsets if it is larger",
+        "rebalances per hour: number of recorded rebalances divided by the recorded fraction of the hour; or, if it "
+        "is larger, number of rebalances decoded from __consumer_offsets",
     ),
     Column(
         "flapping",
@@ -257,12 +268,12 @@ CHURN = table(
     Column(
         "burst_since",
         "timestamp",
-        "time of the first rebalance of the last burst, perhaps in an earlier hour. A burst ends when there is no "
-        "rebalance for 30 minutes. Null if the hour has no rebalance",
+        "start of the last burst of rebalances, which may be in an earlier hour; a burst is a series of rebalances "
+        "with pauses of at most 30 minutes; null if the hour has no rebalance",
     ),
     *covered(
-        "time covered by polls in this hour or, if the hour was not recorded, time from the first to the last decoded "
-        "rebalance",
+        "time covered by polls in this hour; if there were no polls, time from the first to the last rebalance "
+        "decoded from __consumer_offsets",
         nullable=True,
     ),
 )
@@ -270,7 +281,8 @@ CHURN = table(
 CLEANUP = table(
     "gold",
     "cleanup",
-    "an unused group at the end of a day, or a family of unused groups (ids with the same prefix, such as `team-007.`)",
+    "one group that is unused at the end of a day, or one family of unused groups (groups whose ids have the same "
+    "prefix, such as `team-007.`)",
     ("kind", "name"),
     DAY,
     Column(
@@ -304,8 +316,8 @@ CLEANUP = table(
     Column(
         "quiet_since",
         "timestamp",
-        "time since which, according to the data, the group has been unused, perhaps longer; in rows "
-        "about a family, the latest value of its groups",
+        "the group has been unused (no members, no commits) since this time, or even longer; in rows about a family, "
+        "the latest value of its groups",
         nullable=False,
     ),
     Column(
@@ -323,8 +335,8 @@ CLEANUP = table(
     Column(
         "offsets_may_be_hidden",
         "boolean",
-        "true if offsets may be missing, because the recorder's user may see only some topics, so that the group may "
-        "be in use; null if unknown",
+        "true if offsets may be missing, because the Kafka user of the recorder is not allowed to see every topic; "
+        "the group may then be in use; null if unknown",
     ),
     *covered("time covered by the data about the group"),
 )
@@ -332,22 +344,22 @@ CLEANUP = table(
 HEALTH_STATE = table(
     "gold",
     "health_state",
-    "data about earlier polls and commits of a partition, with which the pipeline updates `health` without reading "
-    "these polls and commits again; internal",
+    "intermediate results about one partition, from which the pipeline updates `health` without reading earlier "
+    "polls and commits again; internal",
     ("group", "topic", "partition", "at"),
     DAY,
     GROUP,
     Column("topic", "string", "topic of the partition", nullable=False),
     Column("partition", "int", "index of the partition in its topic", nullable=False),
     Column(
-        "at", "timestamp", "time of the last poll of an hour; `state` includes the data of this poll", nullable=False
+        "at", "timestamp", "time of the last poll in an hour; `state` contains the data up to this poll", nullable=False
     ),
     Column("state", "string", "JSON object with the latest commits and offsets of the partition", nullable=False),
     file_span=("at", _HOUR),
 )
 
 GOLD = (LAG, HEALTH, CHURN, CLEANUP, FORECAST, BASELINE)
-"""The gold tables for users, in the order in which they are computed. `lag` is first, because others depend on it."""
+"""The gold tables for users, in the order of their computation. `lag` is first, because others are computed from it."""
 
 GOLD_STATE = (HEALTH_STATE, FORECAST_STATE)
 """Tables of the layer `gold` that only the pipeline reads.

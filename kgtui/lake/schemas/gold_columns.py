@@ -5,7 +5,7 @@ from __future__ import annotations
 from kgtui.lake.schemas.definition import PARTITION, Column
 
 RECORDED, SILVER, BOTH = "recorded", "silver", "recorded, silver"
-"""Values of column `source`: the layers whose tables were used for a row."""
+"""Values of column `source`: the layers from whose tables a row was computed."""
 
 DAY = Column(PARTITION, "date", "UTC day of the start of the period that the row describes", nullable=False)
 GROUP = Column("group", "string", "group id", nullable=False)
@@ -29,7 +29,7 @@ def covered(covered_time: str, *, nullable: bool = False) -> tuple[Column, ...]:
     """Return columns `source`, `covered_from` and `covered_to`.
 
     Args:
-        covered_time: completes the descriptions `start of the …` and `end of the …` of these columns.
+        covered_time: text after `start of the` and `end of the` in the descriptions of `covered_from` and `covered_to`.
     """
     layers = "layers from which the row was computed: `recorded`, `silver` or `recorded, silver`"
     return (
@@ -42,6 +42,6 @@ def covered(covered_time: str, *, nullable: bool = False) -> tuple[Column, ...]:
 HIDDEN = Column(
     "offsets_may_be_hidden",
     "boolean",
-    "true if offsets may be missing, because the recorder's user may see only some topics, so that the group may have "
-    "more lag and newer commits; null if unknown, and in rows about a partition",
+    "true if offsets may be missing, because the Kafka user of the recorder is not allowed to see every topic; "
+    "the group may then have more lag and newer commits; null if unknown, and in rows about a partition",
 )

@@ -31,20 +31,23 @@ FORECAST = table(
     Column(
         "drain_seconds",
         "double",
-        "seconds until the group will have caught up, from the trend of its time lag or, if that is unknown, of its "
-        "lag; null if the trend does not fall or is unknown",
+        "estimated seconds until the group will have caught up, from the trend of its time lag (age of the oldest "
+        "unread record) or, if that trend is unknown, of its lag in records; null if the trend is unknown or does not "
+        "clearly fall",
     ),
     Column(
         "drain_min_seconds",
         "double",
-        "lower limit of `drain_seconds`, in seconds: the time if the trend falls faster by two standard errors or, if "
-        "shorter, the time according to the trend of the lag; null if drain_seconds is null",
+        "lowest plausible value of `drain_seconds`, in seconds: the time if the lag falls faster by two standard "
+        "errors of its trend; or, if it is shorter, the time computed from the lag in records instead of the time "
+        "lag; null if drain_seconds is null",
     ),
     Column(
         "drain_max_seconds",
         "double",
-        "upper limit of `drain_seconds`, in seconds: the time if the trend falls more slowly by two standard errors "
-        "or, if longer, the time according to the trend of the lag; null if drain_seconds is null",
+        "highest plausible value of `drain_seconds`, in seconds: the time if the lag falls more slowly by two "
+        "standard errors of its trend; or, if it is longer, the time computed from the lag in records instead of the "
+        "time lag; null if drain_seconds is null",
     ),
     Column(
         "drained_at",
@@ -81,10 +84,9 @@ FORECAST = table(
     Column(
         "behind_since",
         "timestamp",
-        "when the current backlog (unread records) of the group began, within the last 24 hours. This is slow to "
-        "compute, so it is computed only for the last two hours of a day. It is null in all other hours, "
-        "in rows about a partition, in rows without a forecast, and if the oldest unread record is less than a minute "
-        "old",
+        "start of the group's current backlog (unread records), searched in the last 24 hours. The search is slow, so "
+        "the value is null except in the last two hours of a day. It is also null in rows about a partition, in rows "
+        "without a forecast, and if the oldest unread record is less than a minute old",
     ),
     Column(
         "behind_since_at_least",
@@ -99,7 +101,7 @@ FORECAST = table(
 FORECAST_STATE = table(
     "gold",
     "forecast_state",
-    "data about earlier minutes of a partition, with which the pipeline updates `forecast` without reading these "
+    "intermediate results about one partition, from which the pipeline updates `forecast` without reading earlier "
     "minutes again; internal",
     ("group", "topic", "partition", "hour"),
     DAY,
@@ -115,21 +117,23 @@ FORECAST_STATE = table(
     ),
     Column("log_start", "long", "log start offset; null if unknown"),
     *(
-        Column(f"{which}_{name}", "long", f"{about} of the {which} increase of the log start since `steady_since`")
+        Column(
+            f"{which}_{name}", "long", f"{about} at the {which} increase of the log start offset since `steady_since`"
+        )
         for which in ("first", "last")
-        for name, about in (("jump_at", "time in milliseconds since the epoch"), ("jump_start", "log start offset"))
+        for name, about in (("jump_at", "time in milliseconds since the epoch"), ("jump_start", "new log start offset"))
     ),
     file_span=("hour", 4 * 3_600),
 )
 
 SERIES = ("lag", "rate_in", "rate_out")
-"""Columns of table `lag` that table `baseline` compares with the same hours of earlier weeks."""
+"""Columns of table `lag`. Table `baseline` compares their values in one hour with the same hours of earlier weeks."""
 
 
 def _deviation(name: str) -> tuple[Column, ...]:
     unit = "records" if name == "lag" else "records/s"
     earlier = f"the earlier hours with which this hour is compared, in {unit}; null if there are too few such hours"
-    score = f"difference between {name} and {name}_normal in standard deviations; null if unknown"
+    score = f"difference between {name} and {name}_normal, as a number of standard deviations; null if unknown"
     return (
         Column(name, "double", f"median of {name} over the minutes of this hour, in {unit}; null if unknown"),
         Column(f"{name}_normal", "double", f"median of {name} in {earlier}"),
@@ -151,8 +155,8 @@ BASELINE = table(
     Column(
         "basis",
         "string",
-        "`hour of week` (compared with the same hour of earlier weeks), or with too few weeks `hour of day` (same hour "
-        "of earlier days); null if too few days have data",
+        "`hour of week` if the hour is compared with the same hour of earlier weeks; `hour of day` if too few weeks "
+        "have data, so that it is compared with the same hour of earlier days; null if too few days have data",
     ),
     Column("hours", "int", "number of earlier hours with which this hour is compared", nullable=False),
     *covered("time from the first to the last minute with values in this hour"),

@@ -1,13 +1,13 @@
-"""Schemas of the recorded tables, which contain the changes between polls.
+"""Schemas of the recorded tables. A keyframe is a poll that wrote all rows; other polls wrote only the changed rows.
 
 Each row contains the time of its poll:
 
 - `day`: UTC day of the poll
 - `poll`: time of the poll in milliseconds since the epoch
-- `keyframe`: time of the last poll up to `poll` that wrote all rows
+- `keyframe`: time of the latest keyframe at or before `poll`, in milliseconds since the epoch
 
-To get the state at a poll, select the rows with the same `keyframe` up to this poll. Of these, take the newest row of
-each key, and leave out rows whose `gone` is true.
+To get the state at a poll, select the rows from its keyframe up to this poll. Of these, take the newest row of each
+key, and leave out this row if `gone` is true.
 
 Ignore rows whose `poll` is not in table `polls`. They come from an interrupted write, because `polls` is written last.
 """
@@ -37,7 +37,12 @@ _ALWAYS = (
     ),
     Column("poll", "long", "time of the poll in milliseconds since the epoch", nullable=False),
 )
-_GONE = Column("gone", "boolean", "true if the object that the row describes no longer exists", nullable=False)
+_GONE = Column(
+    "gone",
+    "boolean",
+    "true if the object that the row describes, such as a group or member, no longer exists",
+    nullable=False,
+)
 _GROUP = Column("group", "string", "group id", nullable=False)
 
 
@@ -47,10 +52,10 @@ def _table(name: str, about: str, key: tuple[str, ...], *columns: Column) -> Tab
 
 POLLS = _table(
     "polls",
-    "one poll of the cluster; this row is written after the rows of the poll in all other tables",
+    "one poll of the cluster; the row is written last, after the rows of this poll in all other tables",
     ("poll",),
     Column("taken_at", "timestamp", "time at which the poll began", nullable=False),
-    Column("run", "string", "id of the run of the recorder", nullable=False),
+    Column("run", "string", "id of the recorder run that made the poll", nullable=False),
     Column(
         "previous",
         "long",
@@ -85,8 +90,8 @@ GROUPS = _table(
     Column(
         "described_at",
         "long",
-        "time at which this description was first read, in milliseconds since the epoch; null if the group was never "
-        "described",
+        "time at which the current description of the group was first read, in milliseconds since the epoch; null if "
+        "the group was never described",
     ),
     Column("assignor", "string", "name of the assignor, or protocol name of a classic group"),
     Column("group_epoch", "int", "group epoch (KIP-848, KIP-932, KIP-1071); null for classic groups"),
@@ -101,8 +106,8 @@ GROUPS = _table(
     Column(
         "offsets_may_be_hidden",
         "boolean",
-        "true if offsets may be missing, because the recorder's user may see only some topics; null if unknown, and in "
-        "rows of an older kgtui",
+        "true if offsets may be missing, because the Kafka user of the recorder is not allowed to see every topic; "
+        "null if unknown, and in rows that an older kgtui wrote",
     ),
 )
 
@@ -144,7 +149,7 @@ PARTITIONS = _table(
         "kind",
         "string",
         "what the group has in the partition: commit (a committed offset), share (a share-partition start offset) or "
-        "owned (neither, but a member owns the partition)",
+        "owned (a member owns the partition, but there is no offset)",
     ),
     Column("committed", "long", "committed offset; null if the partition has no committed offset"),
     Column("spso", "long", "share-partition start offset (KIP-932); null until it is initialized"),
@@ -166,7 +171,7 @@ PARTITIONS = _table(
 
 FAULTS = _table(
     "faults",
-    "one fault: what a poll could not read, and why",
+    "one fault: data that a poll could not read, and the error",
     ("group", "scope", "broker", "name"),
     Column(
         "scope",
@@ -175,17 +180,21 @@ FAULTS = _table(
         "(offsets of groups) or logs (log start and log end offsets)",
         nullable=False,
     ),
-    Column("broker", "int", "node id of the broker; null if the fault does not concern one broker"),
-    Column("group", "string", "group id; null if the fault does not concern one group"),
-    Column("name", "string", "name of an error of Kafka or of kgtui", nullable=False),
+    Column("broker", "int", "node id of the broker; null if the fault does not concern a single broker"),
+    Column("group", "string", "group id; null if the fault does not concern a single group"),
+    Column("name", "string", "name of the error, defined by Kafka or, such as NO_ANSWER, by kgtui", nullable=False),
     _GONE,
-    Column("code", "int", "Kafka error code; null for errors of kgtui"),
-    Column("message", "string", "error message; null if `gone` is true"),
-    Column("advice", "string", "what the user can do; empty if there is no advice, null if `gone` is true"),
+    Column("code", "int", "Kafka error code; null for errors that kgtui defines"),
+    Column("message", "string", "error message; null if the fault has ended (`gone` is true)"),
+    Column(
+        "advice",
+        "string",
+        "what the user can do; empty if there is no advice, null if the fault has ended (`gone` is true)",
+    ),
 )
 
 TABLES = (GROUPS, MEMBERS, PARTITIONS, FAULTS, POLLS)
-"""All recorded tables, in the order in which a flush writes them; `polls` is written last."""
+"""All recorded tables, in the order in which `LakeWriter.flush` writes them. `polls` is the last one."""
 
 
 def day_of(poll: int) -> date:

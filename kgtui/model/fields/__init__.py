@@ -13,8 +13,9 @@ A field has a name, title, type, unit and source, and functions for its value:
     LOG_END.data(row)    1015           the value for JSON and CSV; None if it is unknown
     LOG_END.text(row)    "1015"         the value as text for people; "" if it is unknown
 
-To add a field, define it in a module, and add it to a tuple at the end of the module. This tuple determines the order
-of JSON keys and columns. `kgtui ls` can show only values from the list of groups or `kgtui.model.facts`.
+To add a field, define it in one of these modules, and add it to a tuple at the end of that module, such as
+`group_fields.LISTED`. The tuple determines the order of JSON keys and columns. `kgtui ls` can show only values that
+come from the list of groups or from `kgtui.model.facts`.
 
 The modules import only the standard library and the model, so that `kgtui ls` starts fast.
 """
@@ -33,7 +34,8 @@ if TYPE_CHECKING:
 Row = ParamSpec("Row")
 """Parameters of `Field.value`.
 
-They are a snapshot and a group id for a field of a group, a `Member` for a field of a member, or a `PartitionRow`.
+For a field of a group, they are a snapshot and a group id. For a field of a member or partition, there is only one
+parameter: a `Member` or a `PartitionRow`.
 """
 
 Type = Literal["string", "int", "long", "double", "boolean", "timestamp", "array", "object"]
@@ -46,7 +48,7 @@ _NUMBERS = frozenset({"int", "long", "double"})
 
 
 class Missing(Enum):
-    """Why a field has no value. Tables show a different symbol for each of these reasons."""
+    """The reason why a field has no value. Tables show a different symbol for each reason."""
 
     NONE = "none"
     """No value exists: for example, the member has no rack."""
@@ -71,10 +73,10 @@ class Field(Generic[Row]):
         unit: such as `records`; empty for text.
         format: formats a value for people; never called with None.
         encode: converts a value for JSON and CSV; None for no conversion.
-        missing: why a value is missing; shown instead of the value.
+        missing: why a value can be missing. Tables show a symbol for this reason instead of the value.
         optional: whether a missing value is left out in JSON and in `kgtui show`.
         hide_empty: whether tables omit the column if no row has a value.
-        by_listing: whether groups with the same type, protocol, state and coordinator have the same value.
+        by_listing: whether the value depends only on the type, protocol, state and coordinator of the group.
         needs: the data that `kgtui ls` must read for this field; empty if the list of groups is enough.
     """
 
@@ -109,5 +111,5 @@ class Field(Generic[Row]):
 
 
 def as_object(fields: Iterable[Field[Row]], *row: Row.args, **named: Row.kwargs) -> dict[str, Any]:
-    """Return the values of one row in the form for JSON, as a dictionary from field name to value."""
+    """Return a dictionary for JSON: name of each field → value of this field for one group, member or partition."""
     return {field.name: field.data(*row, **named) for field in fields}

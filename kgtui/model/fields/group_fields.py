@@ -1,7 +1,7 @@
-"""Fields of a group. Each function takes a snapshot and a group id.
+"""Fields of a group. The functions that compute their values take a snapshot and a group id.
 
-Values come from the description of the group. If there is none, they come from the list of groups or the background
-read.
+Values come from the description of the group. If the group was not described, they come from the list of groups or
+from the summary that the sweep (a background read of all groups) stores.
 """
 
 from __future__ import annotations
@@ -44,7 +44,10 @@ _MOST_NAMES = 3
 
 
 def _described(name: str) -> Callable[[Snapshot, str], Any]:
-    """Return a function that returns the attribute `name` of a group's description, or None without a description."""
+    """Return a function (`Field.value`) that looks up the attribute `name` in the description of a group.
+
+    This function returns None if the group was not described.
+    """
 
     def value(snapshot: Snapshot, group: str) -> Any:
         reading = snapshot.details.get(group)
@@ -95,7 +98,7 @@ def _coordinator_address(snapshot: Snapshot, group: str) -> str:
 def _module(name: str) -> Any:
     """Import a module at its first use, so that `kgtui ls` starts faster.
 
-    The result is cached, because an `import` per group is too slow.
+    The result is cached, because importing the module again for each of many groups is too slow.
     """
     return import_module(f"kgtui.model.{name}")
 
@@ -121,7 +124,10 @@ def _lag_unknown(snapshot: Snapshot, group: str) -> int | None:
 
 
 def _may_be_hidden(snapshot: Snapshot, group: str) -> bool | None:
-    """Return whether brokers might have left out offsets; None if the offsets or the permissions were not read."""
+    """Return whether brokers might have hidden offsets of a group from the user.
+
+    None if the offsets or the permissions of the user were not read.
+    """
     total = _lag_total(snapshot, group)
     return None if total is None or snapshot.access is None else total.hidden
 
@@ -163,7 +169,7 @@ def _read_at(snapshot: Snapshot, group: str) -> float | None:
 
 
 def lag_text(total: LagTotal) -> str:
-    """Format a total lag: `7`; `≥ 7` for a lower bound; `?` if no lag is known; empty without offsets."""
+    """Format a total lag: `7`; `≥ 7` for a lower bound; `?` if it is not known; empty if there are no offsets."""
     if total.lag is None:
         return "?" if total.lower_bound else ""
     return f"{_AT_LEAST}{total.lag}" if total.lower_bound else str(total.lag)
@@ -174,7 +180,8 @@ def _names_text(names: Sequence[str]) -> str:
     return f"{shown},+{len(names) - _MOST_NAMES}" if len(names) > _MOST_NAMES else shown
 
 
-# A small cache of formatted times is enough, because all groups of a batch were read at the same time.
+# A cache of 64 formatted times is enough, because groups are read in batches, and the groups of a batch have the same
+# time.
 @lru_cache(maxsize=64)
 def _time(seconds: float) -> str:
     text: str = _module("rfc3339").rfc3339(seconds)
@@ -225,12 +232,12 @@ def _topology_object(topology: Topology) -> dict[str, Any]:
 
 GROUP: GroupField = Field("group", "GROUP", "string", _LIST, lambda _, group: group)
 TYPE: GroupField = Field(
-    "type", "TYPE", "string", f"{_LIST} v5, or the describe RPC that found the group", _type, missing=Missing.UNKNOWN,
-    by_listing=True,
+    "type", "TYPE", "string", f"{_LIST} from v5 on, or the describe RPC that found the group", _type,
+    missing=Missing.UNKNOWN, by_listing=True,
 )  # fmt: skip
 PROTOCOL: GroupField = Field("protocol", "PROTOCOL", "string", f"{_LIST}: protocol type", _protocol, by_listing=True)
 STATE: GroupField = Field(
-    "state", "STATE", "string", f"{_LIST} v4, or {_DESCRIBE}", _state, missing=Missing.UNKNOWN, by_listing=True
+    "state", "STATE", "string", f"{_LIST} from v4 on, or {_DESCRIBE}", _state, missing=Missing.UNKNOWN, by_listing=True
 )
 KIND: GroupField = Field("kind", "KIND", "string", "type and protocol", _kind, by_listing=True)
 COORDINATOR: GroupField = Field(
@@ -244,8 +251,8 @@ ASSIGNOR: GroupField = Field(
     "assignor", "ASSIGNOR", "string", f"{_DESCRIBE}: assignor or protocol name", _described("assignor"), optional=True
 )
 GROUP_EPOCH: GroupField = Field(
-    "group_epoch", "GROUP EPOCH", "int", f"{_DESCRIBE} (KIP-848, KIP-932, KIP-1071)", _described("group_epoch"),
-    optional=True,
+    "group_epoch", "GROUP EPOCH", "int", f"{_DESCRIBE}: group epoch (KIP-848, KIP-932, KIP-1071)",
+    _described("group_epoch"), optional=True,
 )  # fmt: skip
 ASSIGNMENT_EPOCH: GroupField = Field(
     "assignment_epoch", "ASSIGNMENT EPOCH", "int", f"{_DESCRIBE}: epoch of the target assignment",
@@ -271,11 +278,11 @@ TOPOLOGY_STATUS: GroupField = Field(
     _described("topology_status"),
 )  # fmt: skip
 LAG: GroupField = Field(
-    "lag", "LAG", "long", "OffsetFetch and ListOffsets, or DescribeShareGroupOffsets: sum over all partitions",
+    "lag", "LAG", "long", "OffsetFetch and ListOffsets, or DescribeShareGroupOffsets: sum of the lag of all partitions",
     _lag_total, unit="records", format=lag_text, encode=lambda total: total.lag, missing=Missing.UNREAD, needs="lag",
 )  # fmt: skip
 LAG_UNKNOWN: GroupField = Field(
-    "lag_unknown", "LAG UNKNOWN", "int", "partitions whose lag could not be computed", _lag_unknown,
+    "lag_unknown", "LAG UNKNOWN", "int", "number of partitions whose lag could not be computed", _lag_unknown,
     unit="partitions", missing=Missing.UNREAD, needs="lag",
 )  # fmt: skip
 OFFSETS_MAY_BE_HIDDEN: GroupField = Field(
@@ -343,18 +350,19 @@ HEADER_LINES = (
     TYPE, PROTOCOL, KIND, STATE, COORDINATOR_ADDRESS, MEMBER_COUNT, LAG, ASSIGNOR, GROUP_EPOCH, ASSIGNMENT_EPOCH,
     OPERATIONS, DESCRIBED_BY, FIRST_SEEN, STATE_SINCE, LAST_PROGRESS,
 )  # fmt: skip
-"""Fields in the lines above the tables of `kgtui show`."""
+"""Fields that `kgtui show` prints as lines, above its tables with members and partitions."""
 
 
 def group_object(snapshot: Snapshot, group: str) -> dict[str, Any]:
-    """Return all `DETAILED` fields of one group, in the form for JSON. Unknown values are None."""
+    """Return a dictionary for JSON: name of each field in `DETAILED` → value for one group, or None if unknown."""
     return as_object(DETAILED, snapshot, group)
 
 
 class GroupColumns:
     """Gets the values of a field for many groups in one call, which is faster than one call per group.
 
-    A field with `by_listing` is computed once per `Listing` (type, protocol, state and coordinator).
+    For groups with the same `Listing` (type, protocol, state and coordinator), a field with `Field.by_listing` is
+    computed only once.
     """
 
     def __init__(self, snapshot: Snapshot, groups: Sequence[str]) -> None:
@@ -363,13 +371,13 @@ class GroupColumns:
         self._keys = [*map(id, map(snapshot.groups.__getitem__, groups))]
         self._one_of_each = dict(zip(self._keys, groups, strict=True))
         listings = [snapshot.groups[group] for group in self._one_of_each.values()]
-        # Groups with equal `Listing`s share values only if types and states are listed. If an old broker does not list
-        # them, these groups can have different types and states.
+        # Groups with the same `Listing` share values only if brokers list types and states. Old brokers do not list
+        # them, so that groups with the same `Listing` can have different types and states.
         complete = all(listing.type is not None and listing.state is not None for listing in listings)
         self._shared = complete and not snapshot.details
 
     def column(self, field: GroupField, convert: Callable[[Any, str], T]) -> Sequence[T]:
-        """Return the converted value of a field for each group.
+        """Return the value of a field for each group, converted by `convert`.
 
         Args:
             convert: takes the value and the group id. For a field with `by_listing`, it must ignore the group id,
@@ -382,7 +390,7 @@ class GroupColumns:
         return [convert(value_of(snapshot, group), group) for group in self._groups]
 
     def data(self, field: GroupField) -> Sequence[Any]:
-        """Return the value of a field for each group, in the form for JSON and CSV (`Field.data`)."""
+        """Return the value of a field for each group, encoded for JSON and CSV as `Field.data` does it."""
         encode = field.encode
         if field is GROUP:
             return self._groups

@@ -22,12 +22,12 @@ def _partitions_by_topic(assignment: TopicPartitions) -> dict[str, list[int]]:
 
 
 def partitions_text(assignment: TopicPartitions) -> str:
-    """Format partitions as Kafka's command-line tools do: `topicA:0,1;topicB:3`; the constant `NONE` if empty."""
+    """Format partitions as Kafka's command-line tools do: `topicA:0,1;topicB:3`; a dash (`NONE`) if there are none."""
     return ";".join(f"{topic}:{','.join(map(str, parts))}" for topic, parts in assignment) or NONE
 
 
 def assignment_text(member: Member) -> str | None:
-    """Format the assigned partitions, tasks or connectors of a member; None if not reported.
+    """Format the assigned partitions, tasks or connectors of a member; None if the broker does not report them.
 
     For a schema registry node, the text is `http://10.0.3.7:8081 (leader)`.
     """
@@ -115,8 +115,8 @@ def _task_offset(row: tuple[str, int, int]) -> dict[str, Any]:
 
 MEMBER_ID: MemberField = Field("member_id", "MEMBER", "string", _DESCRIBE, lambda member: member.member_id)
 INSTANCE_ID: MemberField = Field(
-    "instance_id", "INSTANCE", "string", f"{_DESCRIBE} (static membership, KIP-345)", lambda member: member.instance_id,
-    hide_empty=True,
+    "instance_id", "INSTANCE", "string", f"{_DESCRIBE}: id of a static member (KIP-345)",
+    lambda member: member.instance_id, hide_empty=True,
 )  # fmt: skip
 CLIENT_ID: MemberField = Field("client_id", "CLIENT", "string", _DESCRIBE, lambda member: member.client_id)
 HOST: MemberField = Field(
@@ -127,12 +127,13 @@ RACK: MemberField = Field(
     "rack", "RACK", "string", f"{_DESCRIBE} or {_METADATA}", lambda member: member.rack, hide_empty=True
 )
 PROTOCOL: MemberField = Field(
-    "protocol", "PROTOCOL", "string", f"{_DESCRIBE}: classic, consumer, share or streams",
+    "protocol", "PROTOCOL", "string", f"{_DESCRIBE}: classic, consumer, share or streams protocol",
     lambda member: member.protocol, missing=Missing.UNKNOWN,
 )  # fmt: skip
 EPOCH: MemberField = Field(
-    "epoch", "EPOCH", "int", f"{_DESCRIBE} (KIP-848, KIP-932, KIP-1071)", lambda member: member.epoch, hide_empty=True
-)
+    "epoch", "EPOCH", "int", f"{_DESCRIBE}: member epoch (KIP-848, KIP-932, KIP-1071)", lambda member: member.epoch,
+    hide_empty=True,
+)  # fmt: skip
 TOPICS: MemberField = Field(
     "topics", "TOPICS", "array", f"{_DESCRIBE} or {_METADATA}", lambda member: member.topics,
     format=",".join, encode=list, missing=Missing.UNKNOWN,
@@ -202,8 +203,8 @@ def member_columns(description: GroupDescription, *, wide: bool) -> list[MemberF
     """Return the columns of the member table of `kgtui show`.
 
     Args:
-        wide: True for `--format wide`. If False, there is a column with target assignments only if the assignment of
-            a member differs from its target assignment.
+        wide: True for `--format wide`, which includes all columns. If False, the column with target assignments is
+            included only if some member has an assignment that differs from its target assignment.
     """
     fields = list(_WIDE_COLUMNS if wide else _COLUMNS)
     if not wide and any(

@@ -25,9 +25,9 @@ class PartitionRow(NamedTuple):
     """One partition of a group.
 
     Attributes:
-        lag: position, log offsets and lag.
-        share: whether the position is a share-partition start offset (SPSO, KIP-932).
-        member_id: owner, or the last of several owners; None if there is no owner.
+        lag: offset of the group, log offsets and lag in this partition.
+        share: whether the offset of the group is a share-partition start offset (SPSO, KIP-932).
+        member_id: member id of the owner, or of the last owner if there are several; None if there is no owner.
         owner: short name of the owner, or a text such as `3 members`; None if there is no owner.
     """
 
@@ -74,11 +74,13 @@ LAG: PartitionField = Field(
     lambda row: row.lag.lag, unit="records", missing=Missing.UNREAD,
 )  # fmt: skip
 LEAD: PartitionField = Field(
-    "lead", "LEAD", "long", "committed or start offset − log start offset; 0 if the group has lost records",
+    "lead", "LEAD", "long",
+    "committed or share-partition start offset − log start offset; 0 if the group has lost records",
     lambda row: row.lag.lead, unit="records", missing=Missing.UNREAD,
 )  # fmt: skip
 LOST: PartitionField = Field(
-    "lost", "LOST", "long", "log start offset − committed or start offset: records that expired before they were read",
+    "lost", "LOST", "long",
+    "log start offset − committed or share-partition start offset: records that expired before they were read",
     lambda row: row.lag.lost, unit="records", missing=Missing.UNREAD,
 )  # fmt: skip
 UNREAD_SINCE: PartitionField = Field(
@@ -115,7 +117,7 @@ METADATA: PartitionField = Field(
     lambda row: row.lag.metadata,
 )  # fmt: skip
 MEMBER_ID: PartitionField = Field(
-    "member_id", "OWNER-ID", "string", "the members' assignments or active tasks", lambda row: row.member_id
+    "member_id", "OWNER-ID", "string", "the members' assigned partitions or active tasks", lambda row: row.member_id
 )
 OWNER: PartitionField = Field(
     "owner", "OWNER", "string", "shortest name of the owner that distinguishes it from the other members",
@@ -142,7 +144,7 @@ def partition_columns(rows: Sequence[PartitionRow], *, wide: bool) -> list[Parti
     Share groups have a column with start offsets instead of committed offsets.
 
     Args:
-        wide: True for `--format wide`. Otherwise, `LOST` is shown only if records are lost.
+        wide: True for `--format wide`. If False, the column `LOST` is included only if records are lost.
     """
     share = any(row.share and row.lag.position is not None for row in rows)
     fields = [

@@ -1,4 +1,7 @@
-"""Fields of a group: its verdict, its problem and its last changes. All functions take a snapshot and a group id."""
+"""Fields about the verdict on a group, the problem of the group, and the times of its last changes.
+
+The functions that compute the values take a snapshot and a group id.
+"""
 
 from __future__ import annotations
 

@@ -3,11 +3,12 @@
 `ReadHistory` collects the reads of one group. `health_of` computes a `GroupHealth` with the verdict: `OK`, `WARN`,
 `ERR` or `NOT_FOUND`.
 
-kgtui does not observe every commit. Verdicts that are worse than the reported one, but cannot be excluded, are in
-`GroupHealth.undecided`. An unknown value is None, never 0. No rate is computed across a gap, which is a failed read or
-a long time without reads.
+kgtui does not observe every commit. If the true verdict may be worse than the reported one, `GroupHealth.undecided`
+contains the possible verdicts. An unknown value is None, never 0. No rate is computed across a gap, which is a failed
+read or a long time without reads.
 
-Units: epoch seconds, seconds, records, records per second.
+Unless stated otherwise, times are epoch seconds, durations are seconds, lags are records, and rates are records per
+second.
 
 | module | contents |
 |---|---|

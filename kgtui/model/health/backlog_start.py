@@ -11,15 +11,15 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     Ages = Sequence[tuple[int, float]]
-    """Pairs, oldest first: time of a poll in milliseconds since the epoch, and time lag at this poll in seconds."""
+    """One pair per poll, oldest first: `(time of the poll in epoch milliseconds, time lag in seconds)`."""
 
 _TOLERANCE = 0.25
-"""A fall of the time lag by less than this fraction of the newest time lag is ignored as noise."""
+"""If the time lag falls by less than this fraction of its newest value, the fall is ignored as noise."""
 
 _LOW, _HIGHER = 0.1, 0.2
-"""Two fractions of a rise of the time lag: 10 % and 20 %.
+"""Fractions (10 % and 20 %) of the whole rise of the time lag, from its lowest to its newest value.
 
-The start of a rise is extrapolated from the two times at which the time lag had risen this far.
+The start of the rise is extrapolated from the two times at which the time lag had risen by these fractions.
 """
 
 
@@ -39,7 +39,7 @@ def rising_since(ages: Ages) -> int:
         lowest = min(lowest, age)
     if lowest >= oldest > newest * _TOLERANCE:
         return ages[0][0]
-    # The first 10 % of the rise are assumed to have taken as long as the next 10 %.
+    # Assume that the first 10 % of the rise took as long as the next 10 %.
     low, higher = (_last_below(ages, lowest + (newest - lowest) * part) for part in (_LOW, _HIGHER))
     return max(low - (higher - low), ages[0][0])
 
@@ -50,13 +50,13 @@ def behind_since(ages: Ages) -> int:
     Args:
         ages: at least one pair (epoch milliseconds, time lag in seconds), oldest first.
     """
-    # At `caught_up_at`, the group had nearly no backlog for the last time. Then the time lag rose to its peak. The
-    # backlog began at the start of this rise.
+    # `caught_up_at` is the last time at which the time lag was small (at most 10 % of its newest value). Then the
+    # time lag rose to its peak. The backlog began at the start of this rise.
     caught_up_at = _last_below(ages, ages[-1][1] * _LOW)
     _, peak = max((age, at) for at, age in ages if at >= caught_up_at)
     return rising_since([(at, age) for at, age in ages if at <= peak])
 
 
 def _last_below(ages: Ages, height: float) -> int:
-    """Return the time of the last pair whose time lag is at most `height`; the first time if all are higher."""
+    """Return when the time lag was last at most `height` seconds; the first time in `ages` if it was always larger."""
     return max((at for at, age in ages if age <= height), default=ages[0][0])

@@ -63,9 +63,9 @@ def with_hidden_offsets(health: GroupHealth, *, none_visible: bool) -> GroupHeal
 
 
 def health_steps(history: ReadHistory, retention: Retention = NOT_KNOWN) -> Generator[None, None, GroupHealth]:
-    """Compute the result of `health_of` in a generator, which yields after each partition.
+    """Compute the result of `health_of` in a generator, which yields after each partition so that other tasks can run.
 
-    The result is the generator's return value. `history` must not change before the generator ends.
+    The result is the return value of the generator. `history` must not change before the generator ends.
     """
     if history.gone:
         return _gone(history)
@@ -124,10 +124,10 @@ def health_steps(history: ReadHistory, retention: Retention = NOT_KNOWN) -> Gene
 def _retention_to_check(
     retention: Retention, row: PartitionLag, health: PartitionHealth, age: TimeLag | None
 ) -> float | None:
-    """Return the retention time of a topic in seconds if a loss of records must be predicted from it; otherwise None.
+    """Return the retention time of a topic in seconds if kgtui must predict when unread records expire; otherwise None.
 
-    This is necessary if the partition is not OK, or if the timestamp of the first unread record is older than half of
-    the retention time.
+    A prediction is needed if the partition is not OK, or if the age of its first unread record, according to the
+    record's timestamp, is at least half of the retention time.
     """
     kept = retention.topics.get(row.topic)
     if health.status > Status.OK:
@@ -143,7 +143,7 @@ def _expiry_reason(history: ReadHistory, partitions: Mapping[TopicPartition, Par
 
 
 def _stopped_after(history: ReadHistory, partitions: Mapping[TopicPartition, PartitionHealth]) -> float | None:
-    """Return when the newest consumed record in stopped partitions was written, in epoch seconds, or None.
+    """Return when the newest consumed record in stopped partitions was written, in epoch seconds; None if unknown.
 
     A partition counts as stopped if it has unread records, and its offset has not changed since kgtui's first read.
     """
@@ -156,7 +156,7 @@ def _stopped_after(history: ReadHistory, partitions: Mapping[TopicPartition, Par
 
 
 def _unsettled(history: ReadHistory) -> float | None:
-    """Return the value of `GroupHealth.unsettled`."""
+    """Return for how many seconds a group has been in a rebalance or NotReady; None if this is still normal."""
     if history.unsettled_since is None or history.read_at is None or history.description is None:
         return None
     seconds = history.read_at - history.unsettled_since
@@ -188,10 +188,10 @@ def _judge(
 
 
 def _merged(undecided: Iterable[Undecided], given: Status) -> tuple[Undecided, ...]:
-    """Merge the undecided verdicts on partitions that have the same status and lack the same data.
+    """Merge undecided verdicts (possible, worse ones) on partitions that have the same status and lack the same data.
 
-    A merged verdict has the largest `needs` and the smallest `has` of these partitions. Verdicts that are not worse
-    than `given`, the verdict on the group, are dropped. The worst status comes first.
+    A merged verdict has the largest `needs` and the smallest `has` of the merged ones. Verdicts that are not worse than
+    `given`, the verdict on the group, are dropped. The worst verdict comes first.
     """
     kinds: dict[tuple[object, ...], Undecided] = {}
     for one in undecided:
@@ -247,11 +247,11 @@ class _Ages:
     reason: str = ""
 
     def add(self, row: PartitionLag, age: TimeLag | None) -> None:
-        """Include one partition in the result.
+        """Include one partition in the age that `oldest` returns.
 
         Args:
             row: offsets and lag of the partition.
-            age: age of its first unread record, or None.
+            age: age of the first unread record in the partition; None if unknown.
         """
         if row.lag == 0:
             age = TimeLag(0.0)

@@ -31,7 +31,8 @@ _PROBLEMS = {
 _BEGIN_UNKNOWN = frozenset({Problem.STOP, Problem.STALL, Problem.EMPTY, Problem.UNUSED})
 """Problems that may have begun before kgtui started.
 
-For these, kgtui only knows that they began after the group's last consumed record was written.
+Of the start of such a problem, kgtui only knows that it is later than the time at which the group's last consumed
+record was written.
 """
 
 _FIRST_READ = 5.0  # maximum seconds from the first read of a group to the first read of its offsets
@@ -44,9 +45,9 @@ def judgment_of_verdict(health: GroupHealth) -> Judgment:
 
 
 def worse_problem(health: GroupHealth) -> Judgment | None:
-    """Return the judgment with a problem that is worse than the health verdict; None if there is no such problem.
+    """Return a judgment (WARN or ERR) if a group has a problem that is worse than its health verdict; otherwise None.
 
-    Its status is WARN or ERR. Verdicts follow Burrow's rules, which consider neither lost records nor rebalances.
+    Such a problem is possible, because Burrow's rules for the verdict consider neither lost records nor rebalances.
     """
     if health.status >= Status.ERR or not health.reads:
         return None
@@ -58,7 +59,7 @@ def worse_problem(health: GroupHealth) -> Judgment | None:
 def is_final(health: GroupHealth) -> bool:
     """Return whether the health verdict on a group is final.
 
-    It is not final if longer watching or more commits may lead to a worse verdict.
+    The verdict is not final if it may become worse when kgtui watches the group for longer or observes more commits.
     """
     return _pending(health) is None
 
@@ -131,8 +132,8 @@ def _exact(health: GroupHealth, group_type: str | None) -> Judgment:
 def _with_earlier_begin(exact: Judgment, screened: Judgment) -> Judgment:
     """Return a copy of `exact` (judgment by health) with the start time in `screened` (judgment by screening).
 
-    The other problems of both judgments are included. If `screened` has no start time, or if kgtui observed an earlier
-    one, the start time in `exact` is kept.
+    The start time in `exact` is kept if `screened` has none, or if `exact` has an observed start that is not later. The
+    copy contains the less severe problems (`Judgment.others`) of both judgments.
     """
     others = _by_harm(chain(exact.others, screened.others), exact.kind)
     if screened.since is None or (exact.since is not None and exact.since_seen and exact.since <= screened.since):
@@ -163,8 +164,8 @@ def _problems_of(health: GroupHealth, group_type: str | None) -> Iterator[Judgme
     steady = health.kind is Status.WARN and health.lag_grows is False
     if worst is not None and health.kind in _PROBLEMS and not steady:
         since = None if health.read_at is None or health.kind is Status.WARN else health.read_at - worst.still
-        # If the committed offset has moved since kgtui first read it, kgtui observed the start of the problem. The
-        # first read of the offset may be up to `_FIRST_READ` seconds later than the first read of the group.
+        # kgtui observed the start of the problem if the offset still moved after kgtui's first read of it. This first
+        # read of the offset may be up to `_FIRST_READ` seconds later than the first read of the group.
         seen = worst.still + _FIRST_READ < health.seconds
         if worst.rewind is not None:
             since, seen = worst.rewind.at, True

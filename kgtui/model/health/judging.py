@@ -1,7 +1,8 @@
 """Computes health verdicts from polled offsets: by Burrow's rules, or for share groups by a separate rule.
 
-In classic, consumer and streams groups, each offset that changed since the previous poll counts as one commit. Polling
-misses some commits, which has these consequences:
+Burrow's rules judge commits, but kgtui only polls committed offsets. In classic, consumer and streams groups, a
+committed offset that differs from the previous poll counts as one commit. Polling misses some commits, which has these
+consequences:
 
 - Repeated commits of the same offset are invisible, so STALL is reported as STOP.
 - The first observed offset was committed at an unknown time. STOP therefore requires that the offset has not changed
@@ -57,16 +58,17 @@ if TYPE_CHECKING:
     from kgtui.model.offsets import PartitionLag
 
 _EARLY = 0.9
-"""Minimum age of the log end offset from which the lag of a commit is computed.
+"""Factor for the minimum age of the log end offset from which the lag of a commit is computed.
 
-It is a fraction of `Options.offset_refresh`, and below 1 because the times between kgtui's reads vary a little.
+The minimum age is `Options.offset_refresh` times this factor. The factor is below 1, because the times between kgtui's
+reads vary a little.
 """
 
 _USUAL = 12
-"""Number of newest reads of a partition from which the usual time between two reads is computed."""
+"""The usual time between two reads of a partition is the median over this many newest reads."""
 
 NO_LAG = frozenset({"no commit", "topic deleted"})
-"""A partition is OK if its lag is unknown for one of these reasons (`PartitionLag.reason`)."""
+"""Reasons for an unknown lag (`PartitionLag.reason`) that are no problem: the verdict on the partition is OK."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,15 +102,15 @@ class Observed:
 
 
 def observe(samples: Iterable[Sample], options: Options) -> Observed:
-    """Derive the last commits in one partition from kgtui's reads of it, which are the `samples`, oldest first."""
+    """Derive the last commits in one partition from `samples`: kgtui's reads of the partition, oldest first."""
     rows = list(samples)
     with_end = [row for row in rows if row.log_end is not None]
     ends, times = [row.log_end or 0 for row in with_end], [row.at for row in with_end]
     moves = _moves(rows)
     ring = CommitRing(options)
     every = round(options.offset_refresh * 1000 * _EARLY)
-    # Only the last `intervals` commits fit into the window. With `min_distance`, several changes can become one commit,
-    # so that more changes may be needed to fill the window. All changes are added in this case.
+    # The window has only the last `intervals` commits, so that older changes of the offset are not needed. But if
+    # `min_distance` is set, several changes can be merged into one commit. All changes are added in this case.
     for at, position in moves if options.min_distance else moves[-options.intervals :]:
         old = bisect_right(times, at - every)
         if old:
@@ -117,7 +119,8 @@ def observe(samples: Iterable[Sample], options: Options) -> Observed:
     changes = len(moves) - 1
     pace = (moves[-1][0] - moves[1][0]) / (changes - 1) if changes > 1 else None
     now = next((row.at for row in reversed(rows) if row.position is not None), 0)
-    # If the newest read has no log end offset, older ones are left out, too. With them, the lag would look too small.
+    # If the newest read has no log end offset, the window gets no log end offsets at all. With only older log end
+    # offsets, the lag would look too small.
     kept = _recent_ends(times, ends, every, options.intervals) if rows and with_end[-1:] == rows[-1:] else ()
     return Observed(Window(ring.window().commits, kept), now, max(changes, 0), pace)
 
@@ -161,7 +164,7 @@ def _recent_ends(times: Sequence[int], ends: Sequence[int], every: int, interval
 def judge_observed(
     row: PartitionLag, samples: Iterable[Sample], watching: Watching
 ) -> tuple[PartitionVerdict, PartitionHealth]:
-    """Return the verdict on a partition of a classic, consumer or streams group, and its health.
+    """Return the verdict on a partition of a classic, consumer or streams group, and the health of the partition.
 
     Args:
         row: newest offsets and lag of the partition.
@@ -173,8 +176,8 @@ def judge_observed(
     status, undecided = Status.OK, unknown_lag(row)
     still = (observed.now - commits[-1].at) / 1000 if commits else 0.0
     lag = row.lag
-    # If a share group was just replaced with a group of another type, there are no commits although the lag is known.
-    # The status is OK then.
+    # If a share group was just replaced with a group of another type, kgtui has observed no commits yet, although the
+    # lag is known. The status is OK then.
     if commits and lag is not None and lag > watching.rules.allowed_lag and complete >= watching.rules.minimum_complete:
         status, undecided = _of_lagging(observed, still, watching)
     first, last = (commits[0], commits[-1]) if commits else (None, None)
@@ -186,9 +189,9 @@ def judge_observed(
 
 
 def _rate(commits: Sequence[Commit], now: int) -> float | None:
-    """Return how many records per second the group has read on average since the first of these commits.
+    """Return how many records per second the group has read on average since the first commit in `commits`.
 
-    None if there are no commits, or if no time has passed. `now` is in epoch milliseconds.
+    None if there are no commits, or if no time has passed since the first one. `now` is in epoch milliseconds.
     """
     seconds = (now - commits[0].at) / 1000 if commits else 0.0
     return max(commits[-1].offset - commits[0].offset, 0) / seconds if seconds > 0 else None
@@ -223,9 +226,9 @@ def _of_lagging(observed: Observed, still: float, watching: Watching) -> tuple[S
 
 
 def unknown_lag(row: PartitionLag) -> tuple[Undecided, ...]:
-    """Return an ERR that may be the true verdict on the partition, because its lag is not known.
+    """Return an undecided ERR if the lag of a partition is unknown, because an unknown lag may hide a problem.
 
-    Return an empty tuple if the lag is known, or if it is unknown for a reason in `NO_LAG`.
+    Return an empty tuple if the lag is known, or if it is unknown for a harmless reason (`NO_LAG`).
     """
     if row.lag is not None or not row.reason or row.reason in NO_LAG:
         return ()
@@ -235,7 +238,7 @@ def unknown_lag(row: PartitionLag) -> tuple[Undecided, ...]:
 def judge_share(
     row: PartitionLag, samples: Sequence[Sample], members: int | None, watching: Watching
 ) -> tuple[PartitionVerdict, PartitionHealth]:
-    """Return the verdict on one share partition, and its health.
+    """Return the verdict on one share partition, and the health of this partition.
 
     Args:
         row: newest offsets and lag of the partition.
@@ -281,9 +284,9 @@ def _of_lagging_share(
 
 
 def _share_moves(known: Sequence[Sample]) -> list[Commit]:
-    """Return a commit for each new share-partition start offset, because share groups have no real commits.
+    """Return one `Commit` per observed change of the share-partition start offset. Share groups have no real commits.
 
-    The time of such a commit is when kgtui first read the offset.
+    The time of such a commit is when kgtui first read the new offset. The first observed offset counts as a change.
     """
     moves: list[Commit] = []
     for sample in known:
@@ -305,8 +308,8 @@ def _still(known: Sequence[Sample], allowed_lag: int) -> float:
 def _falls_behind(known: Sequence[Sample], watching: Watching) -> bool:
     """Return whether the lag has grown, and has never fallen, during the last `Watching.window` seconds.
 
-    This is condition 5 (WARN) in the module docstring. If kgtui has watched the group for a shorter time, all reads are
-    used.
+    This is condition 5 (WARN) in the module docstring. If kgtui has watched the group for less than
+    `Watching.window` seconds, all reads are used.
     """
     start = known[-1].at - watching.window * 1000
     older = [number for number, sample in enumerate(known) if sample.at <= start]

@@ -1,7 +1,7 @@
 """Computes trends and estimates from samples: lag trend, log growth, age of unread records, time of data loss.
 
-A sample is what kgtui has read about a partition or group at one time. There must be no gap between the samples. If
-there are too few samples, functions return None.
+A sample is what kgtui has read about a partition or group at one time. There must be no gap (a failed read or a long
+time without reads) between the samples. If there are too few samples, functions return None.
 """
 
 from __future__ import annotations
@@ -66,9 +66,9 @@ def slope(times: Sequence[float], values: Sequence[float]) -> Slope | None:
 
 
 def drain(lag: float | None, trend: Slope | None) -> float | None:
-    """Return the seconds until the lag is 0 if the trend continues; 0 if it is already 0.
+    """Return after how many seconds the lag will be 0 if its trend continues; 0 if the lag is already 0.
 
-    None if lag or trend is unknown, or if the lag does not fall by more than two standard errors.
+    None if lag or trend is unknown, or if the lag does not fall by more than two standard errors of the trend.
     """
     if lag is None or lag <= 0:
         return None if lag is None else 0.0
@@ -78,9 +78,9 @@ def drain(lag: float | None, trend: Slope | None) -> float | None:
 
 
 def age_of_unread(row: PartitionLag, samples: Sequence[Sample]) -> TimeLag | None:
-    """Return the age of the first unread record of a partition, or None.
+    """Return the age of the first unread record of a partition; None if unknown.
 
-    It comes from the record's timestamp, or is estimated from the samples.
+    The age comes from the record's timestamp. If the timestamp is not known, the age is estimated from the samples.
 
     Args:
         row: newest offsets of the partition.
@@ -95,18 +95,18 @@ def age_of_unread(row: PartitionLag, samples: Sequence[Sample]) -> TimeLag | Non
         estimated = time_lag(row.position, samples)
         reason = "" if times is None else times.reason
         return replace(estimated, reason=reason) if estimated is not None and reason else estimated
-    # The last search was for the record at an earlier committed offset. The time of that record makes the estimate more
-    # exact.
+    # kgtui knows the timestamp of the record at an earlier committed offset, but not at the current one. The known
+    # timestamp makes the estimate more exact.
     return time_lag(row.position, samples, known=(round(times.unread.earliest * 1000), times.offset + 1))
 
 
 def exact_age(written: TimeRange, now: float) -> TimeLag:
-    """Return the age of a record from its timestamp, which may be known only as a range.
+    """Return the age of a record from its timestamp, which may be known only as a range of times.
 
-    The result has the lowest and the highest possible age, or only one age if they are nearly equal.
+    The result has the lowest and the highest possible age, or only one age if the two are nearly equal.
 
     Args:
-        written: range in which the timestamp of the record is.
+        written: range of times that contains the timestamp of the record.
         now: epoch seconds.
     """
     youngest, oldest = max(now - written.latest, 0.0), max(now - written.earliest, 0.0)
@@ -122,7 +122,7 @@ def time_lag(position: int, samples: Sequence[Sample], known: tuple[int, int] | 
     lower bound. None if no sample has a log end offset.
 
     Args:
-        known: an earlier log end offset, as `(epoch milliseconds, offset)`; or None.
+        known: a log end offset from before the first sample, as `(epoch milliseconds, offset)`; None if there is none.
     """
     ends = [(sample.at, sample.log_end) for sample in samples if sample.log_end is not None]
     if not ends:
@@ -140,9 +140,10 @@ def time_lag(position: int, samples: Sequence[Sample], known: tuple[int, int] | 
 
 
 def growth(points: Sequence[tuple[int, int | None]]) -> float | None:
-    """Return how much an offset grows per second, from points `(milliseconds, offset)`, oldest first.
+    """Return by how much an offset grows per second, from points `(milliseconds, offset)`, oldest first.
 
-    Points up to the last unknown offset are ignored. The result is None if fewer than two points remain.
+    If the offset of a point is unknown, this point and all earlier points are ignored. The result is None if fewer than
+    two points remain.
     """
     known: list[tuple[int, int]] = []
     for at, value in reversed(points):
@@ -155,12 +156,13 @@ def growth(points: Sequence[tuple[int, int | None]]) -> float | None:
 
 
 def deletion(samples: Sequence[Sample]) -> float | None:
-    """Return by how many records per second the log start offset grows.
+    """Return how fast retention moves the log start offset, in records per second.
 
-    None if it has grown in fewer than two samples. It grows in jumps, because retention deletes whole segments.
+    The log start offset moves in jumps, because retention deletes whole segments. The result is None if there were
+    fewer than two jumps.
     """
     if not samples or samples[0].log_start == samples[-1].log_start is not None:
-        # A log start offset never decreases. If the first and the last one are equal, it has not moved at all.
+        # A log start offset never decreases. If it is the same in the first and the last sample, it has not moved.
         return None
     known = [(sample.at, sample.log_start) for sample in samples if sample.log_start is not None]
     leaps = [(at, start) for (_, before), (at, start) in pairwise(known) if start > before]
@@ -171,8 +173,8 @@ def loss_to_come(row: PartitionLag, samples: Sequence[Sample], retention: float 
     """Estimate when retention will delete unread records, if the records are written and read as fast as now.
 
     A loss is expected when the age of the oldest unread record reaches the retention time, or when the log start offset
-    reaches the committed offset. The earlier time counts. If only `retention.bytes` can delete the records, the time is
-    unknown, and `Loss.basis` is `size`.
+    reaches the committed offset, whichever comes first. If only `retention.bytes` can delete the records, the time of
+    the loss is unknown, and `Loss.basis` is `size`.
 
     Args:
         row: newest offsets and lag of the partition.

@@ -1,4 +1,4 @@
-"""Collects the polled state and offsets of one group, in bounded memory."""
+"""Stores the polled states and offsets of one group over time, in a limited amount of memory."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from kgtui.model.record_times import RecordTime
 
 SAMPLES_KEPT = 120
-"""Default maximum number of samples that are kept per partition. A sample is one read of the partition by kgtui."""
+"""Default for the maximum number of samples that are kept per partition. A sample is one read of the partition."""
 
 _SAMPLE_FIELDS = 5
 # `_UNKNOWN` stands for None in arrays of integers. Offsets and lags are never negative.
@@ -51,8 +51,8 @@ class Sample(NamedTuple):
 class Samples:
     """The samples of one partition, oldest first, in an array with 40 bytes per sample.
 
-    A full array drops every second sample of its older half, but keeps the samples that show the last changes of
-    `position`. Without them, a group that has stopped would become OK again.
+    When the array is full, every second sample of its older half is dropped, but not the samples that show the last
+    changes of `Sample.position`. Without them, the verdict on a group that has stopped would become OK again.
     """
 
     __slots__ = ("_rows",)
@@ -71,7 +71,7 @@ class Samples:
             yield from map(Sample._make, zip(numbers, numbers, numbers, numbers, numbers, strict=True))
             return
         for at, position, log_end, log_start, lag in zip(numbers, numbers, numbers, numbers, numbers, strict=True):
-            # Values are converted inline, because a function call per value would be slow for thousands of partitions.
+            # -1 is converted to None inline, because a function call per value is too slow for thousands of partitions.
             yield Sample(
                 at,
                 None if position < 0 else position,
@@ -87,12 +87,13 @@ class Samples:
             at: epoch milliseconds; later than all earlier samples.
             row: offsets and lag of the partition.
             length: maximum number of kept samples, at least 4.
-            changes: number of samples that are never dropped: the newest ones in which `Sample.position` has changed.
+            changes: for how many of the last changes of `Sample.position` the sample with the new value is kept. Such
+                a sample is dropped only if the older half of the array contains no other samples.
         """
         while len(self._rows) >= length * _SAMPLE_FIELDS:
             self._thin(changes)
         position, end, start, lag = row.position, row.log_end, row.log_start, row.lag
-        # Values are converted inline, because a function call per value would be slow for thousands of partitions.
+        # None is converted to -1 inline, because a function call per value is too slow for thousands of partitions.
         self._rows.extend((
             at,
             _UNKNOWN if position is None else position,
@@ -105,7 +106,7 @@ class Samples:
         half = len(self) // 2
         changed = self._last_changes(changes)
         droppable = [number for number in range(1, half) if number not in changed]
-        # If each sample of the older half shows one of the last changes, every second one is dropped nevertheless.
+        # If the older half contains only samples that should be kept, every second one is dropped nevertheless.
         dropped = set(droppable[::2] or range(1, half, 2))
         kept: array[int] = array("q")
         for number in range(half):
@@ -126,7 +127,8 @@ HOUR = 3600.0
 PERIODS_KEPT = 512
 """Maximum number of periods in a `RebalanceLog`.
 
-A period is the time between two reads of a group. Periods without a change are merged if they fit into one minute.
+A period is the time between two reads of a group. Successive periods without a change are merged into one period of at
+most one minute.
 """
 
 _QUIET = 60.0
@@ -156,10 +158,10 @@ class RebalanceLog:
         self._is_counted = False
 
     def add(self, at: float, state: str, epoch: int | None, watched: float | None, members: int | None = None) -> None:
-        """Add a read of the group.
+        """Add a read of the group, and count the rebalances since the previous read.
 
         Args:
-            at: epoch seconds.
+            at: time of the read in epoch seconds.
             state: the group state.
             epoch: group epoch, or None.
             watched: seconds since the previous read; None for the first read and after a gap.
@@ -220,8 +222,8 @@ class ReadHistory:
         lag: newest total lag, or None.
         description: newest description, or None.
         state: newest known state, or None.
-        empty_since: `(epoch seconds, at_least)`; None if the group is not Empty. The time is the first read since the
-            newest gap that found the group Empty. `at_least` is whether it may have been Empty before.
+        empty_since: `(epoch seconds, at_least)`; None if the group is not Empty. The time is when the group was first
+            read as Empty since the newest gap. `at_least` is whether the group may have been Empty even earlier.
         unsettled_since: epoch seconds of the first read since the newest gap that found the group in a rebalance or
             NotReady; None if the newest read found another state.
         rebalances: counts changes of state and epoch.
@@ -306,7 +308,7 @@ class ReadHistory:
                 self.rows[key] = replace(self.rows[key], times=found)
 
     def begin_gap(self) -> None:
-        """Begin a gap, which the next read of the group ends. No rate is computed across the gap."""
+        """Begin a gap (a time without reads). The next read ends the gap. No rate is computed across the gap."""
         self.steady_since = self.lag_since = self._described_at = None
 
     def mark_gone(self) -> None:
@@ -323,15 +325,15 @@ class ReadHistory:
             else at - self._described_at
         )
         state = description.state
-        # If a group has epochs, each rebalance changes the epoch. Its members are therefore not compared.
+        # Members are compared only in groups without epochs. In all other groups, each rebalance changes the epoch.
         compared = description.group_epoch is None and description.members is not None
         members = membership_signature(description) if compared else None
         self.rebalances.add(at, state, description.group_epoch, watched, members)
         if state != EMPTY:
             self.empty_since = None
         elif self.empty_since is None or watched is None:
-            # The second value is whether the group may have been Empty before this read. It is False if its last known
-            # state was not Empty.
+            # The second value, `at_least`, is True if the group may have been Empty before this read: if its last known
+            # state was Empty, or if no state is known.
             self.empty_since = (at, self.state in (None, EMPTY))
         if state not in UNSETTLED:
             self.unsettled_since = None

@@ -35,7 +35,7 @@ class Watching:
 
     @property
     def window(self) -> float:
-        """Seconds from the first to the last of `rules.intervals` commits if they are `commit_interval` apart."""
+        """Time in seconds that `rules.intervals` commits take if there are `commit_interval` seconds between them."""
         return (self.rules.intervals - 1) * self.commit_interval
 
     @property
@@ -73,8 +73,8 @@ class Undecided:
     Attributes:
         status: the undecided verdict, such as STOP.
         lack: kind of missing data.
-        needs: needed seconds or commits, depending on `lack`.
-        has: available seconds or commits.
+        needs: how many seconds (if `lack` is TIME) or commits (if it is COMMITS) are needed for the verdict.
+        has: how many of these seconds or commits were observed.
         partitions: number of partitions with this undecided verdict.
         why: reason for an unknown lag, such as `forbidden`, or `kgtui.model.access.HIDDEN`; otherwise empty.
     """
@@ -115,7 +115,7 @@ class Loss:
         basis: what the estimate is based on: `retention` (the age of the oldest unread record), `log start` (how fast
             the log start offset moves) or `size` (`retention.bytes`, which can delete records at any time).
         lead: records from the log start offset to the committed offset, or None.
-        at_most: whether the loss may come earlier than `seconds`.
+        at_most: whether the loss may come sooner than in `seconds` seconds.
         at: time of the loss in epoch seconds; None for the basis `size`.
         exact: whether `at` comes from the record's timestamp. This is possible only for groups that read nothing.
         in_older_half: whether the first unread record is in the older half of the log.
@@ -141,17 +141,17 @@ class Loss:
 
     @property
     def is_near(self) -> bool:
-        """Whether the loss is a problem: it is expected within `NEAR` seconds, and in the older half of the log.
+        """Whether the loss is a problem: expected within `NEAR` seconds, and of records in the older half of the log.
 
-        The second condition is needed for short retention times. With a retention time of one day, for example, every
-        lag would meet the first condition.
+        The time alone says little if the retention time is short. With a retention time of one day, for example, every
+        unread record expires within `NEAR` seconds.
         """
         return self.basis != "size" and self.seconds <= self.NEAR and self.in_older_half
 
 
 @dataclass(frozen=True, slots=True)
 class RebalanceRate:
-    """How often the state and the epoch of a group changed in the last hour. Gaps between reads are left out.
+    """How often the state and the epoch of a group changed in the last hour, except in times without reads.
 
     Attributes:
         state_changes: number of reads with a new state.
@@ -166,7 +166,7 @@ class RebalanceRate:
     seconds: float
 
     FLAPPING = 6.0
-    """A group with at least this many rebalances per hour is flapping, if at least `FLAPPING_LEAST` were counted.
+    """A group is flapping at this many rebalances per hour or more, if at least `FLAPPING_LEAST` were observed.
 
     The background read of all groups uses a different limit: `FLAPPING_SECONDS` in `kgtui.monitor.trail_rules`.
     """
@@ -233,12 +233,12 @@ class PartitionHealth:
         still: seconds since the last change of `position`. For a share group: seconds in which nothing was
             acknowledged, although the lag was above `Options.allowed_lag`.
         commits: number of commits in the window. For a share group: number of observed start offsets.
-        complete: `commits` as a fraction (0 to 1) of `Options.intervals`. For a share group, the number of polls with a
-            known lag is used instead.
+        complete: `commits` as a fraction (0 to 1) of `Options.intervals`. For a share group, it is the number of polls
+            with a known lag, as a fraction of `Options.intervals`, at most 1.
         undecided: worse verdicts that cannot be excluded.
-        subscribed: whether a member subscribes to the topic, or None.
-        age: age of the first unread record, or None.
-        rate: records per second read since the first commit in the window, or None.
+        subscribed: whether a member subscribes to the topic; None if unknown.
+        age: age of the first unread record; None if unknown.
+        rate: records per second that the group has read since the first commit in the window; None if unknown.
         rewind: how `position` went back, if the status is REWIND; otherwise None.
     """
 
@@ -262,14 +262,14 @@ class GroupHealth:
     """The health of a group.
 
     Attributes:
-        verdict: by the rules of `kgtui.model.health.judging`.
+        verdict: verdict on the group by the rules in `kgtui.model.health.judging`.
         basis: always `observed`, because the verdict is computed from polled offsets.
         worst: the partition with the worst status; None if all are OK. Of several, the one with the largest lag.
         affected: number of partitions with the status of `worst`.
         undecided: worse verdicts that cannot be excluded.
         lag: newest total lag; None if offsets were never read.
         trend: change of the lag in records per second, or None.
-        trend_seconds: length of the time from which `trend` is computed; 0 if `trend` is None.
+        trend_seconds: seconds from the first to the last read that `trend` is computed from; 0 if `trend` is None.
         trend_error: standard error of `trend`; 0 if `trend` is None.
         written: records written per second during `trend_seconds`; 0 if `trend` is None.
         time_lag: age of the oldest unread record, or None.
@@ -279,7 +279,8 @@ class GroupHealth:
         expiry_reason: why it is not known when unread records expire, or empty.
         stopped_after: when the newest consumed record in stopped partitions was written (epoch seconds), or None.
         rebalances: how often the group rebalanced in the last hour; None until the state was read twice.
-        holding_up: member id → epochs behind the target assignment; None for an absent static member.
+        holding_up: members that have not reached the target assignment: member id → number of epochs that the member
+            is behind. The number is None for a static member that left temporarily.
         empty: how long the group has been Empty; None if it is not.
         unsettled: for how many seconds the group has been observed in a rebalance or in the state NotReady; None if it
             is in another state, or if this time is still normal (`kgtui.model.judgment.unsettled_limit`).
@@ -330,9 +331,10 @@ class GroupHealth:
 
     @property
     def lag_grows(self) -> bool | None:
-        """Whether the lag grows; None if kgtui has not read the group for long enough.
+        """Whether the lag grows; None if there is no trend, or if the trend covers less than `GROWS_AFTER` seconds.
 
-        The trend must be larger than three times its standard error, and larger than `GROWS_BY` times `written`.
+        The lag grows if `trend` is larger than three times its standard error, and larger than `GROWS_BY` times
+        `written` (the records written per second).
         """
         if self.trend is None or self.trend_seconds < self.GROWS_AFTER:
             return None

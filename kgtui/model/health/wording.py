@@ -81,7 +81,7 @@ def loss_when(loss: Loss, clock: Clock | None = None) -> str:
     """Return when a loss of records is expected, as text: `in about 3 h, 04:12`, `from 01:18:04` or `at any time`.
 
     Args:
-        clock: converts epoch seconds to text; None for a text without a time.
+        clock: converts epoch seconds to text; None for a text without a time of day.
     """
     if loss.basis == "size":
         return "at any time"
@@ -104,11 +104,11 @@ def age(time_lag: TimeLag, at_least: str = "≥ ") -> str:
 
 
 def expiry(empty: EmptyPeriod, clock: Clock | None = None, read_at: float | None = None) -> str:
-    """Return a text such as `offsets may expire in at most 3 h, 04:12`; empty if the time is unknown.
+    """Return a text such as `offsets may expire in at most 3 h, 04:12`; an empty text if this time is unknown.
 
     Args:
-        clock: converts epoch seconds to text; None for a text without a time.
-        read_at: when `empty` was computed, in epoch seconds; None for a text without a time.
+        clock: converts epoch seconds to text; None for a text without a time of day.
+        read_at: when `empty` was computed, in epoch seconds; None for a text without a time of day.
     """
     if empty.expires_in is None:
         return ""
@@ -119,7 +119,7 @@ def expiry(empty: EmptyPeriod, clock: Clock | None = None, read_at: float | None
 def local_clock(now: float) -> Clock:
     """Return a function that converts epoch seconds to local time, such as `01:18`.
 
-    It adds the date to times at least 12 hours away from `now` (epoch seconds).
+    The returned function adds the date to a time that is at least 12 hours before or after `now` (epoch seconds).
     """
 
     def clock(at: float, *, seconds: bool = False) -> str:
@@ -131,7 +131,10 @@ def local_clock(now: float) -> Clock:
 
 
 def missing(undecided: Undecided) -> str:
-    """Return the data that is missing for a verdict: `STOP needs more than 45 s without progress, observed 20 s`."""
+    """Return a text that says which data is missing for an undecided verdict.
+
+    For example: `STOP needs more than 45 s without progress, observed 20 s`.
+    """
     if undecided.lack is Lack.PERMISSION:
         return "offsets in topics that you are not allowed to describe may be hidden"
     if undecided.why == HIDDEN:
@@ -146,7 +149,7 @@ def missing(undecided: Undecided) -> str:
 
 
 def undecided_lines(groups: Iterable[GroupHealth], seconds: float) -> list[str]:
-    """Return lines for `kgtui check` that say why verdicts are not final: for each reason, the number of groups.
+    """Return lines for `kgtui check` that say why verdicts are not final: one line per reason, with the group count.
 
     Args:
         groups: health of each group.

@@ -1,4 +1,4 @@
-"""The help on the filter language: a table with one row per filter term, and notes."""
+"""The help on the filter language: a table with one row per filter term, and notes below the table."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 r"""Splits a filter into terms and values.
 
-Blanks separate terms, and commas separate values. Quotes and `\` remove the special meaning of a character. A position
-is an index into the filter, so that error messages can point at a mistake.
+Blanks separate terms, and commas separate values. Quotes and `\` remove the special meaning of characters. Terms and
+values contain their positions in the filter text (indexes from 0), so that error messages can point at a mistake.
 """
 
 from __future__ import annotations
@@ -35,7 +35,8 @@ class Value:
         start: position of the first character in the filter.
         end: position after the last character.
         regex: whether the value is a regular expression between slashes.
-        quoted: whether a part of the value was quoted or escaped. Some terms accept unknown values only in quotes.
+        quoted: whether a part of the value was quoted or escaped. Some terms, such as `state:`, accept a value that
+            kgtui does not know only in quotes.
         wild: positions of wildcards in `text`.
     """
 
@@ -49,7 +50,7 @@ class Value:
 
 @dataclass(frozen=True, slots=True)
 class RawTerm:
-    """A term that is split into negation, key and values, which are not checked yet.
+    """A term of a filter, split into negation, key and values. Whether key and values are valid is not checked yet.
 
     `key` is None for a term about the group id. `start`, `end` and `key_start` are positions in the filter.
     """
@@ -243,8 +244,8 @@ def spelled(text: str, wild: frozenset[int] | None = None, *, first: bool = Fals
     """Return a value as it is written in a filter, with as few escapes as possible.
 
     Args:
-        wild: positions of wildcards in `text`. All other `*`, `?` and `%` are escaped. If None, the value cannot
-            contain wildcards, and these characters are not escaped.
+        wild: positions of wildcards in `text`. All other `*`, `?` and `%` are escaped. None for a value that cannot
+            contain wildcards, so that `*`, `?` and `%` need no escapes.
         first: whether the value is at the beginning of a term. There, `!` and `:` must be escaped.
     """
     if not text:

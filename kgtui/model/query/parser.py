@@ -105,7 +105,7 @@ def _not_empty(value: Value) -> str:
 
 
 def _glob(value: Value) -> Glob:
-    # Replace `%`, which users can type instead of `*`, because a shell does not interpret it.
+    # Replace the wildcard `%` with `*`. Users can type `%` instead of `*`, because a shell does not interpret `%`.
     text = "".join("*" if index in value.wild and char == "%" else char for index, char in enumerate(value.text))
     return Glob(text, value.wild)
 

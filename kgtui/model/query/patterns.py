@@ -1,4 +1,4 @@
-"""Matches texts against patterns with wildcards, letter sequences and regular expressions. All take linear time."""
+"""Matches texts against wildcard patterns, letter sequences and regular expressions, always in linear time."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 _LARGE_PROGRAM = 5_000
-"""Largest `programsize` (a size that RE2 reports) of a regular expression for which `re2.Set` is used.
+"""`re2.Set` is used for a regular expression only up to this `programsize` (RE2's size of a compiled expression).
 
-A set is faster than a compiled expression, but it can run out of memory for a larger expression.
+Matching with `re2.Set` is faster than with the compiled expression, but can run out of memory for larger expressions.
 """
 
 
@@ -77,8 +77,8 @@ def fuzzy_matcher(word: str) -> Callable[[str], object]:
 def regex_matcher(source: str) -> Callable[[str], object]:
     """Return a function that returns a truthy value if RE2 finds the expression in a text.
 
-    Case is ignored, unless the expression contains `(?-i)`. The function raises `UnicodeEncodeError` for a text with a
-    lone surrogate.
+    Case is ignored, unless the expression contains `(?-i)`. The returned function raises `UnicodeEncodeError` for a
+    text with a lone surrogate.
 
     Raises:
         PatternError: RE2 rejects the expression.

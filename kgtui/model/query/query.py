@@ -37,7 +37,8 @@ class FilterCache:
     """Caches the group ids that matched the id terms (such as `pay`) of the last filter.
 
     If the next filter has the same terms, or longer words such as `payments`, only the cached ids are tested. Cached
-    ids are valid while the snapshot contains the same sequence object. A sequence must therefore not be modified.
+    ids are valid as long as the snapshot contains the same sequence object of group ids. Such a sequence must therefore
+    never be modified.
     """
 
     def __init__(self) -> None:
@@ -56,7 +57,7 @@ class FilterCache:
     def left(self, listing: Listing, ids: Sequence[str], terms: _Terms) -> tuple[Sequence[str], _Terms]:
         """Return `(group ids to test, terms to test)`: `ids` and `terms`, or fewer of both if the cache can be used.
 
-        With the cache, only the ids that matched the last filter, and the terms that it did not have, must be tested.
+        With the cache, only ids that matched the last filter are tested, and only on terms that the last filter lacked.
 
         Args:
             ids: ids of all groups with this type, protocol, state and coordinator.
@@ -70,7 +71,7 @@ class FilterCache:
         return kept[2], tuple(term for term in terms if term not in kept[1])
 
     def keep(self, listing: Listing, ids: Sequence[str], terms: _Terms, passed: Sequence[str]) -> None:
-        """Store which groups with one `Listing` matched all id terms.
+        """Store which of the groups with this `Listing` matched all id terms of a filter.
 
         Args:
             ids: ids of all groups with this type, protocol, state and coordinator.
@@ -89,7 +90,7 @@ class SortKey:
 
     @property
     def needs(self) -> frozenset[Need]:
-        """The kinds of data that must be read before sorting by this key. The list of groups is always read."""
+        """The kinds of data to read before groups can be sorted by this key, besides the list of groups."""
         return SORT_KEYS[self.key].needs
 
     def spelled(self) -> str:
@@ -100,7 +101,7 @@ class SortKey:
 def ordered(ids: Iterable[str], keys: tuple[SortKey, ...], snapshot: Snapshot) -> list[str]:
     """Return the group ids, sorted by the keys and then by id. The first key is the most important one.
 
-    Groups with an unknown value come last.
+    Groups for which the value of a key is unknown come last.
     """
     found = sorted(ids)
     for key in reversed(keys):
@@ -134,20 +135,20 @@ class Query:
 
     @property
     def words(self) -> list[str]:
-        """The words that each matching id contains. Words in negated terms and words with alternatives are left out."""
+        """The words that every matching group id contains, without words in negated terms and alternatives (`a,b`)."""
         alternatives = [term.any_of for term in self._id_terms if not term.negated]
         return [any_of[0].text for any_of in alternatives if len(any_of) == 1 and any_of[0].kind == "word"]
 
     @property
     def needs(self) -> frozenset[Need]:
-        """The kinds of data that must be read for the terms and the sort keys. The list of groups is always read."""
+        """The kinds of data to read before the terms and sort keys can be applied, besides the list of groups."""
         parts = [*self._group_terms, *self.order]
         return frozenset(need for part in parts for need in part.needs)
 
     def limited(self, known: Collection[Need]) -> Query:
         """Return a copy of this filter without the sort order, and without terms that need data which was not read.
 
-        A group that does not match the copy cannot match this filter, so the rest of its data need not be read.
+        A group that does not match the copy cannot match this filter, so no further data of the group need be read.
 
         Args:
             known: kinds of data that were read. The list of groups was always read.
@@ -172,8 +173,8 @@ class Query:
     def matches_event(self, event: Event, snapshot: Snapshot) -> bool:
         """Return whether the filter selects the group of an event.
 
-        Type, protocol, state and coordinator come from the event, all other values from the snapshot. A filter that has
-        no terms selects every event. A filter with terms selects no event of a broker.
+        Type, protocol, state and coordinator come from the event, all other values from the snapshot. A filter without
+        terms selects every event. A filter with terms does not select events that are about a broker and not a group.
         """
         if not self.terms:
             return True
@@ -206,7 +207,7 @@ class Query:
         size: int = SLICE,
         cache: FilterCache | None = None,
     ) -> Generator[None, None, dict[Listing, Sequence[str]]]:
-        """Return `Listing` → sorted ids of the matching groups, as a generator that yields after each slice.
+        """Return `Listing` → sorted ids of its matching groups, in a generator that yields after each slice of groups.
 
         Args:
             marked: ids of the groups that the user has marked.
@@ -259,8 +260,8 @@ class Query:
     def _candidates(self, snapshot: Snapshot) -> list[tuple[Listing, Sequence[str], list[ListingTerm]]]:
         """Return `(Listing, group ids, undecided terms)` for each `Listing` whose groups may match.
 
-        A term is undecided if the broker did not list the type or state that it needs. It is then tested for each
-        group.
+        A term is undecided if it needs a type or state that the broker did not list. An undecided term must be tested
+        for each group.
         """
         found: list[tuple[Listing, Sequence[str], list[ListingTerm]]] = []
         for listing, ids in snapshot.by_listing.items():

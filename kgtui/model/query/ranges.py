@@ -49,10 +49,12 @@ class Range:
     unknown: bool = False
 
     def holds(self, value: float, at_least: bool = False) -> bool | None:
-        """Return whether a number is in the range; None if that cannot be decided.
+        """Return whether a number is in the range.
+
+        None if only a lower bound of the number is known, and the lower bound is not enough to decide this.
 
         Args:
-            at_least: whether the true number may be larger than `value`. If so, `lag:unknown` matches, too.
+            at_least: whether `value` is only a lower bound of the number. If so, the range `unknown` matches, too.
         """
         if self.unknown:
             return at_least
@@ -108,7 +110,7 @@ def read_range(text: str, units: Mapping[str, int]) -> Range:
 
 
 def _ordered(sign: str, value: float, units: Mapping[str, int]) -> Range:
-    # Counts are integers, so `>5` means `6+`. Times are not, so `>5m` means `5m+`, and `<5m` means `..5m`.
+    # Counts are integers, so `>5` means `6+`. Times are not integers, so `>5m` means `5m+`, and `<5m` means `..5m`.
     step = 1 if units is COUNT_UNITS and len(sign) == 1 else 0
     if sign[0] == ">":
         return Range(low=value + step)

@@ -1,6 +1,7 @@
-"""The catalog of sort keys: the values by which groups can be sorted.
+"""The catalog of sort keys, such as `lag`, by which groups can be sorted.
 
-To add one, add an entry to `SORT_KEYS`. The parser, the tree, the help and the README use this catalog.
+To add a sort key, add an entry to `SORT_KEYS`. The filter parser, the tree of groups, the help and the README use this
+catalog.
 """
 
 from __future__ import annotations
@@ -24,14 +25,15 @@ class SortKeyEntry(NamedTuple):
     """One way to sort groups.
 
     Attributes:
-        value: takes a snapshot and a group id, and returns the value; None sorts last.
+        value: function that takes a snapshot and a group id, and returns the value to sort by. Groups with the value
+            None come last.
         needs: data that must be read before groups can be sorted. The list of groups is always read.
-        cycled: whether key `s` in the terminal UI selects this sort key.
-        largest_first: whether key `s` sorts the largest value first.
-        in_summary: attribute of `Summary` with the value, such as `lag`. Reading it is faster than calling `value`.
-            Empty if there is none.
-        newer_in: attribute of `Snapshot` that may have newer data than the summaries, such as `offsets`. For the groups
-            in it, `value` is called. Empty if `in_summary` is empty.
+        cycled: whether the user can select this sort key with the key `s` in the terminal UI.
+        largest_first: whether the largest value comes first when the user selects this sort key.
+        in_summary: name of the attribute of `Summary` that contains the value, such as `lag`. Reading the attribute is
+            faster than calling `value`. Empty if there is no such attribute.
+        newer_in: name of the mapping in `Snapshot` that may have newer data than the summaries, such as `offsets`.
+            `value` is called for the groups in this mapping. Empty if `in_summary` is empty.
     """
 
     value: Callable[[Snapshot, str], float | str | None]
@@ -42,7 +44,7 @@ class SortKeyEntry(NamedTuple):
     newer_in: str = ""
 
     def reader(self, snapshot: Snapshot) -> ValueReader:
-        """Return a function that takes a group id and returns the value to sort by, or None if it is unknown."""
+        """Return a function that takes a group id, and returns the value to sort by; None if the value is unknown."""
         if not self.in_summary:
             return partial(self.value, snapshot)
         value, in_summary = self.value, attrgetter(self.in_summary)
@@ -78,13 +80,13 @@ def _harm(snapshot: Snapshot, group: str) -> int | None:
 
 
 def _coordinator(snapshot: Snapshot, group: str) -> int | None:
-    # The tree on the screen can still contain a group that has disappeared. Then `listing` is None.
+    # `listing` is None if the tree on the screen still contains a group that no longer exists.
     listing = snapshot.groups.get(group)
     return None if listing is None else listing.coordinator
 
 
 NAME = "name"
-"""The sort key for the group id. Sorting by it is fast, because a snapshot contains sorted lists of group ids."""
+"""The sort key for the group id. Sorting by id is fast, because a snapshot contains sorted lists of group ids."""
 
 SORT_KEYS: Mapping[str, SortKeyEntry] = {
     NAME: SortKeyEntry(lambda _snapshot, group: group, cycled=True, largest_first=False),
@@ -116,5 +118,5 @@ CYCLED_SORT_KEYS = tuple(key for key, entry in SORT_KEYS.items() if entry.cycled
 
 
 def joined(keys: tuple[str, ...] = tuple(SORT_KEYS)) -> str:
-    """Join names, by default the names of all sort keys, to a text such as `name, lag or members`."""
+    """Return names, by default those of all sort keys, as one text such as `name, lag or members`."""
     return f"{', '.join(keys[:-1])} or {keys[-1]}"

@@ -1,4 +1,7 @@
-"""Finds the filter that the user probably meant, such as `lag:101+` for `lag>100`, and similar names."""
+"""Corrects mistakes in filters: finds the filter that the user probably meant, such as `lag:101+` for `lag>100`.
+
+For a misspelled name, such as a topic, this module finds similar names.
+"""
 
 from __future__ import annotations
 
@@ -25,25 +28,25 @@ MOST = 3
 """Maximum number of similar names that are suggested to the user."""
 
 _COMPARED = 100
-"""Maximum number of names that difflib compares with one text. 100,000 names would take too long.
+"""Maximum number of names that difflib compares with a misspelled text. Comparing 100,000 names would take too long.
 
-The names are chosen by the number of pairs of adjacent characters that they have in common with the text.
+The compared names are those with the most pairs of adjacent characters that also occur in the text.
 """
 
 _CUTOFF = 0.7
-"""Two texts are similar if their similarity by difflib, from 0 to 1, is at least this number."""
+"""Two texts count as similar if `difflib` computes a similarity of at least this number (0 to 1)."""
 
 
 def similar_names(texts: Iterable[str], names: Iterable[str]) -> list[str]:
     """Return at most `MOST` names that are similar to one of the texts, the most similar first.
 
-    A name counts as similar even if only a part of it is: for `setle`, the result contains `payments.settle`.
+    It is enough that one word in a name is similar: for `setle`, the result contains `payments.settle`.
     """
     return run_at_once(similar_steps(texts, names))
 
 
 def similar_steps(texts: Iterable[str], names: Iterable[str]) -> Generator[None, None, list[str]]:
-    """Compute the result of `similar_names` in a generator, which yields after each slice of names."""
+    """Compute the result of `similar_names` in a generator. It yields regularly, so that other tasks can run."""
     every, found = list(names), list[str]()
     for text in texts:
         likely: list[tuple[int, int, str]] = []
@@ -95,7 +98,7 @@ _OPERATORS = ("AND", "OR", "NOT")
 def operator_hint(query: Query) -> str:
     """Return a hint for the user about AND, OR or NOT in the filter; empty if none of them occurs.
 
-    The filter language has no operators: `a AND b` finds group ids with `a`, `and` and `b`.
+    The filter language has no such operators: `a AND b` finds group ids that contain `a`, `and` and `b`.
     """
     words = [one.text for term in query.terms if isinstance(term, IdTerm) for one in term.any_of if one.kind == "word"]
     word = next((operator for operator in _OPERATORS if operator in words), None)
@@ -136,7 +139,10 @@ def _term(found: re.Match[str]) -> str:
 
 
 def _alternatives(found: re.Match[str]) -> str:
-    """Return `a,b` for a match of `a OR b`. If the two terms have different keys, return the text unchanged."""
+    """Return `a,b` for a match of `a OR b`.
+
+    If the two terms have different keys, as in `topic:a OR client:b`, return the text unchanged.
+    """
     negated, key, value, other_key, other = found.groups()
     if other_key not in (key, None):
         return found[0]
@@ -146,8 +152,9 @@ def _alternatives(found: re.Match[str]) -> str:
 def meant_steps(query: Query, snapshot: Snapshot) -> Generator[None, None, Query | None]:
     """Return the filter that the user probably meant; None if no mistake is likely.
 
-    This generator yields after each slice of groups. It corrects the same mistakes as `likely_meant`. It also replaces
-    names that do not exist in the snapshot: `topic:payments` → `topic:payments%`, or the most similar topic.
+    This generator corrects the same mistakes as `likely_meant`. It also replaces names that no group has: it replaces
+    `topic:payments` with `topic:payments%`, or with the most similar topic. It yields regularly, so that other tasks
+    can run.
     """
     meant = likely_meant(query)
     terms = list((meant or query).terms)

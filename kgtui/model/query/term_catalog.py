@@ -25,12 +25,12 @@ UNKNOWN = "unknown"
 
 
 class Number(NamedTuple):
-    """A number of one group that a term compares with a range.
+    """A number of a group, such as its lag, that a filter term compares with a range.
 
     Attributes:
-        applies: whether the group can have this number; None if not known. For example, only an Empty group has a time
-            since it became Empty.
-        value: the number, or None.
+        applies: whether the group can have such a number; None if not known. For example, the time since a group
+            became Empty exists only for an Empty group.
+        value: the number; None if unknown.
         at_least: whether the true number may be larger than `value`.
     """
 
@@ -41,14 +41,14 @@ class Number(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class TermKey:
-    """The catalog entry of a filter term `key:value`.
+    """The catalog entry of a filter term `key:value`, such as `state:Empty`.
 
     Attributes:
         meaning: which groups the term selects, for the help and the README.
-        example: a filter with the term. It needs no quotes in a shell.
+        example: a filter with the term, such as `lag:1k+`. The filter needs no quotes in a shell.
         values: accepted values; empty if every text or number is accepted.
         needs: data that must be read before the term can be evaluated. The list of groups is always read.
-        heading: the term as the help shows it; if empty, the help shows `key:`.
+        heading: the term as the help shows it, such as `fault:yes`; if empty, the help shows `key:`.
     """
 
     key: str
@@ -66,16 +66,17 @@ class FuzzyKey(TermKey):
 
 @dataclass(frozen=True, slots=True)
 class ListingKey(TermKey):
-    """The catalog entry of a term about data in the list of groups, such as `state:`.
+    """The catalog entry of a filter term about data in the list of groups, such as `state:`.
 
-    If a `Listing` (type, protocol, state and coordinator) contains the data, all its groups are tested at once.
+    Groups with the same type, protocol, state and coordinator share one `Listing`. If a `Listing` contains the data,
+    the term is tested once for all its groups.
 
     Attributes:
-        of_listing: takes a snapshot and a `Listing`, and returns the texts to compare. It returns None if the broker
-            did not list them.
-        of_group: called if `of_listing` returns None: takes a snapshot and a group id, and returns the text or None. If
-            this attribute is None, the value is unknown.
-        quoted: whether the user may write a value that is not in `values`, if it is in quotes.
+        of_listing: function that takes a snapshot and a `Listing`, and returns the texts that the term is compared
+            with, such as the state. It returns None if the broker did not list this data.
+        of_group: function that is called if `of_listing` returns None. It takes a snapshot and a group id, and returns
+            the text that the term is compared with, or None if unknown. If `of_group` is None, the text is unknown.
+        quoted: whether the user may write a value that is not in `values`, if the value is in quotes.
     """
 
     of_listing: Callable[[Snapshot, Listing], tuple[str, ...] | None] = field(kw_only=True)
@@ -85,10 +86,11 @@ class ListingKey(TermKey):
 
 @dataclass(frozen=True, slots=True)
 class NameKey(TermKey):
-    """The catalog entry of a term about names, such as `topic:` for a group's topics. Values can contain wildcards.
+    """The catalog entry of a filter term about names, such as `topic:` for topics. Its values can contain wildcards.
 
     Attributes:
-        names: takes a snapshot and a group id, and returns the group's names; None if they were not all read.
+        names: function that takes a snapshot and a group id, and returns the group's names, such as its topics. It
+            returns None if not all of them were read.
     """
 
     names: Callable[[Snapshot, str], tuple[str, ...] | None] = field(kw_only=True)
@@ -96,17 +98,17 @@ class NameKey(TermKey):
 
 @dataclass(frozen=True, slots=True)
 class NumberKey(TermKey):
-    """The catalog entry of a term about a number, whose values are ranges, such as `lag:1k+`.
+    """The catalog entry of a filter term about a number, such as `lag:1k+`. The term's values are ranges.
 
     Attributes:
         units: units of the ranges: `COUNT_UNITS` or `TIME_UNITS`.
-        number: takes a snapshot and a group id, and returns the number.
-        in_summary: attribute of `Summary` with the number, such as `lag`. Reading it is faster than calling `number`.
-            Empty if there is none.
-        newer_in: attribute of `Snapshot` that may have newer data than the summaries, such as `offsets`. For the groups
-            in it, `number` is called. Empty if `in_summary` is empty.
-        searched_without_value: whether `Query.searched` counts a group with an unknown number as searched. False only
-            for `empty:`, because kgtui may not have observed when the group became Empty.
+        number: function that takes a snapshot and a group id, and returns the group's number, such as its lag.
+        in_summary: name of the attribute of `Summary` that contains the number, such as `lag`. Reading the attribute
+            is faster than calling `number`. Empty if there is no such attribute.
+        newer_in: name of the mapping in `Snapshot` that may have newer data than the summaries, such as `offsets`.
+            `number` is called for the groups in this mapping. Empty if `in_summary` is empty.
+        searched_without_value: whether `Query.searched` counts a group as searched although its number is unknown.
+            False only for `empty:`, because kgtui may not have observed when the group became Empty.
     """
 
     units: Mapping[str, int] = field(kw_only=True)
@@ -118,10 +120,11 @@ class NumberKey(TermKey):
 
 @dataclass(frozen=True, slots=True)
 class FlagKey(TermKey):
-    """The catalog entry of a term with the value `yes` or `no`, such as `marked:`.
+    """The catalog entry of a filter term with the value `yes` or `no`, such as `marked:`.
 
     Attributes:
-        holds: takes a snapshot, a group id and the marked ids. It returns True if the value `yes` matches the group.
+        holds: function that takes a snapshot, a group id and the ids of all marked groups. It returns True if the value
+            `yes` matches the group.
     """
 
     holds: Callable[[Snapshot, str, Collection[str]], bool] = field(kw_only=True)
@@ -129,7 +132,7 @@ class FlagKey(TermKey):
 
 @dataclass(frozen=True, slots=True)
 class VerdictKey(TermKey):
-    """The catalog entry of the term `verdict:`, which selects groups by the verdict on them, or by their problem."""
+    """The catalog entry of the term `verdict:`, which selects groups by verdict (`warn`) or by problem (`stall`)."""
 
 
 def _names_of_coordinator(snapshot: Snapshot, listing: Listing) -> tuple[str, ...]:

@@ -1,7 +1,7 @@
-"""The terms of a filter. Each term is evaluated for a group.
+"""The terms of a filter, such as `lag:1k+`, and their evaluation for a group.
 
-The result is True, False or None. It is None if a value that the term needs is unknown, also for a negated term. A
-filter selects a group only if all terms are True.
+The result of a term is True, False or None. It is None if a value that the term needs is unknown, even if the term is
+negated. A filter selects a group only if the results of all its terms are True.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ Tester = Callable[[str], bool | None]
 
 
 def negation(negated: bool) -> str:
-    """Return the prefix of a term: `not:` if it is negated, otherwise an empty string."""
+    """Return the prefix of a filter term: `not:` if the term is negated, otherwise an empty string."""
     return "not:" if negated else ""
 
 
 @dataclass(frozen=True, slots=True)
 class IdMatch:
-    """One alternative of a term about the group id.
+    """One alternative in a filter term about the group id, such as `pay` in the term `pay,bill`.
 
     Attributes:
         kind: `word` (the id contains `text`), `regex`, or `fuzzy` (the id contains the letters of `text` in this
@@ -67,7 +67,7 @@ class IdMatch:
 
 
 def _escape_slashes(source: str) -> str:
-    # A slash would end the regular expression, so a backslash is added before it.
+    # In a filter, a slash ends the regular expression. A slash in the expression itself therefore gets a backslash.
     out: list[str] = []
     escaped = False
     for char in source:
@@ -80,7 +80,8 @@ def _escape_slashes(source: str) -> str:
 class IdTerm:
     """A term about the group id.
 
-    The term is true if at least one of the alternatives matches the id. A negated term is true if none matches.
+    The term is true if at least one of its alternatives (`any_of`) matches the id. A negated term is true if none
+    matches.
     """
 
     any_of: tuple[IdMatch, ...]
@@ -137,7 +138,7 @@ class ListingTerm:
 
     Attributes:
         key: key of a `ListingKey`, such as `state`.
-        any_of: patterns. At least one must match. If the term is negated, none may match.
+        any_of: patterns. At least one must match the value. If the term is negated, none may match.
     """
 
     key: str
@@ -159,7 +160,7 @@ class ListingTerm:
     def of_group(self, group: str, snapshot: Snapshot) -> bool | None:
         """Return whether the term is true for one group; None if that is not known.
 
-        If the value of the group is unknown, only a term such as `state:unknown` is true.
+        If the value of the group is unknown, only a term with the value `unknown` is true, such as `state:unknown`.
         """
         read = self._entry.of_group
         if read is None:
@@ -179,7 +180,7 @@ class ListingTerm:
         return f"{negation(self.negated)}{self.key}:{','.join(values)}"
 
     def _needs_quotes(self, glob: Glob) -> bool:
-        # The parser accepts a value that is not in `values` only if it is in quotes.
+        # Without quotes, the parser accepts only the values in `values`.
         accepted = self._entry.values if self._entry.quoted else ()
         return bool(accepted and glob.text and not glob.wild and glob.text not in accepted)
 
@@ -203,7 +204,7 @@ class NameTerm:
 
     @property
     def needs(self) -> frozenset[Need]:
-        """The data of a group that must be read before the term can be evaluated. The list of groups is always read."""
+        """The data about a group that must be read to evaluate the term, in addition to the list of groups."""
         return self._entry.needs
 
     def of_group(self, group: str, snapshot: Snapshot, marked: Collection[str] = ()) -> bool | None:
@@ -211,7 +212,7 @@ class NameTerm:
         return self.tester(snapshot, marked)(group)
 
     def tester(self, snapshot: Snapshot, marked: Collection[str] = ()) -> Tester:
-        """Return a function that takes a group id and returns the result of `of_group`."""
+        """Return a function that takes a group id, and returns whether the term is true for this group."""
         matchers = [glob.matcher() for glob in self.any_of]
         read, negated = self._entry.names, self.negated
         # Thousands of groups have the same topics and hosts, so the result is cached per tuple of names.
@@ -256,25 +257,25 @@ class NumberTerm:
 
     @property
     def needs(self) -> frozenset[Need]:
-        """The data of a group that must be read before the term can be evaluated. The list of groups is always read."""
+        """The data about a group that must be read to evaluate the term, in addition to the list of groups."""
         return self._entry.needs
 
     def of_group(self, group: str, snapshot: Snapshot, marked: Collection[str] = ()) -> bool | None:
         """Return whether the term is true for a group; None if that is not known.
 
-        For example, it is not known whether `lag:5..10` is true if the lag is at least 7.
+        For example, it is not known whether `lag:5..10` is true if kgtui only knows that the lag is at least 7.
         """
         applies, value, at_least = self._entry.number(snapshot, group)
         answer = applies if applies is not True else self._holds(value, at_least)
         return None if answer is None else answer is not self.negated
 
     def tester(self, snapshot: Snapshot, marked: Collection[str] = ()) -> Tester:
-        """Return a function that takes a group id and returns the result of `of_group`."""
+        """Return a function that takes a group id, and returns whether the term is true for this group."""
         entry = self._entry
         if not entry.in_summary:
             return lambda group: self.of_group(group, snapshot, marked)
-        # Reading the number from the summary is faster. For the groups in `newer`, there may be newer data than the
-        # summary, so `of_group` is called.
+        # Reading the number from the summary is faster than calling `of_group`. But for a group in `newer`, the
+        # snapshot may have newer data than the summary, so `of_group` is called.
         summaries, newer = snapshot.summaries, getattr(snapshot, entry.newer_in)
         number, negated, is_lag = attrgetter(entry.in_summary), self.negated, entry.in_summary == "lag"
         if is_lag and snapshot.hides_topics:
@@ -290,7 +291,7 @@ class NumberTerm:
         return holds
 
     def known(self, group: str, snapshot: Snapshot) -> bool:
-        """Return whether the data that contains the group's number was read, so that the group counts as searched."""
+        """Return whether the data for the group's number was read. `Query.searched` then counts the group."""
         entry = self._entry
         applies, value, _ = entry.number(snapshot, group)
         return applies is False or (applies is True and (entry.searched_without_value or value is not None))
@@ -325,7 +326,10 @@ class FlagTerm:
 
     @property
     def needs(self) -> frozenset[Need]:
-        """The data of a group that must be read before the term is evaluated. Without it, the result can be wrong."""
+        """The data about a group that must be read before the term is evaluated.
+
+        Without this data, the result can be wrong.
+        """
         return self._entry.needs
 
     def of_group(self, group: str, snapshot: Snapshot, marked: Collection[str] = ()) -> bool:
@@ -333,7 +337,7 @@ class FlagTerm:
         return (self._entry.holds(snapshot, group, marked) is self.value) is not self.negated
 
     def tester(self, snapshot: Snapshot, marked: Collection[str] = ()) -> Tester:
-        """Return a function that takes a group id and returns the result of `of_group`."""
+        """Return a function that takes a group id, and returns whether the term is true for this group."""
         holds, value, negated = self._entry.holds, self.value, self.negated
         return lambda group: (holds(snapshot, group, marked) is value) is not negated
 

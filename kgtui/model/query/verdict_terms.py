@@ -30,9 +30,9 @@ _SPELLINGS = {"err": "error", "warning": "warn"}
 
 @dataclass(frozen=True, slots=True)
 class VerdictMatch:
-    """One value of a `verdict:` term: a name in `NAMES`, or `unknown`.
+    """One value of a `verdict:` term: the name of a verdict or of a problem, or `unknown`.
 
-    If `or_worse` is true, worse verdicts than `name` match too.
+    If `or_worse` is true, verdicts that are worse than `name` match, too.
     """
 
     name: str
@@ -73,7 +73,7 @@ class VerdictTerm:
 
     @property
     def needs(self) -> frozenset[Need]:
-        """The data of a group that must be read for a verdict: its offsets, at several polls."""
+        """The data that kgtui must read to judge a group: its offsets at several polls."""
         return frozenset({Need.OFFSETS, Need.WATCHING})
 
     def of_group(self, group: str, snapshot: Snapshot, marked: Collection[str] = ()) -> bool | None:
@@ -86,20 +86,20 @@ class VerdictTerm:
         return None if judgment.status in (GroupStatus.UNKNOWN, GroupStatus.NOT_FOUND) else self.negated
 
     def tester(self, snapshot: Snapshot, marked: Collection[str] = ()) -> Callable[[str], bool | None]:
-        """Return a function that takes a group id and returns the result of `of_group`."""
+        """Return a function that takes a group id, and returns whether the term is true for this group."""
         return lambda group: self.of_group(group, snapshot)
 
     def known(self, group: str, snapshot: Snapshot) -> bool:
-        """Return whether the verdict or the state of a group is enough to decide the term."""
+        """Return whether the known verdict or state of the group is enough to tell if the term is true."""
         if self._is_excluded_by_state(group, snapshot):
             return True
         judgment = snapshot.judgment(group)
         return judgment.kind is not None or judgment.status is not GroupStatus.UNKNOWN
 
     def _is_excluded_by_state(self, group: str, snapshot: Snapshot) -> bool:
-        """Return whether the term cannot match.
+        """Return whether the state of the group is enough to know that no value of the term matches.
 
-        This is so if all its values are problems of Empty groups, and the group is not Empty.
+        This is so if all values are problems of Empty groups, such as `abandoned`, and the group is not Empty.
         """
         state = snapshot.state_of(group)
         asked = {PROBLEMS.get(one.name) for one in self.any_of}

@@ -23,9 +23,9 @@ if TYPE_CHECKING:
 
 _LAYER = "bronze"
 _FIRST, _LAST = datetime(1970, 1, 1, tzinfo=UTC), datetime(9999, 12, 30, tzinfo=UTC)
-"""Earliest and latest timestamp in the bronze table.
+"""Earliest and latest timestamp in the bronze table. Other timestamps are replaced with the nearest of the two.
 
-Many readers of Delta tables reject years after 9999. The latest timestamp is still in 9999 in every time zone.
+Many readers of Delta tables reject years after 9999. The latest timestamp is in the year 9999 in every time zone.
 """
 _TOPIC, _FILES = "kafka-", "files-"
 """Prefixes of the names of streaming queries: `_TOPIC` if a query reads the topic, `_FILES` if it reads files."""
@@ -73,7 +73,7 @@ def ingest_files(lake: SparkLake, records: DataFrame, folder: str, *, interval: 
     Records that the table already contains are skipped.
 
     Args:
-        folder: path of the folder of files. The query's name depends on it.
+        folder: path of the folder with the files. The name of the query contains a hash of this path.
         interval: seconds between two batches; None to read everything that exists now, and then stop.
     """
     prefix = f"{_FILES}{hashlib.sha256(folder.encode()).hexdigest()[:12]}-"

@@ -52,7 +52,7 @@ if TYPE_CHECKING:
     from kgtui.pipeline.spark_lake import SparkLake
 
 _ATTEMPTS = 4
-"""Maximum number of attempts to compute a table if executors are lost. Spark has the same maximum for its tasks."""
+"""Maximum number of attempts to compute a gold table if Spark loses executors. Spark tries its own tasks as often."""
 
 _GROUPS_PER_FILE = 5_000
 """Maximum number of groups per file of the gold table `lag`. A file with one hour of 5,000 groups has about 30 MB."""
@@ -111,7 +111,7 @@ def _cleanup(inputs: GoldInputs) -> DataFrame:
     look_back = timedelta(days=inputs.options.look_back)
     timeline = poll_timeline(inputs.rows(POLLS, look_back)).localCheckpoint()
     groups, partitions = inputs.rows(GROUPS, look_back), inputs.rows(PARTITIONS, look_back)
-    # Only groups without members can be unused, so the partitions of all other groups are left out.
+    # The table `cleanup` lists unused groups. Groups with members are in use, so their partitions are left out.
     asked = groups_without_members(timeline, groups, since=first).localCheckpoint()
     partitions = partitions.join(F.broadcast(asked), "group", "left_semi")
     # Checkpoint `recorded` and `decoded`, because `cleanup` reads them several times. They have only one row per group
@@ -189,7 +189,7 @@ def _write_chain(
     chain: Mapping[Table, Callable[[GoldInputs], DataFrame]],
     on_progress: Callable[[str], None] | None,
 ) -> None:
-    """Recompute gold tables one after the other."""
+    """Recompute the gold tables in `chain` one after the other. Repeat the computation if Spark loses executors."""
     lake, shared = inputs.lake, inputs
     use_pool(lake.spark, "gold")
     for table, build in chain.items():
@@ -216,7 +216,7 @@ def _write(
     build: Callable[[GoldInputs], DataFrame],
     on_progress: Callable[[str], None] | None,
 ) -> None:
-    """Recompute the rows of a gold table from `inputs.since_slot` onwards, and replace the stored rows."""
+    """Recompute the rows of a gold table from its first changed time slot onwards, and replace the stored rows."""
     since = inputs.since_slot(table)
     if on_progress is not None:
         on_progress(f"computing gold/{table.name} from {rfc3339(since / 1000, 'minutes')}")
@@ -227,8 +227,8 @@ def _write(
 def _with_file_layout(inputs: GoldInputs, table: Table, rows: DataFrame, since: int) -> DataFrame:
     """Distribute and sort the rows of a gold table, so that a query about one group reads few files.
 
-    Each task writes one file per day, or per time span if the table has a `file_span`, so that the next run can
-    replace the newest rows without copying many others.
+    Each Spark task writes one file per day, or per time span if the table has a `file_span`. Short time spans are used
+    for large tables, so that the next run can replace the newest rows without copying many older rows.
     """
     if table.file_span is not None:
         column, seconds = table.file_span

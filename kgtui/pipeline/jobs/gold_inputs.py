@@ -60,10 +60,10 @@ class GoldOptions:
         window: length of the time windows of the gold table `health`, in seconds.
         offsets_retention: the brokers' `offsets.retention.minutes`, in seconds.
         topics: topic → retention in seconds. Topics with unknown or unlimited retention are missing.
-        look_back: number of days before the first recomputed day in which `cleanup` searches a group's last activity.
+        look_back: `cleanup` searches for a group's last activity up to this many days before the first recomputed day.
         last: last UTC day whose rows are used.
         first_poll_day: earliest UTC day with recorded polls. Gold rows that were computed from earlier polls are kept,
-            because these polls have been deleted. None to recompute all rows.
+            because they cannot be recomputed: these polls have been deleted. None to recompute all rows.
     """
 
     window: int = WINDOW_SECONDS
@@ -76,12 +76,12 @@ class GoldOptions:
 
 @dataclass(frozen=True, slots=True)
 class Slots:
-    """The time slots of a gold table.
+    """The time slots of a gold table. Each row of the table describes one time slot, such as a minute or an hour.
 
     Attributes:
         column: column with the beginning of the slot.
         seconds: length of a slot in seconds. The first slot of a day begins at midnight UTC.
-        before: gold rows that are up to this many seconds older than a new input row are recomputed, too.
+        before: gold rows up to this many seconds before a new input row are recomputed, because it may change them.
     """
 
     column: str
@@ -140,7 +140,7 @@ class GoldInputs:
 
     @cached_property
     def timeline(self) -> DataFrame:
-        """One row per poll, with its keyframe (last poll with all rows) and adjacent gaps (see `poll_timeline`)."""
+        """One row per poll, with its keyframe (last poll with all rows) and the gaps between polls next to it."""
         return poll_timeline(self.rows(POLLS, DAY_BEFORE), self._steady_since()).localCheckpoint()
 
     @property
@@ -152,7 +152,7 @@ class GoldInputs:
     def first_keyframe(self) -> int:
         """Time of the last keyframe (a poll with all rows) before the first recomputed hour, in ms since the epoch.
 
-        To compute the state at the beginning of this hour, rows from the keyframe on suffice.
+        Rows before this keyframe are not needed to know the state of all groups at the beginning of the hour.
         """
         return first_keyframe(self.timeline, self.since_slot(CHURN))
 
@@ -203,7 +203,7 @@ class GoldInputs:
     def has_complete_hour(self) -> bool:
         """Whether at least one recomputed hour is complete. An hour is complete if there are polls in a later hour.
 
-        The tables in `GOLD_STATE` save states for the next run. They have rows only for complete hours.
+        The tables in `GOLD_STATE`, from which the next run continues, have rows only for complete hours.
         """
         hour = HOUR * 1000
         return self.newest[0] // hour > self.since_slot(HEALTH) // hour
@@ -250,10 +250,10 @@ class GoldInputs:
         return hourly_lag(self.lag, since, state).localCheckpoint()
 
     def _steady_since(self) -> int | None:
-        """Return the time of the first poll after the latest gap that precedes `timeline`, in ms since the epoch.
+        """Return the first poll after the latest gap between polls that precedes `timeline`, in ms since the epoch.
 
         This poll can be older than `timeline`, so its time is read from the gold table `lag`. Return None if `timeline`
-        begins just after a gap, or if the table does not exist.
+        begins just after a gap, or if the table `lag` does not exist.
         """
         if not self.lake.exists(LAG):
             return None
@@ -266,14 +266,14 @@ class GoldInputs:
     def _carried(self) -> Carried | None:
         """Return the newest usable state of all partitions from the gold table `health_state`; None if there is none.
 
-        An earlier run saved the state at a poll, so that this run needs only later polls and commits.
+        An earlier run saved the state at a poll, so that this run need not read the polls and commits before this poll.
         """
         _, _, first = self.health_start
         if not first or not self.lake.exists(HEALTH_STATE):
             return None
         states = self.rows(HEALTH_STATE, DAY_BEFORE)
-        # The poll of the state must be before the first recomputed time window. It must not be after `first`, the first
-        # poll whose log end offsets are needed.
+        # A state is usable if its poll is before the first recomputed time window. The poll must also not be after
+        # `first`, the first poll whose log end offsets are needed.
         earlier = states.filter(~is_since("at", min(first + 1, self.since_slot(HEALTH))))
         at = earlier.agg(F.unix_millis(F.max("at")).alias("at")).collect()[0]["at"]
         return None if at is None else read_state(states, at)
@@ -295,9 +295,9 @@ class GoldInputs:
         return rows
 
     def since_slot(self, table: Table) -> int:
-        """Return the time from which a table is recomputed: the beginning of the first time slot that has changed.
+        """Return the time (ms) from which a table is recomputed: the beginning of its first changed time slot.
 
-        If a table needs polls that were deleted, the time is not before the first day that still has polls.
+        If older rows of the table were computed from polls that have been deleted, these rows are not recomputed.
         """
         seconds = self.options.window if table in (HEALTH, HEALTH_STATE) else SLOTS[table].seconds
         since = max(self.since - SLOTS[table].before * 1000, day_start(self.first))
@@ -308,7 +308,7 @@ class GoldInputs:
 
     def _needs_polls(self, table: Table, first: date) -> bool:
         """Return whether a table has rows before the day `first` that were computed from polls."""
-        if table in (CHURN, CLEANUP):  # some rows of these two tables were computed from silver tables alone
+        if table in (CHURN, CLEANUP):  # rows of these two tables can come from silver tables alone
             if table not in self._has_recorded_rows:
                 rows = self.lake.read(table).filter((F.col("day") < F.lit(first)) & F.col("source").contains(RECORDED))
                 self._has_recorded_rows[table] = not rows.isEmpty()

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     """Function that recomputes the gold tables of the given lake for the days with new rows."""
 
 TOPIC, FILES, DECODING = "topic", "files", "silver"
-"""Names of the queries: two bronze queries, which read a topic and a folder of files, and the silver query."""
+"""Names of the streaming queries: two bronze queries (one reads a topic, one reads files) and the silver query."""
 
 COMPACTION_SECONDS = 600.0
 """Time between two compactions in a continuous run, in seconds."""
@@ -42,12 +42,12 @@ _AWAIT_SECONDS = 1
 
 @dataclass(frozen=True, slots=True)
 class Sources:
-    """Sources of records for the bronze table. If both are None, only data that is already in the lake is processed.
+    """Sources of records for the bronze table. Without a topic and files, only data that is in the lake is processed.
 
     Attributes:
         topic: `__consumer_offsets` of a cluster; None to read no topic.
         records: folder of Parquet files with records; None to read no files.
-        since: skip earlier records when the topic is read for the first time, in seconds since the epoch.
+        since: records before this time are skipped when the topic is first read, in seconds since the epoch.
         max_files: maximum number of files per batch; None for no limit.
     """
 

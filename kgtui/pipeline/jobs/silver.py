@@ -30,10 +30,10 @@ if TYPE_CHECKING:
 
 
 def decode_commits(records: DataFrame) -> DataFrame:
-    """Decode the offset commits among bronze rows. Return rows of silver `commits`.
+    """Decode the offset commits among bronze rows into rows of the silver table `commits`.
 
-    Damaged commits are left out. If the session has no decoder in the JVM, commits that must be decoded in Python are
-    left out, too. `decode_unusual_commits` decodes them.
+    Damaged commits are left out. If the Spark session does not have the Java decoder, commits that must be decoded in
+    Python are left out, too. `decode_unusual_commits` decodes the commits that are left out here.
     """
     if has_decoder(records.sparkSession):
         return rows_for(decode_in_jvm(records.transform(commit_records)), COMMITS)
@@ -41,7 +41,7 @@ def decode_commits(records: DataFrame) -> DataFrame:
 
 
 def decode_non_commits(records: DataFrame) -> DataFrame:
-    """Decode all bronze rows that are not offset commits. Return rows of `record_decoding.SCHEMA`."""
+    """Decode all bronze rows that are not offset commits. Return rows with the schema `record_decoding.SCHEMA`."""
     decode = decode_in_jvm if has_decoder(records.sparkSession) else decode_records
     return records.transform(non_commits).transform(decode)
 
@@ -49,7 +49,7 @@ def decode_non_commits(records: DataFrame) -> DataFrame:
 def decode_unusual_commits(records: DataFrame) -> DataFrame:
     """Decode the offset commits that `decode_commits` leaves out, such as damaged ones.
 
-    Return rows of `record_decoding.SCHEMA`.
+    Return rows with the schema `record_decoding.SCHEMA`.
     """
     if has_decoder(records.sparkSession):
         return records.transform(commit_records).transform(decode_in_jvm).where("commit IS NULL")
@@ -78,10 +78,10 @@ def start_decoding(lake: SparkLake, *, interval: float | None, max_files: int | 
 
 
 _LOG_GONE = ("DELTA_LOG_FILE_NOT_FOUND_FOR_STREAMING_SOURCE", "DELTA_MISSING_FILES_UNEXPECTED_VERSION")
-"""Delta error classes: the Delta log no longer contains table versions that a streaming query must read."""
+"""Delta Lake's error classes if a streaming query must read table versions that the Delta log no longer contains."""
 
 _FILE_GONE = "FAILED_READ_FILE.FILE_NOT_EXIST"
-"""Spark error class: a file that must be read was deleted."""
+"""Spark's error class if a file that a query must read was deleted."""
 
 
 def restart_if_rows_are_gone(
@@ -92,7 +92,7 @@ def restart_if_rows_are_gone(
     interval: float | None,
     max_files: int | None = None,
 ) -> StreamingQuery:
-    """Start the query again, without its checkpoint, if it failed because rows that it had to decode are gone.
+    """Start the decoding again without its checkpoint, if it failed because bronze rows that it had to decode are gone.
 
     This happens if the bronze table was compacted or pruned after the pipeline was stopped. The new query decodes all
     rows of the bronze table, and skips rows that the silver tables already have.
@@ -112,7 +112,7 @@ def restart_if_rows_are_gone(
 
 
 def decode_batch(path: str, query_name: str, batch: DataFrame, batch_id: int) -> None:
-    """Decode one batch into the silver tables. A second call for the same batch changes nothing."""
+    """Decode one batch of bronze rows into rows of the silver tables. A second call for the batch changes nothing."""
     lake, app = SparkLake(batch.sparkSession, path), f"kgtui-{query_name}"
     if query_name.endswith(MAY_REPEAT):
         # The checkpoint was lost, so an earlier query may have decoded the same batch.
@@ -128,7 +128,7 @@ def decode_batch(path: str, query_name: str, batch: DataFrame, batch_id: int) ->
             kept.discard()
         _merge_batch(lake, batch)
         return
-    # `batch.count()` is fast, because Spark reads the number from file metadata.
+    # `batch.count()` is fast, because Spark reads the number of rows from file metadata.
     remaining = batch.count() - written
     others_kept = None if kept is None else kept.take(remaining)
     if remaining:
@@ -157,7 +157,7 @@ def _merge(lake: SparkLake, table: Table, rows: DataFrame, days: list[str]) -> N
 
 
 def _write_decoded(lake: SparkLake, decoded: DataFrame, write_rows: WriteRows) -> int:
-    """Write decoded records (rows of `record_decoding.SCHEMA`) into the silver tables, and return their number."""
+    """Write decoded records (with the schema `record_decoding.SCHEMA`) into silver tables, and return their number."""
     decoded = decoded.persist()
     try:
         count, days = _count_and_days(decoded)
@@ -202,7 +202,7 @@ def _write_events(lake: SparkLake, events: DataFrame, days: list[str], write_row
 def _write_rebalances(lake: SparkLake, computed: DataFrame, starts: DataFrame, days: list[date]) -> None:
     """Replace the newest stored rebalances of some groups with `computed`. Write only changed rows.
 
-    `since` is an offset in `__consumer_offsets`, one per group. Rebalances before this offset are kept.
+    Each group has an offset `since` in `__consumer_offsets`. Only its rebalances from this offset on are replaced.
 
     Args:
         computed: for each group, the recomputed rebalances whose record offset is not less than `since`.

@@ -33,10 +33,10 @@ def start_query(
     """Start a streaming query. If Spark's Python worker does not start in time, try up to `_START_ATTEMPTS` times.
 
     Args:
-        writer: the query. Its name, checkpoint and trigger are set here.
+        writer: the query to start. This function sets its name, checkpoint and trigger.
         layer: layer of the table that the query writes, such as `bronze`. The scheduler pool of the query has the same
             name.
-        name: name of the query in this layer, and of its checkpoint folder.
+        name: name of the query in this layer. The query's checkpoint folder has the same name.
         interval: seconds between two batches; None to read everything that exists now, and then stop.
     """
     use_pool(lake.spark, layer)

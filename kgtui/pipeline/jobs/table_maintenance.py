@@ -20,13 +20,13 @@ if TYPE_CHECKING:
 def compact_tables(lake: SparkLake, on_progress: Callable[[str], None]) -> None:
     """Merge small files of the bronze, silver and gold tables, and remove files that are no longer needed.
 
-    The gold job must not run at the same time.
+    The gold job must not run at the same time, because it also writes to the gold tables.
 
     Args:
         on_progress: called with a message for the user if a table cannot be compacted.
     """
-    # Compact these tables with Spark, because Spark's streaming queries write to them at the same time. In an object
-    # store, Spark would not notice commits that another Delta library makes at the same time.
+    # Compact the bronze and silver tables with Spark, because Spark's streaming queries write to these tables at the
+    # same time. In an object store, Spark would not notice simultaneous commits of another Delta library.
     for table in (*BRONZE, *SILVER):
         if lake.exists(table):
             try:

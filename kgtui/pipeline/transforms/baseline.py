@@ -1,6 +1,6 @@
 """The gold table `baseline`: compare lag and rates of each hour with the same hour in earlier weeks or days.
 
-The normal value is the median of these earlier hours. The spread is the median absolute deviation (MAD) of these hours.
+The normal value is the median of the values in the earlier hours. The spread is their median absolute deviation (MAD).
 """
 
 from __future__ import annotations
@@ -35,12 +35,12 @@ _MONDAY = 4 * 24
 _SIGMA_PER_MAD = 1.4826
 """Factor that converts a median absolute deviation (MAD) to a standard deviation, for a normal distribution."""
 _SERIES = {"lag": 1.0, "rate_in": 0.1, "rate_out": 0.1}
-"""Columns of the gold table `lag` that are compared → minimum standard deviation, in records or records/s.
+"""Compared column of the gold table `lag` → minimum standard deviation, in records (`lag`) or records/s (rates).
 
 Smaller standard deviations are replaced by the minimum. Otherwise, tiny changes of a steady value would look unusual.
 """
 _LEAST_RELATIVE_DEVIATION = 0.05
-"""Minimum standard deviation as a fraction of the normal value. If the minimum in `_SERIES` is larger, it applies."""
+"""Minimum standard deviation, as a fraction of the normal value. A larger minimum in `_SERIES` takes precedence."""
 
 
 def baseline(lag: DataFrame, *, before: DataFrame | None = None, since: int | None = None) -> DataFrame:

@@ -43,9 +43,9 @@ _MEMBER_KEY = ("group", "member_id")
 _EVENTS = ("changes", "entered", "steps", "shuffles", "joined", "left", "moved")
 
 _LEAST_COVERED = 1_800.0
-"""Minimum number of seconds of an hour that polls must cover, so that the extrapolated rate `per_hour` is reliable.
+"""Polls must cover at least this many seconds of an hour. Otherwise, the extrapolated rate `per_hour` is not reliable.
 
-If they cover less, a group is `flapping` (rebalances too often) only if its number of rebalances is high, too.
+If polls cover less, a group is `flapping` (rebalances too often) only if its number of rebalances is high, too.
 """
 
 _BURST_PAUSE = 1_800_000
@@ -63,7 +63,7 @@ def churn(
 ) -> DataFrame:
     """Compute the gold table `churn`.
 
-    Rebalances and other changes are counted in polls and in decoded records. The larger count is used.
+    Rebalances and other changes are counted twice: in polls, and in decoded records. The larger count is used.
 
     Args:
         timeline: result of `poll_timeline`.
@@ -106,9 +106,9 @@ def _decoded_churn(rebalances: DataFrame) -> DataFrame:
 
 
 def _with_bursts(rows: DataFrame, before: DataFrame | None) -> DataFrame:
-    """Add the times of three rebalances per hour (ms): the first one, the last one, and the first of the last burst.
+    """Add the times (ms) of three rebalances per hour: the first, the last, and the first in the last burst.
 
-    A burst is a series of rebalances with pauses of at most `_BURST_PAUSE`. It may have begun in an earlier hour.
+    A burst is a series of rebalances with pauses of at most `_BURST_PAUSE`. A burst may have begun in an earlier hour.
 
     Args:
         rows: one row per group and hour, with the ordered array `times` of its rebalances.
@@ -237,9 +237,9 @@ def recorded_churn(
 
 
 def _owners_since(owners: DataFrame, keyframe: int) -> DataFrame:
-    """Return all rows of `owners` since a keyframe (a poll with all rows), and older rows of some partitions.
+    """Return all rows of `owners` since a keyframe (a poll with all rows), and older rows about some partitions.
 
-    The older rows are needed for partitions that had no owner at the keyframe. They show the previous owners.
+    If a partition had no owner at the keyframe, older rows are needed, because they show its previous owner.
     """
     recent = owners.filter(F.col("keyframe") >= keyframe)
     unowned = recent.filter((F.col("poll") == keyframe) & F.col("owner").isNull()).select(*PARTITION_KEY)
@@ -337,7 +337,7 @@ def _rebalancing_seconds(rows: DataFrame) -> DataFrame:
 
 
 def _follows_a_poll() -> Column:
-    """Return an expression: whether there is a poll before the poll of a row, and no gap between the two."""
+    """Return a Spark expression: whether the poll of a row follows another poll, without a gap between the two."""
     return F.col("poll") > F.col("steady_since")
 
 

@@ -84,10 +84,11 @@ def cleanup(
 def family_of(group: Column) -> Column:
     """Return the family of a group id, such as `team-007.*` for `team-007.settle`; null if the id has no separator.
 
-    The prefix ends at the first dot; if there is none, at the first of `:/_`; if there is none, at the first hyphen.
+    The prefix ends at the first dot; without dots, at the first `:`, `/` or `_`; without these, at the first hyphen.
     """
     family = F.lit(None).cast("string")
-    # Search for hyphens first and for dots last. A later match replaces an earlier one, so dots take precedence.
+    # Search the group id for hyphens first, and for dots last. Each match replaces the previous one, so that dots take
+    # precedence over all other separators.
     for separators in reversed(FAMILY_SEPARATORS):
         positions = F.array(*(F.instr(group, separator) for separator in separators))
         end = F.array_min(F.filter(positions, lambda position: position > 1))
@@ -99,7 +100,7 @@ def family_of(group: Column) -> Column:
 def _combined(recorded: DataFrame, decoded: DataFrame) -> DataFrame:
     """Join the recorded and the decoded activity into one row per group and day.
 
-    If a day has polls, groups that are missing from them are left out, because they no longer exist.
+    If a day has polls, groups that are missing from the polls are left out, because these groups no longer exist.
     """
     columns = (*_ACTIVITY, "at", "first")
     recorded_days = recorded.select("day").distinct().withColumn("recorded_day", F.lit(True))
@@ -137,8 +138,8 @@ def _is_unused(idle: int) -> Column:
 def _expires_at(retention: int) -> Column:
     """Return the latest time (ms) at which brokers delete a group's offsets (KIP-211); null if they never do.
 
-    The retention time begins with the last commit. In classic groups with a protocol type, it begins when the group
-    becomes Empty.
+    The retention time begins with the last commit. For classic groups with a protocol type, the retention time begins
+    when the group becomes Empty.
     """
     # Without a decoded commit, the last commit is only known from polls. They do not show commits that repeat the
     # previous offset, so the last commit may have been later. Use `quiet_since`, which is at least as late.
@@ -258,7 +259,11 @@ def _with_empty_since(groups: DataFrame) -> DataFrame:
 
 
 def _with_last_move(partitions: DataFrame) -> DataFrame:
-    """Add `moved_at` (newest poll, up to this row, with a changed offset) and `seen_at` (first poll with a row)."""
+    """Add the times of two polls to each row about a partition.
+
+    - `moved_at`: newest poll, up to the poll of the row, at which the partition's offset had changed
+    - `seen_at`: first poll with a row about the partition
+    """
     order = Window.partitionBy(*PARTITION_KEY).orderBy("poll")
     before = F.last("position", ignorenulls=True).over(order.rowsBetween(Window.unboundedPreceding, -1))
     moved = before.isNotNull() & (F.col("position") != before)
@@ -300,7 +305,7 @@ def decoded_activity(commits: DataFrame, events: DataFrame, days: DataFrame) -> 
 
 def _committed(commits: DataFrame, days: DataFrame) -> DataFrame:
     """Return one row per day and group: time of the last commit, and numbers of partitions and topics with offsets."""
-    # Join `days` only with the last commit of each partition and day. Joining it with all commits would be slow.
+    # Join `days` only with the last commit of each partition and day. A join with all commits would be slow.
     daily = commits.groupBy("day", *PARTITION_KEY).agg(
         F.max_by("offset", "record_offset").alias("offset"),
         F.max_by(F.unix_millis("commit_time"), "record_offset").alias("commit_time"),

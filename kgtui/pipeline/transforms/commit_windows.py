@@ -40,7 +40,7 @@ def commit_windows(
     options: Options = DEFAULTS,
     carried: Carried | None = None,
 ) -> DataFrame:
-    """Return the newest commits of each partition at the end of each time slot (see the module).
+    """Return the newest commits of each partition at the end of each time slot, from polls or silver `commits`.
 
     Args:
         timeline: result of `poll_timeline`.
@@ -76,7 +76,7 @@ def with_silver_commits(
     options: Options,
     carried: Carried | None = None,
 ) -> DataFrame:
-    """Replace the commits from polls with silver commits in the rows for which silver commits are complete.
+    """If the silver commits of a partition are complete, use them instead of the commits that were observed by polls.
 
     The docstring of the module defines "complete". Column `exact` says whether the commits of a row were replaced. If
     `observed` has the struct column `saved`, the field `decoded` is added to the struct (see `health_state.DECODED`).
@@ -123,8 +123,8 @@ def _after_state(
 ) -> tuple[DataFrame, DataFrame]:
     """Return a pair: the rows of `commits` and of `partitions` that are needed in addition to the saved state.
 
-    These are all rows after the poll of the state. For partitions without silver commits in the state, the
-    earlier rows are needed, too.
+    These are all rows after the poll at which the state was saved. If the state has no silver commits of a partition,
+    earlier rows about the partition are needed, too.
     """
     known = carried.rows.filter(F.col("carried.decoded").isNotNull())
     unknown = observed.select(*PARTITION_KEY).distinct().join(known, [*PARTITION_KEY], "left_anti")
@@ -139,7 +139,7 @@ def _after_state(
 
 
 def _is_after(at: int) -> Column:
-    """Return an expression: whether a row of silver `commits` was written after `at` (in ms since the epoch)."""
+    """Return a Spark expression: whether the record of a silver commit was written after `at` (ms since the epoch)."""
     return F.col("record_time") > F.timestamp_millis(F.lit(at))
 
 
@@ -176,8 +176,8 @@ def _commit_rings(
     order = Window.partitionBy(*PARTITION_KEY).orderBy("record_offset")
     lifetime = Window.partitionBy(*PARTITION_KEY, "lifetime").orderBy("record_offset")
     newest = F.max("committed_at").over(lifetime.rowsBetween(Window.unboundedPreceding, -1))
-    # A tombstone deletes the committed offset of a partition, so the commits after it have a new number `lifetime`. The
-    # row from the saved state also begins a lifetime.
+    # A tombstone deletes the committed offset of a partition. Therefore, the commits after a tombstone get a new number
+    # `lifetime`, and so do the commits after the row from the saved state.
     starts = F.col("offset").isNull() & F.col("is_asked").isNull()
     in_order = (
         records.transform(_with_log_end, rows, carried)

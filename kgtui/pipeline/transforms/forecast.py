@@ -24,20 +24,20 @@ HOUR = 3_600
 
 _KEY = ("group", "topic", "partition")
 _JUMPS = ("first_jump_at", "first_jump_start", "last_jump_at", "last_jump_start")
-"""Columns with the first and the last increase of the log start: the time in milliseconds, and the new log start."""
+"""Columns with the time (ms) and the new log start offset of the first and of the last increase of this offset."""
 
 _NOISE = 0.1
-"""Minimum growth of the time lag (age of the first unread record) of a group that falls behind, in seconds per second.
+"""A group falls behind if its time lag (age of the first unread record) grows by this many seconds per second or more.
 
-If this growth is unknown, it is the minimum fraction of the written records that stay unread. Smaller values can be
-measurement errors.
+If the growth of the time lag is unknown, the fraction of written records that stays unread must reach this number.
+Smaller values can be measurement errors.
 """
 
 _MOST_VARIATION = 3.0
-"""Maximum ratio of two estimates of the time until unread records are deleted.
+"""Maximum ratio of two estimates of the time until retention deletes unread records.
 
-The first estimate is computed from the retention time, the second one from the deletion rate. Up to this ratio, the
-first one is used. The ratio can be above 1, because traffic varies.
+The first estimate is computed from the retention time, the second one from the deletion rate. If the first one is at
+most this many times as long as the second one, the first one is used. The ratio is above 1, because traffic varies.
 """
 
 _LEAST_AGE = 60.0
@@ -60,8 +60,8 @@ def forecast(
         hours: result of `hourly_lag`; None to compute it from all rows of `lag`.
     """
     hours = hourly_lag(lag, since) if hours is None else hours
-    # Find the last hour of each day, even if no group has lag in it. If only hours with lag counted, the last one could
-    # be before `since`, and an incremental run would not recompute it.
+    # Find the last hour of each day, even if no group has lag in this hour. If only hours with lag counted, the last
+    # hour could be before `since`, and a run that recomputes only the rows since then would not update it.
     last_hours = hours.groupBy("day").agg(F.max("hour").alias("last_hour"))
     if retention is None:
         hours = hours.withColumn("retention_seconds", F.lit(None).cast("double"))
@@ -86,7 +86,7 @@ def hourly_lag(lag: DataFrame, since: int | None = None, state: DataFrame | None
 
 
 def _carried(state: DataFrame, since: int) -> DataFrame:
-    """Return for each partition the newest row of `state` before `since`, which is used instead of older rows of `lag`.
+    """Return each partition's newest row of `state` before `since`. It is used instead of the older rows of `lag`.
 
     Gaps between polls divide the time into spans. A partition has one row per span. Column `is_carried` is always true.
     """
@@ -102,9 +102,10 @@ def forecast_state(hours: DataFrame) -> DataFrame:
 
 
 def _with_deletion_rate(lag: DataFrame, carried: DataFrame | None = None) -> DataFrame:
-    """Add `deletion_rate`: records per second by which retention advances the log start.
+    """Add `deletion_rate`: the number of records per second that retention deletes at the start of the log.
 
-    Retention deletes whole segments, so the log start jumps. The rate is measured from the first jump to the last one.
+    Retention deletes whole segments, so the log start offset jumps. The rate is measured between the first and the last
+    jump.
 
     Args:
         carried: rows to use instead of earlier rows of `lag` (see `_carried`); None if `lag` is complete.
@@ -115,8 +116,8 @@ def _with_deletion_rate(lag: DataFrame, carried: DataFrame | None = None) -> Dat
         rows = rows.unionByName(carried, allowMissingColumns=True)
     jumped = F.col("log_start") > F.lag("log_start").over(order)
     at, start = F.when(jumped, F.unix_millis("covered_to")), F.when(jumped, F.col("log_start"))
-    # A jump has a time and a log start, which are either both null or both known. Therefore, both values come from the
-    # same jump, although each column is filled on its own.
+    # In each row, the time of a jump and the new log start offset are both null or both known. Therefore, both values
+    # come from the same jump, although the two columns are filled independently of each other.
     jumps = {name: F.coalesce(name, at if name.endswith("_at") else start) for name in _JUMPS}
     rows = rows.withColumns(jumps)
     until_now = order.rowsBetween(Window.unboundedPreceding, 0)
@@ -288,7 +289,7 @@ def _with_loss(rows: DataFrame) -> DataFrame:
 
 
 def _with_group_risk(rows: DataFrame) -> DataFrame:
-    """Copy the loss forecast of one partition into the row of its group: the partition that will lose records first."""
+    """In each row about a group, copy the loss forecast of the partition that will lose unread records first."""
     group = Window.partitionBy("group", "hour")
     is_group_row = F.col("topic").isNull()
     names = ("loss_seconds", "loss_basis", "loss_at_most")
@@ -301,9 +302,10 @@ def _with_group_risk(rows: DataFrame) -> DataFrame:
 
 
 def _with_behind_since(rows: DataFrame, lag: DataFrame, last_hours: DataFrame) -> DataFrame:
-    """Add `behind_since` and `behind_since_at_least` to the rows of groups in the last two hours of each day.
+    """Add `behind_since` (when a group's backlog began) and `behind_since_at_least` in the last two hours of each day.
 
-    In other rows, both are null. Computing them for all hours would be slow, because each needs time lags of 24 hours.
+    In all other hours, and for partitions, both columns are null. Computing them for all hours would be slow, because
+    each value needs the time lags of the 24 hours before.
     """
     # Checkpoint the rows, because they are read twice: to find the groups with a backlog, and to add the times at which
     # the backlogs began.

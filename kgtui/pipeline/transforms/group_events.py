@@ -1,4 +1,4 @@
-"""Silver `group_events`: one row per record of `__consumer_offsets` that is not an offset commit."""
+"""The silver table `group_events`: one row per record of `__consumer_offsets` that is not an offset commit."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ Example: CONSUMER_GROUP_MEMBER_METADATA → `member`. Types that are not listed 
 """
 
 _MEMBER_STATES = {0: "STABLE", 1: "UNREVOKED", 2: "UNRELEASED"}
-"""Number of a member state in a record → its name in Kafka. Share groups use only STABLE."""
+"""Dict: number of a member's state in a record → name of the state in Kafka. Share groups use only STABLE."""
 
 
 def event_row(record: CoordinatorRecord) -> dict[str, Any]:
@@ -132,8 +132,8 @@ def _topic_or_subtopology(row: Mapping[str, Any]) -> str:
 def with_created(events: DataFrame) -> DataFrame:
     """Set the column `created`: whether an event is the first one after the creation of its group.
 
-    It is true for the first event after a tombstone, and for a group's oldest event if the epoch is 0 or 1. It is null
-    if compaction may have removed earlier records, and for events about members or assignments.
+    `created` is true for the first event after a tombstone, and for a group's oldest event if its epoch is 0 or 1.
+    `created` is null if compaction may have removed earlier records, and for events about members or assignments.
 
     Args:
         events: all events of some groups.

@@ -69,8 +69,8 @@ def health(
     Args:
         timeline: result of `poll_timeline`.
         commits: silver `commits`; None to use polls only. See `commit_windows`.
-        lag: the gold table `lag`, which shows when a group began to fall behind. None to use the time of the oldest
-            known commit.
+        lag: the gold table `lag`, which shows when a group began to fall behind. If it is None, the time of the oldest
+            known commit is used instead.
         before: stored rows of `health` before `since`, which show problems that began earlier; None if there are none.
         since: start of the first time window to return, in milliseconds since the epoch; None for all time windows.
         seconds: length of a time window.
@@ -138,7 +138,10 @@ def _window_fill(options: Options) -> Column:
 
 
 def _observed_verdict(watching: Watching) -> Column:
-    """Return a struct expression: `status` and `undecided` of a partition by the rules of `judging.judge_observed`."""
+    """Return a Spark struct: `status` of a partition from polls, and `undecided` (a possible worse status, or null).
+
+    The rules are those of `judging.judge_observed`.
+    """
     halted = _ceased() | (F.col("moves") <= 1)
     waited = _seconds_still() > _full_window(watching)
     stop = halted & waited & ~_lately_caught_up()
@@ -157,9 +160,10 @@ def _observed_verdict(watching: Watching) -> Column:
 
 
 def _observed_share_verdict(watching: Watching) -> Column:
-    """Return a struct expression: `status` and `undecided` of a share partition by the rules of `judging.judge_share`.
+    """Return a Spark struct: `status` of a share partition, and `undecided` (a possible worse status, or null).
 
-    WARN is only a possible status (`undecided`), because a recording does not contain the lag at every poll.
+    The rules are those of `judging.judge_share`. However, WARN can only be `undecided`, because a recording does not
+    contain the lag at every poll.
     """
     still = (F.col("now") - F.col("still_since")) / 1000
     standstill = F.when(F.col("members") == 0, Status.STOP.value).otherwise(Status.STALL.value)
@@ -200,7 +204,7 @@ def _seconds_still() -> Column:
 def _full_window(watching: Watching) -> Column:
     """Return the time from the first to the last commit in a full commit window (newest commits), in seconds.
 
-    If there are not enough commits yet, this time is estimated from the time between two commits.
+    If the commit window is not full yet, the time is estimated from the average time between two commits.
     `kgtui.model.health.judging` uses the same rule.
     """
     steps = watching.rules.intervals - 1
@@ -292,7 +296,7 @@ def _partition_row() -> list[Column]:
 
 
 def _with_group_row(rows: DataFrame) -> DataFrame:
-    """Add `total`: the row for the whole group, in an array of length 1, which can be concatenated with `bad`."""
+    """Add the array `total` with the row for the whole group. The caller appends `bad`, the rows of partitions."""
     status = F.least(F.coalesce("worst", F.lit(Status.OK.value)), F.lit(Status.ERR.value))
     is_bad = F.col("worst") > Status.OK
     affected = F.size(F.filter("bad", lambda row: row["status"] == _status_name(F.col("worst"))))

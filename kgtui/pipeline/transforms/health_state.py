@@ -1,7 +1,7 @@
 """Save the state of each partition, so that old polls and commits are not needed to update the gold table `health`.
 
-A state has one row per partition, with its newest commits, at the last poll of an hour. An update reads this state and
-the rows of later polls.
+A state is saved at the last poll of an hour, and has one row per partition with its newest commits. The next update of
+`health` reads this state and the rows of later polls.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 COMMIT = "struct<offset: bigint, at: bigint, lag: bigint>"
-"""Spark type of one commit in the column `commits`. Its time `at` is in milliseconds."""
+"""Spark type of one offset commit in the column `commits`. Its time `at` is in milliseconds since the epoch."""
 
 RECORDED = ("keyframe", "kind", "committed", "spso", "lag", "error", "log_end", "log_error")
 """Columns of the recorded table `partitions` from which commit windows (newest commits) are computed."""
@@ -77,7 +77,7 @@ def read_state(table: DataFrame, at: int) -> Carried:
 
 
 def state_rows(windows: DataFrame) -> DataFrame:
-    """Convert the column `saved` of commit windows (see `observed_windows`) to rows of the table `health_state`."""
+    """Convert the saved states in column `saved` (see `observed_windows`) to rows of the gold table `health_state`."""
     at = F.col("at")
     return windows.filter(F.col("saved").isNotNull()).select(
         to_day(at).alias("day"), *PARTITION_KEY, to_timestamp(at).alias("at"), F.to_json("saved").alias("state")

@@ -28,7 +28,7 @@ MINUTE = 60
 """Length of time that one row of the gold table `lag` covers, in seconds."""
 
 _SHORT_TIME_LAG = 900_000
-"""Log end offsets of this many milliseconds before the first computed minute are always read.
+"""Recorded log end offsets are always read from this many milliseconds before the first computed minute on.
 
 They suffice for time lags up to 15 minutes. For partitions with a longer time lag, older log end offsets are read, too.
 """
@@ -59,7 +59,7 @@ def lag(
         log_ends = with_timeline(partitions, timeline).transform(with_log_growth)
         positions = _positions(log_ends, minutes)
     else:
-        # Use rows from this keyframe (a poll with all rows) on. Older rows are only needed for long time lags.
+        # Use only the rows since this keyframe (a poll with all rows). Older rows are only needed for long time lags.
         keyframe = _first_keyframe(timeline, minutes) or since
         groups, faults = (rows.filter(F.col("keyframe") >= keyframe) for rows in (groups, faults))
         recent = with_timeline(partitions.filter(F.col("keyframe") >= keyframe), timeline).transform(with_log_growth)
@@ -103,8 +103,8 @@ def with_lag(rows: DataFrame) -> DataFrame:
     """Add the columns position, lag, lead, lost, error and missing, as defined in `kgtui.model.offsets`.
 
     - `position`: committed offset or share-partition start offset
-    - `lead`: records from the log start offset to the position
-    - `lost`: records that were deleted before they were read
+    - `lead`: number of records from the log start offset to the position
+    - `lost`: number of records that were deleted before the group read them
     - `error`: Kafka error code if the lag is unknown because of an error; otherwise null
     - `missing`: whether the lag is unknown because of an error or a missing response
 
@@ -156,7 +156,7 @@ def with_rates(rows: DataFrame) -> DataFrame:
 def with_log_growth(rows: DataFrame) -> DataFrame:
     """Add three columns that describe how the log of a partition grew.
 
-    - `generation`: how often the log end offset has decreased so far. Each time, the topic was created again.
+    - `generation`: how often the log end offset has decreased so far, because the topic was deleted and created again
     - `before`: log end offset at the previous poll; null if the log has not grown since then
     - `before_at`: time of the previous poll; null if the log has not grown since then
 
@@ -181,9 +181,9 @@ def with_log_growth(rows: DataFrame) -> DataFrame:
 def with_time_lag(positions: DataFrame, log_ends: DataFrame) -> DataFrame:
     """Add `time_lag` (age of the first unread record, in seconds) and `time_lag_at_least`.
 
-    The first unread record was written between two polls: the last one with a log end offset up to the position, and
-    the next one. Its time is interpolated between them. If the earlier poll was not recorded, the time lag is only a
-    lower bound, and `time_lag_at_least` is true.
+    The first unread record was written between two polls: the last poll with a log end offset up to the group's
+    position, and the next poll. Therefore, the time of the record is interpolated between these polls. If the earlier
+    poll was not recorded, the time lag is only a lower bound, and `time_lag_at_least` is true.
 
     Args:
         positions: rows with group, topic, partition, position, `lag`, `at` and `generation` (see `with_log_growth`).
@@ -196,8 +196,8 @@ def with_time_lag(positions: DataFrame, log_ends: DataFrame) -> DataFrame:
         F.struct(F.col("log_end").alias("end"), "poll", "before", "before_at").alias("seen"),
     )
     queries = positions.withColumns({"offset": F.col("position"), "is_query": F.lit(True)})
-    # The SQL window of a position contains all rows with a larger log end offset. Sort in descending order, so that the
-    # window begins at the first row, because Spark computes other windows slowly.
+    # The SQL window of a position contains all rows with a larger log end offset. Sort by descending offset, so that
+    # each window begins at the first row. Spark computes windows that begin at later rows slowly.
     beyond = (
         Window.partitionBy(*_LOG, "generation").orderBy(-F.col("offset")).rangeBetween(Window.unboundedPreceding, -1)
     )
@@ -247,9 +247,10 @@ def _with_older_log_ends(
 
 
 def _with_group_rows(rows: DataFrame) -> DataFrame:
-    """Return the rows of partitions, and one row per group with the sums over its partitions.
+    """Return the rows of partitions, and one row per group with totals over its partitions.
 
-    If the offsets of a group could not be read, its sums are null.
+    The totals are sums, except for `lead` (minimum) and `time_lag` (maximum). They are null if the offsets of the group
+    could not be read.
     """
     has_offsets = F.col("read") & F.col("topic").isNotNull()
     time_lag = F.max(F.when(has_offsets, F.col("time_lag")))

@@ -1,9 +1,9 @@
 """Find the newest commits of each partition (its commit window) from the polls of a recording.
 
-A poll shows no commits. If the committed offset differs from the previous poll, this counts as one commit at the time
-of the poll, as in `kgtui.model.health.judging`.
+A poll shows a committed offset, but not each commit. If the committed offset differs from the previous poll, this
+counts as one commit at the time of the poll, as in `kgtui.model.health.judging`.
 
-After a gap between polls, or after a partition disappeared, its commit window is empty again.
+The commit window of a partition becomes empty again after a gap between polls, and after the partition disappeared.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from kgtui.pipeline.transforms.health_state import Carried
 
 _REFRESH_EARLY = 0.9
-"""The lag of a commit is computed from a log end offset that is at least `_REFRESH_EARLY * offset_refresh` seconds old.
+"""A commit's lag is computed from a log end offset read at least `_REFRESH_EARLY * offset_refresh` s before the commit.
 
 This imitates Burrow, which reads log end offsets only every `offset_refresh` seconds. The factor is below 1, because
 the time between two polls can be slightly shorter than configured.
@@ -37,7 +37,7 @@ _STATE = (
 )  # fmt: skip
 """Columns that `observed_windows` takes from a partition's newest row in a time slot.
 
-`keyframe` and `gone` are not returned. They only show whether the partition still exists.
+`keyframe` and `gone` only show whether the partition still exists, and are not returned.
 """
 
 _SAVED = ("recorded", "latest", "known_end", "ends", "commits", "moves", "first_read", "still_since")
@@ -64,8 +64,8 @@ def observed_windows(
         DataFrame with at (last poll of the slot), group, topic, partition, kind, position, lag, and
 
         - `commits`: array of `COMMIT`, oldest first, at most `Options.intervals`
-        - `moves`: number of observed commits since the latest gap
-        - `lowest_end`: lowest log end offset in the range of polls from `_log_end_ranges`
+        - `moves`: number of observed commits since the latest gap between polls
+        - `lowest_end`: lowest log end offset at the polls that `_log_end_ranges` selects
         - `now`: same as `at`; the rules in `health` use this name
         - `first_read`: first poll that found a position (committed offset or SPSO)
         - `missing`: see `with_lag`
@@ -104,10 +104,10 @@ def observed_windows(
 
 
 def _log_end_ranges(timeline: DataFrame, times: DataFrame, intervals: int, refresh_ms: float) -> DataFrame:
-    """Return for each poll in `times` a range of polls. Their log end offsets show whether a group recently caught up.
+    """Return for each poll in `times` the polls whose log end offsets show whether a group has recently caught up.
 
-    The range ends with this poll. It is long enough for `intervals` log end offsets, one every `refresh_ms`
-    milliseconds, as in Burrow. It begins after the latest gap between polls.
+    The polls are a range that ends with the poll in `times`. As in Burrow, the range is long enough for `intervals` log
+    end offsets, one every `refresh_ms` milliseconds. The range begins after the latest gap between polls.
 
     Returns:
         The ranges. A range with several keyframes (polls with all rows) is split into one row per keyframe:
@@ -136,7 +136,7 @@ def _reach(intervals: int, refresh_ms: float) -> Column:
 
 
 def first_poll_of_windows(options: Options) -> Column:
-    """Return a Spark aggregate over `time_slots`: the `number` of the first poll in all ranges of `_log_end_ranges`.
+    """Return a Spark aggregate over `time_slots`: the `number` of the earliest poll in any range of `_log_end_ranges`.
 
     The first poll of the timeline has number 1. The result is below 1 if the timeline begins too late for a range.
     """
@@ -158,8 +158,8 @@ def _with_observed_commits(rows: DataFrame, options: Options) -> DataFrame:
     # `kgtui.model.health.judging.judge_share`).
     counts = F.when((F.col("kind") != "share") | F.col("lag").isNotNull(), F.col("position"))
     current = F.when(counts.isNotNull(), F.struct("position", "lag"))
-    # `carried` is the state that the previous run saved. Only the first row of a Kafka partition's lifetime can have
-    # it. Copy it to the column `state` in all rows of this lifetime.
+    # `carried` is the state that the previous run saved. Only the first row in the lifetime of a Kafka partition can
+    # have this state. Copy the state to the column `state` in all rows of this lifetime.
     state = F.first("carried").over(order)
     rows = rows.withColumns({
         "is_carried": F.col("carried").isNotNull(),
@@ -223,7 +223,7 @@ def _with_still_since(rows: DataFrame, options: Options) -> DataFrame:
 
 
 def _with_saved_values(rows: DataFrame, options: Options) -> DataFrame:
-    """Add the columns that are needed only for the saved state (type `STATE`).
+    """Add the columns that are only needed for the state that is saved for the next run (type `STATE`).
 
     - `latest`: newest position and its lag
     - `known_end`: newest known log end offset

@@ -1,7 +1,7 @@
 """Decode regular offset commits, nearly all records of `__consumer_offsets`, with Spark expressions.
 
-This is used only if Spark has no decoder in the JVM. `record_decoding` decodes all other records in Python: other
-record types, damaged records, and commits of version 4 with more than 126 bytes of metadata.
+This module is used only if Spark does not have kgtui's Java decoder. `record_decoding` decodes all other records in
+Python: other record types, damaged records, and commits of version 4 with more than 126 bytes of metadata.
 
 A value consists of its version (int16) and the fields in this table:
 
@@ -64,10 +64,10 @@ def _table(index: int) -> Column:
 
 @cache
 def crc32_inverse_tables() -> tuple[list[int], ...]:
-    """Return four tables with which a 32-bit number is computed from its CRC-32. Each table has 256 numbers.
+    """Return four tables of 256 numbers, with which a 32-bit number can be computed from its CRC-32.
 
-    Each byte of the CRC-32 is an index in one table. The lowest byte belongs to the first table. The XOR of the four
-    entries is the number. Its bytes are in big-endian order.
+    Each byte of the CRC-32 is the index of an entry in one table. The lowest byte is the index in the first table. The
+    XOR of the four entries is the number. Its CRC-32 must have been computed from its bytes in big-endian order.
     """
     of_zero = _invert(0)
     lowest = [_invert(value) for value in range(_BYTE_VALUES)]
@@ -92,7 +92,7 @@ The first two bytes of a key are its version, which is 0 or 1 for offset commits
 """
 
 _INT16, _INT32 = 1 << 15, 1 << 31
-"""Unsigned numbers from `_INT16` (or `_INT32`) on have the same bytes as negative int16 (or int32) numbers."""
+"""An unsigned number that is at least `_INT16` (or `_INT32`) has the bytes of a negative int16 (or int32) number."""
 
 _UNKNOWN_EPOCH = 0xFFFFFFFF
 """Value of an unknown leader epoch: the int32 -1, read as an unsigned number."""
@@ -105,7 +105,7 @@ _UUID_SIZE = 16
 _ONE_BYTE = 126
 """Maximum size of the metadata of a version 4 commit that Spark expressions can decode, in bytes.
 
-The length of larger metadata needs more than one byte.
+The varint with the length of larger metadata has more than one byte.
 """
 
 _POSITION = ("day", "partition", "offset", "timestamp", "key")
@@ -143,7 +143,7 @@ def irregular_commits(records: DataFrame) -> DataFrame:
 
 
 def _with_fields(commits: DataFrame) -> DataFrame:
-    """Add the decoded fields of offset commits. The values are meaningless if `_is_regular` is false."""
+    """Add the decoded fields of offset commits. In rows in which `_is_regular` is false, the values are meaningless."""
     return commits.transform(_with_layout).transform(_with_sizes).transform(_extract_fields)
 
 
@@ -182,7 +182,11 @@ def _with_sizes(commits: DataFrame) -> DataFrame:
 
 
 def _extract_fields(commits: DataFrame) -> DataFrame:
-    """Add the fields of a commit, and the bytes after the commit time: `_left` (their number) and `_tail` (first 8)."""
+    """Add the fields of a commit, and two columns about the bytes after the commit time.
+
+    - `_left`: number of these bytes
+    - `_tail`: first 8 of these bytes
+    """
     key, value, size = F.col("key"), F.col("value"), F.col("_size")
     after = F.col("_begins") + size
     return commits.select(
@@ -276,7 +280,7 @@ def _uuid_text(uuid: Column) -> Column:
 
 
 def _bytes(data: Column, position: Column | int, size: Column | int) -> Column:
-    """Return `size` bytes of binary data. The first byte has position 1."""
+    """Return `size` bytes of binary data from `position` on. The first byte of `data` has position 1."""
     return F.substring(data, position, size)
 
 

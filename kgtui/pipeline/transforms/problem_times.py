@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
 HISTORY = 86_400_000
-"""The beginning of a problem is searched in the time lags of this many milliseconds before a row."""
+"""How far back the time lags are searched for the beginning of a problem, in milliseconds."""
 
 _KEY = ("group", "topic", "partition")
 
@@ -86,7 +86,8 @@ def with_problem_times(rows: DataFrame, before: DataFrame | None, lag: DataFrame
         rows: one row per time window and group or partition. Column `started` says when the problem of a partition
             began according to its commits, in ms.
         before: stored rows of `health` for earlier time windows; None if there are none.
-        lag: the gold table `lag`, which shows more exactly than `started` when a problem began; None to use `started`.
+        lag: the gold table `lag`, which shows more exactly than `started` when a problem began. If it is None,
+            `started` is used.
     """
     order = Window.partitionBy(*_KEY).orderBy("at")
     bad, is_group = F.coalesce(F.col("status") != "OK", F.lit(False)), F.col("topic").isNull()
@@ -100,8 +101,8 @@ def with_problem_times(rows: DataFrame, before: DataFrame | None, lag: DataFrame
     began = F.when(F.col("begins"), F.coalesce("earlier", to_timestamp(F.coalesce("started", "at"))))
     since = F.when(F.col("bad") & ~is_group, F.last("began", ignorenulls=True).over(order))
     rows = rows.withColumn("began", began).withColumn("bad_since", since)
-    # A group's problem began with the earliest problem of its partitions (`earliest`). Only partitions that are
-    # unhealthy in the same time window count.
+    # The problem of a group began when the earliest problem of its partitions began (`earliest`). Only partitions that
+    # are unhealthy in the same time window count.
     earliest = F.min("bad_since").over(Window.partitionBy("at", "group"))
     began = F.when(F.col("begins"), F.coalesce("earlier", earliest, to_timestamp(F.col("at"))))
     since = F.when(F.col("bad"), F.last("began", ignorenulls=True).over(order))
@@ -114,7 +115,7 @@ def with_problem_times(rows: DataFrame, before: DataFrame | None, lag: DataFrame
 def _with_earlier_problems(rows: DataFrame, before: DataFrame | None, follows: Column) -> DataFrame:
     """Add the column `earlier`: value of `bad_since` in the previous time window.
 
-    It is null if the status was OK, if `before` has no row for that time window, or after a gap between polls.
+    `earlier` is null if the status was OK, if `before` has no row for that time window, or after a gap between polls.
 
     Args:
         before: stored rows of `health` for earlier time windows; None if there are none.

@@ -1,8 +1,8 @@
-"""Silver `rebalances`: reconstruct each rebalance of a group from its records in `__consumer_offsets`.
+"""Compute the silver table `rebalances`: one row per rebalance of a group, from its records in `__consumer_offsets`.
 
-- Classic groups: one record with all members and assignments.
-- Other groups: changed subscriptions, the new group epoch, the target assignment, and one record for each member that
-  reaches the new epoch.
+- For each rebalance of a classic group, the coordinator writes one record with all members and their assignments.
+- For each rebalance of a consumer, share or streams group, it writes several records: the changed subscriptions, the
+  new group epoch, the target assignment, and one record for each member that reaches the new epoch.
 """
 
 from __future__ import annotations
@@ -26,23 +26,27 @@ def rebalances(events: DataFrame) -> DataFrame:
     """Compute the silver table `rebalances`.
 
     Args:
-        events: rows of `group_events` with column `created`: all events of some groups, or only the result of
-            `needed_events`. In the second case, the rebalances before `since` (see `rebalance_starts`) are incomplete.
+        events: rows of the table `group_events`: either all events of some groups, or only the events that
+            `needed_events` selects. In the second case, ignore the returned rebalances with a record offset less than
+            `since` (see `rebalance_starts`), because they are incomplete. The column `created` must be set.
     """
     classic = events.where("type = 'classic'").transform(_classic)
     return classic.unionByName(events.where("type <> 'classic'").transform(_by_epoch))
 
 
 def rebalance_starts(stored: DataFrame, new: DataFrame) -> DataFrame:
-    """Return for each group with new events a record offset `since`. The new events change no rebalance before it.
+    """Return, for each group with new events, the record offset `since` from which to recompute its rebalances.
+
+    The new events do not change rebalances with a lower record offset.
 
     Args:
         stored: all rows of silver `group_events`.
         new: new events. Some can already be in `stored`.
     """
-    # Let N be the last stored group epoch. New events can belong to the rebalance that led to epoch N. The records of
-    # this rebalance follow the record of epoch N - 1, so `since` is the next offset after that record. In classic
-    # groups, a rebalance has only one record, so `since` is the record offset of the first new event.
+    # Consumer, share and streams groups: let N be the last group epoch stored before the new events. The new events can
+    # still belong to the rebalance of epoch N. All records of that rebalance follow the record of epoch N - 1.
+    # Therefore, `since` is the offset after the record of epoch N - 1. Classic groups: each rebalance has only one
+    # record. Therefore, `since` is the record offset of the first new event.
     first = new.groupBy(*_GROUP).agg(F.min("record_offset").alias("first"))
     before = stored.join(F.broadcast(first), [*_GROUP]).where("record_offset < first AND type <> 'classic'")
     epoch = F.when((F.col("about") == "group") & ~F.col("tombstone"), F.col("record_offset"))
@@ -52,12 +56,12 @@ def rebalance_starts(stored: DataFrame, new: DataFrame) -> DataFrame:
 
 
 def needed_events(stored: DataFrame, starts: DataFrame) -> DataFrame:
-    """Return the key and day of each stored event that is needed to compute the rebalances of the groups in `starts`.
+    """Return the key and day of each stored event that is needed to recompute rebalances of the groups in `starts`.
 
-    These are:
+    The needed events are:
 
-    - all events from the record offset `since` on
-    - the newest earlier events of each group and member, which give the state at `since`; column `is_state` is true
+    - all events of a group from the record offset `since` on; the column `is_state` is false
+    - the newest earlier event of each kind, per group or member, to know the state before `since`; `is_state` is true
 
     Args:
         stored: all rows of silver `group_events`.
@@ -73,7 +77,7 @@ def needed_events(stored: DataFrame, starts: DataFrame) -> DataFrame:
 
 
 def _classic(events: DataFrame) -> DataFrame:
-    """Return the rebalances of classic groups: one for each record whose generation differs from the previous one."""
+    """Return the rebalances of classic groups: one for each record with a new generation of its group."""
     order = Window.partitionBy(*_GROUP).orderBy("record_offset")
     none_if_created = F.when(F.col("created"), F.array().cast(_IDS))
     generations = (
@@ -106,8 +110,8 @@ def _by_epoch(events: DataFrame) -> DataFrame:
     """Return the rebalances of consumer, share and streams groups: one per group epoch."""
     order = Window.partitionBy(*_GROUP).orderBy("record_offset")
     epochs = F.count(F.when((F.col("about") == "group") & ~F.col("tombstone"), 1))
-    # Records of subscriptions and tombstones precede the record of the group epoch that they cause. All other records
-    # of a rebalance follow the record of its group epoch.
+    # Coordinators write subscriptions and tombstones before the record of the group epoch that they cause. They write
+    # all other records of a rebalance after the record of its group epoch.
     precedes = (F.col("about") == "member") | F.col("tombstone")
     epochs_before = F.coalesce(epochs.over(order.rowsBetween(Window.unboundedPreceding, -1)), F.lit(0))
     epochs_until = epochs.over(order.rowsBetween(Window.unboundedPreceding, 0))
@@ -151,7 +155,7 @@ def _owners_or_empty(column: str) -> Column:
 
 
 def _owners(assignment: Column) -> Column:
-    """Convert an assignment to an array of texts. Each text is a partition, a line break and the owner's member id."""
+    """Convert an assignment to an array of strings, each with a partition, a line break and the owner's member id."""
     return F.flatten(
         F.transform(
             F.map_entries(assignment),
@@ -161,7 +165,7 @@ def _owners(assignment: Column) -> Column:
 
 
 def _moved(before: Column, after: Column) -> Column:
-    """Return the number of partitions that have different owners in two results of `_owners`."""
+    """Return how many partitions have different owners in `before` and `after`, which are results of `_owners`."""
 
     def partition(owner: Column) -> Column:
         return F.substring_index(owner, "\n", 1)

@@ -1,7 +1,7 @@
-"""Decode records with Python: all records that `offset_commits` cannot decode with Spark expressions.
+"""Decode, in Python, those records of `__consumer_offsets` that `offset_commits` cannot decode with Spark expressions.
 
-Each row has the columns in `POSITION`, and one struct per silver table: `commit`, `event` and `quarantine`. In each
-row, two of the three structs are null.
+A decoded row has the columns in `POSITION`, and one struct column for each of three silver tables: `commit`, `event`
+and `quarantine`. Only the struct of the table to which the record belongs is set; the other two are null.
 """
 
 from __future__ import annotations
@@ -36,15 +36,15 @@ if TYPE_CHECKING:
     from kgtui.lake.schemas import Table
 
 POSITION = ("day", "record_partition", "record_offset", "record_time")
-"""First columns of the tables in `STRUCTS`: day, partition, offset and timestamp of the record."""
+"""The first columns of the silver tables in `STRUCTS`: day, partition, offset and timestamp of the Kafka record."""
 
 STRUCTS: dict[str, Table] = {"commit": COMMITS, "event": GROUP_EVENTS, "quarantine": QUARANTINE}
-"""Struct column of `decode_records` → silver table with the columns of the struct."""
+"""Dict: name of a struct column in the result of `decode_records` → silver table to which the struct's row belongs."""
 
 _COMMIT_TYPES = (RecordType.LEGACY_OFFSET_COMMIT, RecordType.OFFSET_COMMIT)
 
 _EARLIEST_MS = -62_135_596_800_000
-"""First millisecond of the year 1, in milliseconds since 1970; earlier times are invalid."""
+"""Start of the year 1, in milliseconds since 1970. Records with earlier times are treated as damaged."""
 
 
 def _struct(table: Table) -> StructType:
@@ -64,12 +64,12 @@ SCHEMA = StructType(
 
 
 def decode_records(records: DataFrame) -> DataFrame:
-    """Decode bronze rows into rows of `SCHEMA`. In each row, only the struct for its silver table is not null."""
+    """Decode bronze rows into rows of `SCHEMA`. In each row, one of the three structs is set, and two are null."""
     return records.transform(with_positions).mapInArrow(_decode_batches, SCHEMA)
 
 
 def with_positions(records: DataFrame) -> DataFrame:
-    """Select the key and the value of bronze rows, and the columns in `POSITION`, which say where the record is."""
+    """Select the key and value of bronze rows, and where each record is in Kafka (the columns in `POSITION`)."""
     return records.select(
         "day",
         F.col("partition").alias("record_partition"),
@@ -87,9 +87,10 @@ def rows_for(decoded: DataFrame, table: Table) -> DataFrame:
 
 
 def decode_record(key: bytes | None, value: bytes | None) -> tuple[str, dict[str, Any]]:
-    """Decode a record. Return the name of its struct (`commit`, `event` or `quarantine`), and the struct's fields.
+    """Decode one record of `__consumer_offsets` into `(struct, fields of the struct)`.
 
-    Times are in milliseconds since the epoch.
+    The struct is `commit`, `event` or, if the record cannot be decoded, `quarantine`. Times are in milliseconds since
+    the epoch.
     """
     record = decode(key, value)
     if isinstance(record, Undecodable):

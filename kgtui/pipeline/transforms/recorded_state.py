@@ -1,7 +1,8 @@
 """Reconstruct the order of polls, and the state of groups and partitions at any poll, from a recording.
 
-A keyframe is a poll for which the recorder wrote all rows. For other polls, it wrote only changed rows. Therefore, the
-state of a group at a poll is its newest row since the last keyframe. Times are in milliseconds since the epoch.
+A keyframe is a poll for which the recorder wrote all rows. For other polls, the recorder wrote only changed rows.
+Therefore, the state of a group at a poll is the group's newest row between the last keyframe and this poll. Times are
+in milliseconds since the epoch.
 """
 
 from __future__ import annotations
@@ -28,21 +29,21 @@ _HOUR_MS = 3_600_000
 
 
 def poll_timeline(polls: DataFrame, steady_since: int | None = None) -> DataFrame:
-    """Number the polls, and find the keyframes (polls with all rows) and the gaps around each poll.
+    """Number the polls, and find the keyframes (polls with all rows) and the gaps before and after each poll.
 
     Args:
-        polls: recorded table `polls`; its oldest rows can be missing.
-        steady_since: value of the column `steady_since` in the first row, if earlier rows are missing; otherwise None.
+        polls: recorded table `polls`, possibly without its oldest rows.
+        steady_since: the first poll after the latest gap before `polls`, if older rows are missing; otherwise None.
 
     Returns:
-        DataFrame with the columns poll, keyframe, interval_ms, and
+        DataFrame with the columns poll, keyframe (the newest up to the poll), interval_ms (configured interval) and
 
-        - `number`: 1, 2, 3 and so on
-        - `segment`: increases by 1 at each keyframe, from 0
+        - `number`: number of the poll, from 1
+        - `segment`: number of the poll's keyframe, from 0
         - `previous`: the previous poll; null for the first poll and after a gap
         - `steady_since`: the first poll after the latest gap
-        - `next_keyframe`: null if there is none before the next gap
-        - `lasts`: end of the time in which rows of this poll can be valid: `next_keyframe` or, if it is null, the last
+        - `next_keyframe`: the next keyframe; null if a gap or the end of `polls` comes first
+        - `lasts`: the last time at which rows of this poll can be valid: `next_keyframe` or, if it is null, the last
           poll before the next gap
     """
     order = _single_window("poll")
@@ -75,27 +76,27 @@ def poll_timeline(polls: DataFrame, steady_since: int | None = None) -> DataFram
 def _single_window(column: str) -> WindowSpec:
     """Return an SQL window over all rows, ordered by a column.
 
-    It has a constant partition key, because Spark Connect warns about windows without a partition key.
+    The window has a constant partition key, because Spark Connect warns about windows without a partition key.
     """
     return Window.partitionBy(F.lit(0)).orderBy(column)
 
 
 def time_slots(timeline: DataFrame, seconds: int, since: int | None = None) -> DataFrame:
-    """Divide time into slots. Return one row for each slot that contains polls, with data about the slot's last poll.
+    """Divide time into slots of equal length. Return one row about the last poll of each slot that contains polls.
 
     Args:
         timeline: result of `poll_timeline`.
         seconds: length of a slot in seconds.
-        since: start of the first slot, in milliseconds since the epoch; None for all slots. The last slot with polls
-            before `since` is also returned.
+        since: return the slots from this time on, and the last slot before it that contains polls. In milliseconds
+            since the epoch; None for all slots.
 
     Returns:
         DataFrame with the columns
 
         - `slot`: start of the slot
         - `at`: last poll in the slot
-        - keyframe, interval_ms, number and steady_since of this poll
-        - `first`: first poll in the slot. If there are gaps between polls in the slot, first poll after the last gap.
+        - keyframe, interval_ms, number and steady_since of the poll `at`
+        - `first`: first poll in the slot. If the slot contains gaps between polls, the first poll after the last gap.
         - `at_before`: last poll in the previous slot; null for the first slot
     """
     slots = (
@@ -118,7 +119,9 @@ def time_slots(timeline: DataFrame, seconds: int, since: int | None = None) -> D
 
 
 def with_hour_ends(times: DataFrame) -> DataFrame:
-    """Add `ends_hour`: whether a slot is the last one in its hour. It is false in the newest hour, which may go on.
+    """Add the column `ends_hour`: whether a slot is the last one with polls in its hour.
+
+    The column is false for all slots of the newest hour, because more polls of this hour may follow.
 
     Args:
         times: result of `time_slots`.
@@ -129,10 +132,10 @@ def with_hour_ends(times: DataFrame) -> DataFrame:
 
 
 def first_keyframe(timeline: DataFrame, since: int) -> int:
-    """Return the keyframe (a poll with all rows) from which rows must be read to know the state at `since`.
+    """Return the keyframe (a poll with all rows) from which rows must be read to reconstruct the state at `since`.
 
-    It is the last keyframe before `since`; if there is none, the first keyframe; without any polls, `since` itself. All
-    times are in milliseconds since the epoch.
+    The result is the last keyframe before `since` or, if there is none, the first keyframe. If there are no polls, the
+    result is `since`. All times are in milliseconds since the epoch.
     """
     before = F.max(F.when(F.col("poll") < since, F.col("keyframe")))
     row = timeline.agg(before.alias("before"), F.min("keyframe").alias("first")).collect()[0]
@@ -140,7 +143,7 @@ def first_keyframe(timeline: DataFrame, since: int) -> int:
 
 
 def with_timeline(rows: DataFrame, timeline: DataFrame) -> DataFrame:
-    """Add the columns of `timeline` to recorded rows. Rows of polls that the recorder did not finish are dropped."""
+    """Add the columns of `timeline` to recorded rows. Drop rows of unfinished polls, which are not in `timeline`."""
     return rows.drop("day").join(F.broadcast(timeline.drop("keyframe", "interval_ms", "number")), "poll")
 
 
@@ -150,11 +153,12 @@ def state_at(rows: DataFrame, times: DataFrame, key: Sequence[str]) -> DataFrame
     Args:
         rows: rows of a recorded table that `with_timeline` has returned.
         times: one row per poll, with its time `at` and its `keyframe` (the newest poll up to `at` with all rows).
-            Other columns replace columns of `rows` with the same name.
+            Further columns of `times` replace columns of `rows` with the same name.
         key: columns that identify a group, partition or error.
 
     Returns:
-        DataFrame with the columns of `rows` and `times`. `poll` is the poll that recorded the row, at or before `at`.
+        DataFrame with the columns of `rows` and `times`. `poll` is the poll that recorded the row: `at` or an earlier
+        poll.
     """
     order = Window.partitionBy("keyframe", *key).orderBy("poll")
     ours = [name for name in rows.columns if name == "keyframe" or name not in times.columns]
@@ -166,9 +170,10 @@ def state_at(rows: DataFrame, times: DataFrame, key: Sequence[str]) -> DataFrame
 
 
 def with_state_after_gaps(rows: DataFrame, timeline: DataFrame, key: Sequence[str]) -> DataFrame:
-    """Add the columns of `poll_timeline` to recorded rows. At the first poll after a gap, repeat all valid older rows.
+    """Add the columns of `poll_timeline` to recorded rows, and copy rows to the first poll after each gap.
 
-    The column `carried` (state that an earlier run saved) is optional. In repeated rows, it is null.
+    The copied rows are those from before the gap that are still valid at that poll. If `rows` has the column `carried`
+    (state that an earlier run saved), it is null in the copied rows.
     """
     known = with_timeline(rows, timeline)
     after_gap = (F.col("poll") == F.col("steady_since")) & (F.col("poll") != F.col("keyframe"))
@@ -184,10 +189,10 @@ def with_state_after_gaps(rows: DataFrame, timeline: DataFrame, key: Sequence[st
 
 
 def groups_at(groups: DataFrame, faults: DataFrame, times: DataFrame) -> DataFrame:
-    """Return all groups that existed at each of the polls in `times`.
+    """Return, for each poll in `times`, all groups that existed at this poll.
 
     Args:
-        groups, faults: the recorded tables with these names, as returned by `with_timeline`.
+        groups, faults: the recorded tables `groups` and `faults` (errors of polls), as returned by `with_timeline`.
         times: one row per poll, with the columns `at` and `keyframe`.
 
     Returns:
@@ -196,8 +201,9 @@ def groups_at(groups: DataFrame, faults: DataFrame, times: DataFrame) -> DataFra
     offset_faults = state_at(faults.filter(F.col("scope") == "offsets"), times.select("at", "keyframe"), FAULT_KEY)
     of_group = offset_faults.filter(F.col("group").isNotNull())
     of_group = of_group.select("at", "group", F.lit(True).alias("refused")).distinct()
-    # `silent`: brokers with a fault that has no group id. It concerns all groups that the broker coordinates.
-    # `all_silent`: whether there is a fault with neither a broker id nor a group id. It concerns all groups.
+    # A fault (a recorded error) with a broker id, but without a group id, concerns all groups that the broker
+    # coordinates; `silent` contains the ids of these brokers. A fault with neither a broker id nor a group id concerns
+    # all groups; `all_silent` says whether there is such a fault.
     of_broker = (
         offset_faults.filter(F.col("group").isNull())
         .groupBy("at")
@@ -214,9 +220,10 @@ def groups_at(groups: DataFrame, faults: DataFrame, times: DataFrame) -> DataFra
 
 
 def begins_lifetime(key: Sequence[str]) -> Column:
-    """Return an expression for rows from `with_timeline`: whether a group, member or partition appeared in this row.
+    """Return an expression that is true if a row is the first one since its group, member or partition appeared.
 
-    It can appear again, after it disappeared or was missing from a keyframe (a poll with all rows).
+    After a group, member or partition disappeared or was missing from a keyframe (a poll with all rows), it can appear
+    again. The rows must come from `with_timeline`.
     """
     order = Window.partitionBy(*key).orderBy("poll")
     same_segment = F.col("segment") == F.lag("segment").over(order)
@@ -225,7 +232,7 @@ def begins_lifetime(key: Sequence[str]) -> Column:
 
 
 def with_lifetimes(rows: DataFrame, key: Sequence[str]) -> DataFrame:
-    """Add `lifetime`: how often the group, member or partition of a row has appeared so far (see `begins_lifetime`)."""
+    """Add the column `lifetime`: how often the group, member or partition of a row has appeared so far, at least 1."""
     rows = rows.withColumn("begins", begins_lifetime(key).cast("int"))
     return rows.withColumn("lifetime", F.sum("begins").over(Window.partitionBy(*key).orderBy("poll")))
 
@@ -233,8 +240,8 @@ def with_lifetimes(rows: DataFrame, key: Sequence[str]) -> DataFrame:
 def missing_from_next_keyframe(key: Sequence[str]) -> Column:
     """Return an expression: whether a row's group, member or partition is missing from the next keyframe.
 
-    A keyframe is a poll with all rows. The expression is true only in the last row before the keyframe. The rows must
-    come from `with_timeline`.
+    A keyframe is a poll with all rows. For each missing group, member or partition, the expression is true only in its
+    last row before the keyframe. The rows must come from `with_timeline`.
     """
     order = Window.partitionBy(*key).orderBy("poll")
     in_segment = F.lead("keyframe").over(order) == F.col("keyframe")
@@ -249,7 +256,7 @@ def floor_to(at: Column, span: int) -> Column:
 
 
 def sum_of_doubles(rate: Column) -> Column:
-    """Return the sum of a column of doubles, rounded to millionths so that the order of the rows does not change it."""
+    """Return the sum of doubles. Each is rounded to millionths, so that the sum does not depend on the row order."""
     return F.sum(F.round(rate * _MILLION).cast("long")) / _MILLION
 
 

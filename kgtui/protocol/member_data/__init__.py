@@ -1,7 +1,8 @@
 """Decode and encode the metadata and assignments that members of classic groups exchange.
 
-Brokers pass these bytes on unchanged. There is one module per protocol type: `consumer` (also for Kafka Streams),
-`connect` and `schema_registry`. Decoding never raises, and returns None for empty or malformed bytes.
+Brokers pass these bytes from member to member without changing them. The format depends on the group's protocol type.
+There is one module per protocol type: `consumer` (also for Kafka Streams), `connect` and `schema_registry`. The
+decoders raise no errors, and return None for empty or malformed bytes.
 """
 
 from __future__ import annotations
@@ -35,11 +36,11 @@ def version_bytes(version: int) -> bytes:
 def decode_versioned(message: Message, version: int, data: bytes) -> dict[str, Any] | None:
     """Decode `data` into a dict. Return None if `data` matches no version of `message`.
 
-    Some clients omit the last fields of their version. Such data is decoded as an older version. The result is then
-    encoded again. If this does not give the same bytes, the data is damaged.
+    Some clients omit the last fields of the version that they name at the start of `data`. Such data is decoded as an
+    older version. An older version matches only if encoding the decoded dict gives the same bytes again.
 
     Args:
-        version: version at the start of `data`. Versions above `message.high` are decoded as `message.high`.
+        version: version at the start of `data`. Data of a version above `message.high` is decoded as `message.high`.
         data: encoded data, including the version at its start.
     """
     version = min(version, message.high)

@@ -1,7 +1,7 @@
 """Member metadata and assignments of Kafka Connect workers (protocol type `connect`).
 
-Version 0 is the eager protocol, version 1 incremental cooperative rebalancing (KIP-415), and version 2 adds session
-keys (KIP-507). Kafka calls them `default`, `compatible` and `sessioned`.
+Version 0 is the protocol with eager rebalancing, and version 1 the protocol with incremental cooperative rebalancing
+(KIP-415). Version 2 adds session keys (KIP-507). Kafka calls the versions `default`, `compatible` and `sessioned`.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ _CONNECTOR_TASKS: Rows = (
     ("Tasks", "[]int32", "0+"),
 )
 
-# The versions in this table are not Kafka's, because Connect workers can omit some of the last three fields. Version 0
-# has none of these fields, and version 3 has all of them.
+# The version numbers in this table are kgtui's own. They say how many of the last three fields an assignment contains
+# (0 to 3), because Connect workers can omit some of these fields.
 _ASSIGNMENT: Rows = (
     ("Error", "int16", "0+"),
     ("Leader", "string", "0+"),
@@ -51,11 +51,11 @@ _EAGER_FIELDS, _COOPERATIVE_FIELDS = 1, 3
 
 @dataclass(frozen=True, slots=True)
 class Assignment:
-    """The connectors and tasks that the leader assigned to a worker."""
+    """The connectors and tasks that the leader of a Connect group assigned to a worker."""
 
     version: int
     error: int
-    """0 for success, 1 if the workers have read the configuration topic up to different offsets."""
+    """0 for success, 1 if another worker has read more of the configuration topic than the leader."""
     leader: str
     """Member id of the leader."""
     leader_url: str
@@ -64,7 +64,7 @@ class Assignment:
     assigned: Tasks = ()
     revoked: Tasks = ()
     delay_ms: int = 0
-    """How long the tasks of a worker that has left the group stay unassigned, in milliseconds."""
+    """How much longer the tasks of a worker that has left the group stay unassigned, in milliseconds."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,7 @@
 """Member metadata and assignments of protocol type `consumer`, also for Kafka Streams in classic groups.
 
-The messages are Kafka's ConsumerProtocolSubscription and ConsumerProtocolAssignment, versions 0 to 3. The user data
-that Kafka Streams adds to these messages is not decoded.
+The formats are Kafka's ConsumerProtocolSubscription and ConsumerProtocolAssignment, versions 0 to 3. The user data that
+Kafka Streams adds is returned as bytes.
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
 """Tables of the fields of all requests and responses that kgtui uses, as in Kafka 4.4.0.
 
-This package may import `kgtui.protocol.api`. To add an API or a version, change these modules:
+This package may import `kgtui.protocol.api`. To support another API or version, change these tables:
 
 | module | contents |
 |---|---|
 | `cluster` | API versions, brokers, topics, coordinators and configs |
-| `groups` | list, describe and delete groups |
+| `groups` | APIs that list, describe and delete groups |
 | `offsets` | committed offsets, share-partition start offsets, log start and log end offsets |
 | `security` | SASL logins and ACLs; not in `APIS`, because the simulated cluster does not support them |
 """

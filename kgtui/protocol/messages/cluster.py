@@ -1,4 +1,4 @@
-"""Tables of the APIs that describe the cluster: API versions, brokers, topics, coordinators and configs."""
+"""Message fields of the APIs that describe a cluster: API versions, brokers, topics, coordinators and configs."""
 
 from __future__ import annotations
 

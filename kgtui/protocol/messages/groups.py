@@ -1,4 +1,4 @@
-"""Tables of the APIs that list, describe and delete groups."""
+"""Message fields of the APIs that list, describe and delete groups."""
 
 from __future__ import annotations
 

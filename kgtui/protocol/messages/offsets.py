@@ -1,4 +1,4 @@
-"""Tables of the APIs that read committed offsets, share-partition start offsets, and log start and log end offsets."""
+"""Message fields of the APIs that read committed, share-partition start, log start and log end offsets."""
 
 from __future__ import annotations
 
@@ -125,8 +125,8 @@ DESCRIBE_SHARE_GROUP_OFFSETS = Api.define(
     response=_SHARE_OFFSETS_RESPONSE,
 )
 
-# ListOffsets: log start offset, log end offset, or offset of the first record at or after a timestamp (KIP-79, KIP-98,
-# KIP-734).
+# ListOffsets: the log start offset or log end offset of a partition, or the offset of its first record at or after a
+# timestamp (KIP-79, KIP-98, KIP-734).
 
 _LIST_OFFSETS_PARTITION: Rows = (
     ("PartitionIndex", "int32", "0+"),

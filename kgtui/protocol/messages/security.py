@@ -1,6 +1,6 @@
 """Definitions of the Kafka APIs for SASL logins (KIP-43, KIP-152, KIP-368) and ACLs.
 
-`kgtui.protocol.messages.APIS` does not contain them, because the simulated cluster does not support them.
+`kgtui.protocol.messages.APIS` does not contain these APIs, because the simulated cluster does not support them.
 """
 
 from __future__ import annotations

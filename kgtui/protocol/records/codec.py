@@ -34,9 +34,9 @@ class CoordinatorRecord:
     key: Mapping[str, Any]
     """The decoded key: name of a field in Kafka's schema → content. Structs are dicts, and arrays are lists."""
     value: Mapping[str, Any] | None
-    """Field name in Kafka's schema → value. None for a tombstone.
+    """The decoded value: name of a field in Kafka's schema → content. None for a tombstone.
 
-    Fields that the version lacks have their defaults. Unknown tagged fields are stored under the key `UNKNOWN_TAGS`.
+    Fields that the value's version lacks have their defaults. Unknown tagged fields have the key `UNKNOWN_TAGS`.
     """
     version: int | None
     """The version in which the value was encoded; None for a tombstone."""
@@ -59,7 +59,7 @@ class DecodeFailure(StrEnum):
     UNKNOWN_TYPE = "unknown type"
     """kgtui does not know the record type, for example because a newer broker wrote the record."""
     UNKNOWN_VERSION = "unknown version"
-    """kgtui does not know the version of the value."""
+    """kgtui does not know the version in which the value is encoded."""
     DAMAGED_KEY = "damaged key"
     """The key is missing or malformed."""
     DAMAGED_VALUE = "damaged value"
@@ -76,7 +76,10 @@ class Undecodable:
     type: int | None = None
     """The number of the record type; None if the key is missing or too short."""
     version: int | None = None
-    """The version of the value; None if the key is malformed or the value is too short."""
+    """The version of the value.
+
+    None if the key is malformed, the record type is unknown, or the value is too short to contain a version.
+    """
 
 
 def decode(key: bytes | None, value: bytes | None) -> CoordinatorRecord | Undecodable:
@@ -112,7 +115,7 @@ def decode(key: bytes | None, value: bytes | None) -> CoordinatorRecord | Undeco
 
 
 def value_message(record_type: RecordType, version: int) -> Message:
-    """Return the `Message` that encodes and decodes the value of a record of this type and version.
+    """Return the `Message` object that encodes and decodes values of this record type and version.
 
     Before Kafka 4, records of type 0 could have values of version 1 or higher, encoded like the values of type 1.
     """
@@ -151,10 +154,10 @@ def format_uuid(value: UUID) -> str:
 
 
 def as_json(record: CoordinatorRecord) -> dict[str, Any]:
-    """Convert a record to the JSON that Kafka's console consumer prints (CoordinatorRecordJsonConverters).
+    """Convert a record to the dict that Kafka's console consumer prints as JSON (CoordinatorRecordJsonConverters).
 
     The result is `{"key": {"type": …, "data": …}, "value": {"version": …, "data": …} or None}`. UUIDs are in URL-safe
-    base64, bytes in standard base64. Unlike Kafka, kgtui adds unknown tagged fields under `unknownTaggedFields`.
+    base64, bytes in standard base64. Unlike Kafka, kgtui adds unknown tagged fields, under `unknownTaggedFields`.
     """
     schema = RECORD_SCHEMAS[record.type]
     key = {"type": record.type.value, "data": _struct(schema.key.struct, KEY_VERSION, record.key)}
@@ -178,7 +181,7 @@ def _struct(struct: Struct, version: int, value: Mapping[str, Any]) -> dict[str,
 
 
 def unknown_tags(value: Mapping[str, Any]) -> dict[str, str]:
-    """Return the unknown tagged fields of a decoded struct: tag number as text → content in standard base64."""
+    """Return the unknown tagged fields of a struct, as a dict: tag number as text → content in standard base64."""
     return {str(number): b64encode(content).decode() for number, content in sorted(value.get(UNKNOWN_TAGS, {}).items())}
 
 

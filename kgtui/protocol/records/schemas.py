@@ -1,6 +1,6 @@
-"""Tables for the key and the value of each record type in `__consumer_offsets`.
+"""Tables of the fields in the key and the value of each record type in `__consumer_offsets`.
 
-They correspond to the 44 schemas of the group coordinator in Kafka 4.3.1 (`common/message/*.json`).
+The tables correspond to the 44 schemas of the group coordinator in Kafka 4.3.1 (`common/message/*.json`).
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from kgtui.protocol.api import Rows
 
 KEY_VERSION = 0
-"""Version of the schemas of all keys. Encoded keys do not contain it, because they begin with the record type."""
+"""Version of all key schemas. Encoded keys do not contain this version; they begin with the record type instead."""
 
 
 class RecordType(IntEnum):
@@ -93,7 +93,7 @@ TARGET_ASSIGNMENT_METADATA: Rows = (
     ("AssignmentEpoch", "int32", "0+"),
     ("AssignmentTimestamp", "int64", "0+", "tag 0, ignorable"),
 )
-"""Fields of the value of `*_TARGET_ASSIGNMENT_METADATA` records. The timestamp exists since Kafka 4.3 (KIP-1263)."""
+"""Fields of the value of `*_TARGET_ASSIGNMENT_METADATA` records. Kafka 4.3 added the timestamp (KIP-1263)."""
 
 # Tables of the records that store the committed offsets of classic, consumer and streams groups.
 

@@ -1,4 +1,4 @@
-"""Topics and groups for the demo recording: several days in a company, with daily peaks and incidents."""
+"""Create the topics and groups of the demo recording: several simulated days with daily traffic peaks and incidents."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 INCIDENTS = Path(__file__).with_name("incidents.toml")
 
 _BASE = 100_000_000
-"""Log end offset of partition 0 of each topic at the start.
+"""Log end offset of partition 0 of each topic at the start of the history.
 
-It is large, so that the offsets of records from before the start are positive, too.
+It is large, so that records that were written before the start also have positive offsets.
 """
 
 
@@ -33,7 +33,8 @@ class HistoryPlan:
     Attributes:
         start: start of the history and of the cluster, in seconds since the epoch.
         seconds: length of the history.
-        seed: random seed. It moves incidents by up to ten minutes, and changes the rates of topics by up to 20 %.
+        seed: random seed, from which small variations are derived. The times of incidents vary by up to ten minutes,
+            and the record rates of topics by up to 20 %.
     """
 
     start: float
@@ -41,25 +42,28 @@ class HistoryPlan:
     seed: int = 1
 
     def before_end(self, hours: float, jitter: str = "") -> float:
-        """Return the time `hours` before the end of the history, in seconds since its start, but at least 0.
+        """Return the time `hours` before the end of the history, in seconds since the history's start (at least 0).
 
         Args:
-            jitter: any text; it moves the time by up to ten minutes. The same text always moves it by the same amount.
+            jitter: any text. A hash of this text and the seed moves the time by up to ten minutes, earlier or later.
                 Empty text does not move it.
         """
         return max(0.0, self.seconds - hours * HOUR + (self._jitter(jitter) if jitter else 0.0))
 
     def at_fraction(self, fraction: float, jitter: str) -> float:
-        """Return a time in seconds since the start of the history, but at least 0.
+        """Convert a fraction of the history to a time in seconds since the start of the history (at least 0).
 
         Args:
             fraction: 0 is the start of the history, 1 its end.
-            jitter: any text; it moves the time by up to ten minutes. The same text always moves it by the same amount.
+            jitter: any text. A hash of this text and the seed moves the time by up to ten minutes, earlier or later.
         """
         return max(0.0, self.seconds * fraction + hash_number(self.seed, "when", jitter) % 1_200 - 600.0)
 
     def rate_factor(self, name: str) -> float:
-        """Return a factor from 0.8 to 1.2 for the rate of a topic. It depends only on the topic's name and the seed."""
+        """Return a factor from 0.8 to 1.2 by which the record rate of a topic is multiplied.
+
+        It depends only on the topic's name and the seed.
+        """
         return 0.8 + hash_number(self.seed, "scale", name) % 400 / 1_000
 
     def _jitter(self, name: str) -> float:
@@ -91,7 +95,7 @@ class DailyTopicSpec(Struct, frozen=True, forbid_unknown_fields=True):
     surge: SurgeSpec | None = None
 
     def build(self, name: str, plan: HistoryPlan) -> DailyTopic:
-        """Return the topic. Its rate is multiplied by `plan.rate_factor(name)`."""
+        """Return the topic with the given name. Its record rate is multiplied by `plan.rate_factor(name)`."""
         return DailyTopic(
             name,
             self.partitions,
@@ -112,8 +116,8 @@ class TimeSpec(Struct, frozen=True, forbid_unknown_fields=True):
         hours_before_end: hours before the end of the history.
         hours_after_start: hours after the start of the history; may be negative.
         fraction: 0 is the start of the history, 1 its end.
-        jitter: any text; it moves the time by up to ten minutes. The same text always moves it by the same amount. It
-            has no effect on `hours_after_start`.
+        jitter: any text. A hash of this text and the seed moves the time by up to ten minutes, earlier or later. The
+            jitter has no effect on `hours_after_start`.
         plus_hours: hours that are added to the time.
     """
 
@@ -144,13 +148,13 @@ class TimeSpec(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class RotationBetween(Struct, frozen=True, forbid_unknown_fields=True):
-    """The key `rotation_between` of a group whose members change periodically between two times.
+    """The value of the key `rotation_between` of a group: from `begin` to `end`, its members change periodically.
 
     Attributes:
-        begin, end: seconds since the start of the history.
+        begin, end: times of the first and the last change, in seconds since the start of the history.
         every: seconds between two changes.
-        turns: members (by number) in each period; after the last entry, the first one follows again. Example: with
-            `((0, 1), (0,))`, member 1 leaves and returns again and again.
+        turns: for each period, the numbers of the members that exist in it. After the last period, the first one
+            follows again. Example: with `((0, 1), (0,))`, member 1 leaves and returns again and again.
     """
 
     begin: float
@@ -163,7 +167,9 @@ _TIME_KEYS = frozenset(TimeSpec.__struct_fields__) - {"jitter", "plus_hours"}
 
 
 def add_history(state: ClusterState, plan: HistoryPlan, path: Path = INCIDENTS) -> None:
-    """Add the topics and groups in the TOML file `path` to an empty cluster whose clock shows `plan.start`.
+    """Add the topics and groups that the TOML file `path` defines to an empty cluster.
+
+    The clock of the cluster must show the time `plan.start`.
 
     Raises:
         UsageError: the file is invalid.
@@ -180,7 +186,10 @@ def add_history(state: ClusterState, plan: HistoryPlan, path: Path = INCIDENTS) 
 
 
 def _with_times(value: Any, plan: HistoryPlan, where: str) -> Any:
-    """Return a copy of parsed TOML. Each table with the keys of a `TimeSpec` is replaced by a time in seconds."""
+    """Return a copy of parsed TOML in which the tables that define a time are replaced by numbers.
+
+    Such a table has the keys of `TimeSpec`. The number is the time in seconds since the start of the history.
+    """
     if isinstance(value, list):
         return [_with_times(item, plan, where) for item in value]
     if not isinstance(value, dict):
@@ -195,7 +204,7 @@ def _with_times(value: Any, plan: HistoryPlan, where: str) -> Any:
 
 
 def _add_schedule(group: dict[str, Any], plan: HistoryPlan, where: str) -> None:
-    """If a group of `incidents.toml` has the key `deployed` or `rotation_between`, replace it with a `schedule`."""
+    """Replace the key `deployed` or `rotation_between` of a group, if the group has one, with the key `schedule`."""
     if "deployed" in group:
         schedule = _deployment(plan, str(group.pop("deployed")))
     elif "rotation_between" in group:
@@ -209,7 +218,7 @@ def _add_schedule(group: dict[str, Any], plan: HistoryPlan, where: str) -> None:
 
 
 def _deployment(plan: HistoryPlan, name: str) -> ScheduledMembership:
-    """Return a schedule in which two members are replaced, one 40 s after the other.
+    """Simulate a deployment: return a schedule in which two members of a group are replaced, one 40 s after the other.
 
     The time of the first replacement depends only on `name` and the seed.
     """

@@ -1,4 +1,4 @@
-"""Groups of each type. Their states, members, assignments and commits are computed from the time.
+"""Simulated groups of each type. States, members, assignments and committed offsets are computed from the current time.
 
 | module | contents |
 |---|---|

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from kgtui.simulator.topics import Topic
 
 Phases = tuple[tuple[str, float], ...]
-"""The states of a group in a rebalance, in order: `(state, duration in seconds)`."""
+"""The states through which a group passes in a rebalance, in order: `(name of the state, duration in seconds)`."""
 
 Assignment = list[tuple["Topic", list[int]]]
 """The assignment of one member: `(topic, assigned partitions)` for each topic."""
@@ -30,7 +30,7 @@ class ConsumedTopic:
 
     Attributes:
         topic: the topic; it may be deleted.
-        commits: pattern of the committed offsets.
+        commits: commit pattern, which computes the committed offsets.
         without: numbers of the partitions for which no offset is committed.
         metadata: metadata string in each offset commit.
         subscribed: False if no member subscribes to the topic.
@@ -60,12 +60,12 @@ class Client(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class GroupKeys(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True, tag_field="type"):
-    """The properties that scenario files can set for groups of all types. A subclass adds those of one type.
+    """The keys that a scenario file can set for groups of any type. Each subclass adds the keys of one group type.
 
     Attributes:
         client: ids, racks and hosts of the members.
         phases: states of the group in a rebalance, with durations; None for the default of the group type.
-        epoch: group epoch, or generation of a classic group, at the start.
+        epoch: group epoch (in a classic group, the generation) at the start of the cluster.
     """
 
     client: Client = Client()
@@ -77,14 +77,14 @@ _KeysClass = type[GroupKeys]
 
 
 class Group(ABC):
-    """A simulated group. Its state, members and commits are not stored, but computed from the time.
+    """A simulated group. Its state, members and committed offsets are not stored, but computed for a given time.
 
     In all methods, `t` is in seconds since the start of the cluster. A `Slot` identifies one member.
 
     Attributes:
         schedule: which members the group has at any time.
         phases: states of the group in a rebalance, with durations.
-        epoch: group epoch, or generation of a classic group, at the start.
+        epoch: group epoch (in a classic group, the generation) at the start of the cluster.
         seed: number from which member ids and hosts are derived.
         keys: properties from the scenario file.
     """
@@ -114,7 +114,7 @@ class Group(ABC):
 
     @property
     def protocol(self) -> str:
-        """The protocol type. Except for classic groups, this is the name of the group type."""
+        """The protocol type of the group. In all groups except classic groups, it is equal to the group type."""
         return self.type
 
     def membership(self, t: float) -> Membership:
@@ -125,7 +125,7 @@ class Group(ABC):
         return self.state_with(self.membership(t))
 
     def state_with(self, membership: Membership) -> str:
-        """Return the state of the group with these members. For some time after a change, the group is rebalancing."""
+        """Return the state of the group. For some time after a change of its members, the group is rebalancing."""
         if not membership.slots:
             return "Empty"
         passed = 0.0
@@ -137,16 +137,17 @@ class Group(ABC):
 
     @abstractmethod
     def describe(self, t: float, *, operations: int) -> dict[str, Any]:
-        """Return the row of the group in a describe response, without the error code and the error message.
+        """Return the group's fields in a describe response, without the error code and the error message.
 
         Args:
             operations: bit field of the authorized operations.
         """
 
     def commits(self, t: float) -> Iterator[tuple[ConsumedTopic, list[tuple[int, int]]]]:
-        """Yield `(topic, [(partition, committed offset), …])` for each topic with commits."""
+        """Yield `(topic, [(partition, committed offset), …])` for each topic with committed offsets."""
         membership = self.membership(t)
-        # If no member is reading records, use the offsets at the last membership change. They are unchanged since then.
+        # If no member is reading records, compute the offsets for the time of the last membership change, because they
+        # have not changed since then.
         at = t if membership.slots and not self.pauses(membership) else t - min(membership.since, t)
         for read in self.topics_read:
             offsets = read.commits.committed_offsets(read.topic, at)
@@ -155,9 +156,9 @@ class Group(ABC):
                 yield read, pairs
 
     def start_offsets(self, t: float) -> Iterator[tuple[ConsumedTopic, list[tuple[int, int, int]]]]:
-        """Yield a pair for each topic: the topic, and a list of `(partition, share-partition start offset, lag)`.
+        """Yield `(topic, [(partition, share-partition start offset, lag), …])` for each topic of a share group.
 
-        Yield nothing if the group is not a share group.
+        For a group of any other type, yield nothing.
         """
         return iter(())
 
@@ -166,7 +167,7 @@ class Group(ABC):
         return self.state_with(membership) not in ("Stable", "Reconciling", "Assigning")
 
     def member_id(self, slot: Slot) -> str:
-        """Return a member id as brokers generate it: client id and UUID, or instance id and UUID."""
+        """Return a member id as brokers generate it: client id (for a static member, instance id) and UUID."""
         if self.client.static:
             return f"{self.instance_id(slot)}-{hash_uuid(self.seed, self.name, slot)}"
         return f"{self.client_id(slot)}-{hash_uuid(self.seed, self.name, slot)}"
@@ -211,7 +212,7 @@ class Group(ABC):
 
 
 def topic_partitions(assignment: Assignment) -> dict[str, Any]:
-    """Convert an assignment to its structure in responses of ConsumerGroupDescribe and ShareGroupDescribe."""
+    """Convert an assignment to the dict that ConsumerGroupDescribe and ShareGroupDescribe responses contain for it."""
     return {
         "TopicPartitions": [
             {"TopicId": topic.id, "TopicName": topic.name, "Partitions": partitions} for topic, partitions in assignment

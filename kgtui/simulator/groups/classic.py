@@ -1,4 +1,4 @@
-"""Classic groups of consumers, Connect workers, schema registries and simple clients (DescribeGroups)."""
+"""Classic groups of consumers, Connect workers and schema registries, and simple groups, as in DescribeGroups."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ if TYPE_CHECKING:
     from kgtui.simulator.membership import Membership
 
 MemberBytes = list[tuple[bytes, bytes]]
-"""One pair `(metadata, assignment)` per member, both as encoded bytes."""
+"""One pair `(metadata, assignment)` per member of a classic group. Both parts are encoded as bytes."""
 
 
 class ConsumerMemberData(Struct, frozen=True, forbid_unknown_fields=True, tag_field="format", tag="consumer"):
-    """Member data of Kafka consumers (format `consumer` in scenario files).
+    """Member data (subscriptions and assignments) of Kafka consumers; format `consumer` in scenario files.
 
     Attributes:
         name: name of the assignor.
         version: version of the encoded subscription and assignment, 0 to 3.
-        user_data: data of a custom assignor.
+        user_data: bytes that a custom assignor adds to the subscription and the assignment; None for none.
     """
 
     name: str = "range"
@@ -34,7 +34,8 @@ class ConsumerMemberData(Struct, frozen=True, forbid_unknown_fields=True, tag_fi
     def encode(self, group: ClassicGroup, membership: Membership) -> MemberBytes:
         """Return the encoded subscription and assignment of each member.
 
-        Since version 1, a subscription also contains the owned partitions: here, all assigned partitions.
+        Since version 1, a subscription also contains the partitions that the member owns. In the simulated group, these
+        are all partitions that are assigned to the member.
         """
         assignments = group.assign_ranges(membership.slots)
         return [
@@ -56,7 +57,7 @@ class ConsumerMemberData(Struct, frozen=True, forbid_unknown_fields=True, tag_fi
 
 
 class ConnectMemberData(Struct, frozen=True, forbid_unknown_fields=True, tag_field="format", tag="connect"):
-    """Member data of Kafka Connect workers (format `connect` in scenario files).
+    """Member data (metadata and assignments) of Kafka Connect workers; format `connect` in scenario files.
 
     Attributes:
         name: name of the protocol, `default` (eager), `compatible` or `sessioned` (both cooperative).
@@ -104,7 +105,10 @@ class ConnectMemberData(Struct, frozen=True, forbid_unknown_fields=True, tag_fie
         return f"http://{group.client.name}-{number}.{self.domain}:8083/"
 
     def _revoked(self, membership: Membership) -> connect.Tasks:
-        """Return the tasks that the leader must revoke: one task in the first 30 s after a worker joined, then none."""
+        """Return the tasks that the leader of the group must give up, so that other workers can take them over.
+
+        This is one task in the first 30 s after a worker has joined, and then none.
+        """
         joined = len(membership.slots) > len(membership.before)
         return ((self.connectors[0][0], (0,)),) if joined and membership.since < 30 and self.connectors else ()
 
@@ -125,13 +129,13 @@ class ConnectMemberData(Struct, frozen=True, forbid_unknown_fields=True, tag_fie
 class SchemaRegistryMemberData(
     Struct, frozen=True, forbid_unknown_fields=True, tag_field="format", tag="schema-registry"
 ):
-    """Member data of schema registries (format `schema-registry` in scenario files).
+    """Member data (identities and assignments) of schema registries; format `schema-registry` in scenario files.
 
     Attributes:
         name: name of the protocol.
         domain: domain of the registries' host names.
         ineligible: numbers (from 0) of the registries that cannot become the primary.
-        duplicate: whether all registries have the same URL. As in real registries, this is an error.
+        duplicate: whether all registries have the same URL, which real registries report as an error.
     """
 
     name: str = "v0"
@@ -171,7 +175,7 @@ class RawMemberData(Struct, frozen=True, forbid_unknown_fields=True, tag_field="
 
     Attributes:
         name: name of the protocol.
-        metadata, assignment: bytes that all members have; written in base64 in scenario files.
+        metadata, assignment: bytes that are the same for all members. Scenario files contain them in base64.
     """
 
     name: str
@@ -194,7 +198,7 @@ class ClassicKeys(GroupKeys, tag="classic", frozen=True, forbid_unknown_fields=T
 
     Attributes:
         protocol: protocol type, such as `connect`; empty for a simple group.
-        outlives: seconds until a group without members becomes Dead; None for never.
+        outlives: seconds from the time at which the last member leaves until the group becomes Dead; None for never.
     """
 
     protocol: str = "consumer"
@@ -203,7 +207,7 @@ class ClassicKeys(GroupKeys, tag="classic", frozen=True, forbid_unknown_fields=T
 
 
 class ClassicGroup(Group):
-    """A group in which the leader assigns partitions or tasks to all members."""
+    """A classic group, in which one member, the leader, assigns partitions or tasks to all members."""
 
     type: ClassVar[str] = "classic"
     default_phases: ClassVar[Phases] = (("PreparingRebalance", 3.0), ("CompletingRebalance", 1.5))
@@ -216,15 +220,15 @@ class ClassicGroup(Group):
         return self.keys.protocol
 
     def state_with(self, membership: Membership) -> str:
-        """Return the state. It is Dead if the group has had no members for `ClassicKeys.outlives` seconds."""
+        """Return the state, which is Dead if the group has had no members for `ClassicKeys.outlives` seconds."""
         if self.keys.outlives is not None and not membership.slots and membership.since >= self.keys.outlives:
             return "Dead"
         return super().state_with(membership)
 
     def describe(self, t: float, *, operations: int) -> dict[str, Any]:
-        """Return the row of the group in a DescribeGroups response.
+        """Return the group's fields in a DescribeGroups response.
 
-        The row contains the protocol and the member data only if the group is Stable.
+        They include the protocol and the member data only if the group is Stable.
         """
         membership = self.membership(t)
         state = self.state_with(membership)

@@ -17,15 +17,15 @@ class ShareKeys(GroupKeys, tag="share", frozen=True, forbid_unknown_fields=True,
     """The properties of a share group in scenario files.
 
     Attributes:
-        in_flight: number of records per partition that are acknowledged, but still above the share-partition start
-            offset. They do not count as lag.
+        in_flight: number of records per partition that are already acknowledged, although their offsets are above the
+            share-partition start offset. These records do not count as lag.
     """
 
     in_flight: int = 3
 
 
 class ShareGroup(Group):
-    """A group with share-partition start offsets instead of committed offsets."""
+    """A share group, which has share-partition start offsets instead of committed offsets."""
 
     type: ClassVar[str] = "share"
     default_phases: ClassVar[Phases] = ()
@@ -36,7 +36,7 @@ class ShareGroup(Group):
         return self.kafka_member_id(slot)
 
     def describe(self, t: float, *, operations: int) -> dict[str, Any]:
-        """Return the row of the group in a ShareGroupDescribe response.
+        """Return the group's fields in a ShareGroupDescribe response.
 
         If the group has no members, its assignment epoch is one lower than its group epoch.
         """
@@ -64,9 +64,9 @@ class ShareGroup(Group):
         }
 
     def _assignment(self, index: int, members: int) -> Assignment:
-        """Return the assignment of one member: partitions by round robin, and two adjacent partitions of each topic.
+        """Return the assignment of one member: in each topic, partitions by round robin and two adjacent partitions.
 
-        The adjacent partitions are added so that some partitions have several members.
+        Because of the two adjacent partitions, some partitions are assigned to several members.
         """
         rows: Assignment = []
         for read in self.topics_read:
@@ -80,9 +80,9 @@ class ShareGroup(Group):
         return iter(())
 
     def start_offsets(self, t: float) -> Iterator[tuple[ConsumedTopic, list[tuple[int, int, int]]]]:
-        """Yield `(topic, [(partition, start offset, lag), …])` for each topic.
+        """Yield `(topic, [(partition, share-partition start offset, lag), …])` for each topic.
 
-        Start offset and lag are -1 if a share partition is not initialized.
+        The offset and the lag are -1 if a share partition is not initialized.
         """
         membership = self.membership(t)
         at = t if membership.slots else t - min(membership.since, t)

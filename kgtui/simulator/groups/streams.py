@@ -51,7 +51,7 @@ class StreamsKeys(GroupKeys, tag="streams", frozen=True, forbid_unknown_fields=T
 
 
 class StreamsGroup(Group):
-    """A group that runs a Kafka Streams topology. Its members are threads, and each process has two of them."""
+    """A group that runs a Kafka Streams topology. Each member is a stream thread, and each process runs two threads."""
 
     type: ClassVar[str] = "streams"
     default_phases: ClassVar[Phases] = (("Assigning", 1.0), ("Reconciling", 7.0))
@@ -169,10 +169,10 @@ class StreamsGroup(Group):
         }
 
     def _offsets(self, tasks: list[dict[str, Any]], t: float, *, behind: int) -> list[dict[str, Any]]:
-        """Return response rows with the changelog offset up to which each task has restored its state.
+        """Return one response row per task, with the changelog offset up to which the task has restored its state.
 
         Args:
-            behind: number of records between this offset and the log end offset of the changelog.
+            behind: number of changelog records that a task has not restored yet; 0 returns the log end offsets.
         """
         return [
             {"SubtopologyId": row["SubtopologyId"], "Partition": p, "Offset": max(0, 40_000 + int(t) * 3 - behind)}

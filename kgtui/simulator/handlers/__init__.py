@@ -1,4 +1,4 @@
-"""Handlers that respond to the requests of clients, without sockets.
+"""Handlers, which compute the responses of simulated brokers to requests. They do not use sockets.
 
 | module | contents |
 |---|---|

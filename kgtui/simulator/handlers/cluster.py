@@ -39,10 +39,10 @@ FIRST_WITH_SOFTWARE = 3
 FIRST_WITHOUT_NAME = 12
 FIRST_WITH_ZERO_FEATURES = 4
 TOPIC_OPERATIONS, CLUSTER_OPERATIONS = 3576, 8096
-"""The operations that are authorized if no authorizer is configured: bit fields for a topic and for the cluster."""
+"""Bit fields of the operations on a topic and on the cluster that a broker without an authorizer allows."""
 
 DESCRIBE_ONLY = 1 << 8
-"""Bit field of the authorized operations on the cluster for a user with only DESCRIBE."""
+"""Bit field of the authorized operations on the cluster for a user who has only the permission DESCRIBE."""
 
 SOFTWARE = re.compile(r"[a-zA-Z0-9](?:[a-zA-Z0-9\-.]*[a-zA-Z0-9])?")
 TOPIC_NAME = re.compile(r"[a-zA-Z0-9._-]{1,249}")
@@ -122,7 +122,7 @@ def _cluster_operations(request: RequestContext) -> int:
 
 
 def _invalid(row: dict[str, Any]) -> dict[str, Any]:
-    """Return the row with error INVALID_REQUEST for one topic."""
+    """Return the row of one topic in a Metadata response, with the error INVALID_REQUEST."""
     # Brokers reject topic ids in Metadata versions 10 and 11, although these versions have the field.
     return {"ErrorCode": INVALID_REQUEST, "Name": row["Name"] or "", "TopicId": row.get("TopicId") or NO_ID}
 
@@ -201,7 +201,7 @@ def _coordinator(request: RequestContext, key_type: int, key: str) -> dict[str, 
 def _key_error(request: RequestContext, key_type: int, key: str) -> int:
     """Return the error code for a FindCoordinator key; 0 if the key is valid.
 
-    In the simulated cluster, only groups have coordinators.
+    Only groups have coordinators in the simulated cluster, so all keys of transactions and share partitions get errors.
     """
     if key_type not in KEY_TYPES:
         return INVALID_REQUEST

@@ -29,7 +29,7 @@ class ConfigDefault(NamedTuple):
 
     Attributes:
         type: number of the type in Kafka's protocol, such as `INT`.
-        synonym: broker config that sets the default, if its name is different.
+        synonym: name of the broker config that sets the default value; empty if it has the same name.
     """
 
     name: str
@@ -103,7 +103,8 @@ def _result(request: RequestContext, row: dict[str, Any]) -> dict[str, Any]:
     elif resource_type == TOPIC:
         defaults, values, source = TOPIC_DEFAULTS, request.state.topics[name].settings, DYNAMIC_TOPIC
     else:
-        # A broker resource with an empty name stands for cluster-wide configs. The simulated cluster has none.
+        # A broker resource with an empty name stands for the cluster-wide configs of all brokers. In the simulated
+        # cluster, no such configs are set.
         defaults, values, source = BROKER_DEFAULTS if resource_type == BROKER and name else (), {}, DEFAULT
     requested = row["ConfigurationKeys"]
     result["Configs"] = [
@@ -115,7 +116,10 @@ def _result(request: RequestContext, row: dict[str, Any]) -> dict[str, Any]:
 
 
 def _resource_error(request: RequestContext, resource_type: int, name: str) -> tuple[int, str]:
-    """Return a pair: the error code for a resource, and the error message of Kafka 4.3.1; `(0, "")` for no error."""
+    """Return `(error code, error message)` for a requested resource, or `(0, "")` if there is no error.
+
+    The messages are those of Kafka 4.3.1.
+    """
     if request.error:
         return request.error, lookup(request.error).message
     if resource_type == GROUP and request.node.release.has_group_configs:
@@ -153,7 +157,7 @@ def _topic_error(request: RequestContext, name: str) -> tuple[int, str]:
 
 
 def group_defaults(release: Release) -> tuple[ConfigDefault, ...]:
-    """Return the group configs of a release. A release has the configs of all group types that it supports."""
+    """Return the group configs of a Kafka release: the configs of each group type that the release supports."""
     return tuple(row for row in GROUP_DEFAULTS if release.has_type(row.name.partition(".")[0]))
 
 

@@ -1,4 +1,4 @@
-"""Decode a request, call the handler of its API, and encode the response, for a broker of any release."""
+"""Decode a request, call the handler of its API, and encode the response. A broker can have any supported release."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ class Dispatcher:
     def respond(self, node: Node, request: bytes) -> bytes | None:
         """Return the response to a request; None for an unsupported API or version.
 
-        As in a real broker, the caller must close the connection after None.
+        If None is returned, the caller must close the connection, as a real broker does.
 
         Raises:
             DecodeError: the request is malformed.
@@ -88,7 +88,10 @@ class Dispatcher:
         return encode_response_header(api, header.version, header.correlation_id) + body
 
     def _unsupported_api_versions(self, node: Node, correlation_id: int) -> bytes:
-        """Return an ApiVersions response v0 with error 35 and the supported versions of ApiVersions (KIP-511)."""
+        """Return an ApiVersions response v0: error 35 (UNSUPPORTED_VERSION), and the supported versions of ApiVersions.
+
+        KIP-511 defines this response to an ApiVersions request with an unsupported version.
+        """
         low, high = node.release.ranges[API_VERSIONS.key]
         keys = [{"ApiKey": API_VERSIONS.key, "MinVersion": low, "MaxVersion": high}]
         body = API_VERSIONS.response.encode(0, {"ErrorCode": UNSUPPORTED_VERSION, "ApiKeys": keys})

@@ -1,6 +1,6 @@
 """Handlers of ListGroups, the four describe RPCs, and DeleteGroups.
 
-Encoded ListGroups rows of generated groups are cached until the group changes.
+The encoded ListGroups row of a generated group (a group that no scenario defines) is cached until the group changes.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def list_groups(request: RequestContext, row_cache: Callable[[GeneratedGroups, i
     """Return the encoded list of the groups that this broker coordinates and that match the filters.
 
     Args:
-        row_cache: returns the cache with the rows of the generated groups, for a version of ListGroups.
+        row_cache: function that returns the cache with the encoded rows of the generated groups for one API version.
     """
     error = request.error
     loading = request.faults.loading(request.node.id)
@@ -70,9 +70,9 @@ def list_groups(request: RequestContext, row_cache: Callable[[GeneratedGroups, i
 
 
 class _ListFilter:
-    """StatesFilter and TypesFilter of a ListGroups request (KIP-518, KIP-848).
+    """Applies the fields StatesFilter and TypesFilter of a ListGroups request to groups (KIP-518, KIP-848).
 
-    The filter by state is case-sensitive only on brokers with the old coordinator, which is written in Scala.
+    The names of states are case-sensitive only on brokers with the old coordinator, which is written in Scala.
     """
 
     def __init__(self, request: RequestContext) -> None:
@@ -158,7 +158,12 @@ def _classic(request: RequestContext, name: str) -> dict[str, Any]:
 
 
 def describe_typed(request: RequestContext, group_type: str, feature: str) -> dict[str, Any]:
-    """Describe groups of a newer type, such as `share`, which a feature such as `share.version` enables."""
+    """Describe groups of one of the newer types, which are all types except `classic`.
+
+    Args:
+        group_type: type of the groups, such as `share`.
+        feature: feature that enables this group type, such as `share.version`.
+    """
     names = _in_response_order(request, request.fields["GroupIds"])
     return {
         "ThrottleTimeMs": request.throttle_ms,
@@ -254,7 +259,7 @@ class ListGroupsRowCache:
         return _string(generated.names[index], self._version) + self._tails[generated.kinds[index], state]
 
     def rows_of_partition(self, partition: int) -> bytes:
-        """Return the encoded rows of the groups in one partition of `__consumer_offsets`, one after the other."""
+        """Return the concatenated encoded rows of all groups in one partition of `__consumer_offsets`."""
         self._apply_changes()
         joined = self._joined[partition]
         if joined is None:

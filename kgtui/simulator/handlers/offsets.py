@@ -28,9 +28,9 @@ FIRST_BATCHED = 8
 FIRST_WITH_GROUP_ERROR = 2
 _PARTITION = Struct(">iqi")
 _HEAD = 5
-"""Number of bytes before the group in an OffsetFetch response with one group.
+"""Number of bytes before the first group in the body of an OffsetFetch response with one group.
 
-They are the throttle time (4 bytes) and the number of groups (1 byte).
+These are the throttle time (4 bytes) and the number of groups (1 byte).
 """
 
 NO_ID = UUID(int=0)
@@ -38,7 +38,7 @@ UNINITIALIZED = (-1, -1)
 """`(start offset, lag)` of a share partition that is not initialized."""
 
 Starts = dict[int, tuple[int, int]]
-"""Partition → `(share-partition start offset, lag)`."""
+"""The start offsets of one topic in a share group: partition → `(share-partition start offset, lag)`."""
 
 FIRST_WITH_EPOCH = 4
 FIRST_WITH_MAX_TIMESTAMP = 7
@@ -106,7 +106,7 @@ def _commits(request: RequestContext, name: str) -> Iterator[tuple[str, list[dic
 
 
 def _epoch(group: Group | None, read: ConsumedTopic) -> int:
-    """Return the leader epoch in the offset commits of a group; -1 for a simple group."""
+    """Return the leader epoch that a group has committed with its offsets; -1 for a simple group or a missing group."""
     return -1 if group is None or group.protocol == "" else read.topic.salt % 9
 
 
@@ -121,11 +121,12 @@ def _partition(partition: int, offset: int, epoch: int, metadata: str, error: in
 
 
 def _asked(request: RequestContext, row: dict[str, Any], rows: list[dict[str, Any]]) -> dict[str, Any]:
-    """Return the response row for a requested topic.
+    """Return the row of an OffsetFetch response for a requested topic.
 
     Args:
         row: the topic in the request.
-        rows: response rows of partitions with a committed offset. The other partitions get the offset -1.
+        rows: response rows of the topic's partitions with a committed offset. All other requested partitions get the
+            offset -1.
     """
     if request.faults.topic_forbidden(row["Name"]):
         return _without_offsets([row], TOPIC_AUTHORIZATION_FAILED)[0]
@@ -145,9 +146,9 @@ def _without_offsets(requested: list[dict[str, Any]], error: int) -> list[dict[s
 
 
 def share_offsets(request: RequestContext) -> dict[str, Any]:
-    """Return the start offsets of the requested partitions, or of all if `Topics` is null.
+    """Return the share-partition start offsets of the requested partitions, or of all partitions if `Topics` is null.
 
-    Partitions of a missing group, or of a group of a different type, are uninitialized.
+    If the group does not exist or is not a share group, its partitions are reported as uninitialized.
     """
     groups = [_share_group(request, row["GroupId"], row["Topics"]) for row in request.fields["Groups"]]
     return {"ThrottleTimeMs": request.throttle_ms, "Groups": groups}
@@ -196,9 +197,10 @@ def _share_topic(request: RequestContext, name: str, partitions: Iterable[int], 
 
 
 def list_offsets(request: RequestContext) -> dict[str, Any]:
-    """Return one row per requested partition, with an error if this broker is not the leader of the partition."""
+    """Return the requested offset of each partition, or an error, for example if this broker is not the leader."""
     t = request.state.time()
-    # Like a real broker, return topics that do not exist first. (The sort key is a boolean; False sorts before True.)
+    # Like a real broker, return the nonexistent topics before the existing ones. (The sort key is a boolean, and False
+    # sorts before True.)
     requested = sorted(request.fields["Topics"], key=lambda row: row["Name"] in request.state.topics)
     topics = [{"Name": row["Name"], "Partitions": _log_topic(request, row, t)} for row in requested]
     return {"ThrottleTimeMs": request.throttle_ms, "Topics": topics}
@@ -254,7 +256,7 @@ def _lowest_special_timestamp(version: int) -> int:
 
 
 def _record_at(request: RequestContext, log: Log, index: int, target: int) -> tuple[int, int]:
-    """Return offset and timestamp of the first record not older than `target`, or `NO_RECORD`.
+    """Return offset and timestamp of the first record that is not older than `target`; `NO_RECORD` if there is none.
 
     Args:
         target: milliseconds since the epoch, or MAX_TIMESTAMP for the newest record.

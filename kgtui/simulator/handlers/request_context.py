@@ -44,7 +44,7 @@ class RequestContext:
         )
 
     def group_error(self, group: str) -> int:
-        """Return the error code for a request to this broker about a group; 0 for no error."""
+        """Return the error code with which this broker responds to a request about a group; 0 for no error."""
         if self.error:
             return self.error
         if self.faults.group_forbidden(group):

@@ -1,6 +1,6 @@
 """Scenarios: each TOML file in this folder defines the topics and groups of a simulated cluster.
 
-`company.toml` is the scenario `company`.
+The name of the file is the name of the scenario: `company.toml` defines the scenario `company`.
 
 | module | contents |
 |---|---|

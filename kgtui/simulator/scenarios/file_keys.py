@@ -1,6 +1,7 @@
 """The keys of a scenario file: `ScenarioFile` (top level), `TopicSpec` (`[topics]`), `GroupSpec` (`[[groups]]`).
 
-Keys of one group type are in `kgtui.simulator.groups`, such as `ConsumerKeys`. To add a key, add a field to a class.
+Keys that exist for only one group type are in classes such as `ConsumerKeys` in `kgtui.simulator.groups`. To add a key,
+add a field to one of the classes.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ from kgtui.simulator.membership import (
 from kgtui.simulator.topics import Topic
 
 _DELETED_RECORDS = 400_000
-"""If a topic has the key `kept`, retention has deleted this many records per partition before the cluster starts."""
+"""Number of records per partition that retention deleted before the cluster started, if a topic has the key `kept`."""
 
 _DELETED_BASE = 48_000
 """Log end offset of partition 0 of a deleted topic. The other partitions have slightly higher log end offsets."""
@@ -74,7 +75,7 @@ class TopicSpec(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class ReadSpec(Struct, frozen=True, forbid_unknown_fields=True):
-    """A topic in the array `reads` of a group. `ConsumedTopic` describes the keys."""
+    """A topic that a group reads: one element of the array `reads`. The keys are described in `ConsumedTopic`."""
 
     topic: str
     commits: AnyPattern = STEADY
@@ -89,12 +90,12 @@ class GroupSpec(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     Exactly one of the keys `members`, `constant`, `rotation` and `schedule` must be set.
 
     Attributes:
-        members: number of members; they never change.
-        constant: like `members`, but the group can be in an endless rebalance.
+        members: number of members, if the members never change.
+        constant: members that never change, in a group that can be in an endless rebalance.
         rotation: members that change periodically.
         schedule: members that join and leave at given times.
         configs: group configs that differ from the defaults.
-        keys: all other keys, such as those in `ConsumerKeys`.
+        keys: keys that only this group type has, such as those in `ConsumerKeys`, and the keys in `GroupKeys`.
     """
 
     id: str
@@ -110,7 +111,8 @@ class GroupSpec(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
         """Build the group.
 
         Raises:
-            ValueError: a topic is not in `topics`, or not exactly one of the keys for the members is set.
+            ValueError: a topic that the group reads is not in `topics`, or the keys for the members are invalid (see
+                `membership`).
         """
         group_class = GROUP_CLASSES[type(self.keys)]
         keys = structs.asdict(self.keys)
@@ -151,7 +153,7 @@ class PaddedId(Struct, frozen=True, forbid_unknown_fields=True):
 class HostileIds(Struct, frozen=True, forbid_unknown_fields=True):
     """Group ids that many programs handle incorrectly, such as ids with escape sequences.
 
-    For each id, there is a classic group that reads `topic`. It has one member or no members.
+    For each id, there is a classic group that reads the topic `topic`. The group has one member or no members.
 
     Attributes:
         padded: more group ids, which are very long. These groups have no members.
@@ -188,8 +190,8 @@ class ScenarioFile(Struct, frozen=True, forbid_unknown_fields=True):
 
     Attributes:
         description: what the scenario contains.
-        extends: scenario whose topics and groups come first, or None.
-        without_groups: whether to leave out all groups, also those of `extends`.
+        extends: name of the scenario to which this file adds topics and groups; None if it extends no scenario.
+        without_groups: whether to leave out all groups, also those of the extended scenario.
         topics: topic name → properties.
         groups: the groups, except those in `hostile_ids`.
         hostile_ids: group ids that many programs handle incorrectly. One group is added for each id. None for no ids.

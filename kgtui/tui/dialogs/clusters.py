@@ -157,7 +157,7 @@ class ClusterDialog(ModalScreen["Session | None"]):
 def cluster_rows(clusters: Sequence[ClusterChoice], open_name: str, width: int) -> list[Content]:
     """Return a heading and one row per cluster, each `width` terminal cells wide.
 
-    The row of `open_name`, the open cluster, begins with a symbol.
+    The row of the open cluster, whose name is `open_name`, begins with a symbol.
     """
     badges = [_badge(choice) for choice in clusters]
     badge_width = min(max(7, *(cell_len(badge) for badge, _ in badges)), max(16, width // 2))

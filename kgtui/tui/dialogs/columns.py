@@ -26,8 +26,8 @@ class ColumnsDialog(ModalScreen[None]):
     """Lists all columns of the group tree. `[x]` marks the columns that the tree shows.
 
     Args:
-        columns: ids of the shown columns. If not all of them fit, the last ones are left out.
-        choose: called after each change, with the ids of the columns to show.
+        columns: ids of the columns that the tree shows. If the tree is too narrow, it leaves out the last ones.
+        choose: function that is called after each change, with the ids of the columns to show.
     """
 
     DEFAULT_CSS = """
@@ -88,7 +88,8 @@ class ColumnsDialog(ModalScreen[None]):
         if column in self._columns:
             self._columns = tuple(one for one in self._columns if one != column)
         else:
-            # Keep the default order. Insert the column before the first shown column that has a later default position.
+            # Keep the columns in the default order: insert the column before the first shown column that follows it in
+            # the default order.
             later = TREE_COLUMNS[TREE_COLUMNS.index(column) :]
             at = next((index for index, one in enumerate(self._columns) if one in later), len(self._columns))
             self._columns = (*self._columns[:at], column, *self._columns[at:])

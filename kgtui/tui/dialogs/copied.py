@@ -1,6 +1,7 @@
-"""Shows a command that kgtui has copied to the clipboard.
+"""The dialog that shows a command after kgtui has copied it to the clipboard.
 
-The user can also select it by hand, because some terminals ignore the clipboard escape sequence (OSC 52).
+The user can also select the command with the mouse, because some terminals ignore the escape sequence that sets the
+clipboard (OSC 52).
 """
 
 from __future__ import annotations

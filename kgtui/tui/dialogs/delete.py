@@ -1,4 +1,4 @@
-"""The delete dialog shows what would be lost, asks for confirmation, and deletes.
+"""The delete dialog shows which data would be lost, asks for confirmation, and deletes groups.
 
 `kgtui.actions` plans which groups can be deleted, and checks each group again before the deletion.
 """
@@ -63,7 +63,7 @@ For more groups, it keeps its first plan, because planning needs many requests.
 class DeleteDialog(ModalScreen[Results | None]):
     """Shows what a deletion of groups would lose, asks for confirmation, and deletes the groups.
 
-    The dialog returns a `Results` object with the outcome for each group, or None if nothing was deleted.
+    The dialog's result is a `Results` object with the outcome for each group, or None if no deletion was started.
 
     Args:
         session: provides the `GroupAdmin`, and the folder for backups and the audit log.
@@ -103,7 +103,7 @@ class DeleteDialog(ModalScreen[Results | None]):
     """
 
     class Planned(Message):
-        """Posted when the deletion plan has been made: which groups can be deleted, and what would be lost."""
+        """Posted when the deletion plan has been made. It says which groups can be deleted, and what would be lost."""
 
         def __init__(self, plan: Plan) -> None:
             super().__init__()
@@ -131,7 +131,7 @@ class DeleteDialog(ModalScreen[Results | None]):
         self.groups = tuple(dict.fromkeys(groups))
         self.plan: Plan | None = None
         self.deleting = False
-        """Whether the deletion is running. The app warns before it quits during a deletion."""
+        """Whether the deletion is running. In this case, the app shows a warning before it quits."""
         self._session = session
         self._folder = session.state_folder
         self._challenge: Challenge | None = None
@@ -139,7 +139,7 @@ class DeleteDialog(ModalScreen[Results | None]):
         self._unsubscribe: Callable[[], None] | None = None
         self._planning = False
         self._planned_from: tuple[object, ...] = ()
-        """The monitor's data about the groups at the start of the planning. If the data changes, a new plan is made."""
+        """The monitor's data about the groups when the planning started. A new plan is made when this data changes."""
 
     def compose(self) -> ComposeResult:
         with Vertical(id="box"):
@@ -160,8 +160,8 @@ class DeleteDialog(ModalScreen[Results | None]):
         self._show_status("Describing the groups and reading their offsets", MUTED)
         monitor = self._session.monitor
         if monitor is not None and len(self.groups) <= MOST_REPLANNED_GROUPS:
-            # The monitor's task, which calls `_post`, does not have the display settings (a context variable), such as
-            # UTC. Therefore, `_post` draws nothing. It only posts a message to this dialog.
+            # `_post` draws nothing, but only posts a message to this dialog, because it runs in the monitor's task. The
+            # display settings, such as UTC, are in a context variable, which is not set in this task.
             self._unsubscribe = monitor.subscribe(self._post)
         self._make_plan()
 
@@ -213,7 +213,7 @@ class DeleteDialog(ModalScreen[Results | None]):
             return
         if not self._planning and self._observed_groups() != self._planned_from:
             self._make_plan()
-        # Draw the details again, because they contain ages such as `2 h ago`.
+        # Even if there is no new plan, draw the details again, because they contain ages such as `2 h ago`.
         self._show_details()
 
     def _last_commits(self) -> dict[str, float]:

@@ -1,4 +1,4 @@
-"""Rows and texts of the delete dialog and of `DeleteResultDialog`, the dialog that shows what was deleted."""
+"""The table and the texts of the delete dialog, and `DeleteResultDialog`, which shows the results of a deletion."""
 
 from __future__ import annotations
 
@@ -115,9 +115,10 @@ class DeleteRow:
     """One row of the table in a delete dialog.
 
     Attributes:
-        status: `delete` or `refused` before the deletion; a result such as `deleted` after it.
-        role: color role of the status, such as `kg-error`.
-        details: before the deletion, what will be lost or why it is refused; after it, the backup file or the error.
+        status: `delete` or `refused` before the deletion; a result such as `deleted` after the deletion.
+        role: theme color of the status, such as `kg-error`.
+        details: before the deletion: what will be lost, or why the group cannot be deleted; after the deletion: the
+            backup file or the error.
     """
 
     group: str
@@ -159,9 +160,9 @@ class ObservedGroups:
     Attributes:
         now: current time.
         empty_since: group id → time at which the group's state last changed. Groups for which kgtui has not observed a
-            change are missing.
-        consumed_until: group id → write time of the newest record that the group has read. Groups for which this time
-            is unknown are missing.
+            change of the state are missing.
+        consumed_until: group id → timestamp of the newest record that the group has read. Groups for which this time is
+            unknown are missing.
         appeared: ids of groups that were created while kgtui was running, and whose state has not changed since.
     """
 
@@ -174,7 +175,7 @@ class ObservedGroups:
         """Return whether it is safe to delete a group, and the reasons.
 
         Args:
-            line: the line of the deletion plan about the group. It says whether the deletion is allowed or refused.
+            line: what the deletion plan says about the group: whether the deletion is allowed or refused.
         """
         group = line.group
         return safety_of(line, now=self.now, empty_since=self.empty_since.get(group), appeared=group in self.appeared)
@@ -248,7 +249,7 @@ def group_details(
     """Return the details of one group: whether it is safe to delete the group, and what will be lost.
 
     Args:
-        line: the line of the deletion plan about the group.
+        line: what the deletion plan says about the group.
         commands: commands of Kafka's own tools that would delete the group.
         width: width of a line in terminal cells.
     """
@@ -292,7 +293,7 @@ def _fields(fields: Iterable[tuple[str, tuple[Cell, ...]]], width: int) -> Conte
 
 
 def _command(command: CommandLine, width: int) -> Iterable[Content]:
-    """Return the lines that show a command and the note about it. The command is already quoted for the shell."""
+    """Return the lines that show a command (already quoted for the shell) and, if there is one, the note about it."""
     shown = Cell(SafeText(text.fit(command.text, 600, cut="middle")))
     yield Content.assemble("\n", _fields([("Same as", (shown,))], width))
     if command.note:

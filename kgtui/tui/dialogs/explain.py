@@ -100,7 +100,8 @@ class ExplainDialog(ModalScreen[None]):
         """Create a dialog that explains the health verdict, the errors and the state of a group.
 
         Args:
-            refused: (action that is not available, reason), to be explained first; None if there is no such action.
+            refused: an action that is not available, such as deleting the group, and the reason. The dialog explains
+                this first. None if there is no such action.
         """
         explanations = explain_group(snapshot, group, time_text)
         return cls(group, [explain_refusal(*refused), *explanations] if refused is not None else explanations)

@@ -87,7 +87,7 @@ class ExportDialog(ModalScreen["Path | None"]):
         self.dismiss(self.written)
 
     def action_write(self, form: ExportFormat) -> None:
-        """Write the file in the format `form`."""
+        """Write the data of the group to a file in the format `form` (`markdown` or `json`)."""
         self._write(form)
 
     @work(exclusive=True, group="export", exit_on_error=False, description="export")

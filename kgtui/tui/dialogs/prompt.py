@@ -22,9 +22,9 @@ ResultT = TypeVar("ResultT")
 
 
 class StatusLine(Static):
-    """A line of a dialog for an error message, or for what the dialog is doing now.
+    """A line of a dialog that shows an error message, or says what the dialog is doing now.
 
-    It is hidden while it has no text.
+    The line is hidden while it has no text.
     """
 
     DEFAULT_CSS = """
@@ -45,11 +45,11 @@ class StatusLine(Static):
 class TextPrompt(ModalScreen["ResultT | None"], Generic[ResultT]):
     """A dialog with text fields. Enter submits the text; Escape closes the dialog with the result None.
 
-    Subclasses override `compose_fields` and `submit`. The dialog shows errors of `submit`.
+    Subclasses override `compose_fields` and `submit`. If `submit` raises an error, the dialog shows its message.
 
     Attributes:
-        action_done: asyncio event that is set, except while `submit` is running. A key that is typed during this time
-            is handled after the event is set again.
+        action_done: asyncio event that is set, except while `submit` is running. Keys that are typed while `submit` is
+            running are handled after the event is set again.
     """
 
     PROMPT_TITLE: ClassVar[str]
@@ -100,7 +100,8 @@ class TextPrompt(ModalScreen["ResultT | None"], Generic[ResultT]):
         """Perform the dialog's action with the text in the fields, and return the dialog's result.
 
         Raises:
-            KgtuiError, OSError, RuntimeError: the text is invalid. The message is for the user.
+            KgtuiError, OSError, RuntimeError: the action failed, for example because the text is invalid. The dialog
+                shows the error message to the user.
         """
         raise NotImplementedError
 

@@ -26,14 +26,14 @@ if TYPE_CHECKING:
 
 TIME_EXAMPLES = "10:04, 2026-11-21T10:04:23Z, or 15m for 15 minutes before the end"
 TYPING_PAUSE = 0.2
-"""How long kgtui waits after a keystroke in the folder field before it reads the typed folder, in seconds."""
+"""How long kgtui waits after a keystroke in the folder field before it looks for a recording there, in seconds."""
 
 
 class RecordDialog(TextPrompt[None]):
     """Asks for a folder, and starts to record the open cluster into this folder.
 
     Args:
-        on_change: is called when the recording starts, and when it ends.
+        on_change: function that is called when the recording starts, and when it ends.
     """
 
     PROMPT_TITLE = "Record"
@@ -92,8 +92,8 @@ class OpenRecordingDialog(TextPrompt["Session"]):
     The dialog's result is a `Session` that shows the recording, or None if the user canceled.
 
     Args:
-        lake: initial folder; None for the default folder of the open cluster.
-        at: initial time, in seconds since the epoch; None for an empty field.
+        lake: folder that the folder field contains at first; None for the default folder of the open cluster.
+        at: time that the time field contains at first, in seconds since the epoch; None for an empty field.
     """
 
     PROMPT_TITLE = "Open a recording"
@@ -118,8 +118,8 @@ class OpenRecordingDialog(TextPrompt["Session"]):
         self._at = at
 
     def compose_fields(self) -> ComposeResult:
-        # Round up to full seconds, because the recording opens at the last poll at or before the time in this field. A
-        # time that was rounded down could select an earlier poll.
+        # Round the time up to full seconds. The recording opens at the last poll at or before the time in this field,
+        # so a time that is rounded down could select an earlier poll.
         time = "" if self._at is None else text.to_datetime(math.ceil(self._at)).isoformat(timespec="seconds")
         yield Static(self.ABOUT, id="about", classes="note", markup=False)
         yield Static("Folder of the recording", classes="note", markup=False)
@@ -171,7 +171,7 @@ class OpenRecordingDialog(TextPrompt["Session"]):
             span.update(Content(_span_text(first, last)))
 
     async def submit(self) -> Session | None:
-        """Open the recording, and return its session. Return None if this session cannot open recordings.
+        """Open the recording, and return its session. Return None if the current session cannot open recordings.
 
         Raises:
             KgtuiError, OSError: the folder or the time is invalid.
@@ -191,7 +191,7 @@ class TimeDialog(TextPrompt[bool]):
     The dialog's result is True if the recording was moved, and None if the user canceled.
 
     Args:
-        position: the displayed position in the recording.
+        position: the position in the recording that is displayed now, and that the dialog changes.
     """
 
     PROMPT_TITLE = "Go to a time"

@@ -1,6 +1,6 @@
 """The Insights screen shows findings: problems that kgtui has found in gold tables.
 
-A Spark job computes gold tables from a recording of the cluster. Reading them needs no JVM.
+A Spark job computes gold tables from a recording of the cluster. The Insights screen reads these tables without a JVM.
 
 | module | contents |
 |---|---|

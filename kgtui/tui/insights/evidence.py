@@ -56,7 +56,7 @@ def evidence_rows(evidence: Evidence) -> list[EvidenceRow]:
 
 
 def evidence_columns(evidence: Evidence) -> tuple[Column[EvidenceRow], ...]:
-    """Return one column of the table widget per column of the evidence."""
+    """Return the columns of the table widget: one for each column of the evidence."""
     return tuple(_column(evidence, index, name) for index, name in enumerate(evidence.columns))
 
 

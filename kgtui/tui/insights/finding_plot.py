@@ -24,19 +24,19 @@ if TYPE_CHECKING:
 SHORTEST_SPAN, USUAL_SPAN, LONGEST_SPAN = 6 * 3_600.0, 86_400.0, 14 * 86_400.0
 """Limits and default of the time span of the plot, in seconds.
 
-The plot covers 1.5 times the duration of the problem, within the limits. If the duration is unknown, it covers the
-default, `USUAL_SPAN`.
+The plot covers 1.5 times the duration of the problem, but at least `SHORTEST_SPAN` and at most `LONGEST_SPAN`. If the
+duration is unknown, the plot covers `USUAL_SPAN`.
 """
 
 MOST_TIMELINES = 64
 """Maximum number of plots whose data is cached.
 
-Because of this cache, the data is not read again when the cursor returns to a finding.
+Because of this cache, the plot of a finding is shown without reading its data again when the cursor returns to it.
 """
 
 
 class FindingPlotRequest(NamedTuple):
-    """What to plot. Times are in seconds since the epoch.
+    """A request to plot the lag and the rates of one group. Times are in seconds since the epoch.
 
     Attributes:
         since: time at the left edge.
@@ -58,7 +58,8 @@ class FindingPlotRequest(NamedTuple):
 class FindingPlot(TextLines):
     """The widget that plots the lag and rates of a finding's group.
 
-    A thread reads the data and draws the plot. Of the requests that arrive meanwhile, only the newest is drawn.
+    A thread reads the data and draws the plot. Of the requests that arrive while the thread is busy, only the newest is
+    drawn.
     """
 
     def __init__(self) -> None:
@@ -100,7 +101,7 @@ class FindingPlot(TextLines):
 
     @property
     def request(self) -> FindingPlotRequest | None:
-        """What to plot: the group, the time span and the size. None if there is no finding, no data or no space."""
+        """The plot to draw: its group, time span and size. None if there is no finding, no data or no space."""
         group, finding, as_of = self._finding
         if group is None or finding is None or as_of is None or not self.size.width:
             return None
@@ -148,7 +149,7 @@ class FindingPlot(TextLines):
 
 
 def _read(gold: Gold, group: str, since: float, until: float) -> GroupTimeline | None:
-    """Read the history of a group from the gold tables. Return None if they contain no lag of the group.
+    """Read the lag history of a group from the gold tables. Return None if they contain no lag for the period.
 
     Raises `LakeError` if the tables cannot be read.
     """

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from kgtui.tui.screens.cluster import ClusterScreen
 
 NARROW = 76
-"""A description narrower than this, in terminal cells, shows the duration of the problem, but not its start."""
+"""A finding's description that is narrower than this, in terminal cells, shows the problem's duration, but no start."""
 
 SEVERITY_ROLES = {Severity.ERROR: ERROR, Severity.WARN: WARN, Severity.NOTE: MUTED}
 
@@ -43,7 +43,7 @@ class FindingRow(NamedTuple):
     """One finding in the table of findings.
 
     Attributes:
-        number: position in the list of findings, which identifies the row; 0 for the most urgent finding.
+        number: position in the list of all findings, which identifies the row; 0 for the most urgent finding.
         as_of: time of the newest data in the gold tables, in epoch seconds; None if the tables are empty.
         marked: whether all groups of the finding are marked in the tree. True only in findings about unused groups,
             because the groups of other findings cannot be marked.
@@ -73,7 +73,9 @@ def finding_rows(
 
 
 def is_marked(finding: Finding, group_ids: Collection[str], marked: Collection[str]) -> bool:
-    """Return whether a finding is about unused groups, and all groups of the finding that still exist are marked.
+    """Return whether a finding is about unused groups that are marked in the tree.
+
+    All groups of the finding that still exist must be marked.
 
     Args:
         group_ids: ids of the groups that exist now.
@@ -146,7 +148,7 @@ def _cut(lines: list[PaneLine], most: int, width: int) -> list[PaneLine]:
 
 
 def _since(row: FindingRow, *, short: bool) -> str:
-    """Format the start and the duration of the problem, such as ` since 2026-11-21 10:04 (2 h)`.
+    """Format the start and the duration of a finding's problem, such as ` since 2026-11-21 10:04 (2 h)`.
 
     If `short` is true, format only the duration, such as ` for 2 h`. Return an empty text if the start is unknown.
     """
@@ -165,9 +167,9 @@ def _start(sentence: str) -> str:
 
 
 def toggle_marks(row: FindingRow, main: ClusterScreen, recorded: str | None) -> tuple[bool, str]:
-    """Mark the groups of a finding in the tree or, if all are marked, unmark them.
+    """Mark the groups of a finding in the group tree or, if all of them are marked, unmark them.
 
-    Return (whether a mark has changed, message for the user).
+    Return `(whether a mark has changed, message for the user)`.
 
     Args:
         recorded: id of the cluster that the finding is about; None if unknown.
@@ -186,7 +188,7 @@ def toggle_marks(row: FindingRow, main: ClusterScreen, recorded: str | None) -> 
 
 
 def cluster_mismatch(recorded: str | None, main: ClusterScreen) -> str:
-    """Return a warning if the findings are about another cluster than the main screen; otherwise an empty string.
+    """Return a warning if the main screen shows a different cluster than the findings; otherwise an empty string.
 
     Args:
         recorded: id of the cluster that the findings are about; None if unknown.
@@ -222,7 +224,7 @@ The limit is longer than a day, because tables that contain only whole days can 
 
 
 def findings_summary(found: Insights, now: float) -> list[PaneLine]:
-    """Return the parts of the line above the table: the number of findings per severity, and the age of the data.
+    """Return the parts of the line above the findings: the number of findings per severity, and the age of their data.
 
     Args:
         now: current time in seconds since the epoch.
@@ -301,7 +303,7 @@ def pipeline_command(path: LakePath) -> str:
 def no_findings_lines(
     which: LakeChoice, error: str, *, recorded: bool, seeds: Sequence[str], width: int
 ) -> list[PaneLine]:
-    """Return lines that say why there are no findings, and how to create findings.
+    """Return lines that say why there are no findings, and which commands create the tables with the findings.
 
     Args:
         which: the lake (folder for a recording and its gold tables), and whether the user has chosen this folder.

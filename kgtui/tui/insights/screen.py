@@ -43,15 +43,15 @@ if TYPE_CHECKING:
     from kgtui.tui.screens.cluster import ClusterScreen
 
 DETAILS_DELAY = 0.1
-"""Delay after a move of the cursor until the details of the finding are shown, in seconds.
+"""Delay between a move of the cursor and the display of the finding's details, in seconds.
 
-Because of the delay, details are not read for each finding while the user holds down a cursor key.
+Because of the delay, details are not read for each finding that the cursor passes while a cursor key is held down.
 """
 
 LOW_SCREEN, LOWEST_SCREEN = 32, 22
-"""Heights of the screen, in lines. With fewer than 32 lines, it shows the plot or the evidence, but not both.
+"""Limits for the height of the screen, in lines. A screen with fewer than 32 lines shows the plot or the evidence.
 
-With fewer than 22 lines, it never shows the plot.
+A screen with at least 32 lines shows both. A screen with fewer than 22 lines never shows the plot.
 """
 
 KEYS = "enter go to group  space mark  v next kind  l evidence  Y copy  esc close"
@@ -135,7 +135,7 @@ class InsightsScreen(ModalScreen["str | None"]):
         """Create the screen.
 
         Args:
-            main: the main screen. The user can mark the groups of a finding in its tree.
+            main: the main screen, in whose group tree the user can mark the groups of a finding.
         """
         super().__init__(classes="-reading")
         self._main = main
@@ -282,7 +282,7 @@ class InsightsScreen(ModalScreen["str | None"]):
         self._show_current()
 
     def action_back(self) -> None:
-        """Return from the evidence to the findings, or close the screen."""
+        """Move the focus from the evidence back to the findings. If the findings have the focus, close the screen."""
         if self.focused is self.evidence_table:
             self.findings.focus()
             self._show_current()
@@ -302,7 +302,7 @@ class InsightsScreen(ModalScreen["str | None"]):
         self._show_findings()
 
     def action_evidence(self) -> None:
-        """On a low screen, switch between the plot and the evidence. On a high screen, hide or show the plot."""
+        """Hide the plot, or show it again. On a screen with few lines, show the evidence instead of the hidden plot."""
         self.toggle_class("-evidence")
         self.findings.focus()
 
@@ -337,7 +337,7 @@ class InsightsScreen(ModalScreen["str | None"]):
             self._notify(f"{name} {'did not exist at this time' if replaying else 'no longer exists on this cluster'}")
 
     def action_mark(self) -> None:
-        """Mark the unused groups of the finding in the tree, or unmark them if all are marked."""
+        """Mark the unused groups of the finding in the group tree or, if all of them are marked, unmark them."""
         row = self.findings.row
         if row is not None:
             changed, message = toggle_marks(row, self._main, self._read.cluster)

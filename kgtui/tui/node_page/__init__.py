@@ -2,9 +2,9 @@
 
 | module | contents |
 |---|---|
-| `summary` | computes the values of the page |
+| `summary` | computes the values of the page, such as sums and counts over the groups |
 | `page` | the widget that shows the page |
 | `heading` | the title of the page, and the line with the titles of its tables |
 | `tables` | rows and columns of the tables of the page |
-| `right_side` | shows the page, or the panes of a group |
+| `right_side` | the right side of the main screen, which shows the node page or the panes of one group |
 """

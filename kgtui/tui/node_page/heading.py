@@ -1,4 +1,4 @@
-"""The two lines above the tables of the node page: the title of the page, and the titles of the tables."""
+"""The lines above the tables of the node page (the page about a tree node): the page title and the table titles."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ if TYPE_CHECKING:
 
 
 class PagePart(NamedTuple):
-    """One of the tables of the node page. Keys `1`, `2` and so on show the tables, in the order of `PARTS`.
+    """One of the tables of the node page. The keys `1`, `2` and so on show the tables, in the order of `PARTS`.
 
     Attributes:
-        short: short title, used if the page is too narrow for all titles.
+        short: short title, which is shown if the page is too narrow for the long titles of all tables.
     """
 
     id: str
@@ -71,7 +71,7 @@ class PageTitle(LineWidget):
 
 
 class PartTabs(LineTabs):
-    """The line with the titles of the page's tables. Some titles include the number of rows in the table."""
+    """The line with the titles of the node page's tables. Some titles include the number of rows in the table."""
 
     def __init__(self) -> None:
         super().__init__(PARTS[0].id)
@@ -87,9 +87,9 @@ class PartTabs(LineTabs):
         self.redraw()
 
     def titles(self, width: int) -> dict[str, str]:
-        """Return a dict: table id → key, title and number of rows, such as `1 Needs attention 3`.
+        """Return a dict: table id → text with the table's key, title and row count, such as `1 Needs attention 3`.
 
-        If all titles together are wider than `width` terminal cells, short titles are returned.
+        If the texts of all tables together are wider than `width` terminal cells, they contain the short titles.
         """
         shown = self._numbered([part.title for part in PARTS])
         if sum(len(title) + 1 for title in shown.values()) > width:

@@ -1,4 +1,7 @@
-"""The page of the cluster or of a tree node. Its tables show problems, changes, brokers, and groups by state."""
+"""The node page: tables about the groups of the whole cluster, or of one tree node.
+
+The tables show problems, recent changes, brokers, and the number of groups by type and state.
+"""
 
 from __future__ import annotations
 
@@ -42,16 +45,16 @@ if TYPE_CHECKING:
 MOST_EVENTS = 300
 """Maximum number of events in the table of changes."""
 ROWS_PER_GROUP = 2
-"""Number of events of a group that have a row each in the table of changes.
+"""Maximum number of rows for single events of one group in the table of changes.
 
-If the group has two or more older events, these events share one row.
+These rows show the newest events of the group. If there are two or more older events, one row summarizes them.
 """
 SPARKLINE_POINTS = 12
-"""Maximum number of values in a sparkline. There is one value per snapshot, such as the total lag of the groups."""
+"""Maximum number of values in a sparkline. Each value, such as the total lag, comes from a different snapshot."""
 TALL_PAGE_LINES = 28
-"""Minimum height, in lines, at which the page shows all tables below each other. A shorter page shows one table."""
+"""If the page has at least this many lines, it shows all tables below each other, otherwise one table at a time."""
 SLICE_SECONDS = 0.004
-"""Maximum time for which the computation of the page blocks the event loop before other tasks can run, in seconds."""
+"""Time, in seconds, after which the computation of the page pauses, so that other tasks of the event loop can run."""
 GROUPS_PER_SECOND = 10_000
 """Maximum number of groups that are processed for the page per second, on average. This limits the CPU load.
 
@@ -65,8 +68,8 @@ class PageSubject:
 
     Attributes:
         path: path of the tree node; None for the whole cluster.
-        title: name of the cluster or tree node; can contain control characters.
-        parts: ids of all groups, in one or more sorted lists.
+        title: name of the cluster or tree node. Control characters in it are not escaped.
+        parts: one or more sorted lists, which together contain the ids of all groups of the set.
     """
 
     path: Path | None
@@ -77,8 +80,8 @@ class PageSubject:
 SHORTEST_PAUSE = 1.0
 """Minimum pause between two computations of the page, in seconds.
 
-The pause ends early when different groups are to be shown. If the cluster has at most `GROUPS_PER_SECOND` groups, it
-also ends early when the problems have changed.
+The pause ends early if the user selects a different tree node. In a cluster with at most `GROUPS_PER_SECOND` groups,
+the pause also ends early if the problem of a group has changed.
 """
 
 
@@ -99,10 +102,10 @@ class ProblemTable(LineTable[tables.ProblemRow]):
     """
 
     def action_choose(self, action: str) -> None:
-        """Post `GroupChosen` for the group under the cursor. The receiver runs the action.
+        """Post a `GroupChosen` message for the group under the cursor. The handler of the message runs the action.
 
         Args:
-            action: `open` to go to the group; `explain` or `acknowledge` for the group's problem.
+            action: `open` goes to the group, and `explain` or `acknowledge` acts on the problem of the group.
         """
         if self.row is not None:
             self.post_message(NodePage.GroupChosen(self.row.group, action))
@@ -121,20 +124,20 @@ class RecentEventTable(LineTable[EventRow]):
     """
 
     def action_choose(self) -> None:
-        """Post `GroupChosen` for the group of the event under the cursor. For an event of a broker, do nothing."""
+        """Post a `GroupChosen` message for the group of the selected event. Do nothing for an event of a broker."""
         if self.row is not None and self.row.event.group is not None:
             self.post_message(NodePage.GroupChosen(self.row.event.group, "open"))
 
 
 @dataclass(slots=True)
 class _Sums:
-    """The values of the page's sparklines. Each value is the sum over all groups of the page in one snapshot.
+    """The values of the sparklines on the page. Each value is the sum over all groups of the page in one snapshot.
 
     Attributes:
         at: time of the newest snapshot, in epoch seconds.
-        lag: total lag in records, oldest first.
-        written: records written per second, oldest first.
-        consumed: records consumed per second, oldest first.
+        lag: total lags in records, the value of the oldest snapshot first.
+        written: records written per second, the value of the oldest snapshot first.
+        consumed: records consumed per second, the value of the oldest snapshot first.
     """
 
     at: float = 0.0
@@ -143,9 +146,9 @@ class _Sums:
     consumed: deque[float] = field(default_factory=lambda: deque(maxlen=SPARKLINE_POINTS))
 
     def add(self, at: float, summary: GroupSetSummary) -> None:
-        """Append the lag and rates in `summary`. Do nothing if `at` is the same as in the previous call.
+        """Append the total lag and the rates of a snapshot. Do nothing if the snapshot has already been added.
 
-        If `at` is earlier (the user has gone back in a recording), first remove all values.
+        If the snapshot is older than the previous one (the user has gone back in a recording), first remove all values.
 
         Args:
             at: time of the snapshot, in epoch seconds.
@@ -162,7 +165,10 @@ class _Sums:
 
 
 class NodePage(Vertical):
-    """The page of the cluster or of a tree node. If it is too low for all tables, it shows one table at a time."""
+    """The page with tables about the groups of the cluster or of a tree node.
+
+    If the page has too few lines for all tables, it shows one table at a time.
+    """
 
     DEFAULT_CSS = """
     NodePage {
@@ -183,7 +189,7 @@ class NodePage(Vertical):
         """Posted when the user has chosen a group in a table of the page.
 
         Attributes:
-            action: `open` to go to the group; `explain` or `acknowledge` for the group's problem.
+            action: `open` goes to the group, and `explain` or `acknowledge` acts on the problem of the group.
         """
 
         def __init__(self, group: str, action: str) -> None:
@@ -232,15 +238,15 @@ class NodePage(Vertical):
 
     @property
     def is_current(self) -> bool:
-        """Whether the page shows the newest snapshot. A hidden page counts as current."""
+        """Whether the page shows the snapshot that was last passed to `show`. True for a hidden page."""
         return self._subject is None or (not self._due.is_set() and not self._computing)
 
     def show(self, snapshot: Snapshot, subject: PageSubject, problems: Problems, acknowledged: int) -> None:
-        """Show a set of groups in a snapshot.
+        """Show a set of groups from a snapshot. The background worker of the page computes and draws the tables.
 
         Args:
-            problems: the problems of all groups, including acknowledged ones.
-            acknowledged: number of problems that the user has acknowledged and that are therefore hidden.
+            problems: the problems of all groups of the snapshot, including problems that the user has acknowledged.
+            acknowledged: number of groups whose problem the page hides, because the user has acknowledged the problem.
         """
         if self._since is None and snapshot.swept:
             self._since = snapshot.taken_at
@@ -257,13 +263,16 @@ class NodePage(Vertical):
         self.query_one("#page-changes", RecentEventTable).set_placeholder(content)
 
     def stop(self) -> None:
-        """Stop computing the page until `show` is called, because the page is hidden."""
+        """Stop computing the page, because the page is now hidden. The next call of `show` resumes the computation."""
         self._subject = None
         self._due.clear()
         self._urgent.set()
 
     def bring(self, part: str) -> None:
-        """Show a table of the page, and focus it if the page has the focus. `part` is the id of its `PagePart`."""
+        """Bring a table of the page to the front. If the page has the focus, move the focus to this table.
+
+        `part` is the id of the table: `attention`, `changes`, `brokers` or `groups`.
+        """
         for entry in PARTS:
             self.query_one(f"#page-{entry.id}").set_class(entry.id == part, "-front")
         self.query_one("#page-reason").set_class(part == PARTS[0].id, "-front")
@@ -272,7 +281,7 @@ class NodePage(Vertical):
             self.enter()
 
     def enter(self) -> None:
-        """Focus the table in front, whose title is highlighted."""
+        """Move the focus to the table in front: the table whose title is highlighted."""
         self.query_one(f"#page-{self.query_one(PartTabs).front}", LineTable).focus()
 
     @on(PartTabs.Chosen)
@@ -281,7 +290,7 @@ class NodePage(Vertical):
 
     @on(LineTable.CursorMoved)
     def _show_reason(self) -> None:
-        """Show the full reason for the selected problem below the table, because the table cuts off long reasons."""
+        """Below the table of problems, show the full reason for the selected problem. The table cuts long reasons."""
         row, line = self.problem_table.row, self.query_one("#page-reason", SummaryLine)
         cells: PaneLine = ()
         if row is not None:
@@ -315,7 +324,10 @@ class NodePage(Vertical):
                 await asyncio.wait_for(self._urgent.wait(), pause)
 
     def _earlier_summary(self, subject: PageSubject) -> GroupSetSummary | None:
-        """Return the previous summary if its lags and rates are recent enough to be reused; otherwise None."""
+        """Return the previous summary (sums and counts) of the same groups if it can be reused; otherwise None.
+
+        Lags and rates are reused only for a short time, and only for more than `GROUPS_PER_SECOND` groups.
+        """
         if self._summary is None or self._summary[0] != subject.path or self._summary[1].groups <= GROUPS_PER_SECOND:
             return None
         summary = self._summary[1]
@@ -324,7 +336,7 @@ class NodePage(Vertical):
     def _drawing_steps(
         self, snapshot: Snapshot, subject: PageSubject, summary: GroupSetSummary
     ) -> Generator[None, None, None]:
-        """Draw the page, and yield after each table, because drawing a table takes several milliseconds."""
+        """Draw the page. Yield between tables, so that other tasks can run: drawing a table takes milliseconds."""
         self.query_one(PageTitle).show(subject.title, summary.groups)
         self.query_one("#page-summary", SummaryLine).set_cells(self._summary_cells(snapshot, subject, summary))
         shown = tables.problem_rows(snapshot, summary.problems)
@@ -370,7 +382,7 @@ class NodePage(Vertical):
 
 
 def no_problem_placeholder(summary: GroupSetSummary) -> str:
-    """Return the text that is shown in an empty table of problems, such as `no group needs attention`."""
+    """Return the text that is shown while the table of problems is empty, such as `no group needs attention`."""
     if not summary.read:
         return "no group has been read yet"
     if summary.read < summary.groups:
@@ -379,7 +391,7 @@ def no_problem_placeholder(summary: GroupSetSummary) -> str:
 
 
 def no_problem_text(snapshot: Snapshot, summary: GroupSetSummary, since: float | None) -> str:
-    """Return for example `no problem found; 90 of 100 groups read within 12 s, observed for 5 min`.
+    """Return a text such as `no problem found; 90 of 100 groups read within 12 s, observed for 5 min`.
 
     Args:
         since: time of the first snapshot with data about at least one group, in epoch seconds; None if there is none.

@@ -1,4 +1,4 @@
-"""The right side of the main screen: the panes of the selected group, or the page of a tree node."""
+"""The right side of the main screen: the panes of the selected group, or the node page (tables about many groups)."""
 
 from __future__ import annotations
 
@@ -27,11 +27,13 @@ if TYPE_CHECKING:
     from kgtui.tui.widgets.group_detail import GroupDetail
 
 SHORTEST_PAUSE = 1.0
-"""Minimum pause between two searches for problems, in seconds. Each search examines all groups."""
+"""Minimum pause between two searches for groups with a problem, in seconds."""
 
 
 class RightSide(Vertical):
-    """Shows the panes of a group, or the page of a node. It also finds the problems of all groups in each new snapshot.
+    """The right side of the main screen. It shows the panes of a group, or the page of a tree node.
+
+    A background task of this widget also searches each new snapshot for groups with a problem.
 
     Args:
         detail: widget with the panes of a group.
@@ -45,7 +47,7 @@ class RightSide(Vertical):
     """
 
     class ProblemsChanged(Message):
-        """Posted after a search for problems, and when an acknowledgment of a problem was added or withdrawn."""
+        """Posted after each search for problems, and after the user has acknowledged a problem or shown it again."""
 
     def __init__(self, detail: GroupDetail, index: ProblemIndex) -> None:
         super().__init__(id="right")
@@ -75,7 +77,7 @@ class RightSide(Vertical):
 
     @property
     def page(self) -> NodePage:
-        """The node page. While the panes of a group are shown, it is hidden."""
+        """The node page. This widget is hidden while the panes of a group are shown."""
         return self.query_one(NodePage)
 
     def set_snapshot(self, snapshot: Snapshot) -> None:
@@ -96,7 +98,7 @@ class RightSide(Vertical):
             self._detail.show(self._snapshot, group)
 
     def show_page(self, subject: PageSubject) -> None:
-        """Show the page about a set of groups, and hide the panes."""
+        """Show the node page for a set of groups, and hide the panes."""
         self._subject = subject
         self._switch(page=True, panes=False)
         if self._snapshot is not None:
@@ -115,10 +117,9 @@ class RightSide(Vertical):
             self.show_page(PageSubject(None, cluster, list(tree.snapshot.by_listing.values())))
 
     def bring(self, pane: str, *, of_group: bool) -> bool:
-        """Show the pane with the id `pane` if `of_group` is true.
+        """Show the pane with the id `pane` or, if `of_group` is false, the page's table with the same number key.
 
-        Otherwise, show the table of the page that has the same number key as this pane. Return False if there is no
-        such table.
+        Return False if no table of the page has this number key.
         """
         if of_group:
             self._detail.bring(pane)
@@ -130,7 +131,7 @@ class RightSide(Vertical):
         return True
 
     def enter(self, *, of_group: bool) -> None:
-        """Move the focus to the visible pane of the group if `of_group` is true, otherwise to the page."""
+        """Move the focus to the visible pane of the group or, if `of_group` is false, to the node page."""
         if of_group:
             self._detail.enter()
         else:
@@ -144,15 +145,16 @@ class RightSide(Vertical):
     def _switch(self, *, page: bool, panes: bool) -> None:
         """Show or hide the page and the panes.
 
-        This sets `display` directly. If it set a CSS class, Textual would compute the styles of all panes again.
+        The attribute `display` is set directly. After a change of a CSS class, Textual would compute the styles of all
+        panes again.
         """
         self.page.display = page
         self._detail.display = panes
 
     def acknowledge(self, group: str) -> bool:
-        """Hide the problem of a group until the problem or the health status changes.
+        """Hide the problem of a group (acknowledge it) until the group has another problem or another health status.
 
-        Return False if the group needs no attention.
+        Return False if the group has no problem that needs attention.
         """
         judgment = self._problems.judgments.get(group)
         if judgment is None or judgment.kind in ONLY_COUNTED:
@@ -162,7 +164,7 @@ class RightSide(Vertical):
         return True
 
     def withdraw_acknowledgment(self, group: str) -> bool:
-        """Show the problem of a group again. Return False if it was not hidden."""
+        """Show the acknowledged problem of a group again. Return False if the problem was not acknowledged."""
         if self._acknowledged.pop(group, None) is None:
             return False
         self._problems_changed()

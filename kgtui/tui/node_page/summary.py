@@ -1,4 +1,4 @@
-"""Compute the values of the node page: sums and counts over the groups of a cluster or tree node."""
+"""Compute the sums and counts that the node page shows about the groups of the cluster or of a tree node."""
 
 from __future__ import annotations
 
@@ -21,24 +21,24 @@ if TYPE_CHECKING:
     from kgtui.tui.problem_index import Problems
 
 GROUPS_PER_SLICE = 250
-"""Number of groups that are processed before other tasks of the event loop can run. This takes less than 1 ms."""
+"""Number of groups that are processed in one step. A step takes less than 1 ms. Other tasks can run between steps."""
 
 MOST_PROBLEMS = 400
 """Maximum number of groups in the table of problems.
 
-The title of the table shows the number of all groups with problems.
+The title of the table also counts the groups with problems that do not fit into the table.
 """
 
 
 @dataclass(slots=True)
 class GroupSetSummary:
-    """The values of the node page: sums and counts over a set of groups.
+    """The sums and counts that the node page shows about a set of groups.
 
     Attributes:
         read: number of groups whose offsets have been read.
         oldest_read: time at which the group with the oldest data was read, in epoch seconds; None if no group has been
             read.
-        problems: (group id, problem with its reason), at most `MOST_PROBLEMS`, the most severe first.
+        problems: (group id, problem with its reason) of at most `MOST_PROBLEMS` groups, the most severe problem first.
         problem_counts: problem that needs attention → number of groups, the most severe problem first.
         counted: problem that needs no attention (such as `UNUSED`) → number of groups.
         states: (label of type and protocol, state) → number of groups.
@@ -61,9 +61,9 @@ class GroupSetSummary:
     consumed: float | None = None
 
     def add(self, snapshot: Snapshot, ids: Sequence[str]) -> None:
-        """Add these groups to the counts and sums of groups, states, lags and rates. Ignore deleted groups.
+        """Add the number, states, lags and rates of these groups to the summary. Ignore deleted groups.
 
-        The attributes about problems are not changed.
+        The attributes about problems stay unchanged.
         """
         listed = [group for group in ids if group in snapshot.groups]
         self.groups += len(listed)
@@ -74,8 +74,8 @@ class GroupSetSummary:
         last: Listing | None = None
         for group in ids:
             listing = snapshot.groups[group]
-            # Groups often share one `Listing` object (type, state, coordinator) with the previous group. They then have
-            # the same key, so it is computed again only if the type or the state is missing in the `Listing`.
+            # Consecutive groups often share one `Listing` object (type, state, coordinator). Their key in `states` is
+            # then the same, and is computed again only if the `Listing` lacks the type or the state.
             if listing is not last or listing.type is None or listing.state is None:
                 last, key = listing, _state_key(snapshot, group, listing)
             self.states[key] += 1
@@ -90,8 +90,8 @@ class GroupSetSummary:
             self.read += 1
             if self.oldest_read is None or summary.lag_at < self.oldest_read:
                 self.oldest_read = summary.lag_at
-            # Call `facts.may_hide_topics` only if one of these conditions is met, because it is slow, and otherwise
-            # always returns False.
+            # `facts.may_hide_topics` is slow. It is called only if one of these conditions is met, because without them
+            # the result is always False.
             ask = hides_topics or summary.hidden or group in offsets or group in faults
             if summary.lag_unknown or summary.fault is not None or (ask and facts.may_hide_topics(snapshot, group)):
                 self.lag_unknown += 1
@@ -118,11 +118,11 @@ def summary_steps(
     """Compute the summary of a set of groups, and yield after every `GROUPS_PER_SLICE` groups.
 
     Args:
-        parts: ids of all groups of the set, in one or more sorted lists.
+        parts: one or more sorted lists, which together contain the ids of all groups of the set.
         problems: the problems of all groups of the snapshot.
         all_groups: whether the set contains all groups of the snapshot.
         earlier: an earlier summary of the same groups. Its lags, rates and states are reused, and only the problems are
-            computed again. None to compute everything.
+            computed again. If None, everything is computed.
     """
     summary = GroupSetSummary() if earlier is None else replace(earlier)
     found: dict[Problem, list[str]] = defaultdict(list)

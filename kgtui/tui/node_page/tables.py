@@ -30,7 +30,7 @@ class ProblemRow(NamedTuple):
     """A row of the table of problems: a group that needs attention.
 
     Attributes:
-        judgment: the problem, its reason and its start.
+        judgment: the problem of the group, its reason, and the time when it began.
         lag: total lag in records; None if unknown.
         lags: total lag in each of the last few reads of the group, oldest first.
         progress: time at which a committed offset last moved forward, in epoch seconds; None if not observed by kgtui.
@@ -181,7 +181,7 @@ def _answer(row: BrokerRow) -> Cell:
 
 
 def _response_time(milliseconds: float | None) -> str:
-    # For a fast response, show only `<100 ms`, because the exact time would have to be drawn again after each poll.
+    # Show only `<100 ms` for a fast response. The exact time changes at each poll, and would often have to be redrawn.
     if milliseconds is None:
         return "no response yet"
     return "<100 ms" if milliseconds < 100 else text.milliseconds(milliseconds)
@@ -198,10 +198,10 @@ BROKER_COLUMNS: tuple[Column[BrokerRow], ...] = (
 
 
 class StateRow(NamedTuple):
-    """A row of the table of types and states: the groups of one type and protocol.
+    """A row of the table that counts groups by type and state: the numbers for one type and protocol.
 
     Attributes:
-        label: type and protocol; in the last row, which contains the totals, `all`.
+        label: type and protocol of the groups; `all` in the last row, which contains the totals.
         counts: state → number of groups.
     """
 
@@ -215,7 +215,9 @@ class StateRow(NamedTuple):
 
 
 def state_table(states: Mapping[tuple[str, str], int]) -> tuple[list[StateRow], list[Column[StateRow]]]:
-    """Return (rows, columns) of the table of types and states. Each state that a group has is a column.
+    """Return (rows, columns) of the table that counts groups by type and state.
+
+    There is a column for each state that at least one group has.
 
     Args:
         states: (label of type and protocol, state) → number of groups.
@@ -253,7 +255,7 @@ def events_of(events: Sequence[Event], groups: Sequence[Sequence[str]] | None, m
 
     Args:
         events: all events, oldest first.
-        groups: ids of the groups, in one or more sorted lists; None for all groups and brokers.
+        groups: sorted lists with the ids of the groups. If None, the events of all groups and brokers are returned.
         most: maximum number of events.
     """
     chosen: list[Event] = []

@@ -8,7 +8,7 @@ no requests.
 | `overview` | Overview pane: state, members, health, lag, permissions |
 | `overview_health` | the fields of the Overview pane about health and data loss |
 | `members` | Members pane |
-| `member_loads` | the row of a member, with bars for its partitions, lag and rate |
+| `member_loads` | the row of a member, with bars for its number of partitions, its lag, and its read rate |
 | `member_rows` | rows and columns of the Members pane, by group type |
 | `assignments` | Assignments pane: current and target owners of partitions |
 | `assignment_grid` | grid of the Assignments pane: columns of the members, symbols and legend |
@@ -42,8 +42,8 @@ class PaneEntry(NamedTuple):
     Attributes:
         id: id of the pane, and name of its module.
         short: title on a narrow screen.
-        shortened: order in which titles are replaced with their `short` titles if the line is too narrow. The title
-            with 1 is replaced first, and the title with 6 last.
+        shortened: if the line is too narrow for all titles, the `title` of the pane with 1 is replaced with its `short`
+            title first, and that of the pane with 6 last.
         name: class name of the pane's widget.
         help: sentence in the help screen that says what the key shows.
         needs_configs: whether the pane shows the group's configs. They are read only while such a pane is visible.
@@ -89,10 +89,10 @@ PANES_BY_ID = {entry.id: entry for entry in PANES}
 
 
 def pane_titles(width: int, gap: int = 1) -> dict[str, str]:
-    """Return a dict: pane id → key and title, such as `2 Members`. If space is too small, some titles are abbreviated.
+    """Return a dict: pane id → key and title, such as `2 Members`. Titles that do not fit are abbreviated.
 
     Args:
-        width: space for all titles together, in terminal cells.
+        width: available width for all titles together, in terminal cells.
         gap: number of blanks after each title.
     """
     shown = {entry.id: f"{entry.key} {entry.title}" for entry in PANES}

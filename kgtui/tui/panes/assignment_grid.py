@@ -1,4 +1,4 @@
-"""The grid of the Assignments pane: the columns of the members, the symbols in the cells, and the legend."""
+"""The grid of the Assignments pane: one row per partition, one column per member, and a legend of the symbols."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from kgtui.model.assignment import Assignment
 
 LONGEST_MEMBER_TITLE = 4
-"""Maximum width of a title, such as `-10`, above the column of a member, in terminal cells."""
+"""Maximum width of the title, such as `-10`, of the column of a member, in terminal cells."""
 
 TO_COME, TO_GO, IDLE, NOBODY = "+", "-", ":", "!"
 _NAME, _OPEN = "item", "open"
@@ -65,7 +65,7 @@ def _natural(name: str) -> list[tuple[int, int, str]]:
 
 
 def _titles(names: Sequence[str]) -> list[str]:
-    """Return a unique title for each name: the end of the name, such as `-1`, or a number if ends are not unique."""
+    """Return a short title for each member: the end of its name, such as `-1`. If ends are not unique, use numbers."""
     shown = [text.plain(name, 40, cut="middle") for name in names]
     for length in range(1, LONGEST_MEMBER_TITLE + 1):
         ends = [name[-length:] for name in shown]
@@ -77,13 +77,13 @@ def _titles(names: Sequence[str]) -> list[str]:
 def grid_columns(
     rows: Sequence[PlacementRow], members: Sequence[GridMember], first: int, room: int
 ) -> tuple[list[Column[PlacementRow]], int]:
-    """Return (columns of the grid, number of members that have a column).
+    """Return (columns of the grid, number of members whose columns fit).
 
-    The first columns show the name of the partition or task, and its status. Members follow as far as there is space.
+    The first two columns show the name and the status of the partition or task. The columns of members follow.
 
     Args:
         first: index of the leftmost member that has a column.
-        room: width of all columns together, in terminal cells.
+        room: available width for all columns together, in terminal cells.
     """
     item: Column[PlacementRow] = Column(_NAME, "ITEM", item_name, min_width=14, max_width=44, cut="middle")
     width = max((cell_len(member.title) for member in members), default=1)
@@ -116,7 +116,7 @@ def item_name(row: PlacementRow) -> str:
 def grid_mark(member: GridMember, row: PlacementRow) -> Cell:
     """Return the symbol that shows whether a member owns a partition, must revoke it, or will get it.
 
-    If the member owns the partition, the symbol is a bar whose height shows the lag.
+    If the member owns the partition and keeps it, the symbol is a bar whose height shows the lag.
     """
     placement = row.placement
     has = member.member_id in placement.owners
@@ -162,7 +162,7 @@ def legend(
     """Return the legend of the grid: the meaning of its symbols, and the name of the chosen member.
 
     Args:
-        at: index of the chosen member.
+        at: index of the chosen member, whose full name the legend shows.
         first: index of the leftmost member that has a column.
         count: number of members that have a column.
         scale: lag for which the grid shows the highest symbol (`█`); 0 if the grid shows no lag.

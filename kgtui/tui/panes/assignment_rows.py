@@ -1,7 +1,7 @@
 """The rows and columns of the Assignments pane.
 
-The list and the grid have one row per partition, task or connector. The load views have one row per member, host or
-rack.
+In the list and in the grid, each row is a partition, task or connector. In the load views, each row is a member, host
+or rack, with the number of its partitions.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class PlacementRow(NamedTuple):
         targets: names of the owners in the target assignment.
         waits_for: names of the members that delay the move to the target owner.
         lag: lag of the partition or task; None if unknown.
-        scale: lag for which the grid shows the highest symbol (`█`); equal in all rows.
+        scale: lag that the grid shows as the highest bar (`█`); the same value in all rows.
     """
 
     placement: Placement
@@ -48,7 +48,7 @@ class PlacementRow(NamedTuple):
 
     @property
     def key(self) -> tuple[str, int, str]:
-        """The partition or task of the row. After a refresh, the cursor stays on the row with the same key."""
+        """Key of the row: its partition or task. After a refresh, the cursor stays on the row with the same key."""
         return self.placement.item
 
 
@@ -58,7 +58,7 @@ class LoadRow:
 
     Attributes:
         even: number of partitions or tasks that this row would have if each member owned the same number.
-        heaviest: largest number of partitions or tasks in any row.
+        heaviest: number of partitions or tasks in the row with the most of them; its bar has the full width.
         gives_up: number of partitions or tasks that the member must revoke.
         behind: whether the member has not reached the epoch of the target assignment.
     """
@@ -72,14 +72,14 @@ class LoadRow:
 
     @property
     def key(self) -> str:
-        """The member id, host or rack. After a refresh, the cursor stays on the row with the same key."""
+        """Key of the row: member id, host or rack. After a refresh, the cursor stays on the row with the same key."""
         return self.load.name or ""
 
 
 def lag_by_item(description: GroupDescription, offsets: GroupOffsets | None) -> dict[Item, int]:
     """Return a dict: partition or active task → lag. Unknown lags are left out.
 
-    The lag of a task is the total lag of its partitions. If `offsets` is None (not read), the result is empty.
+    The lag of a task is the total lag of its input partitions. If `offsets` is None (not read), the dict is empty.
     """
     known = {} if offsets is None else {(row.topic, row.partition): row.lag for row in lags(offsets)}
     found = {Item(topic, part): lag for (topic, part), lag in known.items() if lag is not None}
@@ -119,10 +119,10 @@ def placement_rows(
 
 
 def load_rows(assignment: Assignment, skew: Skew, names: Mapping[str, str]) -> list[LoadRow]:
-    """Return one row per member, host or rack, in the order of `skew.loads`.
+    """Return one row per member, host or rack. The row with the most partitions or tasks comes first.
 
     Args:
-        skew: the number of partitions or tasks of each member, host or rack.
+        skew: how the partitions or tasks are distributed over members, hosts or racks.
         names: member id → name.
     """
     blockers = {one.member_id: one for one in assignment.blockers} if skew.by == "member" else {}
@@ -258,7 +258,7 @@ def _holds_text(row: LoadRow) -> str | None:
 
 
 def holds_up_text(gives_up: int, *, behind: bool) -> str:
-    """Return why a member delays the target assignment, such as `must revoke 2, behind`; empty if it does not.
+    """Return why a member delays the target assignment, such as `must revoke 2, behind`; empty if there is no delay.
 
     Args:
         gives_up: number of partitions or tasks that the member must revoke.
@@ -275,7 +275,7 @@ def _holds(row: LoadRow) -> Cell:
 def assignment_summary(assignment: Assignment, names: Mapping[str, str]) -> list[PaneLine]:
     """Return the parts of the summary above the table, such as `2 of 12 must move` and `1 idle`.
 
-    `skew member 2.0×` means that the member with the most partitions has 2.0 times the average number.
+    The part `skew member 2.0×` means that the member with the most partitions has 2.0 times the average number.
     """
     parts: list[PaneLine] = []
     moving = assignment.count(PlacementStatus.LEAVING, PlacementStatus.ARRIVING)

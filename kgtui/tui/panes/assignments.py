@@ -32,16 +32,17 @@ if TYPE_CHECKING:
 
 
 Prepared = tuple[Assignment | None, dict[str, str], dict[Item, int]]
-"""Result of `AssignmentsPane.prepare`: (assignment, member id → name, partition or task → lag).
+"""Result of `AssignmentsPane.prepare`: the assignment, a dict member id → name, and a dict partition or task → lag.
 
-The assignment is None if the members are unknown.
+The assignment is None if the members of the group are unknown.
 """
 
 
 class AssignmentsPane(Pane):
     """Pane with the current and target owner of each partition or task.
 
-    It has a list, a grid with one column per member, and tables with the number of partitions per member, host or rack.
+    The user can switch between a list, a grid with one column per member, and tables that count the partitions of each
+    member, host or rack.
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -56,7 +57,7 @@ class AssignmentsPane(Pane):
     | key | does |
     |---|---|
     | v | show a list, a grid, or the number of partitions per member, host or rack |
-    | left / right | in the grid, choose the member to the left or right; its name is shown |
+    | left / right | in the grid, choose the next member to the left or right; the legend shows its name |
     | l | show only partitions that must move or have no owner |
     """
 
@@ -188,7 +189,7 @@ class AssignmentsPane(Pane):
     def action_member(self, step: int) -> None:
         """In the grid view, choose the member `step` columns to the right, or to the left if `step` is negative.
 
-        In the other views, leave the key to the parent widgets.
+        In all other views, the parent widgets handle the key.
         """
         if self._view != "grid":
             raise SkipAction
@@ -202,7 +203,7 @@ class AssignmentsPane(Pane):
         self._arrange(fresh=True)
 
     def action_only(self) -> None:
-        """Switch between all partitions and the partitions that must move or have no owner."""
+        """Show only partitions that must move or have no owner. When called again, show all partitions."""
         self._unsettled = not self._unsettled
         self._view = "grid" if self._view == "grid" else "partition"
         self._arrange()

@@ -1,4 +1,4 @@
-"""`Pane`, the base class of the panes, and two widgets at the top of a pane: the notice and the summary line."""
+"""`Pane`, the base class of the panes, and the widgets at its top: the notice about old data, and the summary."""
 
 from __future__ import annotations
 
@@ -42,13 +42,14 @@ if TYPE_CHECKING:
 NO_GROUP_HINT = "No group is selected. Press n to select the next group."
 
 MOST_ITEMS_INLINE = 400
-"""Maximum number of rows for which `Pane.prepare` runs in the event loop. With more rows, it runs in a thread."""
+"""If a pane has at most this many rows, `Pane.prepare` runs in the event loop, otherwise in a separate thread."""
 
 
 class AutoHeightText(Static, NoRelayout):
     """A widget with a few lines of text. It is hidden while it has no text.
 
-    A new text causes a layout of the whole screen only if the width or the number of lines changes.
+    For a new text, Textual computes the layout of the whole screen again only if the width or the number of lines
+    changes.
     """
 
     DEFAULT_CSS = """
@@ -61,7 +62,7 @@ class AutoHeightText(Static, NoRelayout):
         self._shape = (0, 0)
 
     def wrapped_lines(self, width: int) -> list[PaneLine]:
-        """Return the text, wrapped to lines of at most `width` terminal cells. An empty list hides the widget."""
+        """Return the text in lines of at most `width` terminal cells. If the list is empty, the widget is hidden."""
         raise NotImplementedError
 
     def write(self) -> None:
@@ -113,7 +114,7 @@ class Pane(Vertical):
     reading_name: ClassVar[str] = "the group"
     """Name of this pane's data in the placeholder, such as `the members` in `reading the members…`."""
     tool_view: ClassVar[View] = "state"
-    """Selects the Kafka command that shows the same data as this pane. The user can copy this command."""
+    """Selects which command of Kafka's tools shows the same data as this pane. The user can copy this command."""
 
     shows_faults: ClassVar[bool] = False
     """Whether the pane itself lists the faults (errors) of the group.
@@ -130,14 +131,14 @@ class Pane(Vertical):
         self._drawn: tuple[object, ...] | None = None
         self._fresh = True
         self.command_config: str | None = None
-        """Path for the option `--command-config` in the Kafka commands that the pane shows; None to omit the option."""
+        """Path of the client config file for `--command-config` in displayed commands; None to omit the option."""
         self.series: SeriesStore | None = None
         """Past lags of groups, from which trends are computed; None if there are none."""
         self.replay_position: ReplayPosition | None = None
         """The displayed position in a recording; None for a live cluster."""
 
     def show(self, snapshot: Snapshot, group: str | None) -> None:
-        """Show a group of a snapshot, or no group if `group` is None.
+        """Show the data of a group from a snapshot. If `group` is None, show no group.
 
         If a different group was shown before, scroll to the top.
         """
@@ -157,7 +158,7 @@ class Pane(Vertical):
 
     @property
     def readings(self) -> Mapping[str, Reading[Any]]:
-        """Group id → `Reading` with the data that this pane shows, and with the time when kgtui read the data."""
+        """Group id → `Reading`: the data that this pane shows, and the time when kgtui read this data."""
         return getattr(self.snapshot, self.reading_field) if self.snapshot is not None else {}
 
     def draw_inputs(self, snapshot: Snapshot, group: str) -> tuple[object, ...]:
@@ -182,7 +183,7 @@ class Pane(Vertical):
     def draw(self, prepared: Any, *, fresh: bool) -> None:
         """Show the data that `prepare` returned.
 
-        `fresh` is true if the pane previously showed a different group or no group.
+        `fresh` is true if the pane showed a different group before, or no group.
         """
         raise NotImplementedError
 
@@ -195,10 +196,10 @@ class Pane(Vertical):
         return self
 
     def action_only(self) -> None:
-        """Switch between all rows and only rows with a problem. Panes that cannot do this do nothing."""
+        """Show only rows with a problem. When called again, show all rows. Panes without this filter do nothing."""
 
     def action_view(self) -> None:
-        """Switch to the next view of the data, for example from a list to a grid. Panes with one view do nothing."""
+        """Switch to the next view of the data, for example from a list to a grid. A pane with one view does nothing."""
 
     def _update(self, *, fresh: bool) -> None:
         if not self.children:
@@ -247,7 +248,7 @@ class Pane(Vertical):
 
 
 def to_content(lines: Iterable[Iterable[Cell]]) -> Content:
-    """Convert lines of cells to Textual content. Text is never parsed as markup."""
+    """Convert lines of cells (pieces of colored text) to a Textual `Content`. Markup in the text is not interpreted."""
     parts: list[tuple[str, str] | str] = []
     for index, line in enumerate(lines):
         if index:
@@ -261,7 +262,7 @@ def _same(one: tuple[object, ...], other: tuple[object, ...]) -> bool:
 
 
 def join_with_dots(parts: Iterable[Cell | Sequence[Cell]]) -> PaneLine:
-    """Join the parts of a line into one line, in which they are separated by ` · `."""
+    """Join pieces of text, such as `3 members` and `1 idle`, into one line, separated by ` · `."""
     cells: list[Cell] = []
     for part in parts:
         if cells:
@@ -281,7 +282,7 @@ class SummaryLine(AutoHeightText):
         self._hint = ""
 
     def set_cells(self, cells: PaneLine, *, hint: str = "") -> None:
-        """Show these cells, and the hint if there is space for it on the last line. Without cells, hide the widget."""
+        """Show these cells, and the hint about keys if it fits on the last line. Without cells, hide the widget."""
         if (cells, hint) != (self._cells, self._hint):
             self._cells, self._hint = cells, hint
             self.write()
@@ -291,7 +292,7 @@ class SummaryLine(AutoHeightText):
 
 
 def with_hint(lines: list[PaneLine], hint: str, width: int) -> list[PaneLine]:
-    """Return the lines with a hint at the right end of the last line, if there is space for it."""
+    """Add the hint at the right end of the last line if it fits there, and return the lines."""
     if not hint or not lines:
         return lines
     free = width - sum(cell_len(cell.text) for cell in lines[-1]) - cell_len(hint)
@@ -307,7 +308,7 @@ def reading_notices(
 
     Args:
         readings: group id → the data that the pane shows.
-        faults_below: whether the pane itself explains the group's errors. If so, the lines do not contain the errors.
+        faults_below: whether the pane itself explains the group's errors. If so, these lines do not repeat them.
     """
     lines: list[PaneLine] = []
     reading = readings.get(group)
@@ -323,9 +324,9 @@ def reading_notices(
 
 
 def awaited_text(snapshot: Snapshot, group: str, readings: Mapping[str, Reading[Any]], reading_name: str) -> str:
-    """Return a text such as `reading the members…` while the group's data has not been read yet; otherwise empty.
+    """Return a text such as `reading the members…` until the group's data has been read; then an empty text.
 
-    After an error, the text is empty too, because the error is shown instead.
+    After an error, the text is empty, too, because the error is shown instead.
 
     Args:
         readings: group id → the data that the pane shows.
@@ -378,7 +379,7 @@ def _last(reading: Reading[Any] | None) -> PaneLine:
 
 
 def missing_cells(snapshot: Snapshot, group: str) -> PaneLine:
-    """Return a text that is shown in place of missing data and says why, such as `not read yet`."""
+    """Return a text for the place of missing data. The text says why the data is missing: `not read yet`."""
     found = faults_of(snapshot, group)
     if any(fault.name.endswith("AUTHORIZATION_FAILED") for fault in found):
         return (Cell("unknown (access denied)", ERROR),)

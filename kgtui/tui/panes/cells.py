@@ -1,7 +1,7 @@
-"""Cells: the pieces of text from which panes are drawn.
+"""Cells: pieces of text in one color, from which the lines of the panes are drawn.
 
-Each cell has a color role, which is the name of a theme variable such as `kg-error`. Drawing a cell escapes control
-characters.
+The color is given as a color role, which is the name of a theme variable such as `kg-error`. When a cell is drawn,
+control characters in its text are escaped.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def fit_text(value: str, width: int, *, cut: Cut = "end") -> SafeText:
     """Return the text with its control characters escaped, shortened to at most `width` terminal cells.
 
     Args:
-        cut: whether an ellipsis replaces the end or the middle of a long text.
+        cut: where a long text is shortened: an ellipsis replaces its `end` or its `middle`.
     """
     if isinstance(value, SafeText):
         return SafeText(text.fit(value, width, cut=cut))
@@ -69,7 +69,7 @@ class Cell(NamedTuple):
 
 
 PaneLine = tuple[Cell, ...]
-"""One line of text in a pane."""
+"""One line of text in a pane, which consists of cells (pieces of text in one color)."""
 
 
 class Field(NamedTuple):
@@ -80,19 +80,19 @@ class Field(NamedTuple):
 
 
 class Section(NamedTuple):
-    """A title and the fields below it. The first section of a pane has an empty title."""
+    """A section of a pane: a title and the fields below it. The first section of a pane has an empty title."""
 
     title: str
     fields: tuple[Field, ...]
 
 
 def one_line_field(label: str, *cells: Cell | str) -> Field:
-    """Return a field with one line, which consists of these cells and strings."""
+    """Return a field whose text is one line. The line consists of these cells and strings."""
     return Field(label, (tuple(Cell(one) if isinstance(one, str) else one for one in cells),))
 
 
 def note(content: str, role: str = MUTED) -> Cell:
-    """Return a cell for a text that explains the cell to its left. Two blanks precede the text."""
+    """Return a cell with an explanation of the cell to its left. Two blanks separate the cells."""
     return Cell(f"  {content}", role)
 
 
@@ -119,7 +119,7 @@ def optional_cell(value: str | None) -> Cell:
 def no_value_cell(reason: str) -> Cell:
     """Return the symbol for an unknown offset or lag.
 
-    It is `–` if nothing was committed, `x` if access was denied or the topic was deleted, and otherwise `?`.
+    The symbol is `–` if nothing was committed, `x` if access was denied or the topic was deleted, and otherwise `?`.
 
     Args:
         reason: why the value is unknown (`PartitionLag.reason`).
@@ -132,7 +132,7 @@ def no_value_cell(reason: str) -> Cell:
 
 
 def lag_cell(row: PartitionLag) -> Cell:
-    """Return the lag of a partition, or if the lag is unknown, a symbol that says why."""
+    """Return the cell with the lag of a partition. If the lag is unknown, the cell has a symbol that says why."""
     return no_value_cell(row.reason) if row.lag is None else Cell(text.exact(row.lag), MUTED if row.lag == 0 else "")
 
 
@@ -155,7 +155,7 @@ def format_ranges(parts: tuple[int, ...]) -> str:
 def wrap_cells(cells: Iterable[Cell], width: int) -> list[PaneLine]:
     """Wrap cells into lines of at most `width` terminal cells.
 
-    A cell that ends with a blank is a label, and stays on the same line as the cell after it.
+    A cell that ends with a blank counts as a label, and is kept on the same line as the cell after it.
     """
     lines: list[list[Cell]] = [[]]
     used = 0

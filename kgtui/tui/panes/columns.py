@@ -28,17 +28,17 @@ class Column(Generic[RowT]):
 
     Attributes:
         id: identifies the column when rows are sorted, and in Textual messages.
-        value: returns the value of a row, or None if the row has no value. The widest value determines the width.
-        render: returns the cell of a row; None to show the value without formatting.
+        value: returns the value of this column for a row; None if there is none. The widest value determines the width.
+        render: returns the formatted cell for a row. If `render` is None, the value is shown without formatting.
         rank: 0 if the column is always shown. On a narrow screen, columns with the highest ranks are left out first.
-        right: whether the column is right-aligned. If so, it is never narrowed.
+        right: whether the column is right-aligned. A right-aligned column always has its full width.
         min_width: smallest width of a left-aligned column, in terminal cells.
         max_width: largest width, in terminal cells.
         cut: where a long text is shortened: at its end or in its middle.
         if_spare: whether to show the column only if all columns fit without being narrowed.
         if_values: whether to show the column only if at least one row has a value in it.
         not_over: ids of more important columns. This column is left out if one of them would have to be narrowed.
-        full: returns the cell for the area below the table; None to show the same cell as in the table.
+        full: returns the cell for the detail area below the table. If `full` is None, it is the cell of the table.
         field: the field of `kgtui.model.fields` that the column shows; None if there is none.
     """
 
@@ -64,7 +64,7 @@ class Column(Generic[RowT]):
         return Cell(text.marks().none, "kg-muted") if value is None else Cell(str(value))
 
     def full_cell(self, row: RowT) -> Cell:
-        """Return the cell for the detail area, in which one row is shown in full."""
+        """Return the cell for the detail area below the table, which shows one row in full."""
         return self.full(row) if self.full is not None else self.cell(row)
 
 
@@ -83,9 +83,10 @@ def field_column(
     """Return a column with the name, title and format of a field of `kgtui.model.fields`.
 
     Args:
-        record_of: converts a row into the object whose value the field shows. If it returns None, the cell is blank.
-        value: returns the value of a row; None to use the value of the field.
-        render: returns the cell of a row; None to use the format of the field.
+        record_of: converts a row into the object from which the field takes its value. If the function returns None,
+            the cell is blank.
+        value: returns the value for a row. If `value` is None, the field computes the value.
+        render: returns the formatted cell for a row. If `render` is None, the field formats the value.
 
     The other parameters have the same meaning as in `Column`.
     """
@@ -110,7 +111,7 @@ def field_column(
 
 
 def preferred_width(column: Column[RowT], rows: Sequence[RowT]) -> int:
-    """Return the width of the widest value or title in terminal cells, but at most `max_width`.
+    """Return the width that the title and all values of a column need, in terminal cells, but at most `max_width`.
 
     Return 0 for a column that is hidden because no row has a value (`if_values`).
     """
@@ -136,7 +137,7 @@ def fit_columns(
 
     Args:
         preferred: column id → width at which no value is cut off (`preferred_width`).
-        room: width of all columns together, in terminal cells.
+        room: available width for all columns together, in terminal cells.
     """
     shown = [column for column in columns if preferred[column.id] or not column.if_values]
     for column in reversed(shown[:]):
@@ -163,11 +164,11 @@ def fit_columns(
 def _most_important(
     columns: Sequence[Column[RowT]], least: Callable[[Column[RowT]], int], room: int
 ) -> list[Column[RowT]]:
-    """Return the columns that fit, preferring a low `Column.rank`. Columns with rank 0 are always returned.
+    """Return the columns that fit. Columns with a low `Column.rank` have priority; rank 0 is always returned.
 
     Args:
         least: returns the minimum width of a column, in terminal cells.
-        room: width of all columns together, in terminal cells.
+        room: available width for all columns together, in terminal cells.
     """
     shown: list[Column[RowT]] = []
     for column in sorted(columns, key=lambda column: column.rank):

@@ -49,9 +49,9 @@ class ConfigRow:
 
 
 def config_rows(configs: tuple[GroupConfig, ...], group_type: str | None) -> list[ConfigRow]:
-    """Return one row per configuration that has an effect on the group or is set for it.
+    """Return one row per configuration that has an effect on the group, or that is set for this group.
 
-    The configurations that are set for the group come first.
+    The configurations that are set for this group come first.
     """
     rows = (ConfigRow(one, _applies(one.name, group_type)) for one in configs)
     shown = (row for row in rows if row.applies or row.config.source in _OF_GROUP)
@@ -83,7 +83,7 @@ def _value(row: ConfigRow) -> Cell:
 
 
 def source_text(source: str) -> str:
-    """Return a short name of a source, such as `broker file` for `STATIC_BROKER_CONFIG`."""
+    """Return a short name for the source of a configuration, such as `broker file` for `STATIC_BROKER_CONFIG`."""
     return _SOURCES.get(source, source.lower().replace("_", " "))
 
 

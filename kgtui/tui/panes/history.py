@@ -30,9 +30,9 @@ if TYPE_CHECKING:
     from kgtui.model.snapshot import Snapshot
 
 SPANS = (3600.0, 21_600.0, 86_400.0, 900.0)
-"""Time spans of the plots, in seconds. Key `v` switches to the next time span.
+"""Time spans that the plots can cover, in seconds. Key `v` switches to the next time span.
 
-On a live cluster, the plots cannot begin before the start of kgtui.
+On a live cluster, the plots cannot begin before the start of kgtui, because older data is not available.
 """
 
 SHORTEST_SPAN = 60.0
@@ -45,14 +45,14 @@ WITHOUT_CURVES = "To draw curves: pip install 'kgtui[plots]'"
 
 
 class HistoryPlotRequest(NamedTuple):
-    """What to plot. Times are in seconds since the epoch.
+    """The group, time span and size of the plots to draw. All times are in seconds since the epoch.
 
     Attributes:
-        since: time at the left edge.
-        until: time at the right edge.
+        since: time at the left edge of the plots.
+        until: time at the right edge of the plots.
         newest: time of the newest lag sample; None in a recording.
         at: displayed time of the recording; None for a live cluster.
-        width: in terminal cells.
+        width: width of the plots in terminal cells.
         utc: whether the time axis is in UTC.
     """
 
@@ -67,7 +67,7 @@ class HistoryPlotRequest(NamedTuple):
 
 
 class ChangeTable(LineTable[Change]):
-    """The log of changes to the group.
+    """The table with the log of changes to a group.
 
     The key Enter shows the state of the cluster at the time of the change under the cursor.
     """
@@ -130,7 +130,7 @@ class HistoryPane(Pane):
         return (snapshot,)
 
     def prepare(self, snapshot: Snapshot, group: str) -> None:
-        """Do nothing, because the background worker `_draw_requests` reads the data of this pane."""
+        """Do nothing. The data of this pane is read by the background worker `_draw_requests` instead."""
 
     def draw(self, prepared: Any, *, fresh: bool) -> None:
         if fresh:
@@ -196,7 +196,7 @@ class HistoryPane(Pane):
 
     @work(group="history", exit_on_error=False, description="history")
     async def _draw_requests(self) -> None:
-        """Draw the plots for the current group, time and size. If these change meanwhile, draw the plots again."""
+        """Draw the plots of the current group. If the group, the time or the size has changed meanwhile, draw again."""
         try:
             while (request := self._request()) is not None and request != self._shown:
                 self._shown = request
@@ -214,7 +214,7 @@ class HistoryPane(Pane):
             self.busy = False
 
     async def _read_timeline(self, request: HistoryPlotRequest) -> GroupTimeline:
-        """Return the history of the requested group. Read it from the recording or, on a live cluster, from memory."""
+        """Return the history of the requested group: from the recording or, on a live cluster, from memory."""
         if self.replay_position is None:
             series = self.series.get(request.group) if self.series is not None else None
             hidden = self.snapshot is not None and may_hide_topics(self.snapshot, request.group)
@@ -240,7 +240,7 @@ class HistoryPane(Pane):
         self.table.set_placeholder(self._placeholder)
         reading = None if self.snapshot is None or self.group is None else self.snapshot.details.get(self.group)
         members = () if reading is None else reading.value.members or ()
-        # If the cursor is on the newest change (the first row), it stays on the first row when changes are added.
+        # If the cursor is on the first row (the newest change), keep it on the first row when newer changes are added.
         self.table.set_rows(with_member_names(timeline.log[::-1], members), at_top=self.table.cursor == 0)
 
     def _show_lines(self, lines: list[PaneLine]) -> None:
@@ -262,9 +262,10 @@ def history_plot_lines(timeline: GroupTimeline, request: HistoryPlotRequest) -> 
 
 
 def _interval_around(at: float, span: float, first: float, last: float) -> tuple[float, float]:
-    """Return the times (start, end) of the plots for a recording, in seconds since the epoch.
+    """Return (start, end) of the time axis for a displayed time of a recording, in seconds since the epoch.
 
-    The plots move in steps of a quarter of `span`, and not with each poll, so that the recording is read less often.
+    When the user goes to a different time, the time axis moves only in steps of a quarter of `span`, so that the
+    recording is read less often.
 
     Args:
         at: the displayed time.

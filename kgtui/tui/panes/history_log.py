@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     from kgtui.model.timeline import Change, GroupTimeline
 
 MOST_MEMBERS_NAMED = 100
-"""Maximum number of joined members that are named in the detail area of a change.
+"""Maximum number of names of joined members in the detail area of a change.
 
-The same limit applies separately to the members that left.
+The same limit applies separately to the names of the members that left.
 """
 
 
@@ -43,7 +43,10 @@ def _state(state: str | None) -> str:
 
 
 def _state_text(change: Change) -> SafeText:
-    """Return the text of the column CHANGE, such as `Stable`, `Empty → Stable` or `deleted`; for an event, its kind."""
+    """Return the text of the column CHANGE, such as `Stable`, `Empty → Stable` or `deleted`.
+
+    If the change contains an event, the text is the kind of the event, such as `joined`.
+    """
     before, now = change.before, change.now
     if change.event is not None:
         return SafeText(change.event.kind.value)
@@ -60,14 +63,14 @@ def _state_text(change: Change) -> SafeText:
 
 
 def _duration_text(change: Change) -> str | None:
-    """Return the duration of a rebalance or of a gap in the recording; None for other changes."""
+    """Return the duration of a rebalance, or of a gap (time without polls) in the recording; otherwise None."""
     if change.now.gap and change.now.since is not None:
         return text.age(change.at - change.now.since)
     return None if change.rebalanced is None else text.age(change.rebalanced)
 
 
 def _before_after(before: int | None, now: int | None) -> str | None:
-    """Return `41→42` if the number has changed, otherwise `42`. If `now` is None, return None."""
+    """Format a number as `41→42` if it has changed, otherwise as `42`. If `now` is None, return None."""
     if now is None:
         return None
     return str(now) if before is None or before == now else f"{before}{text.marks().arrow}{now}"
@@ -88,12 +91,12 @@ def _pair_text(change: Change, name: str) -> str:
 
 
 def _members_text(change: Change, most: int = 3) -> SafeText:
-    """Return the members that joined or left, and by how much offsets moved back: `+app-3 -app-1 rewound by 200`.
+    """Return a text such as `+app-3 -app-1 rewound by 200`: app-3 joined, app-1 left, offsets went back 200 records.
 
     If the change contains an event, return the text of the event instead.
 
     Args:
-        most: maximum number of names of joined members; the same number applies to members that left.
+        most: maximum number of names of joined members. The same limit applies to the names of members that left.
     """
     if change.event is not None:
         return event_text(change.event, with_kind=False)
@@ -145,7 +148,8 @@ def with_member_names(changes: Iterable[Change], members: Iterable[Member]) -> l
     """Return the changes with readable member names in place of member ids.
 
     Args:
-        members: the current members, which have client ids. For a former member, only the member id is known.
+        members: the current members, whose names are made from client ids. The name of a member that has left is made
+            from its member id.
     """
     every = list(changes)
     ids = {one for change in every for one in (*change.now.joined, *change.now.left)}
@@ -163,7 +167,7 @@ def with_member_names(changes: Iterable[Change], members: Iterable[Member]) -> l
 
 
 def observed_times(snapshot: Snapshot, group: str) -> dict[str, float | None]:
-    """Return the times for the summary of the History pane as a dict: title → time.
+    """Return the times that the summary of the History pane shows, as a dict: title → time.
 
     A title is, for example, `last progress`. Times are in seconds since the epoch. An unknown time is None.
     """

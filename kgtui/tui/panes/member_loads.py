@@ -1,4 +1,4 @@
-"""The row of a member, with three bars: number of partitions, lag, and records read per second."""
+"""The row of a member in the Members pane. Bars show its number of partitions, its lag, and its read rate."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ BAR_WIDTH = 5
 """Width of a full bar in terminal cells. The number to the left of the bar is not included."""
 
 LOAD_WIDTH = 11
-"""Width of a column with numbers and bars, in terminal cells."""
+"""Width of a column that contains a number and a bar in each row, in terminal cells."""
 
 _HOT = 2.0
 """A member's load is highlighted if it exceeds the average load of all members multiplied by this factor."""
 
 
 class RelativeLoad(NamedTuple):
-    """One measure of a member's load, compared with the other members.
+    """One measure of a member's load, such as its lag, compared with the load of all members.
 
     Attributes:
         value: number of partitions, lag in records, or records per second; None if unknown.
@@ -83,7 +83,7 @@ class MemberRow:
         threads: all members of the process; empty in the row of a member.
         load: partitions, lag and read rate; None in the row of a process.
         holds_up: why the member delays the target assignment; empty if it does not.
-        name: the shortest name that distinguishes the member.
+        name: the shortest name that no other member of the group has.
     """
 
     member: Member
@@ -96,7 +96,7 @@ class MemberRow:
 
     @property
     def key(self) -> tuple[str, bool]:
-        """(process id, True) in the row of a process; (member id, False) in the row of a member.
+        """Key of the row: (process id, True) for a process, and (member id, False) for a member.
 
         After a refresh, the cursor stays on the row with the same key.
         """
@@ -129,9 +129,9 @@ def member_loads(
 
 
 def _sum(partitions: list[TopicPartition], values: Mapping[TopicPartition, float | None], idle: bool) -> float | None:
-    """Return the sum of the known values of a member's partitions; None if no value is known.
+    """Return the sum of a member's values, such as the lags of its partitions. Return None if no value is known.
 
-    For an idle member (one without partitions), return 0. If `values` is empty, because nothing was read, return None.
+    For an idle member (a member without partitions), return 0, or None if `values` is empty (nothing was read).
     """
     known = [value for value in map(values.get, partitions) if value is not None]
     return sum(known) if known or (idle and values) else None
@@ -145,7 +145,7 @@ def _compared(values: Mapping[str, float | None]) -> dict[str, RelativeLoad]:
 
 
 def load_columns(rows: Sequence[MemberRow]) -> list[Column[MemberRow]]:
-    """Return the columns for lag and read rate. A column is left out if its value is unknown for all members."""
+    """Return the columns for the lag and the read rate of members. Leave out a column without any known value."""
     columns: list[Column[MemberRow]] = []
     if any(row.load is not None and row.load.lag.value is not None for row in rows):
         columns.append(_load_column("lag", "  LAG", lambda load: load.lag, 2))

@@ -47,7 +47,7 @@ def member_rows(
 ) -> list[MemberRow]:
     """Return one row per member. In a streams group, each process also has a row, above the rows of its members.
 
-    The members in `blockers` come first, in the same order.
+    The members in `blockers` come first, in the order of `blockers`.
 
     Args:
         blockers: the members that delay the target assignment.
@@ -224,7 +224,7 @@ def _hex(row: MemberRow) -> str | None:
 
 
 def streams_columns() -> Columns:
-    """Return the columns for members of streams groups: process, number of tasks per role, and records to restore."""
+    """Return the columns for members of streams groups: process, tasks per role, and records to restore."""
     return [
         Column("process", "PROCESS / THREAD", _thread_name, _thread, min_width=16, max_width=44, cut="middle"),
         _role("active", "ACTIVE", 0),
@@ -282,7 +282,8 @@ def row_restore_lag(row: MemberRow) -> int | None:
 def member_restore_lag(streams: StreamsMember) -> int | None:
     """Return how many records a member must still restore: the sum of (task end offset − task offset) over its tasks.
 
-    Return 0 if the member has neither standby nor warm-up tasks, and None if no task has both offsets (KIP-1071).
+    Return 0 if the member has neither standby nor warm-up tasks. Return None if both offsets (KIP-1071) are known for
+    none of its tasks.
     """
     if not streams.assignment.standby and not streams.assignment.warmup:
         return 0
@@ -316,7 +317,7 @@ def connect_columns() -> Columns:
 
 
 def registry_columns() -> Columns:
-    """Return the columns for schema registry nodes: URL, leader or not, eligible as leader or not, and error code."""
+    """Return the columns for schema registry nodes: URL, whether a node is leader or eligible as leader, error code."""
     return [
         Column("url", "NODE", lambda row: _node(row).url, min_width=16, max_width=44),
         Column("leads", "LEADS", lambda row: _leads(_node(row).leader).text, lambda row: _leads(_node(row).leader),

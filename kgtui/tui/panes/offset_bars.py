@@ -19,7 +19,7 @@ LAG_BAR, LEAD_BAR = 6, 8
 """Widths of the bars for lag and lead (committed offset minus log start), in terminal cells."""
 
 _LOW_LEAD = 0.1
-"""If the lead is below this fraction of the number of records in the log, its bar has a warning color.
+"""If the lead is below this fraction of all records in the log, the bar of the lead has a warning color.
 
 The lead is the number of records between the log start and the committed offset.
 """
@@ -36,7 +36,7 @@ class OffsetRow(NamedTuple):
         topic_total: total lag of the topic; None in the row of a partition.
         lost: number of records that expired before the group read them.
         share: whether the group is a share group.
-        scale: the lag that fills the whole bar; equal in all rows.
+        scale: the lag for which the bar has its full width; the same value in all rows.
     """
 
     topic: str
@@ -51,7 +51,7 @@ class OffsetRow(NamedTuple):
 
     @property
     def key(self) -> TopicPartition:
-        """Topic and partition. After a refresh, the cursor stays on the row with the same key."""
+        """Key of the row: topic and partition. After a refresh, the cursor stays on the row with the same key."""
         return self.topic, self.partition
 
 
@@ -74,9 +74,9 @@ def _full_lag_bar(row: OffsetRow) -> Cell:
 
 
 def lead_fraction(row: OffsetRow) -> float | None:
-    """Return the lead as a fraction of the log: 0 for a committed offset at the log start, 1 for one at the log end.
+    """Return the position of the committed offset in the log as a fraction: 0 is the log start, and 1 is the log end.
 
-    Return None if an offset is unknown, or if the log is empty.
+    Return None if one of these offsets is unknown, or if the log is empty.
     """
     one = row.lag
     if one is None or one.lead is None or one.log_start is None or one.log_end is None or one.log_end <= one.log_start:
@@ -102,4 +102,4 @@ def _full_lead_bar(row: OffsetRow) -> Cell:
         return Cell("the position is before the log start: unread records have expired", ERROR)
     whole = (row.lag.log_end or 0) - (row.lag.log_start or 0)
     part = text.percent_of(row.lag.lead or 0, whole)
-    return Cell(f"retention can delete {part} of the log before it reaches unread records")
+    return Cell(f"retention can delete {part} of the log before unread records expire")

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 
 _DATE_SHOWN_AFTER = 43_200.0
-"""A time that is at least this many seconds before or after now is shown with its date."""
+"""A time is shown with its date if the difference between this time and now is at least this many seconds."""
 
 
 CYCLED_COLUMNS = ("topic", "lag", "lead", "owner")
@@ -85,7 +85,7 @@ def filter_and_sort(
     Args:
         order: id of the column to sort by. Rows that have no value in this column come last.
         lagging: whether to return only partitions that need attention (`is_lagging`).
-        filter_text: part of the topic, owner or note, ignoring case; empty for all rows.
+        filter_text: text that the topic, owner or note must contain, ignoring case; empty for all rows.
     """
     kept = [row for row in rows if (not lagging or is_lagging(row)) and _matches(row, filter_text)]
     if order == "topic":
@@ -99,7 +99,7 @@ def filter_and_sort(
 def is_lagging(row: OffsetRow) -> bool:
     """Return whether a partition has lag, lost records, or an unknown lag. Return True for the row of a topic.
 
-    If the lag is unknown because nothing was committed, the partition is not lagging.
+    A partition without a committed offset does not count as lagging, although its lag is unknown.
     """
     one = row.lag
     return one is None or bool(one.lag) or bool(one.lost) or (one.lag is None and one.reason != "no commit")
@@ -128,7 +128,7 @@ def _with_totals(kept: Sequence[OffsetRow], rows: Sequence[OffsetRow], descendin
 
 
 def _sort_key(column_id: str) -> Callable[[OffsetRow], Any]:
-    """Return a function: row → value by which this column is sorted, or None for a row without a value."""
+    """Return the function that maps a row to its sort value in this column, or to None if the row has no value."""
     if column_id == "note":
         return lambda row: _note_text(row) or None
     values: dict[str, Callable[[OffsetRow], Any]] = {column.id: column.value for column in offset_columns(share=False)}
@@ -179,8 +179,8 @@ def offset_columns(*, share: bool, timed: bool = True) -> list[Column[OffsetRow]
 
 
 def _record(row: OffsetRow) -> PartitionRow | None:
-    # The fields of `kgtui.model.fields` expect a `PartitionRow`. The cast is safe, because an `OffsetRow` has the same
-    # attributes.
+    # The fields of `kgtui.model.fields` expect a `PartitionRow`. The cast is safe, because an `OffsetRow` has all
+    # attributes of a `PartitionRow`.
     return None if row.lag is None else cast("PartitionRow", row)
 
 
@@ -312,7 +312,9 @@ def _note(row: OffsetRow) -> Cell:
 
 
 def offsets_summary(rows: Sequence[OffsetRow], *, hidden: bool) -> list[PaneLine]:
-    """Return the parts of the summary: total lag, lost records, number of partitions, unknown lags per reason.
+    """Return the parts of the summary above the table, such as the total lag, lost records, and number of partitions.
+
+    For each reason why lags are unknown, there is a part with the number of partitions.
 
     Args:
         rows: one row per partition, without the rows that show the total of a topic.

@@ -48,7 +48,7 @@ class OffsetsPane(Pane):
     """
     | key | does |
     |---|---|
-    | s | sort by the next column in `CYCLED_COLUMNS` |
+    | s | sort by the next column: topic, lag, lead or owner |
     | l | switch between lagging partitions and all partitions |
     | / | filter by topic, owner or note |
     | escape | remove the filter |
@@ -140,12 +140,12 @@ class OffsetsPane(Pane):
         return Cell(NONE_VISIBLE, WARN if hidden else MUTED)
 
     def action_sort(self) -> None:
-        """Sort by the next column of `CYCLED_COLUMNS`."""
+        """Sort by the next column of `CYCLED_COLUMNS` (topic, lag, lead, owner)."""
         at = CYCLED_COLUMNS.index(self._order) if self._order in CYCLED_COLUMNS else -1
         self._sort_by(CYCLED_COLUMNS[(at + 1) % len(CYCLED_COLUMNS)])
 
     def action_only(self) -> None:
-        """Show only partitions that lag (`is_lagging`) or, if only these are shown, all partitions."""
+        """Show only partitions that lag (`is_lagging`). When called again, show all partitions."""
         self._lagging = not self._lagging
         self._arrange()
 

@@ -68,7 +68,7 @@ def mark_and_role(status: str, *, problem: bool) -> tuple[str, str]:
 
 
 def verdict_fields(snapshot: Snapshot, group: str) -> Iterator[Field]:
-    """Yield the fields about the health verdict, except those without a value.
+    """Yield the fields about the health verdict on a group. Fields without a value are left out.
 
     The fields are `verdict`, `also` (other problems), `who` (member that causes the problem) and `next` (what to do).
     """
@@ -77,8 +77,7 @@ def verdict_fields(snapshot: Snapshot, group: str) -> Iterator[Field]:
     name = diagnosis.name
     mark, role = mark_and_role(judgment.status.name, problem=judgment.kind is not None)
     if health is not None and any(one.why == HIDDEN for one in health.undecided):
-        # Append a question mark to the verdict, because the user lacks DESCRIBE on some topics, and the verdict ignores
-        # these topics.
+        # Append a question mark to the verdict, because the verdict ignores topics on which the user lacks DESCRIBE.
         name, role = f"{name}?", MUTED if judgment.status is GroupStatus.OK else role
     cells = [Cell(f"{mark} {name}", role)]
     if judgment.since is None and judgment.after is not None and judgment.kind in (Problem.UNUSED, Problem.EMPTY):
@@ -90,7 +89,8 @@ def verdict_fields(snapshot: Snapshot, group: str) -> Iterator[Field]:
         seconds = snapshot.taken_at - (health.read_at or 0.0)
         if seconds > _OLD_VERDICT_SECONDS:
             cells.append(note(f"as of {duration(seconds)} ago", WARN))
-    # Show the reason only if there is a problem. Otherwise, the field `undecided` says what is still unknown.
+    # Show the reason for the verdict only if there is a problem. Otherwise, the field `undecided` says which data is
+    # missing.
     why = diagnosis.why if judgment.kind is not None else ""
     yield Field("verdict", (tuple(cells), (Cell(single_line(why)),)) if why else (tuple(cells),))
     if diagnosis.also:
@@ -210,7 +210,8 @@ def overview_sections(
 
     Args:
         offset_summary: totals over the group's partitions; None if the offsets have not been read.
-        command_config: path for the option `--command-config` in the displayed Kafka command; None to omit the option.
+        command_config: path of the client config file for the option `--command-config` in the displayed Kafka command;
+            None to omit the option.
         series: lag samples of all groups, for the lag trend; None if there are none.
         placeholder: text that is shown until the group has been described.
     """

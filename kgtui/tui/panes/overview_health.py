@@ -1,4 +1,4 @@
-"""The fields of the Overview pane about health, lag, and what a deletion would lose."""
+"""The fields of the Overview pane about health, lag, and the data that a deletion of the group would remove."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 TREND_WINDOW = 60.0
 """Time span of the lag samples from which the trend is computed, in seconds. It ends at the newest sample."""
 STEADY = 0.05
-"""If the lag changes by less than this, in records per second, the trend is shown as `steady`."""
+"""If the lag grows or shrinks by less than this many records per second, the trend is shown as `steady`."""
 _DATE_SHOWN_AFTER = 43_200.0  # A time that is at least this many seconds before or after now is shown with its date.
 _MOST_MEMBERS_NAMED = 3  # Maximum number of members that the field `held up by` names.
 
@@ -64,8 +64,8 @@ def health_fields(
     if health is not None:
         yield from _loss(health)
         yield from _rebalances(health)
-        # Leave out the field `held up by` during a rebalance, because the field `who` at the top of the pane already
-        # names the members that delay the rebalance.
+        # During a rebalance, leave out the field `held up by`. The field `who` at the top of the pane already names the
+        # members that delay the rebalance.
         if snapshot.judgment(group).kind is not Problem.REBALANCING:
             yield from _held_up(health)
         yield from _empty(snapshot, group, health)
@@ -84,7 +84,7 @@ def _progress(snapshot: Snapshot, group: str) -> Iterator[Field]:
 
 
 def _trend(snapshot: Snapshot, group: str, series: Series | None) -> Iterator[Field]:
-    """Yield the field `trend`: how fast the lag rises or falls, and when it will reach 0."""
+    """Yield the field `trend`: how fast the lag rises or falls, and for a falling lag, when it will reach 0."""
     rate, span, gone, health = None, 0.0, None, snapshot.health.get(group)
     if health is not None and health.trend is not None:
         rate, span, gone = health.trend, health.trend_seconds, health.drain
@@ -173,8 +173,8 @@ def _rebalances(health: GroupHealth) -> Iterator[Field]:
     found = health.rebalances
     if found is None or not found.rebalances:
         return
-    # Each rebalance increases the group's epoch, so kgtui counts rebalances by the epoch. If the broker reports no
-    # epoch, kgtui can miss a rebalance between two reads of the group, so the number is shown as "at least".
+    # Each rebalance increases the group's epoch, so kgtui counts the increases. If the broker reports no epoch, kgtui
+    # can miss a rebalance between two reads of the group. The number of rebalances is then shown as "at least".
     least = text.marks().at_least if found.epoch_steps is None else ""
     cells = [
         Cell(f"{least}{text.exact(found.rebalances)} in {duration(found.seconds)}", WARN if found.flapping else "")

@@ -21,7 +21,7 @@ RowT = TypeVar("RowT")
 
 
 class RowDetail(VerticalScroll, can_focus=False):
-    """The detail area below a table. It shows the full values of one row, with the column titles."""
+    """The detail area below a table. It shows the titles of the columns, and the full values of one row."""
 
     DEFAULT_CSS = """
     RowDetail {
@@ -57,7 +57,7 @@ def detail_lines(columns: tuple[Column[RowT], ...], row: RowT, width: int) -> li
 class DetailedTable(Vertical, Generic[RowT]):
     """A table with a detail area below it.
 
-    If this widget has fewer than 12 lines, the detail area is hidden.
+    If this widget is less than 12 lines high, the detail area is hidden.
     """
 
     DEFAULT_CSS = """
@@ -88,5 +88,6 @@ class DetailedTable(Vertical, Generic[RowT]):
         shown = (row, [column.id for column in self.table.columns])
         if force or shown != self._shown:
             self._shown = shown
-            # Wrap the text to the width of this widget, because the width of the detail area is 0 while it is hidden.
+            # Wrap the text to the width of this widget. The detail area cannot be used, because its width is 0
+            # while it is hidden.
             self.query_one(RowDetail).describe(self.table.columns, row, self.size.width)

@@ -45,7 +45,7 @@ class LineTable(LineView, Generic[RowT], can_focus=True):
     | `table--sorted` | the title of the column by which rows are sorted |
     | `table--cursor` | the row under the cursor, while the table has the focus |
     | `table--cursor-blurred` | the row under the cursor, while another widget has the focus |
-    | `table--kg-…` | text of the cells with this color role |
+    | `table--kg-…` | text of the cells with a color role, such as `kg-error` |
     """
 
     BINDINGS: ClassVar[list[BindingType]] = movement_bindings(
@@ -81,7 +81,7 @@ class LineTable(LineView, Generic[RowT], can_focus=True):
     FIXED_LINES = 1
 
     class CursorMoved(Message):
-        """Posted when the cursor has moved to a different row, or when the rows or columns were replaced."""
+        """Posted after the cursor has moved to a different row, and after rows or columns were replaced."""
 
         def __init__(self, table: LineTable[Any]) -> None:
             super().__init__()
@@ -89,7 +89,7 @@ class LineTable(LineView, Generic[RowT], can_focus=True):
 
         @property
         def control(self) -> LineTable[Any]:
-            """The table that sent this message. The selectors of Textual's decorator `@on` use it."""
+            """The table that sent this message. Textual compares it with the selector in `@on(message, selector)`."""
             return self.table
 
     class HeadingPressed(Message):
@@ -103,7 +103,7 @@ class LineTable(LineView, Generic[RowT], can_focus=True):
 
         @property
         def control(self) -> LineTable[Any]:
-            """The table that sent this message. The selectors of Textual's decorator `@on` use it."""
+            """The table that sent this message. Textual compares it with the selector in `@on(message, selector)`."""
             return self.table
 
     cursor = reactive(0, repaint=False)
@@ -149,7 +149,7 @@ class LineTable(LineView, Generic[RowT], can_focus=True):
     def set_placeholder(self, content: str) -> None:
         """Set the text that is shown while the table has no rows.
 
-        The text is not escaped, so it must not contain strings from the cluster.
+        Control characters in the text are not escaped, so the caller must escape strings from the cluster.
         """
         if content != self._placeholder:
             self._placeholder = content
@@ -176,7 +176,7 @@ class LineTable(LineView, Generic[RowT], can_focus=True):
 
         Args:
             fresh: whether the rows are about a different group. If so, the cursor moves to the first row.
-            at_top: whether to move the cursor to the first row even if the group is the same.
+            at_top: whether to move the cursor to the first row, although the rows are about the same group.
         """
         old, at = self._rows, self.cursor
         if columns is not None:
@@ -289,7 +289,7 @@ class LineTable(LineView, Generic[RowT], can_focus=True):
         self.cursor = 0 if side < 0 else len(self._rows) - 1
 
     async def on_click(self, event: events.Click) -> None:
-        """Move the cursor to the clicked row, or post `HeadingPressed` for a title."""
+        """Move the cursor to the clicked row. If the title of a column was clicked, post `HeadingPressed`."""
         if event.y == 0:
             column = column_at(self._fitted, event.x)
             if column is not None:
@@ -298,7 +298,7 @@ class LineTable(LineView, Generic[RowT], can_focus=True):
             self.cursor = event.y - 1 + self.scroll_offset.y
 
     def render_line(self, y: int) -> Strip:
-        """Render line `y`. Line 0 contains the titles of the columns or, if there are no rows, the placeholder."""
+        """Render line `y` of the visible lines. Line 0 has the column titles or, without rows, the placeholder."""
         width = self.size.width
         index = y - 1 + self.scroll_offset.y
         if not self._rows and y == 0 and self._placeholder:
@@ -332,7 +332,7 @@ def heading_strip(
 
     Args:
         fitted: (column, width in terminal cells) of each column that fits the table.
-        sorted_by: (id of the sorted column, whether descending); None for unsorted rows.
+        sorted_by: (id of the column by which rows are sorted, whether descending); None for unsorted rows.
         style: style of the titles.
         chosen: style of the title of the sorted column.
     """

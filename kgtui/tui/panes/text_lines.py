@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 class TextLines(LineView, can_focus=True, inherit_bindings=False):
     """A widget for scrolling text that changes often.
 
-    When the text changes, only visible lines that differ are redrawn.
+    When the text changes, only the visible lines with a different text are redrawn.
     """
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {f"lines--{role}" for role in ROLES}
@@ -63,7 +63,7 @@ class TextLines(LineView, can_focus=True, inherit_bindings=False):
 
     @property
     def columns(self) -> int:
-        """Width of a line in terminal cells, without the scroll bar. While hidden, the widget keeps its last width."""
+        """Width of a line in terminal cells, without the scroll bar; for a hidden widget, the last visible width."""
         self._last_columns = self.scrollable_content_region.width or self._last_columns
         return self._last_columns
 
@@ -84,7 +84,8 @@ class TextLines(LineView, can_focus=True, inherit_bindings=False):
         if self.scroll_offset.y != top:
             self.refresh()
             return
-        # While the widget is hidden, its height is 0. Therefore, compare the old with the new text in all cached lines.
+        # While the widget is hidden, its height is 0. Therefore, also compare the lines that were drawn before
+        # and are still in the cache.
         height = max(self.size.height, max(self._line_cache, default=-1) + 1)
         for y in range(top, top + height):
             if old[y : y + 1] != lines[y : y + 1]:

@@ -36,7 +36,7 @@ _CLOCK_WITH_DATE = 86_400.0
 
 
 _AVERAGED_SECONDS = 10.0
-"""Minimum duration of the moving average for plots of rates, in seconds."""
+"""In plots of rates, each value is an average over at least this many seconds."""
 
 
 class StackedPlot(NamedTuple):
@@ -70,11 +70,11 @@ def plot_lines(
         with_curves: whether to draw curves (`curves.available`) instead of bars.
         at: time to mark, in seconds since the epoch. The labels show the values at this time. If None, the labels show
             the latest values.
-        since: time to mark if `at` is None, such as the start of a problem. It has no effect on the labels.
+        since: time to mark if `at` is None, such as the start of a problem. The labels still show the latest values.
         states: whether to include the plots of the group's states and changes.
     """
     plot_width = max(width - LABEL_WIDTH - 1, 10)
-    # One line each for members, states, changes and the time axis. Lag and rates share the remaining lines.
+    # Members, states, changes and the time axis have one line each. Lag and rates share the remaining lines.
     free_lines = max(height, MIN_LINES) - (4 if states else 2)
     plots = (
         _curves(timeline, plot_width, free_lines, at) if with_curves else _sparks(timeline, plot_width, free_lines, at)
@@ -128,9 +128,9 @@ def _labels(timeline: GroupTimeline, at: float | None) -> tuple[list[PaneLine], 
 
 
 def _drawn_flows(timeline: GroupTimeline, cells: int) -> list[list[float]]:
-    """Return [write rates, read rates] for the plot, as moving averages with `cells` values each.
+    """Return [write rates, read rates] for the plot: `cells` moving averages of each rate.
 
-    Moving averages are used because the read rate is 0 between two commits, so that its plot would be jagged.
+    Without moving averages, the plot of the read rate would be jagged, because the read rate is 0 between two commits.
     """
     averaged = math.ceil(_AVERAGED_SECONDS * cells / max(timeline.until - timeline.since, 1e-9))
     return [smooth(resample(timeline, values, cells, "mean"), averaged) for _, values, _ in _flows(timeline)]
@@ -189,7 +189,7 @@ def _members(timeline: GroupTimeline, plot_width: int, at: float | None) -> Stac
 def _states(timeline: GroupTimeline, plot_width: int) -> StackedPlot:
     """Plot the state of the group over time.
 
-    If one terminal cell covers several states, it shows a rebalancing state, or if there is none, a state other than
+    A terminal cell that covers several states shows a rebalancing state or, if there is none, a state other than
     Stable.
     """
     change_points = _by_cell(timeline, plot_width)
@@ -291,14 +291,14 @@ Summary = Literal["largest", "mean", "last"]
 
 
 def resample(timeline: GroupTimeline, values: Sequence[float], count: int, summary: Summary) -> list[float]:
-    """Divide the timeline into `count` equal time spans, and return one value per time span.
+    """Divide the timeline into `count` equal time spans, and return one value for each time span.
 
-    The value of a time span without samples is the previous sample. It is NaN before the first sample, after the last
-    sample, and in a gap of the recording.
+    A time span without samples gets the value of the previous sample. The value is NaN before the first sample, after
+    the last sample, and in a gap of the recording.
 
     Args:
-        values: one sample per time in `timeline.times`; NaN if unknown.
-        summary: the value to return for a time span with several samples: their largest, their mean or the last.
+        values: samples, such as lags, one for each time in `timeline.times`. An unknown sample is NaN.
+        summary: which value a time span with several samples gets: the largest, the mean or the last.
     """
     buckets: list[list[float]] = [[] for _ in range(count)]
     scale = count / max(timeline.until - timeline.since, 1e-9)
@@ -329,7 +329,7 @@ def _summarize(bucket: list[float], summary: Summary) -> float:
 def smooth(values: Sequence[float], cells: int) -> list[float]:
     """Return one moving average per value: the mean of the value and the `cells - 1` values before it.
 
-    NaN stays NaN, and is left out of other averages.
+    A NaN (unknown value) stays NaN, and is left out of the averages of later values.
     """
     if cells <= 1:
         return list(values)

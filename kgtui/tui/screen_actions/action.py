@@ -35,7 +35,7 @@ class ActionContext:
 
 
 def always(_: ActionContext) -> str | None:
-    """Return None, which means that the action is available. Used for actions that are always available."""
+    """Return None: the action is available. This function is used for actions that are always available."""
     return None
 
 
@@ -54,12 +54,12 @@ class Action:
         shown_keys: the same keys as the help shows them, separated by blanks, such as `[`.
         name: one or two words for footer and palette.
         help: one sentence for help, palette and tooltips.
-        section: section of the help.
+        section: title of the section of the help screen that contains the action.
         run: performs the action on a screen.
         unavailable: returns why the action is unavailable now; None if it is available.
         writes: whether the action changes the cluster. Read-only sessions do not offer such actions.
         in_palette: whether the command palette lists the action.
-        exists: returns whether the action exists in a session. Some actions exist only in a recording, for example.
+        exists: returns whether a session has the action. For example, some actions exist only in a recording.
         everywhere: whether the key works on every screen, even in a text field.
     """
 

@@ -25,13 +25,13 @@ def _delete(screen: ClusterScreen) -> None:
 
 def _why_not_deletable(context: ActionContext) -> str | None:
     if context.marked:
-        # Marked groups can always be passed to the delete dialog, which shows the groups that cannot be deleted.
+        # If groups are marked, the delete dialog always opens. It shows which of the groups cannot be deleted.
         return None
     if context.group is None:
         return needs_group(context)
     if not context.session.read_only and is_listed_as_empty(context.snapshot, context.group, now=context.now):
-        # Allow the deletion even if the group's description is old or missing, because the delete dialog describes the
-        # group again.
+        # Allow the action even if the group's description is old or missing, because the delete dialog reads a new
+        # description.
         return None
     return delete_availability(context.snapshot, context.group, context.session.read_only, now=context.now)
 
@@ -44,7 +44,7 @@ def _copy_id(screen: ClusterScreen) -> None:
 
 
 def _copy_command(screen: ClusterScreen) -> None:
-    """Copy the command line of the Kafka tool that prints the same data as the pane in front."""
+    """Copy the command line of the Kafka tool that prints the same data as the visible pane."""
     from kgtui.tui.dialogs.copied import CopiedDialog
 
     snapshot, group = screen.snapshot, screen.group
@@ -60,7 +60,7 @@ def _copy_command(screen: ClusterScreen) -> None:
 
 
 def _export(screen: ClusterScreen) -> None:
-    # The dialog is imported here, because it imports the file writers, and kgtui should start fast.
+    # The dialog is imported only when it is opened. It imports the file writers, which would delay the start of kgtui.
     from kgtui.tui.dialogs.export import ExportDialog
 
     if screen.group is not None:

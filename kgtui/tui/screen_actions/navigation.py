@@ -1,4 +1,4 @@
-"""Actions of the sections Move and Find: cursor, focus, filter, grouping, sorting, marks."""
+"""Actions of the help sections Move and Find: cursor, focus, filter, grouping, sorting, marks."""
 
 from __future__ import annotations
 
@@ -17,7 +17,9 @@ if TYPE_CHECKING:
 
 
 def _move(screen: ClusterScreen, in_tree: Callable[[], object], *actions_elsewhere: str) -> None:
-    """Call `in_tree` if the tree or no widget has the focus. Otherwise, run an action of the focused widget.
+    """Call `in_tree` if the tree of groups has the focus. Otherwise, run an action of the focused widget.
+
+    `in_tree` is also called if no widget has the focus.
 
     Args:
         actions_elsewhere: names of actions. The first one that the focused widget supports is run.

@@ -1,4 +1,4 @@
-"""Actions of the program: palette, recording, other clusters, help, quit."""
+"""Actions of the help section Program: palette, recording, other clusters, help, quit."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def _toggle_recording(screen: ClusterScreen) -> None:
 
 
 def _show_recording(screen: ClusterScreen) -> None:
-    # While Textual removes the screen, the header and the footer no longer exist. Draw nothing in this case.
+    # Draw nothing while Textual removes the screen, because the header and the footer no longer exist.
     if screen.query("GroupTree"):
         screen.draw_bars()
 
@@ -51,7 +51,7 @@ def _needs_other_cluster(context: ActionContext) -> str | None:
 
 
 def _show_help(screen: ClusterScreen) -> None:
-    # Importing the help screen here would be a circular import, so let the app open it.
+    # Let the app open the help screen, because importing the help screen here would be a circular import.
     screen.post_message(HelpRequested())
 
 

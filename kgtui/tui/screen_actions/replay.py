@@ -1,4 +1,4 @@
-"""Actions for recordings: open one, return to the live cluster, move in time, play, compare two points in time."""
+"""Actions for recordings: open, return to the live cluster, go to another time, play, compare two points in time."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ if TYPE_CHECKING:
     from kgtui.tui.session import ReplayPosition, Session
 
 SPEEDS = (1, 2, 5, 10, 30, 60, 120, 300, 600, 1_800, 3_600)
-"""Playing speeds between which keys + and - switch, as multiples of real time."""
+"""Speeds at which a recording can be played, as multiples of real time. Keys + and - switch between them."""
 
 PLAY_INTERVAL = 0.5
-"""Time from one displayed poll to the next while a recording is playing, in seconds."""
+"""Real time from one displayed poll to the next while a recording is playing, in seconds."""
 
 MIN_PAUSE = 0.1
 """Minimum pause after each displayed poll while a recording is playing, in seconds.
@@ -88,7 +88,7 @@ def _to_change(screen: ClusterScreen, *, back: bool) -> None:
 def go_to_time(screen: ClusterScreen, at: float) -> None:
     """Go to the time `at` in the displayed recording, in seconds since the epoch.
 
-    On a live cluster, show the dialog that opens a recording, with this time filled in.
+    On a live cluster, show the dialog that opens a recording. The dialog is filled in with this time.
     """
 
     async def seek(position: ReplayPosition) -> bool:
@@ -106,7 +106,7 @@ def go_to_time(screen: ClusterScreen, at: float) -> None:
 
 
 def _move(screen: ClusterScreen, move: Callable[[ReplayPosition], Awaitable[bool]], at_the_end: str) -> None:
-    """Call `move` in a worker, and then show the new poll. If `move` returns False, show the message `at_the_end`."""
+    """In a worker, go to another poll with `move`, and show it. If there is no such poll, show `at_the_end`."""
     position = screen.session.replay_position
     if position is None:
         return
@@ -161,7 +161,7 @@ async def _play(screen: ClusterScreen, position: ReplayPosition) -> None:
 
 
 def change_speed(screen: ClusterScreen, step: int) -> None:
-    """Switch to a faster playing speed, `step` places later in `SPEEDS`. A negative `step` means slower."""
+    """Switch to the playing speed that is `step` places later in `SPEEDS` (faster). A negative `step` means slower."""
     playback, position = screen.playback, screen.session.replay_position
     index = SPEEDS.index(playback.speed) + step
     playback.speed = SPEEDS[max(0, min(index, len(SPEEDS) - 1))]

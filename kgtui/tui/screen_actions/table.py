@@ -1,4 +1,4 @@
-"""The table of all actions. Key bindings, footer, help and the README use it."""
+"""The table of all actions, from which key bindings, footer, help, and the key table of the README are generated."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ ACTIONS: tuple[Action, ...] = (
 )
 BY_ID: Mapping[str, Action] = {action.id: action for action in ACTIONS}
 SECTIONS: tuple[str, ...] = tuple(dict.fromkeys(action.section for action in ACTIONS))
-"""Sections of the help, from top to bottom."""
+"""Titles of the sections on the help screen, from top to bottom."""
 
 FOOTER: tuple[str, ...] = (
     "filter", "group-by", "sort", "faults", "delete", "copy", "pause", "refresh", "explain", "events", "palette",
@@ -69,9 +69,9 @@ def in_palette(session: Session) -> tuple[Action, ...]:
 
 
 def bindings(*, everywhere: bool = False) -> list[Binding]:
-    """Return the key bindings that work only on the main screen.
+    """Return the key bindings of the actions that work only on the main screen.
 
-    If `everywhere` is true, return the key bindings that work on all screens instead.
+    If `everywhere` is true, return the key bindings of the actions that work on all screens instead.
     """
     from textual.binding import Binding
 
@@ -83,7 +83,7 @@ def bindings(*, everywhere: bool = False) -> list[Binding]:
 
 
 def unknown_ids(keymap: Iterable[str]) -> list[str]:
-    """Return the ids in a user's keymap that are not ids of actions, sorted."""
+    """Return, in sorted order, the ids in a user's keymap that do not belong to any action."""
     return sorted(set(keymap) - set(BY_ID))
 
 

@@ -1,4 +1,4 @@
-"""The screen of one cluster: header, filter bar, tree, panes, broker errors, footer. It has no key bindings."""
+"""The screen of one cluster: header, filter bar, tree of groups, panes, broker errors, footer. It binds no keys."""
 
 from __future__ import annotations
 
@@ -40,14 +40,14 @@ if TYPE_CHECKING:
     from kgtui.tui.tree.model import TreeModel
 
 PANE_DELAY = 0.1
-"""Delay after a move of the cursor until the group's panes are drawn, in seconds.
+"""Delay between a move of the tree's cursor and the drawing of the new group's panes, in seconds.
 
-Because of the delay, the panes are not drawn for each group while an arrow key is held down.
+While an arrow key is held down, the delay prevents drawing the panes of every group that the cursor passes.
 """
 
 
 class Body(Horizontal):
-    """The tree and the panes, side by side."""
+    """Container that shows the tree of groups and the panes of the selected group side by side."""
 
     BLANK = True
 
@@ -55,7 +55,7 @@ class Body(Horizontal):
 class ClusterScreen(Screen[None]):
     """The screen of one cluster, live or recorded. `MainScreen` adds key bindings."""
 
-    # With `BLANK`, Textual draws a plain background, which is faster than rendering the screen widget.
+    # If `BLANK` is true, Textual fills the background with one color, which is faster than rendering the widget.
     BLANK = True
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (100, "-wide")]  # noqa: RUF012 - as Textual declares it
     AUTO_FOCUS = "GroupTree"
@@ -82,11 +82,11 @@ class ClusterScreen(Screen[None]):
         """Create a screen for one cluster or recording.
 
         Args:
-            like: the screen that was shown before. Its grouping, order and columns are copied and, if the new screen
-                shows a recording, also its open nodes and cursor.
+            like: the previous screen, whose tree settings (grouping, sort order and columns) are copied. If the new
+                screen shows a recording, the open tree nodes and the cursor are copied as well.
         """
-        # If there are no groups, set the CSS class "-bare" now. If it were set after the screen is mounted, Textual
-        # would have to compute all styles again.
+        # If there are no groups, set the CSS class "-bare" here. Setting the class after the screen is mounted would
+        # make Textual compute all styles again.
         super().__init__(classes="" if monitor.snapshot.groups else "-bare")
         self.session = session
         self.monitor = monitor
@@ -128,7 +128,7 @@ class ClusterScreen(Screen[None]):
         return ActionFooter((), lambda _: None)
 
     def on_mount(self) -> None:
-        """Show the newest snapshot, with the order and columns of the previous screen, or else with the saved ones."""
+        """Show the newest snapshot, with the sort order and columns of the previous screen, or else the saved ones."""
         if self._like is not None:
             self._arrange_like(self._like)
         else:
@@ -147,7 +147,7 @@ class ClusterScreen(Screen[None]):
 
     @property
     def left_side(self) -> LeftSide:
-        """The tree with its heading."""
+        """The widget that contains the tree of groups and the heading above the tree."""
         return self.query_one(LeftSide)
 
     @property
@@ -161,7 +161,7 @@ class ClusterScreen(Screen[None]):
 
     @property
     def right_side(self) -> RightSide:
-        """The panes of the selected group, or the page of the node under the cursor."""
+        """The widget on the right: the panes of the selected group, or the page of the tree node under the cursor."""
         return self.query_one(RightSide)
 
     @property
@@ -170,14 +170,14 @@ class ClusterScreen(Screen[None]):
 
     @property
     def group(self) -> str | None:
-        """Id of the group under the tree's cursor; None if the cursor is on a node, or if there are no rows."""
+        """Id of the group under the tree's cursor; None if the cursor is on a tree node, or if the tree is empty."""
         return self.group_tree.group
 
     @property
     def action_done(self) -> asyncio.Event:
-        """Event that is set when the tree shows the groups that match the filter.
+        """Asyncio event that is set as soon as the tree shows the groups that match the filter.
 
-        Keys that the user presses after Enter in the filter bar wait for this event.
+        After Enter in the filter bar, further keys wait for this event, so that they act on the matching groups.
         """
         return self.group_tree.match_selected
 
@@ -225,7 +225,7 @@ class ClusterScreen(Screen[None]):
         self.filter_bar.show_hint(f"did you mean {message.meant}" if message.meant else "")
 
     def draw_panes(self) -> None:
-        """Show the panes of the selected group, or the page of the node under the cursor.
+        """Show the panes of the selected group, or the page of the tree node under the cursor.
 
         Do nothing if the right side of the screen is hidden.
         """
@@ -250,7 +250,7 @@ class ClusterScreen(Screen[None]):
         self.notify(message, title=title, timeout=6, markup=False)
 
     def acknowledge(self, group: str) -> None:
-        """Acknowledge the problem of a group, or withdraw the acknowledgment, and show a message about it."""
+        """Acknowledge the problem of a group, or withdraw an earlier acknowledgment, and show a message about it."""
         name = text.plain(group, 60)
         if self.right_side.withdraw_acknowledgment(group):
             self.toast(f"{name} needs attention again")
@@ -311,12 +311,12 @@ class ClusterScreen(Screen[None]):
             self.go_to(message.group)
 
     def update_monitor(self) -> None:
-        """Tell the monitor which group is selected and which groups are visible, so that it reads them first."""
+        """Tell the monitor which groups are selected or visible, so that it reads their data at every poll."""
         self.monitor.set_view(self.group, self._visible)
         self.update_monitored_configs()
 
     def update_monitored_configs(self) -> None:
-        """Tell the monitor to read the selected group's configs, or no configs if the pane in front shows none."""
+        """Let the monitor read the configs of the selected group only while the visible pane shows configs."""
         visible = self.right_side.display and PANES_BY_ID[self.detail.active].needs_configs
         self.monitor.want_configs(self.group if visible else None)
 
@@ -359,7 +359,10 @@ class ClusterScreen(Screen[None]):
         self.group_tree.select_match(message.accepted)
 
     def bring(self, pane: str) -> None:
-        """Show a pane of the selected group. For a node, show the table on its page that has the same number key."""
+        """Show a pane of the selected group.
+
+        If the cursor is on a tree node, show the table on the node's page that has the same number key.
+        """
         if self.group is None and self._matching == 0:
             self.toast("no group matches; press esc to clear the filter")
             return
@@ -372,12 +375,15 @@ class ClusterScreen(Screen[None]):
 
     @property
     def in_panes(self) -> bool:
-        """Whether the focus is on the right side: in the panes of a group or on the page of a node."""
+        """Whether the focus is on the right side: in the panes of a group or on the page of a tree node."""
         focused = self.focused
         return focused is not None and self.right_side in focused.ancestors_with_self
 
     def enter_panes(self) -> None:
-        """Focus the pane in front, or the page of the node. On a narrow screen, show it instead of the tree."""
+        """Focus the visible pane of the group, or the page of the tree node.
+
+        On a narrow screen, the pane or page replaces the tree.
+        """
         if self.group is None and self._matching == 0:
             return
         self.add_class("-pane")

@@ -28,14 +28,14 @@ if TYPE_CHECKING:
     from kgtui.model.group import Listing
 
 MAX_ROWS = 2_000
-"""Maximum number of rows per kind of difference. Differences beyond this number are only counted."""
+"""Maximum number of table rows for each kind of difference, such as lag. Further differences are only counted."""
 
 VIEWS = ("all", "groups", "members", "partitions", "lag")
-"""Views of the screen. `all` shows all differences, and the other views show one kind each. Key `v` switches views."""
+"""The sets of differences that the screen can show: all, or only one kind. Key `v` chooses the next set."""
 
 
 class Difference(NamedTuple):
-    """One difference between two points in time.
+    """One difference between two polls of a recording, such as a member that has joined a group.
 
     Attributes:
         kind: `groups`, `members`, `partitions` or `lag`.
@@ -141,9 +141,9 @@ COLUMNS: tuple[Column[Difference], ...] = (
 
 
 def comparison_summary(comparison: Comparison) -> list[tuple[Cell, ...]]:
-    """Return the parts of the summary line, such as `3 groups joined`.
+    """Return the parts of the line that summarizes a comparison, such as `3 groups joined`.
 
-    If there are no differences, one part says so.
+    If there are no differences, the only part is `no differences`.
     """
     grew = sum(1 for change in comparison.lags if change.by > 0)
     counts = (
@@ -166,20 +166,20 @@ def rows_in_view(rows: Iterable[Difference], view: str) -> list[Difference]:
 
 
 class DifferenceTable(LineTable[Difference]):
-    """The table of differences. Enter closes the comparison and goes to the row's group."""
+    """The table of differences. Enter closes the screen, and puts the tree's cursor on the group of the current row."""
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("enter", "screen.choose", "To the group", id="open", show=False)]
     """
     | key | does |
     |---|---|
-    | enter | close the comparison, and put the cursor of the tree on the group of this row |
+    | enter | close the comparison, and put the cursor of the tree on the group of the current row |
     """
 
 
 class ComparisonScreen(ModalScreen["str | None"]):
-    """Shows the differences between two points in time.
+    """Shows the differences between two polls of a recording.
 
-    The screen's result is the id of the group that the user has chosen, or None.
+    When the screen closes, its result is the id of the group that the user has chosen, or None.
     """
 
     DEFAULT_CSS = """
@@ -256,7 +256,7 @@ class ComparisonScreen(ModalScreen["str | None"]):
         self.query_one("#view", Static).update(to_content([cells]))
 
     def action_view(self) -> None:
-        """Show only the next kind of difference; after the last kind, show all kinds."""
+        """Show only the next kind of difference, such as members. After the last kind, show all differences."""
         self._view = VIEWS[(VIEWS.index(self._view) + 1) % len(VIEWS)]
         self._show()
 
@@ -267,6 +267,6 @@ class ComparisonScreen(ModalScreen["str | None"]):
             self._list()
 
     def action_choose(self) -> None:
-        """Close the screen, and go to the group in the current row."""
+        """Close the screen, and put the tree's cursor on the group of the table's current row."""
         if self.table.row is not None:
             self.dismiss(self.table.row.group)

@@ -37,9 +37,9 @@ if TYPE_CHECKING:
     from kgtui.tui.screens.cluster import ClusterScreen
 
 SPANS = (600.0, 3_600.0, 21_600.0, 86_400.0)
-"""Time spans of the list of events, in seconds. Key `v` switches to the next time span.
+"""Lengths of the time spans for which events are listed, in seconds. Key `v` switches to the next length.
 
-Each time span ends now or, in a recording, at the displayed poll.
+Each time span ends at the current time or, in a recording, at the time of the displayed poll.
 """
 
 KEYS = "enter go to group  / filter  v time  o kind  l selected group  esc close"
@@ -51,9 +51,9 @@ _KINDS: dict[str, frozenset[EventKind]] = {
         for shown in EVENT_KINDS.values()
     },
 }
-"""Name of a set of event kinds, such as `all events` → the event kinds in the set.
+"""Sets of event kinds that the screen can show: name of the set, such as `all events` → event kinds in the set.
 
-The screen shows only events of the chosen set. Key `o` chooses the next set.
+Key `o` chooses the next set.
 """
 
 _SELECTIONS = tuple(_KINDS)
@@ -62,10 +62,10 @@ MAX_EVENTS = 2_000
 """Maximum number of events in the list. If there are more, only the newest are listed."""
 
 _WIDEST_TEXT = "-" * 200
-"""The width of this text is the width of the column WHAT. Measuring the texts of all events would take too long."""
+"""Placeholder that sets the width of the column WHAT, because measuring the texts of all events takes too long."""
 
 ROWS_PER_GROUP = 5
-"""In the list, this many events of a group have a row each. Two or more older events of the group share one row."""
+"""The newest events of a group, up to this number, have a row each. Two or more older events share one row."""
 
 
 def _kind(row: EventRow) -> Cell:
@@ -124,9 +124,9 @@ class EventTable(LineTable[EventRow]):
 
 
 class EventsScreen(ModalScreen["str | None"]):
-    """Shows the events of a live cluster, or of a recording up to the displayed poll.
+    """Shows the events of a live cluster, or the events of a recording up to the displayed poll.
 
-    The screen's result is the id of the group that the user has chosen, or None.
+    When the screen closes, its result is the id of the group that the user has chosen, or None.
     """
 
     DEFAULT_CSS = """
@@ -138,8 +138,8 @@ class EventsScreen(ModalScreen["str | None"]):
     }
     """
 
-    # With `BLANK`, Textual draws a plain background, which is faster. The background is not visible, because the box
-    # covers the whole screen.
+    # If `BLANK` is true, Textual fills the background with one color, which is faster. The background is not visible
+    # anyway, because the box covers the whole screen.
     BLANK = True
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape,q,E", "dismiss(None)", "Close", show=False),
@@ -152,7 +152,7 @@ class EventsScreen(ModalScreen["str | None"]):
     """
     | key | does |
     |---|---|
-    | / | type a filter for the groups |
+    | / | type a filter, so that only events of matching groups are shown |
     | v | show the events of the last 10 minutes, hour, 6 hours or day |
     | o | choose the events: all, or only of groups, of members, of offsets, of verdicts and configs, or of brokers |
     | l | switch between the events of the selected group and the events of all groups and brokers |
@@ -186,8 +186,8 @@ class EventsScreen(ModalScreen["str | None"]):
         """List the events. On a live cluster, list them again when new events arrive."""
         self.table.focus()
         if self._main.session.replay_position is None:
-            # `_post` only posts a message, and draws nothing, because the monitor can call `_post` in a task that lacks
-            # the app's display settings.
+            # `_post` must not draw anything, because the monitor can call it in an asyncio task that lacks the app's
+            # display settings. Therefore, `_post` only posts a message.
             self._unsubscribe = self._main.monitor.subscribe(self._post)
         self._list(fresh=True)
 
@@ -265,12 +265,12 @@ class EventsScreen(ModalScreen["str | None"]):
         self.query_one(FilterBar).begin()
 
     def action_span(self) -> None:
-        """Show the events of the next time span in `SPANS`; after the last time span, show the first again."""
+        """Show the events of the next time span in `SPANS`. After the last time span, continue with the first."""
         self._span = (self._span + 1) % len(SPANS)
         self._list(fresh=True)
 
     def action_kind(self) -> None:
-        """Show the event kinds of the next set in `_KINDS`; after the last set, show all events."""
+        """Show only the next set of events in `_KINDS`, such as events of members; after the last set, show all."""
         self._kind = (self._kind + 1) % len(_SELECTIONS)
         self._list(fresh=True)
 
@@ -290,7 +290,10 @@ class EventsScreen(ModalScreen["str | None"]):
         self._list(fresh=False)
 
     def action_choose(self) -> None:
-        """Close the screen and go to the group in the current row. For a row of several events, list them instead."""
+        """Close the screen, and put the tree's cursor on the group of the current row.
+
+        If the row stands for several events, list all events of the group instead.
+        """
         row = self.table.row
         group = None if row is None else row.event.group
         if row is None or group is None:

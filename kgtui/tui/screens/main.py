@@ -1,4 +1,4 @@
-"""The main screen: one cluster, with all keys. A recording opened from it is shown on a second main screen."""
+"""The main screen: shows one cluster, and handles all keys. A recording is shown on a second main screen above it."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ class MainScreen(ClusterScreen):
 
 
 class ReplayOverlay:
-    """Shows a recording on a second main screen, on top of the live one. The live cluster is still polled.
+    """Shows a recording on a second main screen, above the screen of the live cluster, which is still polled.
 
     Args:
         live: the screen of the live cluster.
@@ -92,7 +92,7 @@ class ReplayOverlay:
         self._worker: Worker[None] | None = None
 
     def open(self) -> None:
-        """Show the recording, and run its monitor."""
+        """Show the screen of the recording, and start the monitor that supplies it with snapshots."""
         monitor = self.session.monitor
         if monitor is not None:
             self._screen = MainScreen(self.session, monitor, like=self._live)
@@ -116,7 +116,7 @@ class ReplayOverlay:
 
 
 def forward_snapshots(monitor: GroupMonitor, screen: ClusterScreen) -> Callable[[], None]:
-    """Post each new snapshot of a monitor to a screen. Return a function that stops this."""
+    """Post each new snapshot of a monitor to a screen as a message. Return a function that ends the subscription."""
 
     def post(snapshot: Snapshot) -> None:
         screen.post_message(SnapshotArrived(snapshot))

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from kgtui.tui.session import Session
 
 _NAMED_CLUSTERS = 3
-"""Maximum number of cluster names on the button for the list of clusters."""
+"""Maximum number of cluster names in the label of the button *Choose a configured cluster*."""
 
 
 class StartScreen(Screen[None]):
@@ -51,7 +51,7 @@ class StartScreen(Screen[None]):
     """
 
     class Opened(Message):
-        """Posted after the user has opened a cluster. `session` is its session."""
+        """Posted after the user has opened a cluster. `session` contains the cluster's monitor and settings."""
 
         def __init__(self, session: Session) -> None:
             super().__init__()

@@ -18,7 +18,7 @@ class CompletingInput(Input):
 
     Args:
         completions: the texts to propose, in order of preference.
-        options: other arguments of Textual's `Input`.
+        options: further keyword arguments for the constructor of Textual's `Input`.
     """
 
     def __init__(self, value: str, completions: Iterable[str], **options: Any) -> None:

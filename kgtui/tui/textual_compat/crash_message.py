@@ -27,7 +27,7 @@ _log = logging.getLogger(__name__)
 class CrashedError(Exception):
     """Replaces an unexpected exception, so that Textual prints only a short message.
 
-    The original exception is its `__cause__`.
+    The original exception is stored in the attribute `__cause__`.
 
     Attributes:
         report: path of the crash report; None if it could not be written.
@@ -60,15 +60,15 @@ class CrashReportingApp(App[int]):
             # Only log exceptions during the exit. They are normal, because some workers run longer than their widgets.
             _log.info("error while exiting: %s", type(cause).__name__)
             return
-        # Only log the error if a worker looked for a child of a widget that is being removed. Textual removes the
-        # children of a widget before it stops the widget's workers.
+        # Textual removes the children of a widget before it stops the widget's workers. If a worker then looks for a
+        # child and does not find it, only log the error.
         if isinstance(cause, NoMatches) and _is_being_removed(_failed_node(error)):
             _log.info("error in a widget that is being removed: %s", cause)
             return
         if not isinstance(error, CrashedError):
             error = _reported(cause, self.crash_folder)
             error.__cause__ = cause
-            # Later exceptions are only logged, so that only one crash report is written.
+            # While `exiting` is set, further exceptions are only logged, so that only one crash report is written.
             self.exiting = True
         super()._handle_exception(error)
         self._return_code = CRASHED

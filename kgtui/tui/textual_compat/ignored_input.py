@@ -1,7 +1,7 @@
 """Ignore keys, clicks and search results at moments when Textual cannot handle them.
 
-- `Screen.dismiss` of Textual 8.2.8 always removes the topmost screen. A second click beside the command palette
-  therefore removes the screen below it.
+- `Screen.dismiss` of Textual 8.2.8 always removes the topmost screen. If the first click outside the command palette
+  closes the palette, a second click therefore removes the screen below the palette.
 - An `OptionList` raises `KeyError` if the user presses Page Up or Page Down before the list has been laid out.
 - The command palette raises `NoMatches` for a key or a search result while its list widget does not exist.
 """
@@ -32,11 +32,11 @@ METHODS_THAT_NEED_THE_LIST: dict[str, Callable[..., Any]] = {
         "_watch__show_busy",
     )
 }
-"""Name → original method of `CommandPalette`, for methods that fail while the palette's list widget does not exist."""
+"""Methods of `CommandPalette` that fail while the palette has no list widget: name → Textual's original method."""
 
 
 def ignore_input_that_textual_cannot_handle() -> None:
-    """Patch methods of Textual, so that they ignore input for which they would otherwise fail."""
+    """Patch methods of Textual, so that they ignore a key, click or search result that would make them fail."""
     setattr(Screen, "dismiss", _dismiss)  # noqa: B010 - mypy forbids a plain assignment to a method
     setattr(OptionList, "_move_page", _move_page)  # noqa: B010
     for name, method in METHODS_THAT_NEED_THE_LIST.items():
@@ -55,7 +55,7 @@ def _move_page(options: OptionList, direction: Any) -> None:
 def only_with_list(method: Callable[..., Any]) -> Callable[..., Any]:
     """Wrap a method of `CommandPalette`, so that it does nothing while the palette's list widget does not exist."""
 
-    # Use `wraps` to keep the signature of the method. Textual reads from it how many arguments to pass.
+    # Textual reads from the signature of the method how many arguments to pass. `wraps` keeps this signature.
     @wraps(method)
     def guarded(palette: CommandPalette, *arguments: Any) -> Any:
         return method(palette, *arguments) if palette.query(CommandList) else None

@@ -23,9 +23,9 @@ if TYPE_CHECKING:
     from textual.widget import Widget
 
 ROUNDS = 3
-"""How many times the app waits after a key until the widgets have handled all messages in their queues.
+"""After a key, the app waits this many times until the widgets have handled all messages in their queues.
 
-Waiting once is not enough, because the handler of a message can post new messages, such as `Input.Submitted`.
+Waiting once is not enough, because handling a message can put new messages into a queue, such as `Input.Submitted`.
 """
 
 HOLD_TIMEOUT = 3.0
@@ -43,7 +43,7 @@ CLOSING_KEYS = frozenset({"escape", "ctrl+c", "ctrl+q"})
 KEYS_WITHOUT_FOCUS_CHANGE = frozenset({
     "up", "down", "left", "right", "pageup", "pagedown", "home", "end", "backspace", "delete",
 })  # fmt: skip
-"""Keys that never move the focus to another widget. The next key need not wait until such a key has been handled."""
+"""Keys that never move the focus to another widget. The next key can be sent before such a key has been handled."""
 
 
 class KeyOrder:
@@ -86,7 +86,7 @@ class KeyOrder:
             # The key has opened or closed a screen. Wait until the new top screen has handled its messages as well.
             await _wait_for_queues(_path(self._app))
         if self._held:
-            # Let the app call `_send`, so that an exception in it reaches the app's exception handler.
+            # Let the app call `_send`, so that an exception in `_send` reaches the app's exception handler.
             self._app.call_later(self._send, self._held.popleft())
         else:
             self._in_progress = None
@@ -134,6 +134,6 @@ async def _all_queues_handled(path: list[MessagePump]) -> None:
 async def run_binding(app: App[Any], key: str) -> bool:
     """Immediately run the action that is bound to a key. Return False if no action is bound to it.
 
-    Without this function, Textual 8.2.8 first passes the key through the message queue of each ancestor widget.
+    Without this function, Textual 8.2.8 would first pass the key through the message queues of all ancestor widgets.
     """
     return await app._check_bindings(key)

@@ -1,6 +1,6 @@
-"""`LineView`, a scroll view of lines. When the number of its lines changes, the screen needs no new layout.
+"""`LineView`, a scrollable view of text lines. Changing its number of lines causes no new layout of the screen.
 
-With Textual's own scroll view, each selection of another group would cause a layout, which takes tens of milliseconds.
+With Textual's own scroll view, selecting another group would cause a layout, which takes tens of milliseconds.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def movement_bindings(*actions: str) -> list[BindingType]:
     """Return key bindings for moving in a list or a text.
 
     Args:
-        actions: six Textual actions: line up, line down, page up, page down, first line, last line.
+        actions: names of six Textual actions, for: line up, line down, page up, page down, first line, last line.
     """
     keys = (
         ("up,k", "Up", "up"),
@@ -50,7 +50,7 @@ class _ScrollBar(ScrollBar, NoRelayout):
 
 
 class LineView(StyleCache, ScrollView):
-    """A scroll view of lines. Subclasses implement `render_line` and must not have a border or padding.
+    """A scrollable view of text lines. Subclasses implement `render_line` and must not have a border or padding.
 
     Rendered lines are cached.
     """
@@ -78,12 +78,12 @@ class LineView(StyleCache, ScrollView):
         return self._vertical_scrollbar
 
     def notify_style_update(self) -> None:
-        """Clear the cache of rendered lines, because the theme or the focus has changed."""
+        """Clear the cache of rendered lines after a change of theme or focus, because the lines look different."""
         super().notify_style_update()
         self._line_cache.clear()
 
     def refresh(self, *regions: Region, repaint: bool = True, layout: bool = False, recompose: bool = False) -> Self:
-        """Draw the lines in these regions again; if no region is given, draw all lines again."""
+        """Redraw the lines in the given regions of the widget. If no region is given, redraw all lines."""
         if not regions:
             self._line_cache.clear()
         for region in regions:
@@ -116,7 +116,7 @@ class LineView(StyleCache, ScrollView):
         return strip
 
     def shift_cached_lines(self, lines: int) -> None:
-        """Renumber the cached lines after the view was scrolled down by `lines` lines, or up if `lines` is negative."""
+        """Adjust the line numbers of the cached lines after scrolling down by `lines` lines, or up if negative."""
         self._line_cache = shift_lines(self._line_cache, lines, self.FIXED_LINES, self.size.height)
 
     def watch_scroll_y(self, old_value: float, new_value: float) -> None:
@@ -173,7 +173,7 @@ class LineView(StyleCache, ScrollView):
 
 
 def shift_lines(by_line: dict[int, T], lines: int, fixed: int, height: int) -> dict[int, T]:
-    """Return a copy of `by_line` with the line numbers after scrolling. Lines that become invisible are left out.
+    """Return a copy of the dict `by_line` with the line numbers after scrolling, without lines that become invisible.
 
     Args:
         by_line: line number in the widget → value.
@@ -189,5 +189,5 @@ def shift_lines(by_line: dict[int, T], lines: int, fixed: int, height: int) -> d
 
 
 def _thumb_changed(lines: int, old: int, height: int) -> bool:
-    """Return whether the scroll bar's thumb looks different with `lines` lines than with `old` lines."""
+    """Return whether the thumb (movable part) of the scroll bar looks different with `lines` than with `old` lines."""
     return abs(lines - old) * height * 8 > old

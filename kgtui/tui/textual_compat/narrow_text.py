@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 textual_wrap: Callable[..., Any] = Content._wrap_and_format
-"""Textual's original method for wrapping text. `wrap` replaces it, and calls it with a width of at least 1."""
+"""Textual's original method for wrapping text. Its replacement, `wrap`, calls it with a width of at least 1."""
 
 _textual_height: Callable[..., int] = RichVisual.get_height
 

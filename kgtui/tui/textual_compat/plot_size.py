@@ -1,7 +1,7 @@
 """Create plots that can be larger than the terminal size that plotext 5.3.2 detects.
 
-The function `limit_size` of plotext turns this limit off only for plotext's global figure. This module creates another
-figure, and calls a private method of it instead.
+plotext's function `limit_size` can turn off this limit only for plotext's global figure. This module creates its own
+figure, and turns off the limit by calling a private method of the figure.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Base classes of widgets that are drawn faster, and a patch that prevents reference cycles in Textual's strips."""
+"""Base classes for widgets that are drawn faster, and a patch against reference cycles in strips (rendered lines)."""
 
 from __future__ import annotations
 
@@ -34,7 +34,10 @@ class StyleCache(Widget):
         return self._base_style
 
     def component_style(self, component: str) -> Style:
-        """Return the style of a component class, without the widget's background. An empty name means `base_style`."""
+        """Return the style of a component class (CSS class for a part of the widget), without the widget's background.
+
+        If the name is empty, return `base_style`.
+        """
         base = self.base_style
         if not component:
             return base
@@ -57,15 +60,15 @@ class StyleCache(Widget):
         return style
 
     def notify_style_update(self) -> None:
-        """Clear the cache of styles, because the theme or the focus has changed."""
+        """Clear the cache of styles after a change of the theme or the focus."""
         super().notify_style_update()
         self._base_style = None
 
 
 class NoRelayout(Widget):
-    """Base class of widgets that do not scroll. A change of their size does not cause a second layout of the screen.
+    """Base class for widgets that do not scroll. If a layout changes their size, Textual needs no second layout.
 
-    It must be the last base class in a class statement, because Textual takes default styles from the first one.
+    It must be the last base class in a class statement, because Textual takes default styles from the first base class.
     """
 
     virtual_size = Reactive(Size(0, 0))

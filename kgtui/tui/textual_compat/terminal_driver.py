@@ -1,7 +1,7 @@
 """A terminal driver that writes short frames, ignores invalid input, and survives a closed terminal.
 
-- Frames: Textual 8.2.8 writes the whole style, about 40 bytes, for each run of cells. This driver writes only the
-  differences between styles.
+- Frames: Textual 8.2.8 writes the full style, about 40 bytes, for each run of cells with the same style. This driver
+  writes only what differs from the style of the previous run.
 - Input: an invalid UTF-8 byte or an unexpected escape sequence in the input makes Textual exit. This driver ignores
   both.
 - Paste: if the pasted text contains an escape sequence, Textual handles the rest of the text as keys, and `q` would
@@ -33,8 +33,8 @@ _log = logging.getLogger(__name__)
 
 def with_workarounds(driver: type[Driver]) -> type[Driver]:
     """Return a subclass of Textual's driver with all workarounds of this module."""
-    # Make the driver use `input_decoder` in place of `codecs.getincrementaldecoder`, by replacing this function in the
-    # namespace of the driver's module.
+    # The driver's module has imported `codecs.getincrementaldecoder`. Replace this name in the module, so that the
+    # driver uses `input_decoder` instead.
     setattr(sys.modules[driver.__module__], "getincrementaldecoder", input_decoder)  # noqa: B010
 
     class KgtuiDriver(driver):  # type: ignore[misc, valid-type]  # mypy does not allow a variable as base class
@@ -69,10 +69,10 @@ def with_workarounds(driver: type[Driver]) -> type[Driver]:
 def input_decoder(encoding: str) -> Callable[[], codecs.IncrementalDecoder]:
     """Return a function that creates decoders for terminal input. The decoders ignore invalid bytes.
 
-    They use the encoding of the locale.
+    The decoders use the encoding of the locale.
 
     Args:
-        encoding: the encoding to use instead if the encoding of the locale is ASCII.
+        encoding: the encoding that replaces the encoding of the locale if the locale's encoding is ASCII.
     """
     of_locale = codecs.lookup(locale.getencoding()).name
     decoder = codecs.getincrementaldecoder(encoding if of_locale == "ascii" else of_locale)
@@ -86,8 +86,8 @@ class _PasteCleaner(codecs.IncrementalDecoder):
         super().__init__("ignore")
         self._decoder = decoder
         self._is_pasting = False
-        # `_tail` is the end of the previous text, which can be the first part of a start mark. `_held` is an incomplete
-        # escape sequence in a paste.
+        # `_tail` is the end of the text decoded before, which can be the first part of a paste's start mark. `_held` is
+        # an incomplete escape sequence at the end of the pasted text decoded so far.
         self._tail = ""
         self._held = ""
 
@@ -101,9 +101,9 @@ class _PasteCleaner(codecs.IncrementalDecoder):
         return "".join(shown)
 
     def _copy_until_paste(self, text: str) -> tuple[str, str]:
-        """Return (the text up to and including the first start mark of a paste, the text after this mark)."""
-        # Search for a start mark in `_tail` as well, because the mark can begin there. The previous call has already
-        # returned `_tail`, so that the key Escape is handled without delay.
+        """Split a text after the first mark that starts a paste. Return (text with the mark, text after the mark)."""
+        # A start mark can begin in `_tail`, so search `_tail` as well. Do not return `_tail` again: the previous call
+        # has already returned it, so that the key Escape is handled without delay.
         searched = self._tail + text
         before, mark, pasted = searched.partition(_PASTE_BEGINS)
         self._is_pasting = bool(mark)
@@ -112,7 +112,7 @@ class _PasteCleaner(codecs.IncrementalDecoder):
         return shown, pasted
 
     def _clean_paste(self, text: str, final: bool) -> tuple[str, str]:
-        """Return (the text up to and including the end mark of the paste, the text after this mark).
+        """Split a text after the mark that ends the paste. Return (text with the mark, text after the mark).
 
         Escape sequences are removed from the pasted text.
         """
@@ -127,7 +127,7 @@ _PASTE_BEGINS, _PASTE_ENDS = "\x1b[200~", "\x1b[201~"
 _ESCAPE_SEQUENCE = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|[@-Z\\-_])?")
 """Matches an escape sequence (ECMA-48), or a single escape character."""
 _UNFINISHED = re.compile(r"\x1b(?:\[[0-?]{0,30}[ -/]{0,5})?\Z")
-"""Matches the beginning of an escape sequence at the end of a text."""
+"""Matches an escape sequence that is cut off at the end of a text."""
 
 
 class LossTolerantTerminal:
@@ -157,7 +157,7 @@ class LossTolerantTerminal:
 
 _RESET = "\x1b[0m"
 _RUN = re.compile(r"\x1b\[([0-9;]*[1-9][0-9;]*)m([^\x1b\r\n]*)\x1b\[0m((?:\r?\n|\x1b\[[0-9]+;[0-9]+H)*)")
-"""Matches a run of cells with one style (style, text, reset), and the newlines and cursor moves after it."""
+"""Matches a run of cells with one style: SGR sequence, text, reset sequence, and then newlines and cursor moves."""
 _MOVE = re.compile(r"\x1b\[[0-9]+;[0-9]+H\Z")
 """Matches an absolute cursor move at the end of a text.
 
@@ -165,7 +165,7 @@ Cursor moves and newlines directly before an absolute move can be dropped, becau
 """
 
 _VISIBLE_ON_BLANKS = frozenset({"4", "7", "9", "21", "53"})
-"""SGR codes that are visible on a blank: underline, reverse, strike, double underline, overline."""
+"""SGR codes of styles that are visible even on blanks: underline, reverse, strike, double underline, overline."""
 
 
 class _Style(NamedTuple):
@@ -182,14 +182,14 @@ _PLAIN = _Style()
 def shorten_sgr(frame: str) -> str:
     """Shorten a frame (the text that Textual writes for one update) without changing what it draws.
 
-    Instead of each full style, the result contains only the SGR codes that differ from the previous style.
+    For each change of style, the result contains only the SGR codes that differ from the previous style.
     """
     written: list[str] = []
     current, end = _PLAIN, 0
     for run in _RUN.finditer(frame):
         codes, content, moves = run.groups()
         style = _parse(codes)
-        # If `_parse` does not know a code, it returns None. Skip such a run of cells; it is later copied unchanged.
+        # `_parse` returns None for an unknown SGR code. Skip such a run of cells here; it is copied unchanged later.
         if style is None:
             continue
         if run.start() != end:
@@ -207,7 +207,7 @@ def shorten_sgr(frame: str) -> str:
 
 @lru_cache(maxsize=4096)
 def _parse(codes: str) -> _Style | None:
-    """Parse SGR parameters, and return the style; None if a parameter is unknown."""
+    """Parse SGR parameters such as `1;31`, and return the style; None if a parameter is unknown."""
     attributes, foreground, background = set(), "39", "49"
     rest = codes.split(";")
     while rest:

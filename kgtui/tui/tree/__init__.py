@@ -2,8 +2,8 @@
 
 | module | contents |
 |---|---|
-| `grouping` | puts the groups under nodes |
-| `totals` | computes the total lag and the worst problem of each node |
+| `grouping` | puts the groups under tree nodes, for example by type and state |
+| `totals` | computes the total lag and the worst problem of the groups under each node |
 | `sorting` | sorts the groups of a node |
 | `layout` | finds the node or group in a row, and the row of a node or group |
 | `model` | filters, groups and sorts each snapshot; stores open nodes, marked groups and cursor |

@@ -22,21 +22,21 @@ if TYPE_CHECKING:
     from kgtui.tui.tree.grouping import Grouping
 
 Piece = tuple[str, str]
-"""(text, role). The role decides the color: role `lag`, for example, has the component class `group-tree--lag`."""
+"""(text, color role). Each color role has a CSS class: the role `lag`, for example, has `group-tree--lag`."""
 
 FRESH_SECONDS = 15.0
-"""Maximum age of current data, in seconds. If the data of a group is older, the group's row shows the age."""
+"""Data up to this age, in seconds, counts as current. If the data of a group is older, its row shows the age."""
 
 LAG_WIDTH = 9
 _NAME_WIDTHS = (16, 22, 28, 28, 34)
-"""Minimum width of the names, in terminal cells, if one, two, three, four, or at least five columns are shown."""
+"""Minimum width of group names in terminal cells, beside one, two, three, four, or at least five other columns."""
 _UNCHANGED = 0.05
-"""A trend of the lag that is closer to 0 than this, in records per second, is shown as 0."""
+"""If a lag grows or shrinks by less than this, in records per second, the change is shown as 0."""
 _WITH_FRACTION = 10.0
-"""A trend of the lag that is closer to 0 than this, in records per second, is shown with one decimal place."""
+"""If a lag grows or shrinks by less than this, in records per second, the change is shown with one decimal place."""
 
 _SMALLEST_AGE_BOUND = 10.0
-"""A lower bound of the age of the oldest unread record is shown only if it is at least this, in seconds.
+"""Smallest lower bound, in seconds, that is shown for the age of the oldest unread record, such as `≥ 20 s`.
 
 If the lower bound is smaller, the age is shown as unknown.
 """
@@ -72,7 +72,7 @@ class TreeRow:
     def role(self, value: float | None) -> str:
         """Return the color role of a number in this row.
 
-        It is `stale` if the data is old, otherwise `muted` for 0 and None, otherwise `lag`.
+        It is `stale` if the data of the group is old, otherwise `muted` if the number is 0 or None, otherwise `lag`.
         """
         if self.age is not None:
             return "stale"
@@ -111,7 +111,7 @@ class TreeColumn:
         width: width in terminal cells, including the blank to the left.
         meaning: what the column shows, for the dialog that chooses columns.
         sort: the key of `SORT_KEYS` by which a click on the title sorts.
-        cell: returns (text, role) for a row.
+        cell: returns (text, color role) for the row of a group.
     """
 
     id: str
@@ -127,7 +127,7 @@ class FittedColumns:
     """The columns that fit the width of the tree.
 
     Attributes:
-        name: width of the names in terminal cells.
+        name: width of the group names in terminal cells.
         shown: the columns to the right of the names, from left to right.
     """
 
@@ -140,9 +140,9 @@ class FittedColumns:
 
     @property
     def before_numbers(self) -> int:
-        """Width available for a node's name, in terminal cells.
+        """Width available for the name of a tree node, in terminal cells.
 
-        In the row of a node, the name also covers the columns `problem` and `state`.
+        In the row of a tree node, the name also covers the columns `problem` and `state`.
         """
         return self.name + self.width("problem") + self.width("state")
 
@@ -152,7 +152,7 @@ class FittedColumns:
         return tuple(column for column in self.shown if column.id not in ("problem", "state"))
 
     def column_at(self, x: int) -> TreeColumn | None:
-        """Return the column at terminal cell `x` of a row; None for the names."""
+        """Return the column at terminal cell `x` of a row; None if the name of the group or node is there."""
         end = self.name + 1
         for column in self.shown:
             start, end = end, end + column.width
@@ -168,7 +168,7 @@ def fit_columns(width: int, chosen: Sequence[str], grouping: Grouping) -> Fitted
     Args:
         width: width of the tree in terminal cells.
         chosen: ids of the columns. A column is left out if it does not fit beside the columns before it.
-        grouping: grouping of the tree. The column `state` is left out if the nodes of this grouping show the states.
+        grouping: grouping of the tree. The column `state` is left out if the tree nodes already show the states.
     """
     name, shown = width - 2, set[str]()
     for column in (COLUMNS[one] for one in chosen):
@@ -195,7 +195,7 @@ def severity_mark(level: int) -> Piece:
 def status_mark(row: TreeRow) -> Piece:
     """Return (symbol, color role) of a group's problem or, if the group has none, of its state.
 
-    Users read the symbol of Stable, a check mark, as OK. Therefore, it is used only if the group's status is OK.
+    Users take the symbol of state Stable, a check mark, for OK. Therefore, a group gets it only if its status is OK.
     """
     level = row.judgment.severity
     if not level and row.judgment.status is not GroupStatus.OK and text.state_mark(row.state) == text.marks().stable:

@@ -1,4 +1,4 @@
-"""Put the groups of a snapshot under nodes, by type, state, coordinator, topic or name prefix."""
+"""Put the groups of a snapshot under tree nodes, by type, state, coordinator, topic or name prefix."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ GROUPING_TITLES: dict[Grouping, str] = {
 """Grouping → name in the heading of the tree, in the command palette and in the help."""
 
 Path = tuple[str, ...]
-"""Path of a node: the keys of its ancestors and its own key, such as `("consumer", "Stable")`."""
+"""Path of a tree node: the keys of its ancestors and its own key, such as `("consumer", "Stable")`."""
 
 STATE_UNKNOWN = "unknown state"
 NO_TOPIC = "no topic"
@@ -41,7 +41,7 @@ OTHER_NAMES = "other names"
 
 @dataclass(slots=True, eq=False)
 class Node:
-    """A node of the tree, with either child nodes or groups. The root is the whole cluster, and can have both.
+    """A node of the tree, with either child nodes or groups. The root node is the whole cluster, and can have both.
 
     Attributes:
         path: keys that identify the node; empty for the root.
@@ -83,7 +83,7 @@ class TreeNodes:
 
     @property
     def count(self) -> int:
-        """Number of rows with groups (not with nodes) when all nodes are open.
+        """Number of rows that show a group (and not a node) if all nodes are open.
 
         If the tree is grouped by topic, a group has a row under each topic that it reads.
         """
@@ -91,19 +91,19 @@ class TreeNodes:
 
     @property
     def keys_from_cluster(self) -> bool:
-        """Whether node names come from the cluster (topics or prefixes of group ids), so they must be escaped."""
+        """Whether the nodes are named after topics or prefixes of group ids, so that the names must be escaped."""
         return self.grouping in _KEYS_OF_GROUP
 
 
 def type_label(group_type: str | None, protocol: str) -> str:
-    """Return a label such as `classic · connect`, `classic · simple` or `consumer`."""
+    """Return a label for the type and protocol of a group, such as `classic · connect` or `consumer`."""
     name = group_type or "unknown type"
     shown = protocol or (SIMPLE if kind_of(group_type, protocol) == SIMPLE else "")
     return name if shown in ("", name) else f"{name} · {shown}"
 
 
 def path_of(snapshot: Snapshot, group: str, grouping: Grouping) -> Path | None:
-    """Return the path of the node that contains a group; None if the group is not in the snapshot.
+    """Return the path of the tree node that contains a group; None if the group is not in the snapshot.
 
     If the tree is grouped by topic, return the path of the group's first topic.
     """
@@ -129,7 +129,7 @@ def _path(listing: Listing, grouping: Grouping, group_type: str | None, state: s
 def family_of(group: str) -> str | None:
     """Return the prefix of a group id: `team-007.settle` → `team-007.*`. Return None if the id has no separator.
 
-    If the id has several separators, it is cut at the one that comes first in `FAMILY_SEPARATORS`.
+    If the id has several separators, such as `.` and `-`, it is cut at the one that comes first in `FAMILY_SEPARATORS`.
     """
     for separators in FAMILY_SEPARATORS:
         ends = [at for at in (group.find(sign) for sign in separators) if at > 0]
@@ -181,9 +181,9 @@ def _split_by_known_state(
     ids: Sequence[str],
     buckets: dict[Path, list[Sequence[str]]],
 ) -> Generator[None, None, None]:
-    """Put groups under nodes by the types and states in the groups' descriptions.
+    """Put groups under tree nodes by the types and states that kgtui has read separately for each group.
 
-    Used for a broker that is too old to report types or states in its list of groups.
+    Used if a broker is too old to report types or states in its list of groups.
 
     Args:
         buckets: path of a node → lists of group ids. The groups are added to these lists.
@@ -214,9 +214,9 @@ _KEYS_OF_GROUP: Mapping[Grouping, Callable[[Snapshot, str], Sequence[str]]] = {
     "topic": _topics_of,
     "family": _families_of,
 }
-"""Grouping → function that returns the keys of the nodes that contain a group.
+"""For the groupings by topic and by name: grouping → function that returns the keys of the nodes of a group.
 
-The other groupings (by type, state and coordinator) use the `Listing` of each group.
+The groupings by type, state and coordinator take the keys from the `Listing` of a group (its data from ListGroups).
 """
 
 
@@ -290,7 +290,7 @@ def _key_rank(key: str, grouping: Grouping, depth: int) -> tuple[int, int, str]:
 
 
 def shared_state(node: Node, grouping: Grouping) -> str | None:
-    """Return the state of all groups under a node, such as `Stable`; None if the node can contain several states."""
+    """Return the state of all groups under a node, such as `Stable`; None if groups of the node can differ in state."""
     if grouping in ("type", "coordinator") and len(node.path) == 2:
         return node.path[1]
     if grouping == "state" and node.path:

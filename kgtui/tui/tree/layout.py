@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class RowKey:
-    """Identifies a row of the tree.
+    """Identifies a row of the tree, which shows a tree node or a group.
 
     Attributes:
         path: path of the node, or of the node that contains the group.

@@ -32,11 +32,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class SavedView:
-    """The saved columns and order of the tree.
+    """The saved columns and sort order of the tree.
 
     Attributes:
-        configured: ids of the columns that `config.toml` listed when this view was saved. If it lists other columns
-            now, the saved `columns` are ignored.
+        configured: ids of the columns that `config.toml` listed when this view was saved. If `config.toml` lists
+            other columns now, the saved `columns` are ignored.
         columns: ids of the columns. If not all of them fit, the last ones are left out.
         sort: a key of `SORT_KEYS`.
         descending: whether the largest value comes first.
@@ -49,11 +49,11 @@ class SavedView:
 
 
 def load_view(path: Path, configured: tuple[str, ...]) -> SavedView | None:
-    """Return the view that is saved in a file; None if the file is missing or invalid.
+    """Return the columns and sort order that are saved in a file; None if the file is missing or invalid.
 
     Args:
         configured: ids of the columns in `config.toml`. They replace the saved columns if `config.toml` listed other
-            columns when the view was saved.
+            columns at the time of saving.
     """
     try:
         with open(open_private(path, os.O_RDONLY), "rb") as file:
@@ -81,7 +81,7 @@ class LeftSide(Vertical):
     """The tree with its heading, or the message that is shown instead of an empty tree.
 
     Args:
-        problems: the problems of all groups.
+        problems: index of the problems of all groups, which the tree keeps up to date.
     """
 
     BLANK = True
@@ -134,7 +134,7 @@ class LeftSide(Vertical):
         self.sort_by(message.sort, descending=not model.descending if again else SORT_KEYS[message.sort].largest_first)
 
     def restore_view(self) -> None:
-        """Restore the saved columns and order. If a filter with a `sort:` term is applied later, its order is used."""
+        """Restore the saved columns and sort order. A `sort:` term in a filter can change the order later."""
         configured = self._session.ui.columns
         view = load_view(self._session.state_folder.view, configured)
         if view is not None:

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from kgtui.tui.tree.totals import NodeTotal
 
 OPEN_ALL_UP_TO = 200
-"""If a filter matches at most this many groups, all nodes are initially open."""
+"""If a filter matches at most this many groups, all tree nodes are initially open."""
 SORTED_AT_ONCE = 3_000
 """Maximum number of groups in a node that are sorted immediately when the user opens the node.
 
@@ -52,7 +52,7 @@ class TreeModel:
         sort: a key of `SORT_KEYS`.
         cursor_key: the row to which the user moved the cursor. While this row is hidden, the cursor is in another row.
         cursor_row: number of the row where the cursor is now.
-        filter_cache: groups that matched recent filters. If the user extends a filter, only its old matches are tested.
+        filter_cache: groups that matched recent filters. If the user extends a filter, only these groups are tested.
     """
 
     def __init__(self, snapshot: Snapshot, title: str = "") -> None:
@@ -77,7 +77,7 @@ class TreeModel:
         self.layout = self._lay_out()
 
     def is_open(self, node: Node) -> bool:
-        """Return whether a node is open: as the user has set it, or else as `set_initial_openness` has set it."""
+        """Return whether a tree node is open. What the user has chosen overrides `set_initial_openness`."""
         by_hand = self._opened_by_user.get(node.path)
         if by_hand is not None:
             return by_hand
@@ -161,7 +161,7 @@ class TreeModel:
     def groups_in_order(self, node: Node) -> Sequence[str]:
         """Return the ids of a node's groups in display order.
 
-        The groups of a large node are in the order of their names until a background task has sorted them.
+        The groups of a large node are sorted by name until a background task has sorted them in the chosen order.
         """
         ids = self._ordered.get(node.path)
         if ids is not None and self.sort != NAME:
@@ -177,7 +177,8 @@ class TreeModel:
     def group(self) -> str | None:
         """The group under the cursor; None if the cursor is on a node, or if there are no rows.
 
-        A deleted group stays selected until the cursor moves, so that no key acts on a different group.
+        If the group is deleted, it stays selected until the user moves the cursor. Otherwise, the user's next key could
+        act on a different group.
         """
         row_key = self.cursor_key if self.group_deleted else self.layout.row_key(self.cursor_row)
         return None if row_key is None else row_key.group
@@ -237,9 +238,9 @@ class TreeModel:
         return min(self.cursor_row, layout.rows - 1) if row is None else row
 
     def _row_after_move(self, group: str) -> int | None:
-        """Return the row number of a group that is now under a different node, and keep the cursor on the group.
+        """Return the row number of a group that has moved to a different tree node. Keep the cursor on the group.
 
-        If the new node is closed, return the row number of the node. If the tree lacks the new node, return None.
+        If the new node is closed, return the row number of the node. If the new node is not in the tree, return None.
         """
         path = path_of(self.snapshot, group, self.grouping)
         if path is None:
@@ -251,7 +252,7 @@ class TreeModel:
         return self._nearest_node_row(path) if path in self.nodes.by_path else None
 
     def _row_of_deleted_group(self, anchor: RowKey) -> int | None:
-        """Return the number of the row in which a deleted group was.
+        """Return the number of the row in which a deleted group would be if it still existed.
 
         Return None if its node is closed, or if the groups are not sorted by name.
         """
@@ -285,7 +286,7 @@ class TreeModel:
         return facts.with_hidden(self.snapshot, group, kept[1])
 
     def groups_of_row(self, row_key: RowKey) -> Sequence[str]:
-        """Return the ids of the groups in a row: the group, or all groups under the node."""
+        """Return the ids of the groups that a row stands for: one group, or all groups under a tree node."""
         if row_key.group is not None:
             return (row_key.group,)
         node = self.nodes.by_path.get(row_key.path)
@@ -323,8 +324,8 @@ class PreparedLayout:
     Attributes:
         order: path of an open node → ids of its groups in display order; empty if the groups are sorted by name.
         shown: number of groups that match the filter.
-        searched: (number of groups that could be tested with the data read so far, number of groups to test). None if
-            the list of groups contains all data that the filter needs.
+        searched: progress of the filter: (number of groups whose data has been read and tested, number of groups to
+            test). None if the filter needs only data from the list of groups.
     """
 
     nodes: TreeNodes

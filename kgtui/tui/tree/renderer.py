@@ -109,10 +109,10 @@ class TreeRenderer(LineView, can_focus=True, inherit_bindings=False):
         return self._columns
 
     def scroll_anchor(self) -> tuple[RowKey | None, int]:
-        """Return (key of the row that must not move on the screen when rows change, line of this row in the widget).
+        """Return the row that must stay in place on the screen when rows change: (key, line of the row in the widget).
 
-        If the cursor is visible, this is the row of the cursor, and the key is None. Otherwise, this is the first
-        visible row.
+        If the cursor is visible, its row must stay in place, and the key is None. Otherwise, the first visible row must
+        stay in place.
         """
         top, cursor = self.scroll_offset.y, self.model.cursor_row
         if top <= cursor < top + self.size.height:
@@ -120,7 +120,9 @@ class TreeRenderer(LineView, can_focus=True, inherit_bindings=False):
         return self.model.layout.row_key(top), 0
 
     def apply_layout(self, scroll_anchor: tuple[RowKey | None, int]) -> None:
-        """Adjust the scroll position to a new layout. Redraw only changed lines, because some terminals are slow.
+        """Adjust the scroll position after the rows have changed.
+
+        Only changed lines are redrawn, because some terminals are slow.
 
         Args:
             scroll_anchor: the result of calling `scroll_anchor` before the layout changed.
@@ -174,7 +176,7 @@ class TreeRenderer(LineView, can_focus=True, inherit_bindings=False):
             event.stop()
 
     def render_line(self, y: int) -> Strip:
-        """Render line `y`. Its width does not include the scroll bar, so that the line need not be cut."""
+        """Render line `y` of the widget. The line ends before the scroll bar, so that Textual need not cut it."""
         line = self._tree_line(self.scroll_offset.y + y)
         self._drawn[y] = line
         strip = self._strip_cache.get(line)
@@ -190,7 +192,7 @@ class TreeRenderer(LineView, can_focus=True, inherit_bindings=False):
         self._strip_cache.clear()
 
     def shift_cached_lines(self, lines: int) -> None:
-        """Renumber the cached lines after the tree was scrolled down by `lines` lines, or up if negative."""
+        """Adjust the line numbers of the cached lines after scrolling down by `lines` lines, or up if negative."""
         super().shift_cached_lines(lines)
         self._drawn = shift_lines(self._drawn, lines, self.FIXED_LINES, self.size.height)
 

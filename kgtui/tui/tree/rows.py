@@ -63,11 +63,11 @@ def node_line(
     cursor: bool,
     title: str = "",
 ) -> TreeLine:
-    """Return the row of a node: name, number of groups with the node's worst problem, number of groups, total lag.
+    """Return the row of a tree node: name, number of groups with the most severe problem, number of groups, total lag.
 
     Args:
         total: total lag of the groups; None if it has not been computed.
-        title: name of the cluster, used for the root node.
+        title: name of the cluster, which is shown in the row of the root node.
     """
     marks = text.marks()
     indent = "  " * node.depth
@@ -104,8 +104,8 @@ def node_line(
 def _state_mark(state: str | None, total: NodeTotal) -> Piece:
     """Return (symbol, color role) for the state that all groups of a node have.
 
-    Users read the symbol of Stable, a check mark, as OK. Therefore, it is used only if all lags are known and no group
-    has a problem.
+    Users take the symbol of state Stable, a check mark, for OK. Therefore, the node gets it only if all lags are known
+    and no group has a problem.
     """
     mark, role = text.state_mark(state), text.state_role(state)
     if mark == text.marks().stable and (total.severity or total.unknown):

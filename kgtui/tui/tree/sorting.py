@@ -20,7 +20,7 @@ _Item = TypeVar("_Item", bound="str | tuple[float | str, int]")
 
 
 def merge_sorted(parts: Sequence[Sequence[_Item]]) -> Generator[None, None, Sequence[_Item]]:
-    """Merge sorted lists into one sorted list, and yield after every few thousand items."""
+    """Merge sorted lists into one sorted list. Yield after every few thousand items, so that other tasks can run."""
     if len(parts) == 1:
         return parts[0]
     longest = max(parts, key=len, default=())

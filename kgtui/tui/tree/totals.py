@@ -1,4 +1,4 @@
-"""Compute the total lag of each tree node, and count the groups with its worst problem."""
+"""Compute the total lag of each tree node, and count its groups with the most severe problem."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ if TYPE_CHECKING:
 GROUPS_SUMMED_PER_SECOND = 5_000
 """Maximum number of groups whose lags are added up per second, on average.
 
-For example, the sums for 100,000 groups are computed every 20 s.
+To stay below this number, the sums for 100,000 groups are computed only every 20 s.
 """
 
 
 @dataclass(frozen=True, slots=True)
 class NodeTotal:
-    """The total lag of a node's groups, their worst problem, and the number of groups with this problem.
+    """Total lag of a tree node's groups, highest severity of their problems, and number of groups with this severity.
 
     Attributes:
         lag: sum of the known lags, in records; None if no lag is known.
@@ -59,7 +59,7 @@ def sum_nodes(
     """Return a dict for all nodes: path of the node → `NodeTotal`. Yield after about every 1,000 groups.
 
     Args:
-        problems: the problems of all groups. This function first updates them with the snapshot.
+        problems: index of the problems of all groups. This function first updates the index with the snapshot.
     """
     yield from problems.steps(snapshot)
     judgments = problems.judgments

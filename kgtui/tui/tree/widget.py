@@ -30,16 +30,16 @@ if TYPE_CHECKING:
     from kgtui.tui.tree.model import TreeModel
 
 SLICE_SECONDS = 0.004
-"""Maximum time for which one step of the layout of a new snapshot blocks the event loop, in seconds."""
+"""While a new snapshot is laid out, each step blocks the event loop for at most this time, in seconds."""
 AWAITED_SLICE_SECONDS = 0.012
-"""Maximum time for which one step of a layout blocks the event loop, in seconds, while the user waits for the layout.
+"""While the user waits for a layout, each step of the layout blocks the event loop for at most this time, in seconds.
 
 For example, the user waits after setting a new filter.
 """
 GROUPS_LAID_OUT_PER_SECOND = 50_000
 """Maximum number of groups that are laid out per second, on average.
 
-To stay below it, the tree pauses after each layout: with 100,000 groups for 2 s.
+To stay below this number, the tree pauses after each layout, for example for 2 s with 100,000 groups.
 """
 
 
@@ -51,7 +51,7 @@ class GroupTree(TreeRenderer, inherit_bindings=False):
     """The tree of all groups. A new snapshot does not change the cursor, the scroll position or the open nodes.
 
     Args:
-        problems: the problems of all groups, which the tree keeps current.
+        problems: index of the problems of all groups, which the tree keeps up to date.
     """
 
     class LaidOut(Message):
@@ -59,8 +59,8 @@ class GroupTree(TreeRenderer, inherit_bindings=False):
 
         Attributes:
             shown: number of groups that match the filter.
-            searched: (number of groups that could be tested with the data read so far, number of groups to test). None
-                if the list of groups contains all data that the filter needs.
+            searched: progress of the filter: (number of groups whose data has been read and tested, number of groups to
+                test). None if the filter needs only data from the list of groups.
         """
 
         def __init__(self, shown: int, searched: tuple[int, int] | None) -> None:
@@ -71,7 +71,7 @@ class GroupTree(TreeRenderer, inherit_bindings=False):
     class SettingsChanged(Message):
         """The user has changed the filter, the grouping, the order, the columns or the marks.
 
-        After this message, the tree's heading and the number of marked groups should be redrawn.
+        Receivers should redraw the heading of the tree and the number of marked groups.
         """
 
     def __init__(self, snapshot: Snapshot, title: str = "", problems: ProblemIndex | None = None) -> None:
@@ -87,7 +87,7 @@ class GroupTree(TreeRenderer, inherit_bindings=False):
         self._group_to_reveal: str | None = None
         self._match_to_select: str | None = None
         self.match_selected = asyncio.Event()
-        """Event that is cleared when the user presses enter in the filter bar, and set when the matches are shown."""
+        """Asyncio event that Enter in the filter bar clears, and that is set when the tree shows the matches."""
         self.match_selected.set()
         self._shown = 0
         self._totals_due = 0.0
@@ -135,7 +135,7 @@ class GroupTree(TreeRenderer, inherit_bindings=False):
         self.post_message(self.SettingsChanged())
 
     def copy_arrangement(self, model: TreeModel, *, cursor: bool = False) -> None:
-        """Copy grouping, order and columns of a different tree and, if `cursor` is true, its open nodes and cursor."""
+        """Copy grouping, sort order and columns of another tree; if `cursor` is true, also open nodes and cursor."""
         self.model.grouping, self.model.sort, self.model.descending = model.grouping, model.sort, model.descending
         self.model.columns = model.columns
         if cursor:
@@ -245,7 +245,7 @@ class GroupTree(TreeRenderer, inherit_bindings=False):
         return True
 
     def reveal_later(self, group: str) -> None:
-        """Put the cursor on a group after the next layout. Use this if the current layout might lack the group."""
+        """Put the cursor on a group after the next layout. Use this if the tree may not contain the group yet."""
         self._group_to_reveal = group
         self._choice_made()
 

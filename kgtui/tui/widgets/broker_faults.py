@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 MAX_LINES = 3
 NO_ANSWER_FAULTS = frozenset({"NO_ANSWER", "NOT_CONNECTED", "DISCONNECTED", "UNREGISTERED"})
-"""Names of the errors which mean that a broker did not respond. All other errors are error codes in a response."""
+"""kgtui's names for errors of a broker that did not respond. All other errors are error codes in a response."""
 
 
 class FaultLines(Static):

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from kgtui.tui.session import ClusterLabel, Session
 
 Paragraphs = list[tuple[str, str]]
-"""Lines of text, each as (text without control characters, color role). With an empty role, the color is normal."""
+"""Lines of text, each as (text without control characters, color role). Without a role, the color is the default."""
 
 
 _LOWER_BOUNDS: Paragraphs = [
@@ -33,10 +33,10 @@ _LOWER_BOUNDS: Paragraphs = [
 
 
 SLICE_SECONDS = 0.005
-"""Maximum time for which one step of the search for similar names blocks the event loop, in seconds."""
+"""Each step of the search for similar group ids blocks the event loop for at most this time, in seconds."""
 
 _RECORDING_DELAY = 1.0
-"""Delay before a recording is searched for the group that the user has typed as a filter, in seconds."""
+"""Delay before the recording is searched for a deleted group whose id the user typed as a filter, in seconds."""
 
 
 class EmptyState(Static):
@@ -66,7 +66,7 @@ class EmptyState(Static):
         self._gone_at: dict[str, float | None] = {}
 
     def show(self, snapshot: Snapshot, session: Session, query: Query | None) -> bool:
-        """Show why the tree is empty, or hide this widget if the tree shows groups. Return whether it is visible.
+        """Show why the tree is empty, or hide this widget if the tree has rows. Return whether the widget is visible.
 
         `query` is the filter if no group matches the filter, and None otherwise.
         """
@@ -128,8 +128,8 @@ def empty_state(
         query: the filter, if no group matches it; otherwise None.
         interval: time between two polls, in seconds.
         why: the reason why no group matches the filter; None if not known yet.
-        gone_at: time when the group whose id is the filter disappeared, according to the recording, in epoch seconds;
-            None if unknown.
+        gone_at: when the group with the id that the user typed as a filter disappeared, according to the recording,
+            in epoch seconds; None if unknown.
     """
     if snapshot.groups:
         return None if query is None else _filtered_out(snapshot, query, why, gone_at)

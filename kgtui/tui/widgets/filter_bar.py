@@ -134,7 +134,8 @@ class FilterBar(Vertical):
         Args:
             searched: (number of groups that have been tested, number of groups to test); None to omit this part.
             only_problems: whether only groups with a problem are shown (key `z`).
-            unobserved: number of groups that may have a problem, but whose data is not read in full at every poll.
+            unobserved: number of groups that may have a problem, but are only screened (checked quickly), because there
+                are too many such groups.
         """
         active = self.active_filter.strip()
         notes = [text.plain(name, 24) for name, saved in self._presets.items() if saved == active][:1]

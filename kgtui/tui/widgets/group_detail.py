@@ -28,14 +28,14 @@ if TYPE_CHECKING:
     from kgtui.tui.session import ReplayPosition
 
 FILL_DELAY = 0.3
-"""Delay before the hidden panes are created, in seconds.
+"""Delay between the first display of groups and the creation of the hidden panes, in seconds.
 
-Creating them immediately would delay the first display of the groups.
+Creating these panes immediately would delay the first display of groups.
 """
 
 
 class GroupTitle(LineWidget):
-    """The group id on the left, and state, type, epochs and coordinator on the right."""
+    """The title of the selected group: its id on the left, and its state, type, epochs and coordinator on the right."""
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {
         "title--name", "title--quiet", "title--kg-ok", "title--kg-warn", "title--kg-error", "title--kg-muted",
@@ -71,7 +71,7 @@ class GroupTitle(LineWidget):
         self.redraw()
 
     def pieces(self, width: int) -> Sequence[Piece]:
-        """Return the title of the group. If it is too wide, texts on the right and parts of the id are left out."""
+        """Return the title of the group. If the title is too wide, leave out texts on the right, and shorten the id."""
         snapshot, group = self._snapshot, self._group
         if snapshot is None or group is None:
             return []
@@ -140,7 +140,7 @@ class GroupDetail(Vertical):
     ) -> None:
         super().__init__()
         self.active = front
-        """Id of the pane in front."""
+        """Id of the visible pane."""
         self._snapshot = snapshot
         self._group: str | None = None
         self._command_config = command_config
@@ -174,7 +174,7 @@ class GroupDetail(Vertical):
         return self._pane(self.active)
 
     def enter(self) -> None:
-        """Focus the pane in front, as soon as it is mounted."""
+        """Move the focus to the visible pane, as soon as the pane is mounted."""
         pane = self.pane
         if pane.is_mounted:
             pane.focus_target().focus()
@@ -203,11 +203,11 @@ class GroupDetail(Vertical):
         self.pane.show(snapshot, group)
 
     def redraw(self) -> None:
-        """Redraw the pane in front, even if its data has not changed."""
+        """Redraw the visible pane, even if its data has not changed."""
         self.pane.redraw()
 
     def bring(self, name: str) -> None:
-        """Bring a pane to the front."""
+        """Show the pane with the id `name` in place of the visible pane."""
         self.active = name
         pane = self.pane
         self.query_one(ContentSwitcher).current = pane.id

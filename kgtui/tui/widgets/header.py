@@ -29,13 +29,13 @@ if TYPE_CHECKING:
 _WIDEST = ("", "in 999 ms", "· lag read: 100%")
 """The longest text of each of the three parts of the poll status. The header reserves space for these texts.
 
-The first part is a time. Its text is empty here, because all times have the same length.
+The first text, for the time of the poll, is empty here, because all times have the same length.
 """
 
 _MIN_NARROWING = 9
-"""If `PollStatus` needs less space, it becomes narrower only if it saves at least this many terminal cells.
+"""The widget `PollStatus` becomes narrower only if this saves at least this many terminal cells.
 
-This is the case, for example, after one of its parts has disappeared.
+For example, `PollStatus` becomes narrower when one of its parts disappears.
 """
 
 
@@ -58,7 +58,7 @@ class PollStatus(LineWidget):
     def show(self, right: list[Piece]) -> int:
         """Show these pieces of text, and return the resulting width of this widget in terminal cells.
 
-        The width does not shrink by less than `_MIN_NARROWING`, because each change causes a new layout.
+        The width does not shrink by less than `_MIN_NARROWING`, because each change of the width causes a new layout.
         """
         self._shown = _with_blanks(right)
         needed = _reserved_width(right) + 1 if right else 0
@@ -149,7 +149,7 @@ class ClusterHeader(LineWidget):
         """Show a newer snapshot.
 
         Args:
-            problems: problem → number of groups.
+            problems: problem → number of groups with this problem.
             matching: number of groups that match the filter; None if no filter is set.
         """
         self._snapshot, self._matching, self._marked = snapshot, matching, marked
@@ -295,7 +295,7 @@ def _after_dots(pieces: Iterable[Piece]) -> list[Piece]:
 def _fitting(problems: Sequence[ProblemCount], width: int) -> list[Piece]:
     """Return the texts of the problems that fit into `width` cells, such as `✘ 2 stopped`.
 
-    If not all of them fit, a text such as `5 more` says how many groups have the other problems.
+    If not all texts fit, a text such as `5 more` says how many groups have a problem that is not shown.
     """
     for shown in range(len(problems), 0, -1):
         hidden = sum(problem.groups for problem in problems[shown:])
@@ -314,7 +314,7 @@ def _with_blanks(right: list[Piece]) -> list[Piece]:
 def _reserved_width(right: Sequence[Piece]) -> int:
     """Return the width to reserve for the poll status, in terminal cells.
 
-    It has space for longer texts than the current ones, because each change of the width causes a new layout.
+    The width includes room for longer texts, because each change of the width causes a new layout of the screen.
     """
     spare = (max(0, cell_len(widest) - cell_len(piece)) for (piece, _), widest in zip(right, _WIDEST, strict=False))
     return _width(right) + sum(spare)

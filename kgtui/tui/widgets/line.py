@@ -34,7 +34,7 @@ class LineWidget(StyleCache):
         self._width = 0  # width of the widget when `_pieces` was computed, in terminal cells
 
     def pieces(self, width: int) -> Sequence[Piece]:
-        """Return the text for this width in terminal cells. Subclasses must override this method."""
+        """Return the pieces of text for a line of `width` terminal cells. Subclasses must override this method."""
         raise NotImplementedError
 
     def redraw(self) -> None:
@@ -58,7 +58,8 @@ class LineWidget(StyleCache):
         base = self.base_style
         width = self.size.width
         if width != self._width:
-            # Compute the pieces for the new width. The old width is 0, for example, if the widget was hidden.
+            # The width of the widget has changed, for example because the widget was hidden before. Compute the pieces
+            # of text for the new width.
             self._fitted_pieces()
         if y or not self._pieces:
             return Strip.blank(width, base)
@@ -71,7 +72,7 @@ class LineWidget(StyleCache):
 
 
 def spread(left: Iterable[Piece], right: Iterable[Piece], width: int) -> list[Piece]:
-    """Return the pieces of a line: first `left`, then blanks, then `right`, which ends at the right end of the line.
+    """Return the pieces of a line of `width` terminal cells: `left`, then blanks, then `right`, aligned to the right.
 
     If the line is too short, the end of `left` is cut off.
     """

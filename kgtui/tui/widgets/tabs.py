@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class LineTabs(LineWidget):
-    """The line with the titles of tabs. A click brings a tab to the front. Subclasses override `titles`.
+    """A line with the titles of tabs. A click on a title posts `Chosen`. Subclasses override `titles`.
 
     Textual's own tabs consist of a dozen widgets, and are slower.
     """
@@ -52,7 +52,7 @@ class LineTabs(LineWidget):
     def __init__(self, front: str) -> None:
         super().__init__()
         self.front = front
-        """Id of the tab in front."""
+        """Id of the tab whose content is shown."""
         self._ends: list[tuple[int, str]] = []
 
     def titles(self, width: int) -> Mapping[str, str]:
