@@ -1,4 +1,7 @@
-"""Helpers for tests of logins to Amazon MSK: an environment without AWS settings, client properties, and tokens."""
+"""Helpers for tests of logins to Amazon MSK with IAM.
+
+They isolate tests from this machine's AWS settings, and create client properties and tokens.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +36,10 @@ BEARER = "org.apache.kafka.common.security.oauthbearer.OAuthBearerLoginModule re
 
 
 def isolate_aws(monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
-    """Make botocore read settings only from `config` and `credentials` in `folder`, and send no requests to AWS."""
+    """Make botocore (AWS's client library) read settings only from the files `config` and `credentials` in `folder`.
+
+    Requests to AWS STS go to a local port without a server, so that they fail.
+    """
     for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN", "AWS_PROFILE"):
         monkeypatch.delenv(name, raising=False)
     for name in ("AWS_REGION", "AWS_DEFAULT_REGION", "AWS_WEB_IDENTITY_TOKEN_FILE", "AWS_ROLE_ARN"):
@@ -49,9 +55,9 @@ def isolate_aws(monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
 
 @contextmanager
 def sts_server() -> Iterator[tuple[str, list[tuple[str, dict[str, list[str]]]]]]:
-    """Run a local server that responds like AWS STS. Yield its URL and the list of requests.
+    """Run a local server that responds like AWS STS. Yield the server's URL, and the list of requests received so far.
 
-    A request is `(Authorization header, form fields)`.
+    Each request in the list is a pair `(Authorization header, form fields)`.
     """
     received: list[tuple[str, dict[str, list[str]]]] = []
 
@@ -110,7 +116,7 @@ def tokens_of(properties: dict[str, str]) -> Tokens:
 
 
 async def signed_url(properties: dict[str, str], host: str = BROKER) -> str:
-    """Request a token for the broker `host`; return the signed URL that the token contains."""
+    """Request a token for the broker `host`; return the signed URL that the token contains in Base64."""
     token = await tokens_of(properties).get(host)
     assert token.expires == pytest.approx(time.time() + 900, abs=30)
     text = str.__str__(token.text.reveal())
@@ -118,7 +124,10 @@ async def signed_url(properties: dict[str, str], host: str = BROKER) -> str:
 
 
 async def failure(properties: dict[str, str], host: str = BROKER) -> str:
-    """Request a token, which must fail, and return the error message. Assert that the traceback contains no secret."""
+    """Assert that the request for a token fails, and that the traceback contains no secret.
+
+    Return the error message.
+    """
     with pytest.raises(ConnectError) as caught:
         await tokens_of(properties).get(host)
     assert SECRET not in "".join(traceback.format_exception(caught.value))

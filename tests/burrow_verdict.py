@@ -1,4 +1,4 @@
-"""Burrow's algorithm for the verdict on one partition. Tests compare kgtui's verdicts with its result."""
+"""Burrow's algorithm that judges whether a group keeps up in one partition. Tests compare kgtui's verdicts with it."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def judge_partition(window: Window, now: int, options: Options = DEFAULTS) -> Pa
     7. Otherwise: OK.
 
     Args:
-        window: the newest commits of the group for the partition, and the newest log end offsets of the partition.
+        window: the group's newest commits for the partition, and the partition's newest log end offsets.
         now: current time in milliseconds since the Unix epoch.
     """
     commits, lag = window.commits, window.current_lag

@@ -36,7 +36,7 @@ def pytest_configure(config: pytest.Config) -> None:
     """Make Hypothesis use random examples with `--full`, and otherwise the same examples in every run."""
     settings.load_profile("random" if config.getoption("--full") else "same")
     # If a shell starts pytest in the background, pytest and its child processes ignore SIGINT. Some tests send SIGINT,
-    # so restore the usual reaction.
+    # so restore Python's default handler, which raises KeyboardInterrupt.
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
@@ -90,7 +90,10 @@ def pytest_collection_finish() -> None:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> Generator[None]:
-    """After each module, freeze all objects again (`gc.freeze`) if a test has called `gc.unfreeze`."""
+    """After the last test of a module, call `gc.freeze` if one of the tests has called `gc.unfreeze`.
+
+    `gc.freeze` excludes all existing objects from garbage collection.
+    """
     yield  # Tear down the fixtures first, because some of them check the number of frozen objects.
     if nextitem is not None and nextitem.path != item.path and gc.get_freeze_count() == 0:
         gc.collect()

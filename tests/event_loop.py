@@ -1,4 +1,4 @@
-"""Measure durations in a test's event loop in a way that does not depend on how busy the machine is."""
+"""Measure durations in the event loop of a test, so that a test does not fail because the machine is busy."""
 
 from __future__ import annotations
 

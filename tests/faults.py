@@ -11,7 +11,7 @@
         link.black_hole()     # same as `stall`
         link.slow(0.05)       # delays all data by 50 ms
 
-The proxy runs on the event loop of the test, so that a fault begins as soon as the test calls its method.
+The proxy runs on the event loop of the test, so that a fault begins as soon as the test calls a method such as `cut`.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ class FaultyLink:
         self._open.clear()
 
     def black_hole(self) -> None:
-        """Accept connections, but forward no data until `resume` is called. This is the same as `stall`."""
+        """Accept connections, but forward no data until `resume` is called. The method does the same as `stall`."""
         self.stall()
 
     async def resume(self) -> None:

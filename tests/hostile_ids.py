@@ -1,6 +1,6 @@
-"""Hostile group ids in the demo cluster. Many programs handle such ids wrongly.
+"""Hostile group ids: ids in the demo cluster that many programs handle wrongly.
 
-For example, the ids contain control characters, or are very long.
+For example, some ids contain control characters, and some are very long.
 """
 
 from __future__ import annotations

@@ -18,12 +18,12 @@ BROKER_VERSIONS = ("4.3.1", "3.9.2")
 """Kafka versions whose brokers are started in every test run."""
 
 FULL_BROKER_VERSIONS = ("4.4.0", "4.2.0", "4.1.2", "4.0.2")
-"""Additional Kafka versions of brokers. `tests/run --full` also runs tests of real brokers with these versions."""
+"""Kafka versions whose brokers are started only by `tests/run --full`, in addition to `BROKER_VERSIONS`."""
 
 ALL_BROKER_VERSIONS = (*BROKER_VERSIONS, *FULL_BROKER_VERSIONS)
 
 _TOOLS_OF_ANOTHER_VERSION = {"4.4.0": "4.3.1"}
-"""Kafka version without tools in Maven Central → Kafka version whose tools are used instead."""
+"""Kafka version whose command line tools are not in Maven Central → version whose tools are used instead."""
 
 CLIENT_VERSIONS = (
     "2.4.1", "2.8.2", "3.3.2", "3.6.2", "3.7.2", "3.8.1", "3.9.2", "4.0.1", "4.1.2", "4.2.1", "4.4.0",
@@ -62,9 +62,9 @@ def tools_version(version: str) -> str:
 
 
 def clients_version(version: str) -> str:
-    """Return the version of the Java clients for a broker of Kafka `version`.
+    """Return the Kafka version of the Java clients that tests run with a broker of Kafka `version`.
 
-    Connect and Streams jars exist only for `BROKER_VERSIONS`. For all other brokers, return the newest of these
+    Connect and Streams jars are downloaded only for `BROKER_VERSIONS`. For any other broker, return the newest of these
     versions.
     """
     return version if version in BROKER_VERSIONS else BROKER_VERSIONS[0]

@@ -1,9 +1,9 @@
-"""Start Java programs quickly: compile each program once, and share Kafka's classes between JVMs (CDS).
+"""Start Java programs quickly: compile each program once, and share Kafka's loaded classes between JVMs (CDS).
 
 Compiled programs and archives are in the folder for Kafka's jars (`tests.jars.cache`)::
 
     programs/Launch-1f0c….jar    a compiled program
-    kafka-4.3.1-90ab….jsa        an archive: the classes of a broker, as a JVM stores them in memory
+    kafka-4.3.1-90ab….jsa        a class archive: the loaded classes of a broker, which a JVM maps into its memory
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ def command(classpath: str, source: Path, options: Sequence[str] = ()) -> list[s
         options: options of the JVM, in addition to `FAST_START`.
     """
     if any(option.startswith(_WRITE_ARCHIVE) for option in options):
-        # This JVM writes a class archive for all programs, so its class path must not contain the jar of this program.
-        # Therefore, the command contains the source file, which Java compiles in memory.
+        # The JVM will write the class archive for all programs, so its class path must not contain the jar of one
+        # program. Therefore, run the source file, which Java compiles in memory.
         return ["java", *FAST_START, *options, "-cp", classpath, str(source)]
     start = ["java", *FAST_START, *_use_archive(classpath), *options]
     return [*start, "-cp", f"{classpath}:{compiled(classpath, source)}", source.stem]
@@ -67,7 +67,7 @@ def compiled(classpath: str, source: Path) -> Path:
 def archive(version: str) -> Path:
     """Return the path of the class archive of Kafka `version`. This function does not create the archive.
 
-    The path depends on the JVM and the jars, because a JVM ignores archives of different JVMs or jars.
+    The path depends on the JVM and the jars, because a JVM cannot use the archive of another JVM or of other jars.
     """
     found = sorted(jars.folder(version).glob("*.jar"))
     state = [_jvm(), *(f"{jar} {jar.stat().st_size} {jar.stat().st_mtime_ns}" for jar in found)]

@@ -15,7 +15,7 @@ SECTIONS = {"keys": actions.markdown, "filter": filter_help.markdown}
 
 
 def table(mark: str) -> str:
-    """Return the text of the README's generated section `mark`."""
+    """Generate the README section with the name `mark`, a key of `SECTIONS`, and return its text."""
     return SECTIONS[mark]() + "\n"
 
 

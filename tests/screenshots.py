@@ -1,6 +1,6 @@
 """Create `screenshots/*.svg` from the terminal UI on a simulated cluster: `python -m tests.screenshots`.
 
-Run it after each visible change to the terminal UI.
+Run this program after each visible change to the terminal UI.
 """
 
 from __future__ import annotations

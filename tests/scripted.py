@@ -27,7 +27,7 @@ T = TypeVar("T")
 
 
 def brokers(count: int = 3) -> dict[int, Broker]:
-    """Return `count` brokers by node id. Node ids begin at 1."""
+    """Return a dict with `count` brokers: node id → `Broker`. Node ids begin at 1."""
     return {node: Broker(node, "127.0.0.1", 9091 + node) for node in range(1, count + 1)}
 
 
@@ -42,20 +42,21 @@ class ScriptedAdmin:
     """A `GroupAdmin` whose methods return what a test has set in the attributes.
 
     Attributes:
-        groups: group id → row in the list of groups.
+        groups: group id → `Listing`, the group's row in a list of groups.
         descriptions: group id → description.
         commits: group id → committed offsets.
         shares: id of a share group → start offsets.
         bounds: (topic, partition) → log start and log end offset.
         configs: group id → configs.
-        times: (topic, partition) → result of `record_times`. It is returned only for requests for the same offset.
+        times: (topic, partition) → result of `record_times`, if the requested offset is the offset in the result.
         topic_retention: result of `retention`.
         user_access: result of `access`.
         hidden: group id → topics in `Answer.hidden`, whose offsets the user may not see. Unlike a broker, this class
             also returns these offsets.
         brokers: node id → broker.
-        broken: node id or group id → `Fault` or `ClientError`. Methods return the fault, or the fault NO_ANSWER in
-            place of a ClientError. Only `ScriptedFeed.poll` raises a ClientError in both cases.
+        broken: node id or group id → error of requests to this broker or for this group. Methods return a `Fault`
+            unchanged, and convert a `ClientError` to the fault NO_ANSWER. Only `ScriptedFeed.poll` raises ClientError,
+            for both types.
         delete_outcomes: group id → outcome of the deletion. By default, only Empty groups are deleted.
         calls: `(method, ids)` of each call, in order.
         gate: event for which each call waits; None if calls do not wait.
@@ -186,7 +187,7 @@ class ScriptedAdmin:
         return replace(answer, hidden=self._hidden_of(answer.rows))
 
     def _hidden_of(self, groups: Iterable[str]) -> dict[str, tuple[str, ...]]:
-        """Return group id → topics whose offsets the user may not see. The tuple is empty if the topics are unknown.
+        """Return a dict: group id → topics whose offsets the user may not see; an empty tuple if they are unknown.
 
         If the user lacks DESCRIBE on some topics, all `groups` are included, because each could consume these topics.
         """

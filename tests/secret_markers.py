@@ -52,7 +52,7 @@ def add_unused(properties: dict[str, str], secrets: dict[str, str]) -> None:
 def encodings(secret: str | bytes) -> Iterator[bytes]:
     """Yield a secret in every form in which programs write it: plain, escaped, in UTF-16, hexadecimal or base64.
 
-    Base64 encodes groups of three bytes, so the text depends on where the secret begins. Three variants are yielded.
+    Base64 encodes three bytes at a time, so the text depends on the secret's position. All three variants are yielded.
     """
     plain = secret if isinstance(secret, bytes) else secret.encode()
     yield plain
@@ -93,7 +93,7 @@ class Markers:
         return {kind for kind, forms in self._encoded.items() if any(form in content for form in forms)}
 
     def check(self, where: str, data: bytes | str) -> None:
-        """Assert that `data` contains no secret. `where` is the origin of `data` for the error message."""
+        """Assert that `data` contains no secret. The error message says that `data` comes from `where`."""
         kinds = self.kinds_in(data)
         shown = data if isinstance(data, str) else data[:2_000].decode("utf-8", "replace")
         assert not kinds, f"{where} contains the secret of: {', '.join(sorted(kinds))}\n{shown}"

@@ -81,8 +81,8 @@ def _pipeline(scale: Scale) -> Iterator[Figure]:
     from tests.bench import pipeline as bench
 
     yield from bench.figures(_size(bench, scale))
-    # The tests use the scale `tiny`. The latency benchmark is left out at this scale, because it takes minutes even for
-    # a few commits.
+    # Skip the latency benchmark at the scale `tiny`, which only tests use, because the latency benchmark takes minutes
+    # even for a few commits.
     if scale != "tiny":
         yield from latency.figures(_size(latency, scale))
 

@@ -31,13 +31,16 @@ if TYPE_CHECKING:
 
 CALLS = 1_000
 CONCURRENT = 2
-"""Number of calls that run at the same time."""
+"""Number of measured calls that are in flight at the same time."""
 
 CALLS_PER_TURN = 50
 ROUNDS = 4
 GROUPS = 200
 TARGET = 1.2
-"""Target of the benchmark: maximum ratio of the 99th percentiles (faulty cluster / healthy cluster)."""
+"""The benchmark meets its target if the ratio of two durations is at most this number.
+
+The ratio is the 99th percentile of the call durations in the faulty cluster, divided by that in the healthy cluster.
+"""
 
 
 async def _serve(pipe: Connection) -> None:
@@ -57,7 +60,7 @@ def _brokers(pipe: Connection) -> None:
 
 
 async def _turn(pool: Pool, calls: int) -> list[float]:
-    """Call brokers 1 and 2 while a second task calls broker 3.
+    """Make `calls` calls to brokers 1 and 2, while a second task keeps calling broker 3.
 
     Return the durations of the calls to brokers 1 and 2, in milliseconds.
     """
@@ -78,7 +81,7 @@ async def _turn(pool: Pool, calls: int) -> list[float]:
 
 
 async def _keep_calling(pool: Pool, node: int) -> None:
-    """Call the broker `node` about ten times per second. Ignore errors and timeouts."""
+    """Call the broker `node` up to ten times per second. Ignore errors and timeouts."""
     while True:
         with contextlib.suppress(ClientError, UnreachableError):
             await pool.call(node, LIST_GROUPS, {}, timeout=0.5)

@@ -62,16 +62,16 @@ TINY = Size(groups=20, topics=2, rounds=1, lag_rounds=1)
 
 
 def figures(size: Size) -> Iterator[Figure]:
-    """Start a broker, and compare kgtui's commands with Kafka's commands on this broker."""
+    """Start a broker with many groups, and yield the wall times of `kgtui ls` and of Kafka's tools on this broker."""
     with broker() as running:
         make_groups(running, size)
         yield from compare(running, size)
 
 
 def compare(broker: Cluster, size: Size) -> Iterator[Figure]:
-    """Yield the wall times of kgtui's and Kafka's commands on a broker with at least `size.groups` groups."""
+    """Yield the wall times of `kgtui ls` and of Kafka's tools, on a broker with at least `size.groups` groups."""
     ours, theirs = [], []
-    _kgtui(broker, "ls")  # This run is not measured, because the first run of kgtui also compiles it to byte code.
+    _kgtui(broker, "ls")  # Do not measure the first run, in which Python also compiles kgtui to byte code.
     for _ in range(size.rounds):
         ours.append(_seconds(lambda: _kgtui(broker, "ls"), size.groups))
         theirs.append(_seconds(lambda: _tool(broker, "GroupsCommand", "--list"), size.groups))
@@ -112,7 +112,8 @@ def _tool(broker: Cluster, tool: str, *arguments: str) -> str:
     given = ["--bootstrap-server", broker.bootstrap, *arguments]
     if tool == "ConsumerGroupCommand":
         given += ["--timeout", "300000"]
-    # Start a new JVM for the tool, as users do. `tests.brokers.tools` would use a JVM that is already running.
+    # Start a new JVM for the tool, as users do. `tests.brokers.tools` would reuse a running JVM, so that the time to
+    # start the JVM would not be measured.
     quiet = "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn"
     command = ["java", *FAST_START, quiet, "-cp", jars.classpath(VERSION), MAIN_CLASSES[tool], *given]
     return subprocess.run(command, capture_output=True, text=True, timeout=1800, check=False).stdout
@@ -153,9 +154,9 @@ def make_groups(broker: Cluster, size: Size) -> None:
 
 
 def _commit_all(connection: Connection, topics: Mapping[str, str]) -> dict[str, str]:
-    """Commit offsets for each group in `topics` (group → topic).
+    """For each group in `topics` (group → topic), commit offsets in the group's topic.
 
-    Return the groups whose commits failed, in the same form as `topics`.
+    Return a dict like `topics` that contains only the groups whose commits failed.
     """
     failed: dict[str, str] = {}
     names = list(topics)

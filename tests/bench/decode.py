@@ -1,4 +1,4 @@
-"""Measure the CPU time for decoding large responses, compared with aiokafka's decoder for the same fields.
+"""Measure kgtui's CPU time for decoding large Kafka responses, and compare it with aiokafka's decoder.
 
 The decoders take turns in one thread, and garbage collection is off. The result is the fastest run of each decoder.
 """
@@ -117,7 +117,7 @@ def list_offsets_body(topics: int = GROUPS // PARTITIONS) -> bytes:
 
 
 def best_ms(*functions: Callable[[], object], rounds: int = ROUNDS) -> list[float]:
-    """Return the CPU time of each function's fastest round, in milliseconds."""
+    """Call each function `rounds` times; return the CPU time of its fastest call, in milliseconds."""
     best = [float("inf")] * len(functions)
     gc.collect()
     gc.disable()
@@ -126,8 +126,8 @@ def best_ms(*functions: Callable[[], object], rounds: int = ROUNDS) -> list[floa
         for _ in range(rounds):
             for index, function in enumerate(functions):
                 started = time.process_time()
-                # The variable `result` keeps the result in memory, so that the measured time does not include freeing
-                # it.
+                # Keep the result in a variable until the time has been measured, so that the time does not include
+                # freeing the memory of the result.
                 result = function()
                 best[index] = min(best[index], (time.process_time() - started) * 1000)
                 del result
@@ -142,7 +142,7 @@ def _figure(name: str, ours: Callable[[bytes], object], schema: Schema, body: by
 
 
 def figures(groups: int = GROUPS) -> Iterator[Figure]:
-    """Yield the CPU time for decoding each response.
+    """Yield the CPU time of kgtui and of aiokafka for decoding each of several large responses.
 
     Args:
         groups: number of groups in the ListGroups response, and number of partitions in the other responses.

@@ -1,8 +1,11 @@
-"""Extrapolate the measured rates of the Spark pipeline to 100,000 groups × 10 partitions that commit every 5 seconds.
+"""Estimate the resources that the Spark pipeline needs for a large cluster, from the results of the benchmark.
 
-- The cost per record is computed from two runs of different sizes, so that it excludes the fixed cost of a run.
+The cluster has 100,000 groups with 10 partitions each. Each group commits an offset per partition every 5 seconds.
+
+- The cost per record is computed from two runs with different numbers of records, so that it excludes the fixed cost of
+  a run.
 - Executor cores are assumed to be as fast as the cores of the benchmark's machine.
-- Half of the cores are spare, for catching up after a failure.
+- Half of the cores are idle in normal operation, so that the pipeline can catch up after a failure.
 """
 
 from __future__ import annotations
@@ -20,9 +23,9 @@ GROUPS, PARTITIONS, COMMIT_INTERVAL = 100_000, 10, 5.0
 RECORDS_PER_SECOND = GROUPS * PARTITIONS / COMMIT_INTERVAL
 DAY = 86_400
 BUSY = 0.5
-"""Maximum fraction of the cores of a layer (bronze, silver or gold) that can be busy in normal operation.
+"""Maximum fraction of a layer's cores that are busy in normal operation. The layers are bronze, silver and gold.
 
-The other cores are spare capacity.
+The other cores are spare, for catching up after a failure.
 """
 
 WIRE_BYTES = 130
@@ -81,7 +84,7 @@ def layer_costs(cores: int, smaller: Mapping[str, Any], larger: Mapping[str, Any
 
 
 def figures(layers: list[LayerCost]) -> Iterator[Figure]:
-    """Yield the extrapolated load in records and MB per second, and the resources that it needs, such as cores."""
+    """Yield the large cluster's load in records/s and MB/s, and the cores and disk space that the pipeline needs."""
     load = f"{GROUPS:,} groups × {PARTITIONS} partitions, commits every {COMMIT_INTERVAL:g} s"
     yield Figure(f"{load}: records", RECORDS_PER_SECOND, "/s")
     yield Figure(f"{load}: data sent by brokers", RECORDS_PER_SECOND * WIRE_BYTES / 1e6, "MB/s")

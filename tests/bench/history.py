@@ -1,4 +1,4 @@
-"""Measure the CPU time for recording a large cluster, and the time for moving to a past time in the recording."""
+"""Measure the CPU time for recording a large cluster, and the time for loading a past state from the recording."""
 
 from __future__ import annotations
 
@@ -51,7 +51,8 @@ class Size:
         polls: number of polls that are recorded live.
         segments: number of keyframes (complete copies of the cluster's state) in the `SyntheticLake`.
         seeks: number of random times at which the state is loaded.
-        timelines: number of times that one hour of a random group's history is loaded; the same number for one day.
+        timelines: number of times that one hour of a group's history is loaded, and number of times that one day is
+            loaded. The group is chosen at random each time.
         interval: seconds between two polls of the live recording.
         segment_polls: number of polls from one keyframe to the next in the `SyntheticLake`.
     """

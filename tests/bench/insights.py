@@ -1,7 +1,7 @@
-"""Measure `kgtui insights` on all gold tables except `lag`, with rows for 100,000 groups and 30 days.
+"""Measure the CPU time and the elapsed time of `kgtui insights` with gold tables for 100,000 groups and 30 days.
 
-kgtui must open only the files of the newest day. So earlier days need no data of their own, and their files are hard
-links to the files of the newest day.
+The benchmark writes all gold tables except `lag`. kgtui must open only the files of the newest day. So earlier days
+need no data of their own, and their files are hard links to the files of the newest day.
 """
 
 from __future__ import annotations
@@ -41,7 +41,10 @@ END = datetime(2026, 11, 21, tzinfo=UTC)
 _DAY = END - timedelta(days=1)
 _FAMILIES = 400
 _UNHEALTHY, _BEHIND, _UNUSED = 100, 20, 5
-"""Every 100th group is unhealthy, the lag of every 20th group grows, and every 5th group is unused."""
+"""Every 100th group is unhealthy, and the lag of every 20th group grows.
+
+In every 5th family (groups with the same prefix, such as `team-005.*`), all groups are unused.
+"""
 
 _CHUNK = 10_000
 """Number of groups whose rows are written to a table at once, into one file."""
@@ -98,9 +101,9 @@ def write_gold(path: Path, groups: int, days: int) -> Path:
 
 
 def _columns(names: list[str], numbers: np.ndarray[Any, Any]) -> Iterator[tuple[Table, dict[str, Any]]]:
-    """Yield (gold table, columns) for each gold table except `lag`, with rows for some of the groups.
+    """For each gold table except `lag`, yield the table and the values of its columns for some of the groups.
 
-    `columns` maps each column name to an array, or to one value for all rows.
+    A dict maps each column name to an array with one value per row, or to a single value for all rows.
 
     Args:
         names: ids of all groups.
@@ -181,7 +184,8 @@ def _not_null(kind: str) -> Any:
 def _add_earlier_days(table: Path, days: int) -> None:
     """Add earlier days to a Delta table that contains one day.
 
-    The files of these days are hard links to the existing files. Delta's log contains earlier times for these links.
+    The files of the earlier days are hard links to the files of the existing day. In Delta's log, the statistics of
+    each link contain the dates of the earlier day.
     """
     deltalake = load_deltalake()
     from deltalake.transaction import AddAction
@@ -203,5 +207,5 @@ def _add_earlier_days(table: Path, days: int) -> None:
 
 
 def _earlier(days: int, found: re.Match[str]) -> str:
-    """Return the date in the regex match `found` minus `days` days. Both dates have the form `2026-11-20T`."""
+    """Subtract `days` days from the date in the regex match `found`. Date and result have the form `2026-11-20T`."""
     return f"{datetime.fromisoformat(found.group()[:-1]).date() - timedelta(days=days)}T"

@@ -1,7 +1,7 @@
 """Run kgtui with counters for the benchmarks: `python -m tests.bench.instrumented_app ARGUMENTS OF KGTUI`.
 
-The row under the cursor ends with the number of handled keys. When this number has increased, the benchmark knows that
-the frame shows the result of the key.
+In kgtui's tree of groups, the row under the cursor ends with the number of handled keys. A frame with a higher number
+also shows the result of the latest key. So the benchmark can measure the time from the key to this frame.
 """
 
 from __future__ import annotations
@@ -37,8 +37,7 @@ COUNTER_CELLS = 8
 """Width of the counter of handled keys, such as `<000042>`, in terminal cells."""
 
 FAST_SWEEP = 10
-"""Factor by which the background read of all groups is accelerated. The normal speed takes a minute for 100,000 groups.
-"""
+"""Factor by which the background read of all groups is accelerated. Normally, it takes a minute for 100,000 groups."""
 
 
 def _replace(owner: type, name: str, function: Callable[..., Any]) -> None:
@@ -64,7 +63,7 @@ class Instruments:
         self._app: KgtuiApp | None = None
 
     def install(self) -> None:
-        """Replace methods of the app, of the tree and of the background reads. Call this before the app starts."""
+        """Replace methods of kgtui's app, tree and monitor by instrumented ones. Call this before the app starts."""
         if str(constants.MAX_FPS) != os.environ["TEXTUAL_FPS"]:
             raise RuntimeError(
                 "import kgtui.tui before Textual: otherwise Textual draws fewer frames per second than in kgtui"
@@ -156,7 +155,7 @@ class Instruments:
             self.callbacks.reset()
             self.snapshots = 0
         elif request == "largest":
-            # Nodes with child nodes have no `parts`. Their size counts as 0, so that `max` does not select them.
+            # Tree nodes with child nodes have no `parts`. Count their size as 0, so that `max` selects no such node.
             node = max(tree.model.nodes.by_path.values(), key=lambda node: len(node.parts) and node.count)
             tree.move_to(tree.model.layout.node_row(node.path) or 0)
             return {"groups": node.count, "count": self.count}

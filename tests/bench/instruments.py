@@ -24,7 +24,7 @@ class Callbacks:
 
     Attributes:
         worst: CPU milliseconds of the longest callback.
-        count: number of calls.
+        count: number of callback calls.
         long: callback name → number of calls that took longer than `LONG_MS`.
     """
 
@@ -58,7 +58,10 @@ class Callbacks:
 
 
 def _name(handle: asyncio.Handle) -> str:
-    """Return the name of a callback's function. If it resumes a coroutine, return the coroutine's name and line."""
+    """Return the name of a callback's function.
+
+    If the callback resumes a coroutine, return the name of the coroutine and the line at which it is suspended.
+    """
     callback: Any = getattr(handle, "_callback", None)
     task = getattr(callback, "__self__", None)
     if isinstance(task, asyncio.Task):
@@ -70,7 +73,10 @@ def _name(handle: asyncio.Handle) -> str:
 
 
 def listen(respond: Callable[[str, dict[str, Any]], dict[str, Any]]) -> None:
-    """Respond to requests of the benchmark on a socket, if `KGTUI_BENCH_CONTROL` names its file descriptor.
+    """Respond to requests that the benchmark sends through a socket.
+
+    The environment variable `KGTUI_BENCH_CONTROL` contains the number of the socket's file descriptor. If the variable
+    is not set, do nothing.
 
     Args:
         respond: takes the name and parameters of a request, and returns the response.

@@ -1,7 +1,7 @@
-"""Measure the time from a commit until its offset is in silver and gold tables, with a real 4.3.1 broker.
+"""Measure the time from an offset commit until the offset is in silver and gold tables, with a real 4.3.1 broker.
 
-`kgtui record` and `kgtui pipeline watch` run as processes, because the gold table `lag` needs both. The tables are read
-without Spark, as kgtui's screens do.
+`kgtui record` and `kgtui pipeline watch` run as child processes, because the gold table `lag` is computed from the
+results of both. The benchmark reads the tables without Spark, as kgtui's screens do.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ class _ObservedTable:
         self.seen |= dict.fromkeys(range(before + 1, self.newest + 1), now)
 
     def _read(self) -> int:
-        """Return the largest offset in the table; -1 if the table contains no offset."""
+        """Return the largest committed offset in the table; -1 if the table contains no committed offset."""
         try:
             rows: Any = DeltaTable(str(self.path)).to_pyarrow_dataset()
         except TableNotFoundError:
@@ -85,7 +85,7 @@ class _ObservedTable:
 
 
 def figures(size: Size) -> Iterator[Figure]:
-    """Yield the median and the 95th percentile of the latency for each table."""
+    """For each table, yield the median and the 95th percentile of the time from a commit to its row in the table."""
     with tempfile.TemporaryDirectory(prefix="kgtui-bench-") as folder:
         broker = Cluster("4.3.1", Path(folder) / "broker")
         broker.start()

@@ -1,6 +1,7 @@
-"""Measure the CPU time and the duration of the pipeline with random records.
+"""Measure the CPU time and the duration of the Spark pipeline with random records of `__consumer_offsets`.
 
-First, decoding is compared with only reading the same files. Then complete runs of several sizes are measured.
+First, the CPU time for decoding the records is compared with the CPU time for only reading the same files. Then the
+durations of complete runs with different numbers of records are measured.
 
 The benchmark starts `python -m tests.bench.pipeline CORES DECODE SIZE…` once per number of cores, because a Spark
 session cannot change this number. DECODE is the number of records to decode. Each SIZE is the number of records in a
@@ -83,7 +84,7 @@ def figures(size: Size) -> Iterator[Figure]:
 
 
 def _total(run: Mapping[str, Any]) -> float:
-    """Return the duration of a run in seconds, which is the sum of the durations of the run's layers."""
+    """Return the duration of a run in seconds: the sum of the durations of its layers (bronze, silver and gold)."""
     return float(sum(run["seconds"].values()))
 
 

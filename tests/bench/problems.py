@@ -1,6 +1,6 @@
 """Measure on a real broker how fast the monitor reads all groups, and how fast it finds misbehaving groups.
 
-Twenty groups misbehave in eight ways. The others commit every few seconds and keep up.
+Twenty groups misbehave in eight ways, such as stopped commits. The other groups commit every 5 seconds and keep up.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 
 TOPICS, PARTITIONS = 5, 2
 BACKLOG = 1_000
-"""Number of records in each partition at the start."""
+"""Number of records in each partition of the benchmark's topics at the start."""
 
 PER_SECOND = 5
 """Number of records per second that are written to each partition."""
@@ -244,7 +244,7 @@ class _Workload:
             raise TimeoutError(f"{left} records were not acknowledged")
 
     def _positions(self) -> Iterator[tuple[str, str, tuple[int, ...]]]:
-        """Yield (group id, topic, offset in each partition) for each group that commits without members."""
+        """For each group that commits without members, yield (group id, topic, next offset to commit per partition)."""
         ends, began = self.ends, self.began_at is not None
         stuck = self.frozen if began else ends
         half = stuck + (ends - stuck) // 2
@@ -351,9 +351,10 @@ async def _find(broker: Cluster, size: Size) -> list[Figure]:
 def _figures_of(
     expected: Mapping[str, _Misbehavior], found: Mapping[str, float], others: set[str], began: float, size: Size
 ) -> Iterator[Figure]:
-    """For each kind of misbehavior, yield the time until all of its groups were found, if all were found.
+    """For each kind of misbehavior, yield the time until the monitor had found all groups that misbehave in this way.
 
-    Also yield the number of misbehaving groups that were not found, and of healthy groups that were reported.
+    Omit a kind if one of its groups was not found. Also yield the number of misbehaving groups that were not found, and
+    the number of healthy groups that the monitor wrongly reported.
     """
     for each in MISBEHAVIORS:
         times = [at - began for group, at in found.items() if expected[group] is each]

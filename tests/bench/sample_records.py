@@ -1,4 +1,4 @@
-"""Write files with many random records of `__consumer_offsets`. NumPy and Arrow make this fast."""
+"""Write Parquet files with many random records of `__consumer_offsets`. NumPy and Arrow make writing fast."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ _GROUPS, _PARTITIONS_PER_GROUP = 2_000, 10
 _START_MS, _STEP_MS = 1_790_000_000_000, 50
 _COMMITS_PER_OTHER = 100
 _OTHER_KEYS = b"\x00\x02"
-"""Keys below these bytes belong to offset commits, and all other keys to other records.
+"""Boundary between the keys of offset commit records, which are lower, and the keys of all other records.
 
-A record's key begins with its version. Only offset commits have the versions 0 and 1.
+The first two bytes of a record's key are its version. Only the keys of offset commits have the versions 0 and 1.
 """
 
 _COMMIT = [("version", ">i2"), ("offset", ">i8"), ("epoch", ">i4"), ("metadata", "u1"), ("time", ">i8"), ("tags", "u1")]
@@ -39,9 +39,10 @@ KINDS: dict[Kind, np.dtype[np.void]] = {
     "commits with topic ids": np.dtype(_COMMIT + _TOPIC_ID),
     MIXED: np.dtype(_COMMIT),
 }
-"""Kind of records → binary layout of a commit's value. The values have version 4 and no metadata, as in most commits.
+"""Kind of sample data → binary layout of the value of an offset commit record.
 
-Kafka stores a topic id if the client uses OffsetCommit v10 (Kafka 4.1).
+The values have version 4 and no commit metadata, like most commits in real clusters. Kafka stores a topic id in the
+value if the client uses OffsetCommit v10 (Kafka 4.1).
 """
 
 

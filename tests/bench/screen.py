@@ -41,7 +41,8 @@ class Size:
     """Parameters of the benchmark.
 
     Attributes:
-        large_node_groups: number of groups in the cluster for measuring a large tree node, which contains 7/10 of them.
+        large_node_groups: number of groups in the cluster with which expanding a large tree node is measured. The node
+            contains 7/10 of these groups.
         keys: number of presses of each key.
         seconds: duration of a measurement without keys.
         soak_seconds: duration of the memory measurement.
@@ -65,7 +66,7 @@ TINY = Size(
 
 
 def figures(size: Size) -> Iterator[Figure]:
-    """Yield the figures for the terminal UI. The reaction to keys is compared with the minimal app `bare_app`."""
+    """Yield the results for the terminal UI. The time from key to frame is compared with the minimal app `bare_app`."""
     with Terminal("tests.bench.bare_app") as bare:
         bare.wait_for(BARE_APP_READY)
         bare_keys = _Keyboard(bare)
@@ -76,13 +77,16 @@ def figures(size: Size) -> Iterator[Figure]:
 
 
 def _with_changes(size: Size, bare_keys: _Keyboard, bare: Terminal) -> Iterator[Figure]:
-    """Measure polls, keys, the filter and memory on a cluster in which 1 % of the groups change between two polls."""
+    """Measure the terminal UI's CPU time per poll, its reaction to keys and to the filter, and its memory.
+
+    Between two polls, 1 % of the groups in the cluster change.
+    """
     with ExitStack() as stack:
         cluster = stack.enter_context(spawn(Options(groups=size.groups, churn=0.01)))
         ui = stack.enter_context(Terminal("tests.bench.instrumented_app", ["--bootstrap-server", cluster.bootstrap]))
         ui.wait_for(GROUPS_SHOWN)
         _wait_until(ui, "groups", size.groups * 0.98, 60)
-        time.sleep(min(size.seconds, 5.0))  # The app must have loaded all groups before the measurements begin.
+        time.sleep(min(size.seconds, 5.0))  # Wait until the app has loaded all groups.
         yield from _polls(size, ui, "during the first read of all groups", FIRST_SWEEP_CPU)
         keys = _Keyboard(ui)
         few = replace(size, keys=max(size.keys // 3, 1))
@@ -140,7 +144,7 @@ def _latencies(size: Size, keys: _Keyboard, bare_keys: _Keyboard, when: str = ""
     """Measure the time from a key press to the frame with the result, while polls continue.
 
     Args:
-        bare_keys: keyboard of the minimal app, the reference.
+        bare_keys: keyboard of the minimal app, which provides the reference values.
         when: text that is added to the names of the results.
     """
     keys.expand_largest_node()
@@ -174,7 +178,10 @@ def _filtering(size: Size, ui: Terminal, keys: _Keyboard, bare_keys: _Keyboard) 
 
 
 def _memory(size: Size, ui: Terminal, keys: _Keyboard, bare: Terminal) -> Iterator[Figure]:
-    """Measure the resident memory, its increase, and the longest callback while keys are pressed and polls continue."""
+    """Measure the resident memory and its increase while keys are pressed and polls continue.
+
+    Also measure the CPU time of the event loop's longest callback.
+    """
     samples: list[float] = []
     ui.ask("reset")
     end = time.perf_counter() + size.soak_seconds
@@ -280,8 +287,8 @@ class _Keyboard:
         count = self._terminal.ask("stats")["count"]
         since = self._terminal.written
         pressed = self._terminal.press(key)
-        # Wait for any other count, not for `count` + 1, because the app also counts when the tree has its new layout
-        # after a change of the filter.
+        # Wait for any other count, not only for `count` + 1. The count can increase by more than 1, because the app
+        # also counts each new layout of the tree after a change of the filter.
         other_count = rb"<(?!%06d>)\d{6}>" % count
         return (self._terminal.wait_for(other_count, since=since) - pressed) * 1000
 

@@ -15,7 +15,7 @@ from tests.bench.figures import Figure
 
 PARTITIONS = 10
 READS, INTERVAL = 12, 120
-"""Number of reads per group, and seconds between two reads. They are enough to find stopped groups."""
+"""Number of reads per group, and seconds between two reads. So many reads are enough to find stopped groups."""
 
 
 def figure(groups: int) -> Figure:
@@ -28,7 +28,10 @@ def figure(groups: int) -> Figure:
 
 
 def _memory(groups: int, *, screened: bool) -> int:
-    """Return the memory of the summaries of `groups` groups, in bytes. If `screened`, include the data of screening."""
+    """Return the memory of the summaries of `groups` groups, in bytes.
+
+    The summaries contain the data of screening (the search for problems) only if `screened` is true.
+    """
     store = asyncio.run(_store(groups))
     tracemalloc.start()
     screening = Screening(store)
@@ -50,7 +53,7 @@ def _memory(groups: int, *, screened: bool) -> int:
 
 
 async def _store(groups: int) -> Store:
-    """Return a store with `groups` groups, all listed by one broker."""
+    """Return a store (the monitor's data about groups) that contains `groups` groups of one broker."""
     listing = Listing("consumer", "consumer", "Stable", 1)
     ids = [f"team-{number:06}" for number in range(groups)]
     store = Store(10)

@@ -20,8 +20,8 @@ def figures(groups: int, rounds: int) -> Iterator[Figure]:
     """
     with spawn(Options(groups=groups, churn=0.0)) as cluster:
         wall, cpu, bare_wall, bare_cpu = [], [], [], []
-        # This start is not measured, because it reads the program's files from disk. In later starts, the files are in
-        # the page cache.
+        # Do not measure the first start, because it reads the program's files from disk. Later starts read the files
+        # from the page cache.
         _start("kgtui", GROUPS_SHOWN, "--bootstrap-server", cluster.bootstrap)
         for _ in range(rounds):
             wall_seconds, cpu_seconds = _start("kgtui", GROUPS_SHOWN, "--bootstrap-server", cluster.bootstrap)

@@ -43,7 +43,7 @@ TINY = Size(groups=60, seconds=0.5, sweep_pause=0.5)
 
 
 def figures(size: Size) -> Iterator[Figure]:
-    """Yield the time until every group has been read, and kgtui's CPU usage until then and afterwards.
+    """Yield the time until every group has been read, and kgtui's CPU usage during this first read and after it.
 
     The CPU usage is a fraction of one core.
     """

@@ -30,10 +30,10 @@ SYNCHRONIZED_QUERY, SYNCHRONIZED_RESPONSE = b"\x1b[?2026$p", b"\x1b[?2026;2$y"
 """Bytes with which a program asks whether the terminal supports synchronized output, and the answer "yes"."""
 
 GROUPS_SHOWN = rb"classic|consumer"
-"""Pattern of the names of nodes in the tree of groups. A frame that contains one of these names shows groups."""
+"""Regular expression for names of nodes in kgtui's tree of groups. Output that contains such a name shows groups."""
 
 BARE_APP_READY = rb"<000000>"
-"""Pattern of a text that is in the first frame of `bare_app`."""
+"""Regular expression for the first frame of `bare_app`, in which the number of pressed keys is 0."""
 
 
 class Usage(NamedTuple):
@@ -108,7 +108,7 @@ class Terminal:
             Time when the last byte of the match arrived, as a value of `time.perf_counter`.
 
         Raises:
-            TimeoutError: the pattern did not arrive in time, or the program has ended.
+            TimeoutError: the output did not match within `timeout` seconds, or before the program ended.
         """
         expression = re.compile(pattern)
         end = time.perf_counter() + timeout

@@ -1,8 +1,8 @@
-"""Real Kafka brokers for tests, which are started once per xdist worker.
+"""Real Kafka brokers for tests. Each broker is started once per worker process of pytest-xdist.
 
-The brokers are processes on this machine, without mocks or containers. When a test first uses one of the fixtures
-below, all brokers that the tests of its xdist group need are started together. Each broker is stopped after the last
-test that needs it::
+The brokers are processes on this machine, without mocks or containers. pytest-xdist runs all tests of an xdist group in
+the same worker. When a test first uses one of the fixtures below, all brokers that the tests of its xdist group need
+are started together. Each broker is stopped after the last test that needs it::
 
     broker_431, broker_392      a `Cluster` of one node: .bootstrap, .version, .tool(), .create_topic(),
                                 .produce(), .commit(), .admin; tests can create and delete groups of their own
@@ -16,9 +16,9 @@ test that needs it::
     secure_broker               `Secure`: a 4.3.1 broker with an authorizer, SASL (also Kerberos, with its own KDC) and
                                 TLS, and principals with few permissions
 
-Tests with these fixtures get the marker `broker`. They also get the mark `xdist_group`, so that they run in one worker
-of pytest-xdist (Spark tests in a second one). A test that calls `request.getfixturevalue` must set the marker `broker`
-itself, for example `pytest.mark.broker("live_431")`.
+Tests with these fixtures get the marker `broker`. They also get the mark `xdist_group`, so that all of them run in the
+same worker, except for Spark tests, which run in another worker. A test that calls `request.getfixturevalue` must set
+the marker `broker` itself, for example `pytest.mark.broker("live_431")`.
 For several nodes, a test creates `Cluster("4.3.1", tmp_path, nodes=3)`, and calls `start()` and `stop()`.
 
 `group_actions` makes changes that only `__consumer_offsets` shows, such as aborted transactions. `offsets_topic` reads

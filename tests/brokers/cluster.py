@@ -85,7 +85,7 @@ class Cluster:
     def restart(self, node: int) -> None:
         """Start broker `node` again with the same data and ports, and return before the broker responds.
 
-        The broker's previous process must have ended.
+        If the broker's previous process still runs, it is killed first.
         """
         self.nodes[node - 1].stop()
         config = str(self.folder / f"server-{node}.properties")
@@ -110,7 +110,7 @@ class Cluster:
 
     @property
     def admin(self) -> AdminClient:
-        """An admin client of librdkafka. Tests use it to prepare the cluster."""
+        """Admin client of librdkafka, with which tests prepare the cluster, for example create topics."""
         if self._admin is None:
             self._admin = AdminClient(self.client_config())
         return self._admin

@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 HOST = "127.0.0.1"
 _WORKERS, _PORTS_PER_WORKER = 8, 1_500
 
-# Ports that `free_ports` has returned and must not return again. A port seems free until a broker listens on it.
+# Ports that `free_ports` must not return again, because it has already returned them. Until a broker listens on such a
+# port, the port seems free.
 _handed_out: set[int] = set()
 _handing_out = threading.Lock()
 
@@ -45,9 +46,10 @@ class Ports:
 
 
 def free_ports(count: int) -> list[int]:
-    """Return `count` free ports on loopback, below the range that operating systems use for outgoing connections.
+    """Return `count` free ports on loopback. They are below the ephemeral ports, which outgoing connections use.
 
-    Each xdist worker has its own range. Otherwise, two workers could choose the same port before a broker uses it.
+    Each xdist worker has its own range of ports. Otherwise, two workers could choose the same port before a broker
+    listens on it.
     """
     worker = int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw")) % _WORKERS
     first = 20_000 + worker * _PORTS_PER_WORKER
@@ -109,8 +111,8 @@ def server_properties(
         "num.network.threads": "2",
         "num.io.threads": "4",
         "log.cleaner.enable": "false",
-        # Disable the record that an idle controller writes every 500 ms by default. It would take half of the CPU time
-        # of an idle cluster.
+        # Disable the no-op record that an idle controller writes every 500 ms by default, because it would take half of
+        # the CPU time of an idle cluster.
         "metadata.max.idle.interval.ms": "0",
         "auto.create.topics.enable": "false",
         "offsets.topic.num.partitions": "5",

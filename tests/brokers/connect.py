@@ -21,7 +21,7 @@ class Worker:
     """A Connect worker in distributed mode. The caller starts its JVM with the file `properties`.
 
     Attributes:
-        url: URL of the REST API. The worker also reports it to its group as member metadata.
+        url: URL of the worker's REST API. The worker also sends this URL to its group as member metadata.
     """
 
     def __init__(self, cluster: Cluster, group: str = "connect-cluster") -> None:

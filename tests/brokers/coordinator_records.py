@@ -15,14 +15,14 @@ if TYPE_CHECKING:
     from tests.brokers.live import Live
 
 COMMITTED, ABORTED = 61, 62
-"""Offsets of the group `transactional`: one in a committed transaction, and one in an aborted transaction."""
+"""Offsets that the group `transactional` commits in a transaction that is committed, and in one that is aborted."""
 
 EXPRESSION = "^o[rR]ders$"
 """Regular expression to which the member of the group `by-expression` subscribes."""
 
 DELETED = {"classic": "deleted-classic", "consumer": "deleted-consumer", "share": "deleted-share"}
 DELETED |= {"streams": "deleted-streams", "simple": "deleted-simple"}
-"""Maps each kind of group to the id of the group of this kind that `write_records` creates and deletes again."""
+"""Kind of group, such as `simple` → id of the group that `write_records` creates and deletes again."""
 
 _TIMEOUT = 240.0
 

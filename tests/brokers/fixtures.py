@@ -1,8 +1,8 @@
 """Pytest fixtures for real brokers.
 
-All brokers that the tests of one xdist group need are started together in the background. Only the brokers of
-`FULL_BROKER_VERSIONS`, which are tested with `--full`, are started one after the other. A broker is stopped after the
-last test that needs it, because even an idle broker uses CPU time.
+pytest-xdist runs all tests of an xdist group in the same worker. All brokers that these tests need are started together
+in the background. Only the brokers of `FULL_BROKER_VERSIONS`, which are tested with `--full`, are started one after the
+other. A broker is stopped after the last test that needs it, because even an idle broker uses CPU time.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 def named(kind: str, version: str) -> str:
-    """Return the name of a broker (kind `broker`) or of its live groups (kind `live`), such as `live_431`."""
+    """Return the fixture name of a broker (kind `broker`) or of its live groups (kind `live`), such as `live_431`."""
     return f"{kind}_{version.replace('.', '')}"
 
 
@@ -53,15 +53,16 @@ _BROKERS = pytest.StashKey["Brokers"]()
 _RUNNING_GROUP = pytest.StashKey[str]()
 
 _KIND = {"broker": "broker", "live": "live", "newest_live": "live"}
-"""Fixtures that run a test once per Kafka version: name → `broker` or `live`.
+"""Maps the name of each fixture that runs a test once per Kafka version to what the test gets.
 
-The test gets a broker (`broker`) or the live groups on a broker (`live`).
+`broker` stands for a broker, and `live` for the live groups on a broker.
 """
 
 _ON_ALL_VERSIONS = [pytest.param(version, marks=only_full(version)) for version in ALL_BROKER_VERSIONS]
 
 
-# Other pytest plugins have the same hook. This hook adds marks before the other hooks run, and sorts tests afterward.
+# Other pytest plugins implement the same hook. This function adds marks before the other implementations of the hook
+# run, and sorts the tests after them.
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> Generator[None]:
     """Run tests with real brokers in one worker of pytest-xdist, so that each broker is started only once.
@@ -76,15 +77,15 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> Generator[None]:
                 uses_spark = "spark" in getattr(item, "fixturenames", ())
                 item.add_marker(pytest.mark.xdist_group("spark" if uses_spark else "broker"))
     yield
-    # Tests with the broker versions that need `--full` run last, sorted by version, because `Brokers` runs only one of
-    # these versions at a time.
+    # Run the tests with the versions in `FULL_BROKER_VERSIONS` last, sorted by version, because `Brokers` runs only one
+    # of these versions at a time.
     order = ("", *FULL_BROKER_VERSIONS)
     items.sort(key=lambda item: max(order.index(_FULL_VERSION.get(name, "")) for name in requested_by(item) or {""}))
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup(item: pytest.Item) -> None:
-    """Tell the fixture `brokers` which xdist group is running."""
+    """Store the xdist group of the test that starts, so that the fixture `brokers` knows which brokers to start."""
     item.session.stash[_RUNNING_GROUP] = group_of(item)
 
 
@@ -109,7 +110,7 @@ def pytest_unconfigure() -> None:
 
 
 def requested_by(item: pytest.Item) -> set[str]:
-    """Return the names of the fixtures for brokers and live groups that a test uses, also in markers."""
+    """Return the names of the fixtures for brokers and live groups that a test uses or names in the marker `broker`."""
     names = {*getattr(item, "fixturenames", ())}
     for marker in item.iter_markers("broker"):
         names.update(marker.args)
@@ -153,7 +154,7 @@ class Brokers:
 
     def get(self, name: str) -> Any:
         """Wait until the broker or the live groups of the fixture `name` are ready, and return them."""
-        # Of the broker versions that need `--full`, only one runs at a time, so stop the others.
+        # Only one of the versions in `FULL_BROKER_VERSIONS` runs at a time, so stop the brokers of the other versions.
         if name in _FULL_VERSION:
             version = _FULL_VERSION[name]
             self._stop(lambda other: _FULL_VERSION.get(other, version) != version)
@@ -176,14 +177,15 @@ class Brokers:
     def note_end_of(self, test: pytest.Item) -> None:
         """After a test, stop all brokers and live groups that no later test in this process needs.
 
-        One worker runs all tests of an xdist group. So tests of groups that another worker has begun do not count.
+        Ignore the tests of xdist groups that another worker has begun, because a worker runs all tests of its xdist
+        groups.
         """
         if self._waiting.pop(test, None) is None:
             return
         self._note_begin_of(group_of(test))
         elsewhere = {path.name for path in self._begun_groups.iterdir()} - self._own_groups
         names = set().union(*(names for test, names in self._waiting.items() if group_of(test) not in elsewhere))
-        # Live groups also need their broker.
+        # Live groups that are still needed also need the broker on which they run.
         needed = {*names, *(name.replace("live_", "broker_") for name in names)}
         self._stop(lambda name: name not in needed)
 
@@ -201,13 +203,13 @@ class Brokers:
         return started
 
     def _note_begin_of(self, group: str) -> None:
-        """Tell all xdist workers that this worker runs the tests of an xdist group."""
+        """Create a file that tells the other xdist workers that this worker runs the tests of an xdist group."""
         if group not in self._own_groups:
             self._own_groups.add(group)
             (self._begun_groups / group).touch()
 
     def _stop(self, is_unneeded: Callable[[str], bool]) -> None:
-        """Stop the brokers and live groups whose names `is_unneeded` accepts: first live groups, then brokers."""
+        """Stop the live groups, and then the brokers, for whose fixture names `is_unneeded` returns true."""
         with self._lock:
             others = {name: self._started.pop(name) for name in [*self._started] if is_unneeded(name)}
         wait(others.values())
@@ -232,7 +234,7 @@ class Brokers:
 
 @pytest.fixture(scope="session")
 def brokers(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Brokers]:
-    """Return an object that starts brokers. Start those that tests of the running xdist group need.
+    """Return an object that starts brokers, and start the brokers that the tests of the running xdist group need.
 
     Each broker is stopped after the last test that needs it, or at the end of the test run.
     """
@@ -306,7 +308,7 @@ def secure_broker(brokers: Brokers) -> Secure:
 
 
 def checked(request: pytest.FixtureRequest, name: str) -> Any:
-    """Return the broker or the set of live groups `name`, for tests that choose a name at run time.
+    """Return the broker or the live groups of the fixture `name`, for tests that choose a fixture at run time.
 
     The test must have the marker `broker(name)`, so that the broker is started early.
     """

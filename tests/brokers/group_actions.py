@@ -35,9 +35,9 @@ TIMEOUT = 60.0
 
 
 def commit_in_transactions(cluster: Cluster, group: str, topic: str, committed: int, aborted: int) -> None:
-    """Commit the offset `committed` in a transaction; send the offset `aborted` in a second one, and abort it.
+    """Commit the offset `committed` in one transaction. Send the offset `aborted` in another one, which is aborted.
 
-    Both offsets are for partition 0.
+    Both offsets are for partition 0 of `topic`.
     """
     consumer = Consumer(cluster.client_config(**{"group.id": group}))
     producer = Producer(cluster.client_config(**{"transactional.id": f"{group}-producer"}))
@@ -55,7 +55,10 @@ def commit_in_transactions(cluster: Cluster, group: str, topic: str, committed: 
 
 @contextmanager
 def subscribed_by_expression(cluster: Cluster, group: str, expression: str) -> Iterator[None]:
-    """Keep a member in a KIP-848 group during the `with` block. It subscribes to `expression` (must begin with `^`)."""
+    """Keep a member in a KIP-848 group during the `with` block.
+
+    The member subscribes to the regular expression `expression`, which must begin with `^`.
+    """
     consumer = Consumer(cluster.client_config(**{"group.id": group, **IDLE, **KIP_848}))
     try:
         consumer.subscribe([expression])

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 TopicPartition = tuple[str, int]
 
 ORDERS = {("orders", p): 100 for p in range(3)}
-"""(topic, partition) → log end offset. Most live groups consume the topic `orders`."""
+"""Log end offsets of the topic `orders`, which most live groups consume: (topic, partition) → offset."""
 
 HOSTILE_IDS = {
     "markup": "[/red]",
@@ -72,20 +72,23 @@ class LiveGroup:
 
 def group_types(version: str) -> set[str]:
     """Return the types of groups, including previews, that the tests can create on brokers of Kafka `version`."""
-    # Left out are share groups in Kafka 4.0 and streams groups in Kafka 4.1. These are early previews that only clients
-    # of the same release can join.
+    # Omit share groups in Kafka 4.0 and streams groups in Kafka 4.1, because only clients of the same Kafka release can
+    # join these early previews.
     since = {"classic": (0, 0), "consumer": (3, 8), "share": (4, 1), "streams": (4, 2)}
     release = numbers(version)[:2]
     return {group_type for group_type, first in since.items() if release >= first}
 
 
 def numbers(version: str) -> tuple[int, ...]:
-    """Return the numbers of a version: (4, 3, 1) for `4.3.1`."""
+    """Convert a version to a tuple of integers, such as `4.3.1` to (4, 3, 1)."""
     return tuple(map(int, version.split(".")))
 
 
 def expected(version: str) -> dict[str, LiveGroup]:
-    """Return the groups that `Live` creates on a broker of Kafka `version`, by role such as `classic` or `empty`."""
+    """Return the groups that `Live` creates on a broker of Kafka `version`.
+
+    The keys of the dict are the roles of the groups in the tests, such as `classic` or `empty`.
+    """
     # Brokers before Kafka 4.2 support only version 0 of DescribeShareGroupOffsets, whose response has no lag.
     share_lag = 5 if numbers(version) >= (4, 2) else None
     groups = {**_classic_groups(), **_simple_groups(), **_consumer_groups()}

@@ -28,7 +28,7 @@ _MORE_FOLDERS = ("/usr/sbin", "/sbin", "/usr/local/sbin", "/opt/homebrew/opt/krb
 """Folders that often contain Kerberos programs, but are not in PATH. `tests/run` has the same list."""
 
 _STOP_WITH_PARENT = '"$@" & trap "kill $!" EXIT; read -r line'
-"""Shell command that runs a program, and kills it when standard input is closed, for example when the tests end."""
+"""Shell command that runs a program, and kills the program when the test process closes standard input or exits."""
 
 
 class Kdc:
@@ -58,7 +58,7 @@ class Kdc:
 
     @property
     def environment(self) -> dict[str, str]:
-        """Environment variables for programs that use Kerberos: those of this process, and `variables`."""
+        """Environment variables for programs that use Kerberos: the environment of this process, and `variables`."""
         return {**os.environ, **self.variables}
 
     @property
@@ -183,9 +183,9 @@ def with_keytab(principal: str, keytab: Path) -> dict[str, str]:
 
 
 def with_cache(cache: Path | str = "", **options: str) -> dict[str, str]:
-    """Return client properties for a login with the ticket in `cache`, or in the default cache.
+    """Return client properties for a Kerberos login with the ticket in the file `cache`.
 
-    `options` are additional options of the login module.
+    If `cache` is empty, the ticket is in the default ticket cache. `options` are more options of the login module.
     """
     if cache:
         options["ticketCache"] = str(cache)

@@ -1,10 +1,11 @@
 """Principals with which tests check the README's table of permissions, on a broker with an authorizer.
 
 - For each line of the table, one principal has only the permissions in this line.
-- For each permission, one principal has all permissions in the table except this one. It also lacks permissions that
-  include this one. For example, DESCRIBE on the cluster includes DESCRIBE on each group.
+- For each permission in the table, one principal lacks this permission, and has all others. The principal also lacks
+  broader permissions that include the missing one: DESCRIBE on the cluster includes DESCRIBE on each group.
 
-Permissions on one group are for `GROUP`, or for `DELETED_GROUP` (DELETE). Permissions on one topic are for `TOPIC`.
+The permission DELETE is for the group `DELETED_GROUP`. Other permissions on one group are for `GROUP`, and permissions
+on one topic are for `TOPIC`.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ class Permission(NamedTuple):
 
     Attributes:
         operation: a value of Kafka's enum AclOperation, such as `DESCRIBE`.
-        name: name of the resource; `*` for all groups or topics.
+        name: name of the group, topic or cluster; `*` for all groups or all topics.
     """
 
     operation: str
@@ -55,11 +56,11 @@ LINES = {
 _ALL = frozenset(permission for permissions in LINES.values() for permission in permissions)
 
 _ALSO_MISSING = {LIST_ONE: {LIST_ALL}, SEE_TOPIC: {SEE_ANY_TOPIC}}
-"""Permission → broader permissions that include it. A principal without the permission must not have these either."""
+"""Permission → broader permissions that include it. A principal without the permission also lacks the broader ones."""
 
 
 def only(line: str) -> str:
-    """Return the name of the principal that has only the permissions that the README's table lists for `line`."""
+    """Return the name of the principal that has only the permissions for the action `line` of the README's table."""
     return f"only-{list(LINES).index(line)}"
 
 

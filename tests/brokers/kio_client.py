@@ -33,7 +33,7 @@ NONE = 0
 NOT_READY = {14, 15, 16, 27}
 """Error codes after which a request is repeated.
 
-They mean that the coordinator is loading or has moved, or that the group rebalances.
+The coordinator is loading (14), is not available (15) or has moved (16), or the group rebalances (27).
 """
 
 LONG = i32Timedelta.parse(timedelta(minutes=30))
@@ -52,7 +52,7 @@ class Listed(NamedTuple):
 
 
 class Connection:
-    """A connection to one broker. Only one request can be in flight on it."""
+    """A connection to one broker. The broker sends responses in the order of the requests."""
 
     def __init__(self, address: str, client_id: str = "kgtui-tests") -> None:
         host, port = address.rsplit(":", 1)
@@ -150,7 +150,9 @@ def wait_until_gone(address: str, group: str, timeout: float) -> None:
 
 
 def find_coordinator(address: str, group: str, timeout: float) -> str:
-    """Return the address of the group's coordinator as `host:port`. The first call creates the offsets topic.
+    """Return the address of the group's coordinator as `host:port`.
+
+    On a new cluster, the first call makes the broker create `__consumer_offsets`.
 
     Raises `TimeoutError` after `timeout` seconds.
     """
@@ -170,7 +172,7 @@ def find_coordinator(address: str, group: str, timeout: float) -> str:
 
 
 def commit(address: str, group: str, offsets: Mapping[tuple[str, int], int], metadata: str, timeout: float) -> None:
-    """Commit an offset for each (topic, partition) without joining the group.
+    """Commit `offsets` ((topic, partition) → offset) for a group without joining the group.
 
     Raises `ConnectionError` if the broker rejects an offset.
     """
@@ -184,7 +186,7 @@ def commit(address: str, group: str, offsets: Mapping[tuple[str, int], int], met
 def commit_on(
     connection: Connection, group: str, offsets: Mapping[tuple[str, int], int], metadata: str, timeout: float
 ) -> None:
-    """Commit an offset for each (topic, partition) on an existing connection to the group's coordinator."""
+    """Commit `offsets` ((topic, partition) → offset) on an existing connection to the group's coordinator."""
     topics = tuple(
         OffsetCommitRequestTopic(
             name=TopicName(topic),

@@ -34,8 +34,8 @@ class Live:
 
     Attributes:
         types: group types that the brokers support.
-        groups: role → group.
-        registries: members of the group of schema registries.
+        groups: role (name in the tests, such as `classic`) → group.
+        registries: simulated schema registries, which are the members of the group with the role `sr`.
     """
 
     def __init__(self, cluster: Cluster) -> None:

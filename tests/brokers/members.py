@@ -16,8 +16,8 @@ Config = Mapping[str, str | int | bool]
 IDLE: Config = {
     "enable.auto.commit": False,
     "auto.offset.reset": "earliest",
-    # `Members` does not poll consumers that have partitions. They stay in the group, because the maximum time between
-    # two polls is one day.
+    # `Members` no longer polls a consumer when it has partitions. The consumer stays in the group, because the maximum
+    # time between two polls is one day.
     "max.poll.interval.ms": 86_400_000,
     "fetch.wait.max.ms": 5000,
 }
@@ -33,7 +33,7 @@ class Members:
     """The members of one group, with the client ids `GROUP-1`, `GROUP-2`, …
 
     Args:
-        members: one client configuration per member, such as `KIP_848`. The settings in `IDLE` are added to each.
+        members: one client configuration per member, such as `KIP_848`. `Members` adds the settings in `IDLE`.
     """
 
     def __init__(self, cluster: Cluster, group: str, topic: str, *members: Config) -> None:

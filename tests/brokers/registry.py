@@ -106,7 +106,7 @@ def join_registries(address: str, group: str, hosts: list[tuple[str, int]], time
         address: `host:port` of any broker.
         group: group id.
         hosts: (host, port) of each registry, for its metadata.
-        timeout: maximum seconds for each step.
+        timeout: maximum seconds for each step, such as finding the coordinator.
     """
     address = find_coordinator(address, group, timeout)
     members: list[Registry] = []
@@ -143,7 +143,7 @@ def _join_one_generation(members: list[Registry], timeout: float) -> list[JoinGr
             if int(answers[member].error_code) != NONE:
                 raise ConnectionError(f"JoinGroup: {answers[member]}")
         newest = max((answer.generation_id for answer in answers.values()), default=0)
-        # Members whose response has an older generation send JoinGroup again. The coordinator waits for all members
-        # before it completes the newest generation.
+        # Make members whose response has an older generation send JoinGroup again, because the coordinator completes
+        # the newest generation only after all members have joined.
         answers = {m: a for m, a in answers.items() if answered and a.generation_id == newest}
     return [answers[member] for member in members]

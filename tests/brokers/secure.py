@@ -106,12 +106,12 @@ class Secure:
 
     Attributes:
         cluster: the broker. Its methods connect without a login, as a super user.
-        kdc: the KDC, with `admin`, `team` and `brief` (tickets valid for 3 s).
+        kdc: Kerberos KDC with the principals `admin`, `team` and `brief`. Tickets of `brief` are valid for 3 s.
         keytabs: principal → path of its keytab.
-        sasl: `host:port` for SASL_PLAINTEXT: `MECHANISMS`, GSSAPI, OAUTHBEARER with signed tokens.
-        sasl_tls: `host:port` for SASL_SSL: `MECHANISMS`, GSSAPI, OAUTHBEARER with unsigned tokens.
-        tls: `host:port` for SSL with a client certificate.
-        msk: `host:port` for SASL_PLAINTEXT: OAUTHBEARER with any token, such as one for Amazon MSK.
+        sasl: `host:port` of a SASL_PLAINTEXT listener with `MECHANISMS`, GSSAPI, and OAUTHBEARER with signed tokens.
+        sasl_tls: `host:port` of a SASL_SSL listener with `MECHANISMS`, GSSAPI, and OAUTHBEARER with unsigned tokens.
+        tls: `host:port` of an SSL listener that requires a client certificate.
+        msk: `host:port` of a SASL_PLAINTEXT listener with OAUTHBEARER that accepts any token, also one for Amazon MSK.
         signing_key: private key of an identity provider, for signing tokens.
     """
 
@@ -177,7 +177,7 @@ class Secure:
     def command_config(
         self, principal: str, *, mechanism: str = "SCRAM-SHA-512", tls: bool = False, password: str | None = None
     ) -> Path:
-        """Write a Java properties file with a login as `principal`; return its path.
+        """Write a Java properties file with which a client logs in as `principal`; return the path of the file.
 
         Args:
             principal: a principal in `PASSWORDS`.
@@ -233,9 +233,9 @@ class Secure:
         endpoint.claims = {"sub": "team", "iss": ISSUER, "aud": AUDIENCE, "scope": "kafka", **claims}
 
     def tls_config(self, *, with_certificate: bool = True) -> Path:
-        """Write a Java properties file with which a client connects to `self.tls`; return its path.
+        """Write a Java properties file with which a client connects to `self.tls`; return the path of the file.
 
-        The listener requires a client certificate. The file contains it only if `with_certificate` is true.
+        The file configures the client certificate, which the listener requires, only if `with_certificate` is true.
         """
         properties = {"security.protocol": "SSL", **self._trust()}
         if with_certificate:

@@ -93,7 +93,8 @@ def run_tool(
         log_level: minimum level of log messages on stderr, such as `error` or `off`.
     """
     if tool.endswith("GroupCommand") and "--timeout" not in arguments:
-        # By default, these tools give up after 5 s, which is too short on a busy machine. Set 60,000 ms instead.
+        # Set a timeout of 60 s. The default of tools such as ConsumerGroupCommand is 5 s, which is too short on a busy
+        # machine.
         arguments = [*arguments, "--timeout", "60000"]
     key = (version, log_level)
     with _starting:

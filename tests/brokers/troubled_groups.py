@@ -1,4 +1,4 @@
-"""Create groups with typical problems on a real broker, for tests of how kgtui shows them.
+"""Create groups with typical problems on a real broker, for tests of how kgtui shows these problems.
 
 | group | what is wrong |
 |---|---|
@@ -126,7 +126,7 @@ class TroubledGroups:
             self.cluster.produce(topic, 20)
 
     def _make_empty_groups(self) -> None:
-        """Create the Empty groups. In each group, a member joins and leaves, and then an offset is committed."""
+        """Create the Empty groups: in each group, make a member join and leave, and then commit an offset."""
         bootstrap = self.cluster.bootstrap
         connection = kio_client.Connection(kio_client.find_coordinator(bootstrap, DELETED, TIMEOUT))
         subscription = b"\0\0" + b"\0\0\0\1" + b"\0\5attic" + b"\xff\xff\xff\xff"

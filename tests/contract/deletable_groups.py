@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 TIMEOUT = 90.0
 COMMITTED = 7
-"""The offset that every deletable group has committed, in each partition for which it has committed an offset."""
+"""Offset that the deletable classic, simple and consumer groups have committed in each partition of `orders`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +46,7 @@ class DeletionCluster:
 
     Attributes:
         live: groups with members, which kgtui must refuse to delete.
-        deletable: group id → type of the Empty groups.
+        deletable: id of each Empty group that a test may delete → group type.
         make_simple: function that takes a group id, and creates a simple group with one commit.
         joined: function that takes a group id, and returns a context manager in which the group has one member.
     """
@@ -145,7 +145,10 @@ def _run(live: Live, program: str, *arguments: str) -> None:
 
 
 def _create_empty_connect_group(live: Live, group: str) -> None:
-    """Create a Connect group without members. A simulated worker joins and leaves, because a real one starts slowly."""
+    """Create a Connect group without members.
+
+    Act as a Connect worker that joins and leaves the group, because a real worker starts slowly.
+    """
     connection = kio_client.Connection(kio_client.find_coordinator(live.bootstrap, group, TIMEOUT))
     member = ""
     # JoinGroup is sent twice, because the first response only assigns the member id that the second request must

@@ -1,4 +1,4 @@
-"""Run Kafka's own GroupsCommand, so that tests can compare every byte of its output with kgtui's."""
+"""Run Kafka's own GroupsCommand, so that tests can compare its output with that of `kgtui groups` byte by byte."""
 
 from __future__ import annotations
 

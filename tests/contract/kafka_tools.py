@@ -15,7 +15,7 @@ def rows(printed: str, groups: Sequence[str] = ()) -> list[Row]:
     """Return the rows of all tables in the output of a tool. A row is a dict: column name → cell.
 
     A cell begins below its column header. Widths are counted in UTF-16 code units, as in Java. `groups` must contain
-    all group ids with line breaks, and all group ids that are too long for their column.
+    all group ids with line breaks, and all group ids that are too long for their column, because such ids shift cells.
     """
     text = _units(printed)
     ids = sorted(map(_units, groups), key=len, reverse=True)
@@ -47,10 +47,10 @@ def _table(header: str, body: str, ids: Sequence[str]) -> Iterator[Row]:
 
 
 def _units(text: str) -> str:
-    """Replace each UTF-16 code unit with one character, so that Python and Java compute the same text widths."""
+    """Convert text to one character per UTF-16 code unit (an emoji has two), so that its width is as in Java."""
     return "".join(map(chr, memoryview(text.encode("utf-16-le")).cast("H")))
 
 
 def _text(units: str) -> str:
-    """Convert text with one character per UTF-16 code unit back to normal text."""
+    """Convert text with one character per UTF-16 code unit, a result of `_units`, back to normal text."""
     return units.encode("utf-16-le", "surrogatepass").decode("utf-16-le")

@@ -26,7 +26,7 @@ OPTIONS = PoolOptions(connect_timeout=10.0)
 async def log_in(address: str, config: Path | dict[str, str]) -> list[str]:
     """Log in with `config`, list the groups of one broker, and return the group ids.
 
-    kgtui has two connections to each broker. The groups are listed on both, so that kgtui logs in on both.
+    kgtui has two connections to each broker. The groups are listed on each connection, so that kgtui logs in twice.
     """
     properties = config if isinstance(config, dict) else read_properties(config)
     async with Pool([address], from_properties(properties), options=OPTIONS) as pool:

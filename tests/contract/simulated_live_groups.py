@@ -1,4 +1,7 @@
-"""Create the groups of `tests.brokers.live` in the simulator, so that a test can run on simulated and real brokers."""
+"""Create a simulated cluster with the same groups as `tests.brokers.live` creates on real brokers.
+
+So a test can run on simulated and on real brokers.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +25,7 @@ if TYPE_CHECKING:
 
 TopicPartition = tuple[str, int]
 TRIMMED = {("trimmed", 0): 50}
-"""(topic, partition) → log start offset. This is the only partition whose oldest records were deleted."""
+"""Log start offset of the only partition whose oldest records were deleted: (topic, partition) → offset."""
 DELETED = Topic("retired", partitions=1)
 DELETED_COMMIT = {0: 5}
 

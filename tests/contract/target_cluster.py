@@ -28,7 +28,7 @@ ON_BROKERS = tuple(
 )
 PARAMS = (*(f"simulated {version}" for version in SIMULATED), *ON_BROKERS)
 NEWEST = ("simulated 4.4", ON_BROKERS[0])
-"""Names of the newest simulated cluster and of the newest real cluster, for use as test parameters."""
+"""Test parameters for the simulated cluster and for the real cluster with the newest Kafka version."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -70,7 +70,7 @@ async def test_a_silent_broker_affects_only_the_groups_that_it_coordinates(timeo
 
 
 @longer_if_busy(0.5)
-async def test_an_unreachable_cluster_is_reported_with_every_tried_broker(timeout: float) -> None:
+async def test_the_error_for_an_unreachable_cluster_contains_every_tried_broker(timeout: float) -> None:
     async with cluster(brokers=2) as (simulator, admin):
         await admin.cluster()
         simulator.faults.black_hole(1)
@@ -168,8 +168,8 @@ async def test_a_poll_with_a_damaged_response_fails_and_the_next_poll_succeeds(k
         groups = (await admin.list_groups()).rows
         feed = admin.listing_feed(1)
         await feed.poll()
-        # If the connection closes during the response (`cut`), or if the correlation id is wrong (`correlation`), the
-        # client repeats its request once. So two responses must be damaged in these cases.
+        # The client repeats a request once if the connection closes during the response (`cut`) or if the correlation
+        # id is wrong (`correlation`). So two responses must be damaged to make the poll fail.
         simulator.faults.damage(1, kind, times=2 if kind in {"cut", "correlation"} else 1)
         with pytest.raises((ClientError, ProtocolError)) as caught:
             await feed.poll(timeout=timeout)

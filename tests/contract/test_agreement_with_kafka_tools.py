@@ -60,7 +60,7 @@ class Reports:
     def rows_of_kafka(self, commands: tuple[tuple[str, ...], ...]) -> list[tuple[str, list[Row]]]:
         """Return (command line, printed rows) for each command line of Kafka's tools in `commands`.
 
-        The result also contains the tools for share groups and streams groups with the same arguments.
+        The result also contains the rows that the tools for share and streams groups print with the same arguments.
         """
         return [(" ".join(words), self.tables[words]) for words in self._with_newer(commands)]
 
@@ -105,7 +105,10 @@ async def _read(live: Live) -> tuple[dict[str, Listing], GroupsRead, ClusterInfo
 
 @pytest.fixture(scope="module")
 def reports(live: Live) -> Iterator[Reports]:
-    """Yield the reports about one broker. Its group `AHEAD` has a committed offset above the log end offset."""
+    """Yield the reports about one broker.
+
+    The broker has a group `AHEAD` whose committed offset is higher than the log end offset.
+    """
     live.cluster.commit(AHEAD, {("orders", 2): 150})
     listed, read, cluster = asyncio.run(_read(live))
     reports = Reports(live, listed, read, kafka_tool_rows.from_python(read, cluster))
@@ -215,13 +218,16 @@ def test_kgtui_ls_prints_the_sum_of_the_lags_that_kafka_tools_print(
         for group in {row["GROUP"] for row in table}:
             cells = [row.get("LAG") or row.get("OFFSET-LAG") for row in table if row["GROUP"] == group]
             known = [max(int(cell), 0) for cell in cells if cell not in {"-", None}]
-            # Brokers of Kafka 4.1 report no lag of share groups. So Kafka's tool prints no lag, and kgtui no sum.
+            # Brokers of Kafka 4.1 do not report the lag of share groups, so neither Kafka's tool nor kgtui prints it.
             expected = (None, len(cells)) if None in cells else (sum(known), 0)
             assert (listed[group]["lag"], listed[group]["lag_unknown"]) == expected, (words, group)
 
 
 async def test_streams_partitions_without_a_commit_have_no_lag(broker_431: Cluster, tmp_path: Path) -> None:
-    """For a partition without a committed offset, Kafka's tool prints all records in the log as lag. kgtui does not."""
+    """For a partition without a committed offset, Kafka's tool prints the number of records in the log as the lag.
+
+    kgtui reports that the lag is unknown.
+    """
     group = topic = "streams-that-never-read"
     broker_431.create_topic(topic, 2)
     broker_431.produce(topic, 10, 0)

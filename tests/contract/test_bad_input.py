@@ -37,7 +37,7 @@ MODULES = "org.apache.kafka.common.security"
 
 @dataclass
 class Site:
-    """The broker and the temporary resources for one test with wrong input.
+    """The real broker, and temporary files and servers, for one test with wrong input.
 
     Attributes:
         broker: the real broker.
@@ -50,9 +50,9 @@ class Site:
     stack: ExitStack
 
     def tokens(self, **changes: Any) -> tuple[str, dict[str, str]]:
-        """Start an OAuth token endpoint, and set its attributes in `changes`, such as wrong claims.
+        """Start an OAuth token endpoint whose attributes are changed by `changes`, for example to wrong claims.
 
-        Return the broker's address and client properties for a login with its tokens.
+        Return the broker's address, and client properties for a login with a token of this endpoint.
         """
         endpoint = self.stack.enter_context(token_server())
         self.broker.use_signed_tokens(endpoint)
@@ -64,7 +64,7 @@ class Site:
         return self.broker.sasl, endpoint.properties()
 
     def tls(self, first: int, last: int, **more: str) -> tuple[str, dict[str, str]]:
-        """Start a TLS server with a trusted certificate that contains no host name.
+        """Start a TLS server whose certificate is trusted, but has no subject alternative name, and thus no host name.
 
         Return the server's address and client properties.
 
@@ -79,7 +79,7 @@ class Site:
         return address, {"security.protocol": "SSL", **pem_trust(file), **more}
 
     def store(self, name: str, password: str = PASSWORD) -> tuple[str, dict[str, str]]:
-        """Return the broker's address, and client properties with the key store `name`, a file of `make_stores`."""
+        """Return the broker's address, and client properties with the key store `name`, which `make_stores` creates."""
         authority = self.broker.certificates.authority
         if not authority.with_name("trust.p12").exists():
             make_stores(self.broker.certificates, PASSWORD)

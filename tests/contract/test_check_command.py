@@ -25,7 +25,10 @@ EVERY = 0.5
 
 
 class WritingClock(Clock):
-    """A clock for `kgtui check`. Whenever the command waits until its next read, records and commits are written."""
+    """A clock for `kgtui check`.
+
+    When the command waits for its next read of the groups, the clock writes records and commits offsets.
+    """
 
     def __init__(self, cluster: Cluster, topic: str) -> None:
         super().__init__()
@@ -70,8 +73,8 @@ async def test_kgtui_check_judges_groups_by_their_commits_during_the_check(
     broker.produce(topic, 100)
     for name in ("fine", "slow", "back", "stuck"):
         broker.commit(f"check-{name}", {(topic, 0): 1})
-    # `kgtui check` reads the groups every 0.5 s. Because `offset_refresh` is shorter, the lag of a commit is computed
-    # from the log end offset in the previous read. The groups are expected to commit every 0.2 s.
+    # `kgtui check` reads the groups every 0.5 s. Because `offset_refresh` is shorter than 0.5 s, kgtui computes the lag
+    # of a commit from the log end offset of the previous read. kgtui expects the groups to commit every 0.2 s.
     watching = Watching(Options(offset_refresh=0.1), commit_interval=0.2)
     clock = WritingClock(broker, topic)
     code, groups = await checked(broker.bootstrap, capfd, "/^check-/", watching, clock)

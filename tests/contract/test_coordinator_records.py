@@ -114,7 +114,7 @@ def test_records_of_a_migrating_group_contain_the_metadata_of_classic_members(wr
     assert {s and s.topics for s in subscriptions} == {("orders",)}
 
 
-def test_reading_the_offsets_topic_skips_commits_of_aborted_transactions(written: Written) -> None:
+def test_read_committed_skips_offset_commits_of_aborted_transactions(written: Written) -> None:
     def offsets(records: list[TopicRecord]) -> list[int]:
         read = [decode(one.key, one.value) for one in records]
         found = [r for r in read if isinstance(r, CoordinatorRecord) and r.group == "transactional"]

@@ -1,6 +1,7 @@
 """Tests that kgtui correctly describes groups that DescribeGroups reports as Dead although they exist.
 
-DescribeGroups finds only classic groups. Before version 6, it reports all other groups as Dead.
+DescribeGroups finds only classic groups. Before version 6, it reports groups of all other types, such as KIP-848
+groups, as Dead.
 """
 
 from __future__ import annotations

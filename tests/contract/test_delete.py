@@ -120,9 +120,9 @@ async def test_deletion_is_refused_if_a_member_joined_after_the_plan_was_made(
 async def test_a_group_deleted_by_a_different_client_is_reported_as_gone(
     deletion_cluster: DeletionCluster, folder: StateFolder
 ) -> None:
-    """A different client deletes the group before kgtui executes the plan.
+    """A different client deletes the group after kgtui has made the plan and before kgtui executes the plan.
 
-    The status is then GONE instead of DELETED.
+    The result then has the status GONE instead of DELETED.
     """
     deletion_cluster.make_simple("raced")
     planned = await plan(deletion_cluster.admin, ["raced"])
@@ -186,9 +186,10 @@ async def test_a_deletion_has_an_uncertain_outcome_if_the_broker_is_silent(folde
 
 
 async def test_a_deletion_succeeds_although_the_coordinator_changes(folder: StateFolder) -> None:
-    """The coordinator changes after the plan was made, or just before the delete request is sent.
+    """The coordinator of the group changes at two different times.
 
-    The test deletes the group once per case, and creates it again in between.
+    First, the coordinator changes after the plan was made, and the group is deleted. Then the group is created again,
+    the coordinator changes just before the delete request is sent, and the group is deleted again.
     """
     async with simulated_live_groups.simulator("4.4") as cluster:
         simulated_live_groups.add_empty_group(cluster, "moved")
@@ -294,9 +295,9 @@ def on_terminal(folder: StateFolder, typed: str, *words: str) -> tuple[int, str]
 
 
 async def test_the_delete_command_refuses_live_groups(newest: DeletionCluster, folder: StateFolder) -> None:
-    """The exit code is 4, and the reason is printed.
+    """`kgtui delete` prints the reason, and returns the exit code 4.
 
-    In read-only mode, kgtui refuses the deletion before it reads any group.
+    With `--read-only`, kgtui refuses the deletion before it reads any group.
     """
     group = next(group for group in newest.live if group.type == "share")
     words = ("delete", "--group", group.id, "--bootstrap-server", newest.bootstrap, "--yes", "--expect", "1")

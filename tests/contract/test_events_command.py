@@ -37,14 +37,14 @@ async def test_kgtui_events_prints_the_changes_to_a_group_in_chronological_order
         watching = asyncio.create_task(watch(args, admin, query_of(args)))
 
         async def until(holds: Callable[[list[str]], bool]) -> None:
-            """Wait until `holds` returns true. Its argument is the list of the kinds of all events printed so far."""
+            """Wait until `holds` returns true for the list of the kinds (such as `joined`) of all printed events."""
             async with asyncio.timeout(60):
                 while not holds([event["kind"] for event in printed]):
                     await asyncio.sleep(0.1)
                     printed.extend(map(json.loads, capfd.readouterr().out.splitlines()))
                     assert not watching.done()
 
-        await asyncio.sleep(2.0)  # Wait until kgtui has listed the groups once. Only later changes are reported.
+        await asyncio.sleep(2.0)  # Let kgtui list the groups once, because it reports only later changes.
         members = await asyncio.to_thread(Members, broker, GROUP, TOPIC, CLASSIC)
         await asyncio.to_thread(members.wait_until_assigned)
         await until(lambda kinds: {"appeared", "joined", "moved"} <= set(kinds))

@@ -102,7 +102,7 @@ async def _described_right(target: TargetCluster) -> None:
 
 
 async def test_every_partition_of_a_group_is_owned_by_one_member(target: TargetCluster) -> None:
-    """The test checks all classic groups and consumer groups (KIP-848) that have members."""
+    """Check the assignments of all classic groups and consumer groups (KIP-848) that have members."""
     expected_groups = [group for group in target.of("classic", "consumer") if group.members and group.log_end]
     answer = await target.admin.describe_groups([group.id for group in expected_groups])
     for group in expected_groups:
@@ -122,8 +122,8 @@ async def test_the_protocol_of_each_member_is_read_if_brokers_report_it(target: 
         return
     found = (await target.admin.describe_groups([target.groups["mixed"].id])).rows[target.groups["mixed"].id]
     kinds = sorted(str(member.protocol) for member in found.members or ())
-    # ConsumerGroupDescribe v1 contains each member's protocol (classic or consumer). Brokers before Kafka 4.0 have only
-    # version 0, which does not contain it.
+    # Responses to ConsumerGroupDescribe v1 contain each member's protocol (classic or consumer). Brokers before Kafka
+    # 4.0 support only version 0, whose responses do not contain the protocol.
     assert kinds == (["classic", "consumer"] if found.source.endswith("v1") else ["None", "None"])
 
 

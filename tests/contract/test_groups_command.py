@@ -136,9 +136,9 @@ def same_lines(ours: bytes, theirs: bytes) -> None:
 def test_kgtui_groups_prints_the_same_filtered_rows_as_the_kafka_groups_tool(
     live: Live, capfdbinary: pytest.CaptureFixture[bytes]
 ) -> None:
-    """The printed rows must be equal byte by byte, but can have a different order.
+    """kgtui and Kafka's tool must print exactly the same rows, but the order of the rows can differ.
 
-    The groups have all types, and some have unusual ids.
+    The groups have all types, and some groups have unusual ids.
     """
     command_lines = [("--bootstrap-server", live.bootstrap, "--list", *words) for words in FILTERS]
     theirs = [run_java(words) for words in command_lines]
@@ -152,9 +152,9 @@ def test_kgtui_groups_prints_the_same_filtered_rows_as_the_kafka_groups_tool(
 def test_kgtui_groups_rejects_invalid_options_like_the_kafka_groups_tool(
     capfdbinary: pytest.CaptureFixture[bytes],
 ) -> None:
-    """Exit status, output and the first line of the error must be the same, also for `--help` and `--version`.
+    """Both tools must return the same exit status, output and first error line, also for `--help` and `--version`.
 
-    kgtui never prints a stack trace.
+    Unlike Kafka's tool, kgtui never prints a stack trace.
     """
     for words in BAD:
         expected = run_java(words)
@@ -185,7 +185,7 @@ def test_kgtui_groups_accepts_unusual_options_like_the_kafka_groups_tool(
             assert out.startswith(b"Error while executing groups command : "), words
 
 
-def test_the_usage_text_has_all_options_of_kafka_groups(
+def test_the_usage_text_of_kgtui_groups_has_all_options_of_the_kafka_groups_tool(
     capfdbinary: pytest.CaptureFixture[bytes],
 ) -> None:
     def options(text: bytes) -> list[str]:
@@ -210,7 +210,7 @@ def test_the_json_output_of_kgtui_groups_contains_the_type_of_each_group(live: L
             assert listed[group.id] == group_type
 
 
-def test_a_repeated_protocol_option_fails_as_in_kafka_groups(broker_431: Cluster) -> None:
+def test_a_repeated_protocol_option_fails_as_in_the_kafka_groups_tool(broker_431: Cluster) -> None:
     """If `--protocol` is given twice, both tools print the groups before they fail."""
     words = ("--bootstrap-server", broker_431.bootstrap, "--list", "--protocol", "a", "--protocol", "b")
     theirs = run_java(words)

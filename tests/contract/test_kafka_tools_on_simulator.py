@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 def start(version: str = "4.4") -> SimulatorProcess:
     """Start a simulated cluster, and remove the group whose id has 32,000 characters.
 
-    With this group, each row that Kafka's tools print would have more than 32,000 characters.
+    Kafka's tools make the column of group ids as wide as the longest id, so every printed row would be that long.
     """
     simulator = spawn(Options(kafka_version=version))
     simulator.control("remove_group", name=hostile_group_ids()[-1])
@@ -39,7 +39,7 @@ def run(cluster: SimulatorProcess, tool: str, *arguments: str, version: str = "4
 
 
 def column(output: str, number: int = 0) -> list[str]:
-    """Return the cells in column `number` of a printed table, without the header. Column numbers start at 0."""
+    """Return the cells in column `number` of the table that a tool printed, without the header. Numbers start at 0."""
     rows = [line.split() for line in output.splitlines() if line.strip()]
     return [row[number] for row in rows if row[0] != "GROUP"]
 

@@ -1,4 +1,4 @@
-"""Tests that kgtui gets Kerberos tickets from a real KDC on this machine, or explains why it cannot get a ticket."""
+"""Tests that kgtui gets Kerberos tickets from a real KDC (Kerberos server), or explains why it gets no ticket."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 CLOCK_SKEW = 37
-"""Error code KRB_AP_ERR_SKEW of RFC 4120: the difference between the clocks of client and KDC is too large."""
+"""Kerberos error code KRB_AP_ERR_SKEW (RFC 4120): the clocks of the client and of the KDC differ too much."""
 
 
 @pytest.fixture(scope="module")
 def kdc(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Kdc]:
-    """Run a KDC with the principals `ada` and `old`, and the deleted principal `gone`.
+    """Run a KDC (Kerberos server) with a principal `ada`, and with two principals whose keytabs are useless.
 
-    The key in the keytab of `old` is outdated.
+    The keytab of `old` contains an outdated key. The principal `gone` has a keytab, but was deleted from the KDC.
     """
     kdc = Kdc(tmp_path_factory.mktemp("kdc"))
     kdc.start()
@@ -73,7 +73,7 @@ def keytab_of(kdc: Kdc, principal: str) -> dict[str, str]:
 
 
 async def test_a_kerberos_login_with_a_keytab_is_accepted(kdc: Kdc) -> None:
-    """The test uses the Kerberos library to act as the broker. The login follows RFC 4752."""
+    """The test plays the role of the broker with the library gssapi. The messages follow RFC 4752 (SASL GSSAPI)."""
     before = dict(os.environ)
     mine = tickets(keytab_of(kdc, "ada"))
     await mine.get(HOST)
@@ -99,7 +99,7 @@ async def test_a_damaged_kerberos_response_from_the_broker_is_reported(kdc: Kdc)
         await login.asend(b"nonsense")
 
 
-async def test_a_broker_that_requires_kerberos_encryption_is_reported(kdc: Kdc) -> None:
+async def test_the_error_says_that_the_broker_requires_a_sasl_security_layer(kdc: Kdc) -> None:
     mine = tickets(keytab_of(kdc, "ada"))
     await mine.get(HOST)
     broker = gssapi.SecurityContext(
@@ -300,7 +300,7 @@ async def test_a_clock_difference_between_client_and_kdc_is_reported(kdc: Kdc, m
 
 
 def answer_with_error(server: socket.socket, code: int) -> None:
-    """Answer each request on `server` with a KRB-ERROR of RFC 4120 that has the error code `code`.
+    """Act as a KDC that answers each request on the socket `server` with the Kerberos error `code` (RFC 4120).
 
     Return when the socket is closed.
     """
@@ -329,7 +329,7 @@ def answer_with_error(server: socket.socket, code: int) -> None:
 
 
 def test_kgtui_exits_without_waiting_for_a_silent_kdc(kdc: Kdc) -> None:
-    """MIT Kerberos waits about 30 s for a response from the KDC. kgtui exits earlier."""
+    """MIT Kerberos waits about 30 s for the KDC. kgtui must exit less than 20 s after it has reported the error."""
     program = """
 import asyncio, sys
 from kgtui.client import tickets

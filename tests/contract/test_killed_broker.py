@@ -1,6 +1,7 @@
-"""Tests that kgtui soon reports the complete lag again after one of three real brokers is killed.
+"""Tests of kgtui while one of three real brokers is killed.
 
-kgtui must report no wrong event, and no wrong verdict on the health of the group, such as `stopped`.
+Soon afterwards, kgtui must know the lag of every partition again. It must never report an event that did not happen, or
+a wrong verdict on the health of the group, such as `stopped`.
 """
 
 from __future__ import annotations
@@ -27,19 +28,19 @@ if TYPE_CHECKING:
     from tests.brokers.cluster import Cluster
 
 READS_UNTIL_COMPLETE = 5
-"""Maximum number of reads after the election of new leaders until the lag of all partitions is known.
+"""How many times kgtui may read the lag after the election of new leaders, until it knows the lag of every partition.
 
-kgtui reads the lag once per second, or less often on a busy machine.
+The test reads the lag once per second, or less often on a busy machine.
 """
 
 
-def test_the_lag_is_complete_soon_after_a_killed_leader_is_replaced(tmp_path: Path) -> None:
+def test_kgtui_knows_the_complete_lag_soon_after_a_killed_leader_is_replaced(tmp_path: Path) -> None:
     with three_brokers(tmp_path) as cluster:
         asyncio.run(_kill_a_leader(cluster))
 
 
-def test_a_killed_coordinator_causes_no_wrong_verdict_or_event(tmp_path: Path) -> None:
-    """The coordinator of an Empty group is killed. The only event must be the change of the coordinator."""
+def test_a_killed_coordinator_causes_no_wrong_health_verdict_or_event(tmp_path: Path) -> None:
+    """The broker that coordinates an Empty group is killed. The only event must be the change of the coordinator."""
     extra = {"offsets.topic.replication.factor": "3", "min.insync.replicas": "1"}
     lists = tmp_path / "lists"
     with three_brokers(tmp_path / "cluster", extra) as cluster, ls_watch(cluster, lists):
@@ -102,7 +103,7 @@ async def _kill_a_leader(cluster: Cluster) -> None:
 
 
 async def _lag(admin: KafkaGroupAdmin) -> tuple[int | None, int]:
-    """Read the group's lag like a poll of the terminal UI.
+    """Read the group's lag with the same requests as a poll of the terminal UI.
 
     Return the lag in records (None if it is unknown), and the number of partitions with an unknown lag.
     """

@@ -1,4 +1,4 @@
-"""Test logins to a real 4.3.1 broker, with properties files in the format of Kafka's own tools."""
+"""Test logins to a real Kafka 4.3.1 broker, with client properties in the format of Kafka's own tools."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ if TYPE_CHECKING:
 
 
 async def log_in_soon(address: str, config: dict[str, str]) -> list[str]:
-    """Repeat `log_in` for up to 10 s; return the ids of the listed groups.
+    """Repeat `log_in` until it succeeds, for at most 10 s; return the ids of the groups that the user can list.
 
-    A broker does not always accept new credentials immediately.
+    A broker refuses a new delegation token until it has read the token from the metadata log.
     """
     deadline = time.monotonic() + 10
     while True:
@@ -74,10 +74,10 @@ async def test_a_user_can_log_in_with_kerberos(
 
 
 @pytest.mark.broker
-async def test_the_login_steps_contain_the_result_of_a_kerberos_login(
+async def test_the_login_steps_say_whether_the_kerberos_login_succeeded(
     secure_broker: Secure, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """`Pool.login_steps` returns the steps of a login, which `kgtui doctor` prints."""
+    """`Pool.login_steps` returns the result of each step of a login, such as SASL. `kgtui doctor` prints them."""
     use_kdc(secure_broker, monkeypatch)
     good = with_keytab("team", secure_broker.keytabs["team"])
     for properties, expected in (
@@ -113,9 +113,9 @@ def test_kgtui_commands_can_log_in_with_kerberos(secure_broker: Secure, monkeypa
 async def test_a_user_can_log_in_with_a_signed_token_from_a_token_endpoint(
     secure_broker: Secure, grant: str, tmp_path: Path
 ) -> None:
-    """The broker checks the signature, the issuer and the audience.
+    """The broker checks the signature, the issuer and the audience of the token.
 
-    The endpoint checks the client's secret or assertion.
+    Before it issues the token, the token endpoint checks the client's secret or the assertion that the client signed.
     """
     key = new_key()
     with token_server() as endpoint:
@@ -173,9 +173,9 @@ async def test_a_user_can_log_in_with_an_unsigned_token(secure_broker: Secure) -
 async def test_a_connection_logs_in_again_before_its_sasl_session_expires(
     secure_broker: Secure, mechanism: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A broker closes a connection when its SASL session expires (KIP-368).
+    """A broker closes a connection when the connection's SASL session expires (KIP-368).
 
-    Requests are sent on one connection while several sessions expire.
+    All requests must succeed on the same connection, although the test takes longer than several sessions.
     """
     # Log in again after half of the session's lifetime. The default, at least 85 %, leaves too little time on a busy
     # machine.
@@ -226,7 +226,7 @@ async def test_requests_succeed_while_a_renewable_kerberos_ticket_is_renewed(
 async def test_requests_are_not_delayed_while_kgtui_logs_in_again(
     secure_broker: Secure, mechanism: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The test sends requests for one minute. During this time, kgtui must log in several times.
+    """The test sends requests for one minute. In this time, kgtui must log in at least five times per connection.
 
     SASL sessions end after ten seconds (`connections.max.reauth.ms`), and tokens expire after 15 seconds.
     """
@@ -279,7 +279,7 @@ async def test_a_client_can_log_in_with_pkcs12_stores(secure_broker: Secure, tmp
 
 
 @pytest.mark.broker
-async def test_a_client_can_log_in_with_a_certificate_in_a_property(secure_broker: Secure) -> None:
+async def test_a_client_can_log_in_with_a_pem_certificate_in_its_properties(secure_broker: Secure) -> None:
     """The properties contain the certificate itself, in PEM format, instead of the path of a file (KIP-651)."""
     pem = secure_broker.certificates.client.read_text()
     key_end = pem.index("-----END PRIVATE KEY-----") + len("-----END PRIVATE KEY-----")

@@ -1,4 +1,4 @@
-"""Test the errors of logins that a real 4.3.1 broker refuses."""
+"""Test kgtui's error messages for failed logins to a real Kafka 4.3.1 broker."""
 
 from __future__ import annotations
 

@@ -37,7 +37,7 @@ ALLOWED_GROWTH = 300_000
 """Maximum growth of kgtui's memory during the faults, in bytes."""
 
 RECOVERED_WITHIN = 10.0
-"""Maximum seconds from the end of the faults until the monitor reads everything without an error.
+"""Maximum seconds from the end of the faults until the monitor has read every group without an error.
 
 Time in which the machine is too busy to run the test is not counted.
 """
@@ -55,7 +55,7 @@ OPTIONS = MonitorOptions(
 def open_connections(cluster: Simulator) -> int:
     """Return the number of open sockets between kgtui and the simulated brokers; 0 if the system is not Linux.
 
-    The simulator runs in the same process, so each connection has two sockets in this process.
+    The simulator runs in the same process, so both ends of each connection are counted.
     """
     if sys.platform != "linux":
         return 0
@@ -69,10 +69,10 @@ def open_connections(cluster: Simulator) -> int:
 
 
 def memory_of_kgtui() -> int:
-    """Return how many bytes kgtui's code has allocated, without the simulator.
+    """Return how many bytes kgtui's code has allocated and not freed. The simulator is not counted.
 
-    Decoders, which kgtui generates when they are first used, time series and health data are not counted either,
-    because they also grow without a leak.
+    Time series, health data and the decoders that kgtui generates at their first use are not counted either, because
+    they grow even without a leak.
     """
     gc.collect()
     package = str(Path(facts.__file__).parents[1])
@@ -91,7 +91,10 @@ def memory_of_kgtui() -> int:
 
 
 async def make_faults(cluster: Simulator, chance: random.Random) -> None:
-    """Break and repair random brokers, one after another, until the task is canceled. Then repair all brokers."""
+    """Break a random broker in a random way and repair it, again and again, until the task is canceled.
+
+    Then repair all brokers.
+    """
     try:
         while True:
             node = chance.choice([1, 2, 3])
@@ -117,7 +120,10 @@ async def make_faults(cluster: Simulator, chance: random.Random) -> None:
 
 
 class Watcher:
-    """Collects states and lags that differ from the first snapshot. They are wrong, because the groups never change."""
+    """Compares the states and lags in each snapshot with the first snapshot.
+
+    Every difference is an error of kgtui, because the groups never change.
+    """
 
     def __init__(self, monitor: Monitor) -> None:
         self.expected = _values(monitor.snapshot)
@@ -186,7 +192,7 @@ async def monitored() -> AsyncIterator[tuple[Simulator, Monitor]]:
 
 
 def _values(snapshot: Snapshot) -> dict[str, tuple[str | None, int | None]]:
-    """Return the state and the lag of each group by group id."""
+    """Return a dict: group id → (state, total lag in records)."""
     totals = {group: facts.lag_total(snapshot, group) for group in snapshot.groups}
     return {group: (snapshot.state_of(group), None if total is None else total.lag) for group, total in totals.items()}
 

@@ -1,4 +1,4 @@
-"""Tests that a running kgtui notices permissions that are granted and revoked on a real 4.3.1 broker."""
+"""Tests that kgtui notices permissions that are granted or revoked while it runs, on a real Kafka 4.3.1 broker."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ async def changing(secure_broker: Secure) -> AsyncIterator[KafkaGroupAdmin]:
         yield admin
 
 
-async def test_the_monitor_marks_hidden_offsets_only_while_a_permission_is_missing(
+async def test_the_monitor_reports_hidden_offsets_only_while_a_permission_is_missing(
     secure_broker: Secure, changing: KafkaGroupAdmin, monkeypatch: pytest.MonkeyPatch
 ) -> None:
 
@@ -57,16 +57,16 @@ async def test_the_monitor_marks_hidden_offsets_only_while_a_permission_is_missi
         await until(monitor, marked)
 
 
-async def test_kgtui_ls_watch_marks_hidden_offsets_only_while_a_permission_is_missing(
+async def test_kgtui_ls_watch_reports_hidden_offsets_only_while_a_permission_is_missing(
     secure_broker: Secure, changing: KafkaGroupAdmin
 ) -> None:
-    """The lag keeps the mark `≥` (lower bound) until kgtui reads the new permissions.
+    """When a permission is granted, the lag stays a lower bound (`≥`) until kgtui reads the permissions again.
 
-    `lag(max_age)` reads the permissions again only if kgtui read them more than `max_age` seconds ago.
+    `lag(max_age)` reads the permissions again only if it last read them more than `max_age` seconds ago.
     """
 
     async def lag(max_age: float) -> tuple[LagTotal | None, bool]:
-        """Read the group as `kgtui ls --watch --lag` does. Return the lag, and whether there is an error."""
+        """Read the group as `kgtui ls --watch --lag` does. Return its lag, and whether the read caused an error."""
         found = await select_groups(changing, groups=[GROUP], lag=True, access_max_age=max_age, timeout=30)
         return facts.lag_total(found.snapshot, GROUP), GROUP in found.snapshot.group_faults
 
@@ -78,10 +78,11 @@ async def test_kgtui_ls_watch_marks_hidden_offsets_only_while_a_permission_is_mi
     assert await lag(0) == nothing_visible
 
 
-async def test_a_newly_denied_topic_is_found_without_permission_to_read_acls(secure_broker: Secure) -> None:
-    """While kgtui runs, an ACL denies the user DESCRIBE on `team-b-events`.
+async def test_kgtui_notices_a_newly_denied_topic_without_permission_to_read_acls(secure_broker: Secure) -> None:
+    """While kgtui runs, an ACL denies the user DESCRIBE on the topic `team-b-events`, in which `GROUP` has offsets.
 
-    kgtui then names the hidden topic. It reports every lag as a lower bound, because offsets could be hidden.
+    For `GROUP`, kgtui then names the hidden topic. The lag of any other group is a lower bound, because kgtui does not
+    know whether it has offsets in the hidden topic.
     """
 
     async def lag(group: str) -> tuple[LagTotal | None, str]:

@@ -1,7 +1,7 @@
-"""Test the README's table of permissions on a real 4.3.1 broker with StandardAuthorizer.
+"""Test the README's table of permissions on a real Kafka 4.3.1 broker with StandardAuthorizer.
 
-For each line of the table, one principal has only the permissions in this line. For each permission, one principal has
-all other permissions in the table.
+Each line of the table contains an action and the permissions that it needs. For each line, a principal has only these
+permissions. For each permission, a principal has all permissions in the table except this one.
 """
 
 from __future__ import annotations
@@ -133,7 +133,7 @@ MISSING = [
     ("see when data or offsets will expire", CLUSTER_CONFIGS, "grant DESCRIBE_CONFIGS on the cluster to this user"),
     ("delete", DELETE, "grant DELETE on the group to this user"),
 ]
-"""`(action, missing permission, result)`. The result is what the function for the action returns (see `ACTIONS`).
+"""`(action, permission, result)`: what the action's function in `ACTIONS` returns if the user lacks the permission.
 """
 
 
@@ -177,7 +177,7 @@ def _kgtui(secure: Secure, principal: str, capfd: pytest.CaptureFixture[str], *w
 def test_kgtui_commands_report_that_the_broker_might_hide_offsets(
     secure_broker: Secure, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    """The user has DESCRIBE on the group, but not on the topic in which the group has committed offsets."""
+    """The user may describe the group, but not the topic in which the group has committed offsets."""
     code, out, err = _kgtui(secure_broker, "groupsonly", capfd, "ls", "--lag", "--group", "team-b-app")
     assert (code, out.split()[-1]) == (1, "?")
     assert "no offsets that you may see" in err
@@ -244,7 +244,7 @@ def test_kgtui_mentions_a_denied_topic_that_a_member_consumes(
 def test_kgtui_mentions_a_denied_topic_that_no_member_consumes(
     secure_broker: Secure, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    """kgtui finds the denied topic in the ACLs. With DESCRIBE on the cluster, the principal `denied` can read ACLs."""
+    """kgtui finds the denied topic in the ACLs. The user `denied` has DESCRIBE on the cluster, and so can read ACLs."""
     advice = "remove the ACL that denies DESCRIBE on topic team-b-events"
     for group, exit_code, lag in (
         ("team-b-app", 1, ["unreadable", "?"]), ("team-a-and-b", 0, ["ok?", "≥", "0"])
@@ -259,7 +259,7 @@ def test_kgtui_mentions_a_denied_topic_that_no_member_consumes(
 def test_the_lag_of_a_group_without_commits_is_unknown_if_a_topic_is_hidden(
     secure_broker: Secure, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    """The user `groupsonly` lacks DESCRIBE on the topic of a member. Offsets could be hidden, so the lag is `?`.
+    """The user `groupsonly` lacks DESCRIBE on the topic that a member of the group consumes, so the lag is `?`.
 
     For users with DESCRIBE on all topics, the lag is `–`, because the group has no offsets.
     """

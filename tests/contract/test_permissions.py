@@ -1,4 +1,4 @@
-"""Tests that kgtui says which permission is missing, on a real 4.3.1 broker, for principals with few permissions."""
+"""Tests that kgtui tells users with few permissions which permission they lack, on a real Kafka 4.3.1 broker."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ async def test_a_principal_can_describe_only_groups_for_which_it_has_acls(secure
 
 
 async def test_the_lag_in_a_forbidden_topic_is_unknown(secure_broker: Secure) -> None:
-    """OffsetFetch omits the topic without an error. Only ListOffsets reports that the topic is forbidden."""
+    """The OffsetFetch response omits the forbidden topic and has no error. Only ListOffsets returns an error."""
     async with as_principal(secure_broker, "team") as admin:
         rows = (await admin.committed_offsets(["team-a-and-b"])).rows["team-a-and-b"]
         assert [row.topic for row in rows] == ["team-a-events"]

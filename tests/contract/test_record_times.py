@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from tests.brokers.cluster import Cluster
 
 SEARCHES = 40
-"""Number of random offsets per partition for which the test looks up the time of the record.
+"""Number of random offsets per partition for which a test looks up when the record was written.
 """
 
 
@@ -51,16 +51,16 @@ def expected(times: Sequence[int], start: int, asked: Sequence[int]) -> list[tup
     """For each time in `asked`, return (offset, timestamp) of the first record at or after it; (-1, -1) if none exists.
 
     Args:
-        times: timestamps of all records of the partition.
+        times: timestamps of all records of the partition, in ascending order, in milliseconds.
         start: log start offset of the partition.
-        asked: timestamps to look up.
+        asked: timestamps to look up, in milliseconds.
     """
     indexes = [bisect_left(times, at) for at in asked]
     return [(start + index, times[index]) if index < len(times) else (-1, -1) for index in indexes]
 
 
 def around(times: Sequence[int]) -> list[int]:
-    """Return timestamps to look up, in ascending order: 0, some of `times`, and the milliseconds around them."""
+    """Return timestamps to look up, in ascending order: 0, some of `times`, and 1 ms before and after each."""
     chosen = {*times[:3], *times[:: max(len(times) // 10, 1)], *times[-3:]}
     return sorted({0} | {at + step for at in chosen for step in (-1, 0, 1)})
 

@@ -44,7 +44,7 @@ VERDICTS = (None, Problem.EMPTY, Problem.UNREADABLE)
 
 
 class Watcher:
-    """Checks each snapshot of a monitor. The set `wrong` collects the wrong states, lags, verdicts and events."""
+    """Checks each snapshot of a monitor, and describes each wrong state, lag, verdict or event in the set `wrong`."""
 
     def __init__(self, monitor: Monitor) -> None:
         self.monitor, self.wrong = monitor, set[str]()
@@ -103,9 +103,9 @@ def ls_watch(cluster: Cluster, output: Path) -> Iterator[None]:
 
 
 def check_verdicts(lists: Sequence[Mapping[str, Any]]) -> None:
-    """Assert that no list of `kgtui ls --watch` has a wrong verdict, and that `first_seen` never changes.
+    """Assert that no list that `kgtui ls --watch` printed has a wrong verdict on the health of the group.
 
-    The last verdict must be `empty`.
+    The last verdict must be `empty`, and the time at which kgtui first saw the group (`first_seen`) must never change.
     """
     groups = [group for one in lists for group in one["groups"]]
     assert {group["problem"] for group in groups} <= {None, "empty", "unreadable"}
@@ -159,7 +159,10 @@ async def _break_brokers(cluster: Cluster) -> None:
 
 
 async def _restart(cluster: Cluster, node: int, sent: signal.Signals, watcher: Watcher) -> None:
-    """Stop broker `node` with signal `sent`, restart it, and assert that all values are fresh in `FRESH_WITHIN` s."""
+    """Stop broker `node` with the signal `sent`, and restart it.
+
+    Assert that the monitor has fresh values within `FRESH_WITHIN` seconds after the broker's first response.
+    """
     process = cluster.nodes[node - 1]
     os.kill(process.pid, sent)
     async with asyncio.timeout(60):
@@ -173,9 +176,9 @@ async def _restart(cluster: Cluster, node: int, sent: signal.Signals, watcher: W
 
 
 async def _responds(cluster: Cluster, node: int, watcher: Watcher) -> float:
-    """Wait until broker `node` responds and all brokers can be reached, and then until all values are fresh.
+    """Wait until a client that connects to broker `node` can reach all brokers. Then wait until all values are fresh.
 
-    Return how long the values took to become fresh, in seconds.
+    Return the duration of the second wait in seconds.
     """
     address = cluster.bootstrap.split(",")[node - 1]
     async with asyncio.timeout(120):

@@ -216,7 +216,7 @@ NOT_COMPARED = {
     "FinalizedFeatures",
     "FinalizedFeaturesEpoch",
 }
-"""Response fields that are not compared, because they differ between clusters or depend on the configuration."""
+"""Response fields that the tests ignore, because they depend on the cluster (such as its id) or its configuration."""
 
 
 def comparable(value: Any) -> Any:
@@ -240,12 +240,12 @@ def comparable(value: Any) -> Any:
 
 
 def common(row: Fields, low: int, high: int) -> Fields:
-    """Return a row of an ApiVersions response. Its version range is reduced to the versions from `low` to `high`."""
+    """Return a copy of an ApiVersions row in which the version range does not exceed the range from `low` to `high`."""
     return {**row, "MinVersion": max(low, row["MinVersion"]), "MaxVersion": min(high, row["MaxVersion"])}
 
 
 def is_compared(row: Fields) -> bool:
-    """Return whether a row of a response is compared. Rows about groups of other tests are not compared."""
+    """Return whether the test compares this row of a response. The test ignores rows about groups of other tests."""
     return str(row.get("GroupId", "odd-")).startswith(("odd-simple", "odd-nope", "odd-deleted")) or row.get(
         "GroupId"
     ) in (

@@ -59,7 +59,7 @@ class Browser:
 def top_left_color(png: bytes) -> tuple[int, int, int]:
     """Return the red, green and blue values of the top left pixel of a PNG.
 
-    No PNG filter changes the first pixel of the first row, so the pixel can be read without a decoder.
+    No decoder is needed. PNG stores differences to neighboring pixels, but stores the first pixel itself.
     """
     at, data, channels = 8, b"", 3
     while at < len(png):

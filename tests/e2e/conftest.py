@@ -1,4 +1,4 @@
-"""Fixtures of the end-to-end tests: simulated clusters, terminals, and programs that run during several tests."""
+"""Fixtures of the end-to-end tests: a simulated cluster, a terminal, and a terminal UI that several tests share."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.e2e)
             if not requested_by(item):
                 item.add_marker(pytest.mark.xdist_group(item.path.stem))
-            # Layout errors usually appear on narrow terminals. Wide terminals are tested only with `--full`.
+            # Layout errors usually appear on narrow terminals. Test wide terminals only with `tests/run --full`.
             if item.path.stem in {"test_hostile", "test_delete"} and "120x40" in item.name:
                 item.add_marker(pytest.mark.full)
 

@@ -37,9 +37,9 @@ class Login:
 
     Attributes:
         address: address of the broker's listener for this login.
-        secrets: kind of secret → text.
+        secrets: kind of secret, such as `client secret` → the secret itself.
         variables: environment variables to which the properties refer, or which libraries read.
-        created: function that returns the secrets that were created during the login, such as tokens, by kind.
+        created: function that returns the secrets that the login has created: kind, such as `ticket` → secrets.
     """
 
     address: str
@@ -113,7 +113,7 @@ def _token(broker: Secure) -> tuple[str, str]:
     while True:
         try:
             asyncio.run(connect(broker.sasl, _token_login(name, hmac)))
-        except UnreachableError:  # The broker may not know the new token yet.
+        except UnreachableError:  # The broker may not know the new delegation token yet.
             if time.monotonic() > deadline:
                 raise
             time.sleep(0.1)
@@ -243,9 +243,9 @@ def _kerberos_keytab(broker: Secure, _: Path, __: ExitStack) -> Login:
 
 
 def _kerberos_cache(broker: Secure, folder: Path, _: ExitStack) -> Login:
-    """Return a login with a copy of a ticket cache.
+    """Return a login with its own copy of a Kerberos ticket cache.
 
-    When kgtui logs in, the Kerberos library adds a ticket to this copy.
+    The login needs a copy, because the Kerberos library adds a ticket to the cache when kgtui logs in.
     """
     cache = Path(shutil.copy(broker.kdc.ticket_cache(USER), folder / "tickets"))
 
@@ -287,9 +287,9 @@ def _aws_role(broker: Secure, folder: Path, stack: ExitStack) -> Login:
 
 
 SIGNATURE = "X-Amz-Signature"
-"""Parameter of a signed URL. The tokens for Amazon MSK are signed URLs.
+"""Name of a parameter in each login token for Amazon MSK, because such a token is a signed URL.
 
-Tests search for this name, because they do not know the tokens that kgtui creates in other processes.
+Tests search for this name instead of the tokens, because they do not know the tokens that other processes create.
 """
 
 

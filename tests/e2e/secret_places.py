@@ -48,7 +48,7 @@ class Prepared:
         config: path of the properties file.
         home: folder with kgtui's configuration and state.
         markers: the secrets to search for.
-        wrong_address: a different listener of the same broker. The login fails there.
+        wrong_address: address of a listener of the same broker on which the login fails.
         is_restricted: whether the user lacks permissions on topics.
         program: command that starts kgtui, split into words.
     """
@@ -87,9 +87,9 @@ class Tools:
 
 
 def record_login_messages(prepared: Prepared, monkeypatch: pytest.MonkeyPatch) -> None:
-    """From now on, also search for the messages that this process sends during a login.
+    """Add each SASL message that this process sends to the secrets that the test searches for.
 
-    Words with at least 20 characters in these messages are also searched for.
+    Add each word of at least 20 characters in such a message as well.
     """
     ask = login_module._ask
 
@@ -107,7 +107,7 @@ def record_login_messages(prepared: Prepared, monkeypatch: pytest.MonkeyPatch) -
 
 @contextmanager
 def everything_logged() -> Iterator[io.StringIO]:
-    """Yield a buffer that receives the log records of all levels. Unlike in kgtui's log file, they are not redacted."""
+    """Yield a buffer that receives log records of all levels. Secrets are not redacted, unlike in kgtui's log file."""
     root, text = logging.getLogger(), io.StringIO()
     names = ("", "aiokafka", "aiokafka.conn", "asyncio", "kgtui")
     levels = {name: logging.getLogger(name).level for name in names}
@@ -134,8 +134,8 @@ def run(prepared: Prepared, tools: Tools, *words: str, address: str = "", expect
         expect: expected exit code; None for any.
     """
     where = ("--bootstrap-server", address or prepared.login.address, "--command-config", str(prepared.config))
-    # Options such as `--bootstrap-server` come before the command. Only `kgtui groups` expects them after it, like
-    # Kafka's script.
+    # Options such as `--bootstrap-server` come before the command. Only `kgtui groups` expects them after the command,
+    # like Kafka's script `kafka-groups.sh`.
     line = (*words, *where) if words[0] == "groups" else (*where, "--debug", "--timeout", "20", *words)
     with everything_logged() as log:
         code = main(line)

@@ -1,6 +1,6 @@
-"""Functions that make kgtui show a secret. Each function plants the secret in a different place.
+"""Functions that patch kgtui so that it shows a secret, each in a different place, such as the log.
 
-With these functions, a test checks that the search for secrets would find a secret in each place.
+With these functions, a test checks that the search for secrets finds a secret in each place.
 """
 
 from __future__ import annotations
@@ -103,7 +103,7 @@ def in_process_list(patch: Patch, secret: str) -> None:
 
 
 def in_spark_plan(patch: Patch, secret: str) -> None:
-    """Make kgtui pass `secret` to Spark as a client id, which Spark does not hide, unlike a password."""
+    """Make kgtui pass `secret` to Spark as the Kafka client id, which Spark shows in its plans, unlike a password."""
     from kgtui.pipeline import sources
 
     options = sources.kafka_options

@@ -54,7 +54,7 @@ _PROMPT = re.compile(r"^<(\d+) (\d+)>\s*$")
 def clean_environment(folder: Path) -> dict[str, str]:
     """Return the environment variables for a program whose home folder is `folder`.
 
-    The variables contain no settings of the user who runs the tests.
+    The settings of the user who runs the tests have no effect on this program.
     """
     return {
         "PATH": os.pathsep.join([str(Path(sys.executable).parent), "/usr/local/bin", "/usr/bin", "/bin"]),
@@ -82,13 +82,13 @@ class Terminal:
         Args:
             folder: home folder of the programs.
             size: columns and rows.
-            environment: variables in addition to `clean_environment`.
+            environment: environment variables in addition to those of `clean_environment`.
         """
         self.folder = folder
         self.size = size
         self._environment = clean_environment(folder) | dict(environment or {})
         self._name = f"kgtui-{uuid.uuid4().hex[:12]}"
-        self._entered = 0  # Number of the newest command that was entered into the shell.
+        self._entered = 0  # The shell's number for the last command that was entered.
 
     @property
     def state(self) -> Path:
@@ -180,14 +180,14 @@ class Terminal:
         return shown.stdout.decode("utf-8", "surrogateescape")
 
     def wait_for(self, expected: str | Callable[[str], object], timeout: float = TIMEOUT) -> str:
-        """Wait until the screen is as expected, and return its text.
+        """Wait until the screen shows what is expected, and return the screen's text.
 
         Args:
-            expected: text on the screen, or a function that checks the text.
+            expected: text that must be on the screen, or a function that checks the screen's text.
             timeout: maximum seconds to wait.
 
         Raises:
-            AssertionError: the screen was not as expected; the message contains its text.
+            AssertionError: the screen did not show it in time; the message contains the screen's text.
         """
         screen = self._until(lambda screen: _holds(expected, screen), timeout)
         if screen is None:
@@ -219,7 +219,7 @@ class Terminal:
         return int(children[0])
 
     def signal(self, number: signal.Signals) -> None:
-        """Send the signal `number` to the program."""
+        """Send the signal `number` to the program that runs in the shell."""
         os.kill(self.pid(), number)
 
     def at_prompt(self) -> bool:
@@ -227,11 +227,11 @@ class Terminal:
         return self._prompt(self.screen()) is not None
 
     def status(self, timeout: float = TIMEOUT) -> int:
-        """Wait until the program has ended, and return the program's exit code."""
+        """Wait until the program in the shell has ended, and return its exit code."""
         return self._wait_for_prompt(timeout)[0]
 
     def check_clean(self, allowed: Iterable[str] = ()) -> None:
-        """Assert that the program has ended and has restored the terminal's state.
+        """Assert that the program has ended, and has restored the terminal, such as the cursor and the echo of keys.
 
         Args:
             allowed: lines that the program may leave on the screen.
@@ -253,7 +253,10 @@ class Terminal:
         return prompt
 
     def _prompt(self, screen: str) -> tuple[int, int] | None:
-        """Return the last exit code and the next command number in the shell's prompt; None while a command runs."""
+        """Read the shell's prompt on `screen`; return None while a command runs.
+
+        Return the exit code of the last command and the number of the next command.
+        """
         match = _PROMPT.match(screen.rstrip("\n").split("\n")[-1])
         return (int(match[1]), int(match[2])) if match and int(match[2]) > self._entered else None
 

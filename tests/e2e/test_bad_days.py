@@ -42,7 +42,7 @@ def ui_of_module(cluster_with_faults: SimulatorProcess, tmp_path_factory: pytest
 
 @pytest.fixture
 def ui(ui_of_module: Ui, cluster_with_faults: SimulatorProcess) -> Iterator[Ui]:
-    """Return the running terminal UI, connected to the cluster. After the test, remove all faults."""
+    """Return the running terminal UI, connected to the cluster. After the test, end all simulated faults."""
     ui_of_module.restore_start_state()
     yield ui_of_module
     cluster_with_faults.control("clear")
@@ -52,9 +52,9 @@ def ui(ui_of_module: Ui, cluster_with_faults: SimulatorProcess) -> Iterator[Ui]:
 def test_a_silent_broker_affects_only_the_groups_that_it_coordinates(
     ui: Ui, cluster_with_faults: SimulatorProcess
 ) -> None:
-    """The screen shows the time since the last response of the broker.
+    """One broker stops responding. The screen shows the time since its last response.
 
-    The broker's groups remain in the tree, and the groups of all other brokers are still read.
+    The groups of this broker remain in the tree, and kgtui still reads the groups of all other brokers.
     """
     before = names_shown(ui.terminal.screen())
     cluster_with_faults.control("black_hole", node=4)
@@ -70,7 +70,7 @@ def test_a_silent_broker_affects_only_the_groups_that_it_coordinates(
 def test_a_slow_broker_does_not_delay_the_reaction_to_keys(ui: Ui, cluster_with_faults: SimulatorProcess) -> None:
     """While a broker takes 8 s to respond, two keys must collapse and expand a tree node within 7 s.
 
-    The test repeats this up to eight times until it succeeds, because the machine can be busy.
+    The test tries this up to eight times until it is fast enough, because the machine can be busy.
     """
     cluster_with_faults.control("latency", node=2, seconds=8.0)
     ui.filter("kind:simple", shown=3)
@@ -112,9 +112,9 @@ def groups_in_header(screen: str) -> str:
 def test_polling_continues_after_brokers_sent_damaged_responses(
     ui: Ui, cluster_with_faults: SimulatorProcess, kind: str
 ) -> None:
-    """Each broker sends three damaged responses.
+    """The next three responses of each broker are damaged.
 
-    kgtui must then continue to send requests, until all brokers have responded correctly.
+    kgtui must continue to send requests, until it has received correct responses from all brokers.
     """
     for node in range(1, 6):
         cluster_with_faults.control("damage", node=node, kind=kind, times=3)

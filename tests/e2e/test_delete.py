@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from tests.e2e.terminal import Terminal
 
 EMPTY_GROUPS = {120: "tmp-debug-anna", 80: "console-consumer-11877"}
-"""Width of the terminal → id of the Empty group that the test deletes in a terminal of this width."""
+"""Width of a terminal → id of the Empty group that a test deletes there. All terminals show the same cluster."""
 
 
 def audit_entries(ui: Ui, group: str) -> list[str]:
@@ -31,7 +31,7 @@ def audit_entries(ui: Ui, group: str) -> list[str]:
 def test_an_empty_group_is_deleted_after_the_group_id_is_typed(ui: Ui) -> None:
     """The dialog shows the data that will be lost, and the path of the backup.
 
-    Afterwards, the backup exists, and the audit log has entries.
+    After the deletion, the backup exists, and the audit log has entries about the group.
     """
     terminal = ui.terminal
     group = EMPTY_GROUPS[terminal.size[0]]
@@ -80,7 +80,7 @@ def test_deletion_of_a_live_group_is_refused_with_a_reason(ui: Ui) -> None:
 
 
 def test_the_delete_dialog_for_marked_groups_asks_for_the_number_of_groups(ui: Ui) -> None:
-    """One marked group has members, and two are Empty.
+    """The user marks three groups: one has members, and two are Empty.
 
     The dialog refuses to delete the group with members. For the two Empty groups, it says whether deletion is safe.
     """

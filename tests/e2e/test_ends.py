@@ -41,7 +41,7 @@ def test_the_terminal_is_restored_after_a_signal(
     terminal.check_clean()
 
 
-def test_the_program_exits_after_the_signals_of_a_closing_terminal(
+def test_the_program_exits_after_sigcont_and_sighup_from_a_closing_terminal(
     terminal: Terminal, cluster: SimulatorProcess
 ) -> None:
     """When a terminal is closed, the kernel sends SIGHUP. It also sends SIGCONT, which wakes a suspended program."""
@@ -56,7 +56,7 @@ def test_the_program_exits_after_the_signals_of_a_closing_terminal(
 def test_the_program_exits_when_the_terminal_is_closed(tmp_path: Path, cluster: SimulatorProcess, typed: bytes) -> None:
     """The terminal is not the program's controlling terminal, as in some containers, so no SIGHUP is sent.
 
-    The program must notice that its terminal was closed when it reads or writes.
+    The program must notice that the terminal is closed when it tries to read or write.
     """
     parent, child = pty.openpty()
     program = subprocess.Popen(
@@ -111,9 +111,9 @@ def test_kgtui_demo_stops_the_simulator_when_the_terminal_ui_closes(terminal: Te
 def test_kgtui_ls_prints_no_error_if_the_reader_of_its_pipe_exits(
     terminal: Terminal, cluster: SimulatorProcess
 ) -> None:
-    """The reader is `head -1`, which exits after one line, or `true`, which exits immediately.
+    """kgtui writes to `head -1`, which exits after one line, or to `true`, which exits immediately.
 
-    kgtui exits with 141, as after SIGPIPE. If it has written all lines before the reader exits, it exits with 0.
+    kgtui must exit with 141, the exit code for SIGPIPE, or with 0 if it wrote all lines before `head` exited.
     """
     listing = f"{PROGRAM} ls --bootstrap-server {cluster.bootstrap} 2> ~/said"
     terminal.enter(f"{listing} | head -1; (exit ${{PIPESTATUS[0]}})")

@@ -36,14 +36,14 @@ TEXT_BY_PANE = {
     "5": "first read",
     "6": "no configs",
 }
-"""Key of a pane → regular expression for a part of the pane's text. Each tested group has at most one member."""
+"""Key that opens a pane → regular expression for a text in this pane. Each tested group has at most one member."""
 
 CONTROL_CHARACTERS = "\x07\x1b\x9b\u200b\u202e\u2066\u2069"
 """Characters that terminals interpret. kgtui must not write them to the terminal as part of a group id."""
 
 
 def test_the_tree_escapes_control_characters_in_group_ids(ui: Ui) -> None:
-    """An id on the screen must not change the window title, the colors or the order of letters."""
+    """A group id in the tree must not change the terminal's window title, its colors or the order of letters."""
     terminal = ui.terminal
     terminal.keys("b", "b", "b", "b", "b", "Home")
     screen = terminal.wait_for(r"\x1b[31mred\x1b[0m")

@@ -19,7 +19,10 @@ if TYPE_CHECKING:
 
 BROKER_TIMEOUT = 30.0
 LIVE_ROLES = ("classic", "static", "connect", "sr", "consumer", "mixed")
-"""Tested classic and consumer groups, as keys of the dictionary that `tests.brokers.groups.expected` returns."""
+"""The classic and consumer groups to test, as keys of the dict that `tests.brokers.groups.expected` returns.
+
+For example, `static` is the group with static members.
+"""
 
 
 @pytest.fixture(scope="module")
@@ -91,7 +94,9 @@ def test_a_user_of_one_team_sees_only_groups_of_this_team(secure_broker: Secure,
     assert terminal.status() == 0
 
 
-def test_the_overview_mentions_the_missing_permission_on_a_topic(secure_broker: Secure, terminal: Terminal) -> None:
+def test_the_overview_pane_mentions_the_missing_permission_on_a_topic(
+    secure_broker: Secure, terminal: Terminal
+) -> None:
     """The user has DESCRIBE on the group, but not on the topic to which the group subscribes.
 
     ConsumerGroupDescribe needs DESCRIBE on every topic of the group.
@@ -107,10 +112,10 @@ def test_the_overview_mentions_the_missing_permission_on_a_topic(secure_broker: 
     assert terminal.status() == 0
 
 
-def test_the_key_r_shows_permissions_that_changed_while_kgtui_runs(secure_broker: Secure, terminal: Terminal) -> None:
-    """DESCRIBE on topics is granted and revoked while kgtui runs.
+def test_pressing_r_reads_permissions_that_changed_while_kgtui_runs(secure_broker: Secure, terminal: Terminal) -> None:
+    """While kgtui runs, the user gets DESCRIBE on all topics, and later loses this permission.
 
-    When key `r` is pressed, the screen shows the lag only if the user has this permission at that time.
+    After each press of the key `r`, the screen shows the group's lag with the permission, and `?` without it.
     """
     login = str(secure_broker.command_config("changing"))
     ui = Ui(terminal, "--bootstrap-server", secure_broker.sasl, "--command-config", login)
@@ -139,6 +144,6 @@ def test_the_offsets_pane_says_that_offsets_can_be_hidden(secure_broker: Secure,
     screen = terminal.wait_for("grant DESCRIBE on the topics of the group", BROKER_TIMEOUT)
     assert "no offsets that you may see" in screen
     assert "no committed offsets" not in screen
-    assert re.search(r"team-b-app +0 +\? ", screen)  # The group's row in the tree has 0 members and an unknown lag.
+    assert re.search(r"team-b-app +0 +\? ", screen)  # In the tree, the group has 0 members and an unknown lag.
     terminal.keys("q")
     assert terminal.status() == 0

@@ -1,4 +1,4 @@
-"""Test that recordings that `kgtui record` makes of real brokers are complete, private and free of secrets."""
+"""Test recordings of real brokers: they are complete, only their owner can read them, and they contain no passwords."""
 
 from __future__ import annotations
 

@@ -97,10 +97,10 @@ def test_markup_in_group_ids_causes_no_requests_and_runs_no_scripts(
     assert "<path" in dom
 
 
-def test_the_request_counter_notices_a_request_from_a_page(
+def test_the_request_counter_of_the_tests_counts_a_request_from_a_page(
     tmp_path: Path, browser: Browser, listener: RequestCounter
 ) -> None:
-    """Another test expects that a page sends 0 requests. With a broken counter, that test would always pass."""
+    """Another test asserts that a report sends no requests. With a broken counter, that test would always pass."""
     page = tmp_path / "careless.html"
     page.write_text(f"<body><img src={listener.url}/img>")
     browser.dom(page)

@@ -1,7 +1,7 @@
 """Test that no secret of a login is shown in outputs, logs, tracebacks, screens, files, processes or Spark plans.
 
-`LOGINS` contains logins to a real broker. Their client properties also contain secrets that the login does not need.
-Each function in `PLACES` runs kgtui, and searches several places for all secrets in the client properties.
+`LOGINS` contains logins to a real broker. The client properties of each login also contain secrets that the login does
+not need. Each function in `PLACES` runs kgtui, and searches several places for all secrets in the client properties.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ if TYPE_CHECKING:
     from tests.e2e.secret_plants import Patch
 
 FAST = ("outputs and logs", "tracebacks and crash reports", "Spark plans")
-"""Groups of places that are searched with every login in every test run, because the search is fast."""
+"""Keys of `PLACES`. Every test run searches these places for the secrets of every login, because this is fast."""
 
 ALSO_FAST = {("config-providers", "command output and recordings"), ("PLAIN", "screens, exports and processes")}
-"""(login, places) for searches that also run in every test run. All other searches run only with `--full`."""
+"""`(login, key of PLACES)`: further searches that every test run makes. All others run only with `--full`."""
 
 SPARK = (
     pytest.mark.xdist_group("spark"),
@@ -63,7 +63,7 @@ def tools(capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, re
 def prepared(
     request: pytest.FixtureRequest, secure_broker: Secure, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[Prepared]:
-    """Create the login that the test parameter names, with a properties file and folders for kgtui."""
+    """Create the login whose name is the test parameter. Write its properties file, and create folders for kgtui."""
     inputs, home = tmp_path / "inputs", tmp_path / "home"
     inputs.mkdir()
     home.mkdir()
@@ -110,7 +110,7 @@ PLANTS = [
     ("screens, exports and processes", secret_plants.in_log),
     ("Spark plans", secret_plants.in_spark_plan),
 ]
-"""Pairs `(places, function that makes kgtui show a secret in one of these places)`."""
+"""`(key of PLACES, function)`. The function makes kgtui show a secret in one of these places."""
 
 PLANTING = """
 import sys

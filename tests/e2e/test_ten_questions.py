@@ -52,12 +52,12 @@ class Question(NamedTuple):
     Attributes:
         text: the question.
         keys: keys to press. For `text:abc`, the text `abc` is typed. Typed texts are not counted as keys.
-        answer: regular expressions that all match the screen with the answer.
+        answer: regular expressions. The answer is on the screen if all of them match the screen.
         needs: regular expression for the screen before the first key. The test waits for a match, because kgtui must
-            first find the problem. If it is empty, the test does not wait.
+            first find the problem. If the expression is empty, the test does not wait.
         about_deleted: whether the test first deletes the group `DELETED`.
         narrow_keys: keys for a narrow screen; None if they are the same as `keys`.
-        narrow_answer: answer on a narrow screen; None if it is the same as `answer`.
+        narrow_answer: the expressions for a narrow screen; None if they are the same as `answer`.
     """
 
     text: str
@@ -173,9 +173,9 @@ QUESTIONS = (
 
 @pytest.fixture(scope="module", params=[200, pytest.param(2_000, marks=pytest.mark.full)])
 def scene(request: pytest.FixtureRequest, secure_broker: Secure) -> Iterator[TroubledGroups]:
-    """Run groups with typical problems on a broker with an authorizer.
+    """Run groups with typical problems on a broker that checks ACLs.
 
-    The parameter is the number of additional groups that have no members.
+    The fixture's parameter is the number of additional groups, which have no members.
     """
     scene = TroubledGroups(secure_broker, request.param)
     scene.start()
@@ -192,7 +192,7 @@ def connected(scene: TroubledGroups) -> tuple[str, ...]:
 def screens(
     scene: TroubledGroups, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[dict[tuple[int, int], Terminal]]:
-    """Yield terminal size → terminal with the running UI.
+    """Yield a dict: terminal size → terminal in which kgtui's UI is running.
 
     The UIs start before the first test, because kgtui must watch the groups for some time to find their problems.
     """

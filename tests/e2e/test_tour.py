@@ -29,14 +29,14 @@ def listed_groups(cluster: SimulatorProcess, folder: Path) -> list[str]:
     return [row["group"] for row in json.loads(done.stdout)["groups"]]
 
 
-def test_the_tree_shows_every_group_that_ls_prints(ui: Ui, cluster: SimulatorProcess, tmp_path: Path) -> None:
-    """Only short ids without special characters are compared, because the screen changes all other ids."""
+def test_the_tree_shows_every_group_that_kgtui_ls_prints(ui: Ui, cluster: SimulatorProcess, tmp_path: Path) -> None:
+    """Only short ids without special characters are compared. The tree shortens or escapes all other ids."""
     ids = listed_groups(cluster, tmp_path)
     terminal = ui.terminal
     # Look for the number of groups in the tree's row for the cluster. A narrow header shows problems instead of the
     # number of groups.
     terminal.wait_for(lambda screen: any(str(len(ids)) in line.split() for line in screen.splitlines()[2:]))
-    # After five presses of `b`, the tree is ungrouped. Otherwise, groups would move in the tree when their state
+    # Press `b` five times to ungroup the tree. In a tree that is grouped by state, a group moves when its state
     # changes.
     terminal.keys("b", "b", "b", "b", "b", "Home")
     terminal.wait_for(lambda screen: " ungrouped" in screen and "audit.sink" in screen)
@@ -45,7 +45,7 @@ def test_the_tree_shows_every_group_that_ls_prints(ui: Ui, cluster: SimulatorPro
     terminal.keys("Home")
     # Wait until the screen shows only the beginning of the tree, without the tree's last group.
     names = names_shown(terminal.wait_for(lambda screen: "audit.sink" in screen and last not in names_shown(screen)))
-    terminal.keys("NPage")  # The first Page Down key only moves the cursor to the last line.
+    terminal.keys("NPage")  # The first Page Down only moves the cursor to the last visible row.
     for _ in ids:
         if last in names:
             break
@@ -108,8 +108,8 @@ def test_the_key_f_maximizes_and_restores_the_pane(ui: Ui) -> None:
     ui.remove_filter()
 
 
-def test_the_keys_b_and_s_change_the_grouping_and_the_sort_order(ui: Ui) -> None:
-    """`b` selects the next grouping, `s` the next sort order. After the last one, the first one follows."""
+def test_the_keys_b_and_s_change_the_grouping_and_sort_order_of_the_tree(ui: Ui) -> None:
+    """Key `b` selects the next grouping, and `s` the next sort order. After the last one, the first one follows."""
     ui.filter("kind:simple", shown=3)
     for name in ("by state", "by coordinator", "by topic", "by name", "ungrouped", "by type, state"):
         ui.terminal.keys("b")
@@ -132,7 +132,7 @@ def test_the_keys_b_and_s_change_the_grouping_and_the_sort_order(ui: Ui) -> None
     ui.remove_filter()
 
 
-def test_the_left_key_collapses_and_the_right_key_expands_a_node(ui: Ui) -> None:
+def test_the_left_key_collapses_and_the_right_key_expands_a_tree_node(ui: Ui) -> None:
     ui.filter("kind:simple", shown=3)
     ui.terminal.keys("Home", "Down", "Left")
     ui.terminal.wait_for(lambda screen: "spark-checkpoints" not in names_shown(screen))

@@ -39,9 +39,9 @@ def free_port() -> int:
 def test_the_start_screen_accepts_a_corrected_address_after_a_failure(
     terminal: Terminal, cluster: SimulatorProcess
 ) -> None:
-    """The start screen names the configuration file (`config.toml`), in which clusters can be defined.
+    """The user types a wrong address. After the connection has failed, the user replaces it with the right address.
 
-    After the wrong address has failed, the user clears it and enters the right one.
+    The start screen also names the file in which clusters can be configured (`config.toml`).
     """
     terminal.start()
     screen = terminal.wait_for("choose a Kafka cluster")
@@ -98,7 +98,9 @@ async def port_of_other_server(reply: bytes, context: ssl.SSLContext | None = No
 
 
 @pytest.mark.parametrize("side", ["http", "tls"])
-async def test_the_port_of_a_web_server_or_tls_server_is_reported(tmp_path: Path, side: str) -> None:
+async def test_the_screen_explains_that_a_web_or_tls_server_responds_instead_of_kafka(
+    tmp_path: Path, side: str
+) -> None:
     """kgtui connects without TLS to a web server or to a TLS server.
 
     The screen says what kind of server responds, and advises to check `security.protocol`.

@@ -116,10 +116,10 @@ def _complete(screen: str) -> bool:
 
 
 def names_shown(screen: str) -> set[str]:
-    """Return the ids of the groups in the tree in the form in which the tree displays them."""
+    """Return the names in the rows of the tree, such as group ids, as the tree displays them."""
     return set(re.findall(r"^.\s*\S (\S.*?)\s{2,}", screen, re.MULTILINE))
 
 
 def shows_node(name: str) -> Callable[[str], object]:
-    """Return a condition for `wait_for`: whether the tree shows a top-level node whose name begins with `name`."""
+    """Return a function that checks whether the tree shows a top-level node whose name begins with `name`."""
     return re.compile(rf"^ [▾▸] {name}", re.MULTILINE).search

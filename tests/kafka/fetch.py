@@ -1,7 +1,7 @@
 """Download pinned versions of Kafka's jars into the cache of the tests: `python -m tests.kafka.fetch [--full]`.
 
-If Maven is not installed, Ivy downloads the jars. Its own jar is taken from PySpark's source archive. An interrupted
-run leaves no incomplete folder.
+If Maven is not installed, Ivy downloads the jars. The jar of Ivy comes from PySpark's source archive. An interrupted
+download leaves no incomplete folder.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ def missing(target: Path, coordinates: Iterable[Coordinate]) -> list[Coordinate]
 
 
 def pom(coordinates: Iterable[Coordinate], transitive: bool) -> str:
-    """Return a Maven `pom.xml` that depends on the jars. With `transitive`, their dependencies are included."""
+    """Return a Maven `pom.xml` that depends on the jars. If `transitive` is false, it excludes their dependencies."""
     others = "<exclusion><groupId>*</groupId><artifactId>*</artifactId></exclusion>"
     exclusions = "" if transitive else f"<exclusions>{others}</exclusions>"
     dependencies = "".join(
@@ -175,7 +175,7 @@ def fill(target: Path, coordinates: Iterable[Coordinate], resolve: Resolver, *, 
         except OSError:
             if not target.is_dir():
                 raise
-            # The folder `target` already exists, so the folder `partial` cannot be renamed. Move each jar instead.
+            # The folder `target` already exists, so `partial` cannot be renamed to `target`. Move each jar instead.
             for jar in partial.glob("*.jar"):
                 jar.replace(target / jar.name)
     finally:
@@ -207,7 +207,7 @@ def download(targets: Iterable[tuple[Path, list[Coordinate], bool]], chosen: str
     """Download the missing jars of several folders.
 
     Args:
-        targets: `(folder, its jars, whether to download the jars' dependencies)`.
+        targets: `(folder, jars that it must contain, whether to download the dependencies of the jars too)`.
         chosen: `maven`, `ivy`, or `auto` for Maven if it is installed.
     """
     maven = chosen == "maven" or (chosen == "auto" and shutil.which("mvn") is not None)

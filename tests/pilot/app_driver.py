@@ -69,9 +69,9 @@ def sample_snapshot(**fields: Any) -> Snapshot:
 
 
 def session_of(monitor: ScriptedMonitor | None, **fields: Any) -> Session:
-    """Return a session with the given monitor, a fixed clock and a fixed time zone.
+    """Return a `Session` of the app, with the given monitor, a fixed clock and a fixed time zone.
 
-    `fields` are other arguments of `Session`.
+    `fields` are further arguments of `Session`.
     """
     fields.setdefault("display", DisplaySettings(now=lambda: NOW, zone=timezone(timedelta(hours=1))))
     return Session(ClusterLabel("prod-eu", "broker-1:9092"), monitor, **fields)
@@ -87,7 +87,7 @@ def app_on(snapshot: Snapshot, tmp_path: Path, **fields: Any) -> tuple[KgtuiApp,
 
 
 def main_screen(app: KgtuiApp) -> MainScreen:
-    """Return the bottommost main screen of the app, even if a dialog covers it."""
+    """Return the app's lowest main screen (of the running cluster), even if a dialog or a recording covers it."""
     return next(screen for screen in app.screen_stack if isinstance(screen, MainScreen))
 
 

@@ -12,12 +12,12 @@ if TYPE_CHECKING:
     from kgtui.tui.tree.grouping import TreeNodes
 
 _FIRST_VIEW = frozenset({"test_tree", "test_tree_sorting", "test_main_screen", "test_main_screen_errors"})
-"""Modules that test which nodes of the tree are open at the start. In these modules, `open_tree` does nothing."""
+"""Test modules in which `open_tree` does nothing, because they test which tree nodes are expanded at the start."""
 
 
 @pytest.fixture(autouse=True)
 def open_tree(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Open all nodes of the tree when the app starts, because most nodes would otherwise be closed on small screens."""
+    """Expand all tree nodes when the app starts. Otherwise, most nodes would be collapsed on small screens."""
     if request.path.stem in _FIRST_VIEW:
         return
     original = TreeModel.set_initial_openness

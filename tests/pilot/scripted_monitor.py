@@ -1,4 +1,4 @@
-"""Cluster snapshots of any size, and a test double for the monitor that publishes them to the terminal UI."""
+"""Functions that create cluster snapshots, and a test double of the monitor that publishes them to the terminal UI."""
 
 from __future__ import annotations
 
@@ -40,8 +40,8 @@ def snapshot_of(
     """Return a snapshot of the groups in `rows`.
 
     Args:
-        lags: group id → lag.
-        summaries: group id → `Summary`, for tests in which a group needs more values than its lag.
+        lags: group id → lag in records.
+        summaries: group id → `Summary`, for groups that need more values than their lag.
         faults: node id → why the last request to the broker failed.
         serial: number of the snapshot; higher is newer.
         fields: further attributes of the `Snapshot`.
@@ -96,9 +96,9 @@ def many_groups(count: int, *, brokers: int = 5) -> list[Row]:
 
 
 def with_details(snapshot: Snapshot, group: str, members: int = 2, lag: int = 100, **fields: object) -> Snapshot:
-    """Return a copy of a snapshot with known members and offsets of one group.
+    """Return a copy of a snapshot that also contains the members and the offsets of one group.
 
-    Each of the group's partitions has the lag `lag`. `fields` are attributes of the group's description.
+    Each partition of the group has the lag `lag`, in records. `fields` sets more fields of the `GroupDescription`.
     """
     listing = snapshot.groups[group]
     all_members = tuple(
@@ -133,7 +133,7 @@ def with_details(snapshot: Snapshot, group: str, members: int = 2, lag: int = 10
 
 
 class ScriptedMonitor:
-    """A test double for `Monitor`. It publishes the snapshots of a test, and records the main screen's calls."""
+    """A test double for `Monitor`. It publishes a test's snapshots, and records the method calls of the main screen."""
 
     def __init__(self, snapshot: Snapshot) -> None:
         self.snapshot = snapshot

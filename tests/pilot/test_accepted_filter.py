@@ -1,4 +1,4 @@
-"""Tests of filters that are accepted with enter. If only one group matches, the cursor of the tree moves to it."""
+"""Tests of accepting a filter with the enter key. If exactly one group matches, the tree cursor moves to this group."""
 
 from __future__ import annotations
 
@@ -56,9 +56,9 @@ async def test_accepting_a_filter_that_equals_a_group_id_selects_this_group(tmp_
 
 
 def hold_layouts(monkeypatch: pytest.MonkeyPatch) -> asyncio.Event:
-    """Return an event. Until the test sets it, the tree does not show the groups that match a new filter.
+    """Make the tree wait before it applies a new filter; return the event that ends the wait.
 
-    Keys that are pressed in the meantime wait for up to a minute.
+    Until the test sets the event, keys that are pressed are held back, for at most a minute.
     """
     may_finish = asyncio.Event()
 
@@ -90,7 +90,7 @@ async def test_keys_after_an_accepted_filter_act_on_the_matching_group(
         await until(pilot, lambda: app.clipboard == "share-mailer")
 
 
-async def test_clearing_an_accepted_filter_immediately_does_not_move_the_cursor(
+async def test_the_cursor_does_not_move_if_an_accepted_filter_is_cleared_at_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Enter accepts the filter. Escape clears the filter before the cursor has moved to the matching group."""
@@ -109,10 +109,12 @@ async def test_clearing_an_accepted_filter_immediately_does_not_move_the_cursor(
 
 
 @pytest.mark.parametrize("size", [(120, 40), (80, 24)])
-async def test_a_filter_without_a_match_leaves_the_right_side_empty(tmp_path: Path, size: tuple[int, int]) -> None:
-    """The right side shows neither the page of the cluster nor the panes of the previous group.
+async def test_a_filter_that_matches_no_group_leaves_the_right_side_of_the_screen_empty(
+    tmp_path: Path, size: tuple[int, int]
+) -> None:
+    """The right side of the screen shows neither the cluster page nor the panes of the previously selected group.
 
-    The keys of the page and the panes do nothing.
+    Keys for the page and the panes have no effect.
     """
     app, _ = app_on(sample_snapshot(), tmp_path)
     async with app.run_test(size=size) as pilot:

@@ -50,7 +50,7 @@ DIALOGS = {
     "R": "RecordDialog",
     "t": "OpenRecordingDialog",
 }
-"""Keys → the class of the screen that they open."""
+"""Key → name of the class of the dialog or screen that the key opens."""
 SIZES = ((80, 15), (120, 30))
 
 
@@ -98,7 +98,7 @@ async def other_characters_in_sizes(pilot: Pilot[int], app: KgtuiApp) -> str:
     return found
 
 
-async def test_scroll_bars_have_no_dashes_at_their_ends_in_ascii_mode(tmp_path: Path) -> None:
+async def test_the_ends_of_the_scroll_bar_thumb_are_not_drawn_as_dashes_in_ascii_mode(tmp_path: Path) -> None:
     app = ascii_app(tmp_path)
     async with app.run_test() as pilot:
         await settled(pilot)
@@ -130,7 +130,7 @@ async def test_each_dialog_has_only_ascii_characters_in_ascii_mode(tmp_path: Pat
     assert found == dict.fromkeys(DIALOGS, "")
 
 
-async def test_notifications_comparison_and_start_screen_have_only_ascii_characters(tmp_path: Path) -> None:
+async def test_notices_and_the_comparison_and_start_screens_are_ascii_in_ascii_mode(tmp_path: Path) -> None:
     app = ascii_app(tmp_path)
     async with app.run_test(size=(100, 24), notifications=True) as pilot:
         await select(pilot, app)

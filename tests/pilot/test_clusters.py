@@ -64,7 +64,7 @@ class Clusters:
         )
 
     def session(self, target: ClusterLabel, **fields: Any) -> Session:
-        """Return a session on a test double of a cluster. Closing it adds the cluster's name to `self.closed`."""
+        """Return a session on a test double of a cluster. `closed` lists the clusters whose session was closed."""
 
         async def close() -> None:
             self.closed.append(target.name)
@@ -195,7 +195,7 @@ async def test_the_cluster_dialog_shows_the_settings_of_each_cluster(tmp_path: P
 async def test_control_characters_in_cluster_names_are_escaped(tmp_path: Path) -> None:
     """Users can copy a configuration from other people, so cluster names can contain any characters.
 
-    Each name takes one line.
+    The cluster dialog must show each name on one line.
     """
     choices = tuple(ClusterChoice(name, name[:40], "no[color]", name[:30]) for name in HOSTILE)
     app = Clusters(tmp_path, choices).app()
@@ -224,7 +224,7 @@ async def test_the_cluster_dialog_without_clusters_shows_a_configuration_example
         assert app.screen is main_screen(app)
 
 
-async def test_the_cluster_dialog_needs_a_session_that_can_open_clusters(tmp_path: Path) -> None:
+async def test_the_cluster_dialog_opens_only_if_the_session_can_open_clusters(tmp_path: Path) -> None:
     """If the session cannot open clusters, the key `c` shows a notice instead of the dialog."""
     app = Clusters(tmp_path).app()
     async with app.run_test(size=(100, 30)) as pilot:

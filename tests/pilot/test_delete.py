@@ -101,7 +101,7 @@ async def test_deleting_a_group_with_members_is_refused_with_a_reason(
 
 
 async def test_deleting_a_group_is_refused_after_a_member_has_joined(admin: ScriptedAdmin, folder: StateFolder) -> None:
-    """The member joins while the user is typing, after the dialog has found that the group can be deleted."""
+    """The dialog first finds that the group can be deleted. A member joins while the user types the confirmation."""
     admin.add("g", state="Empty")
     async with dialog_on(admin, folder, "g") as (app, pilot):
         admin.add("g", members=(member(),))
@@ -193,7 +193,7 @@ async def test_a_delete_dialog_for_10000_groups_has_few_widgets(admin: ScriptedA
 
 
 async def leave_unfinished_delete(admin: ScriptedAdmin, folder: StateFolder, group: str) -> None:
-    """Delete a group, but leave the outcome unknown: the broker deletes the group, but its response is lost."""
+    """Delete a group without learning the outcome: the broker deletes the group, but the broker's response is lost."""
     lost = Fault("NO_ANSWER", "no answer", group=group)
     admin.delete_outcomes[group] = Outcome(group, lost, uncertain=True)
     await execute(admin, await plan(admin, [group]), folder)
@@ -203,7 +203,7 @@ async def leave_unfinished_delete(admin: ScriptedAdmin, folder: StateFolder, gro
 async def test_a_deletion_without_a_response_is_checked_later_and_reported_once(
     admin: ScriptedAdmin, folder: StateFolder
 ) -> None:
-    """The check finds out whether the group still exists. A read-only session does not run it.
+    """The later check finds out whether the group still exists. A read-only session does not check this.
 
     The group id contains markup, which the notice must show as text.
     """

@@ -21,11 +21,13 @@ if TYPE_CHECKING:
 
 
 def ascii_id(value: str) -> str:
-    """Return the first 20 characters of a group id in ASCII. pytest shows this text in the id of a test."""
+    """Return the start of a group id in ASCII, with other characters escaped. pytest uses this text in test ids."""
     return ascii(value)[:20]
 
 
-async def test_a_change_of_the_lag_keeps_the_typed_confirmation_text(admin: ScriptedAdmin, folder: StateFolder) -> None:
+async def test_the_typed_confirmation_text_is_kept_when_the_lag_changes(
+    admin: ScriptedAdmin, folder: StateFolder
+) -> None:
     admin.add("g", state="Empty", lag=1)
     monitor = Monitor(admin, MonitorOptions(interval=0.05))
     monitor.set_view("g", ("g",))
@@ -39,7 +41,7 @@ async def test_a_change_of_the_lag_keeps_the_typed_confirmation_text(admin: Scri
 
 
 async def test_typing_the_group_id_deletes_the_group(admin: ScriptedAdmin, folder: StateFolder) -> None:
-    """After the deletion, the dialog shows the result. When the user closes it, the app receives this result."""
+    """After the deletion, the dialog shows the result. When the user closes the dialog, the app gets this result."""
     admin.add("g", state="Empty", lag=5)
     async with dialog_on(admin, folder, "g") as (app, pilot):
         app.screen.query_one("#typed").focus()
@@ -147,7 +149,7 @@ async def test_an_irreversible_deletion_needs_two_confirmation_texts(admin: Scri
 async def test_groups_with_unusual_ids_can_be_deleted(
     admin: ScriptedAdmin, folder: StateFolder, name: str, to_type: str
 ) -> None:
-    """The dialog shows the id without control characters. The user types the shown text. Only this group is deleted."""
+    """The dialog escapes or shortens the id. The user types the shown text. Only the group with this id is deleted."""
     admin.add(name, state="Empty")
     admin.add("payment", state="Empty")
     async with dialog_on(admin, folder, name, size=(80, 24)) as (app, pilot):

@@ -52,7 +52,7 @@ async def until(pilot: Pilot[int], true: Callable[[], bool]) -> None:
 async def running(
     admin: ScriptedAdmin, folder: Path, *, read_only: bool = False
 ) -> AsyncIterator[tuple[KgtuiApp, Pilot[int]]]:
-    """Run the app on the test double `admin` of a cluster, and wait until the tree shows all groups."""
+    """Run the app on `admin`, a test double of a cluster, and wait until the app has listed all three groups."""
     monitor = Monitor(admin, MonitorOptions(interval=0.1))
     session = Session(
         ClusterLabel("test", "b:9092"), monitor, admin, read_only=read_only, state_folder=StateFolder(folder)
@@ -107,7 +107,7 @@ async def test_deleted_groups_disappear_from_the_tree_without_a_poll(
         await until(pilot, lambda: set(screen.snapshot.groups) == {"p\u0430yment"})
 
 
-async def test_typed_letters_go_into_the_field_while_the_cancel_button_has_focus(
+async def test_typed_letters_go_into_the_text_field_although_the_cancel_button_has_focus(
     admin: ScriptedAdmin, tmp_path: Path
 ) -> None:
     """The group id `quit` is typed into the field, although its first letter is the key that usually quits the app."""
@@ -162,9 +162,9 @@ async def test_key_d_explains_why_a_group_with_members_cannot_be_deleted(admin: 
 async def test_key_d_is_available_before_an_empty_group_has_been_described(
     admin: ScriptedAdmin, tmp_path: Path
 ) -> None:
-    """For an Empty group, the delete dialog reads the description itself.
+    """For an Empty group, key `d` does not need the group's description, because the delete dialog reads it.
 
-    For all other groups, the key is unavailable until the monitor has read the description.
+    For a group in any other state, the key is unavailable until the monitor has read the description.
     """
     async with running(admin, tmp_path) as (app, pilot):
         screen = main_screen(app)
@@ -174,7 +174,9 @@ async def test_key_d_is_available_before_an_empty_group_has_been_described(
             assert screen.why_unavailable("delete") == reason
 
 
-async def test_key_d_accepts_an_empty_group_with_an_old_description(admin: ScriptedAdmin, tmp_path: Path) -> None:
+async def test_key_d_is_available_for_an_empty_group_whose_description_is_old(
+    admin: ScriptedAdmin, tmp_path: Path
+) -> None:
     """The key is available, because the delete dialog reads the description again.
 
     For a group with members, the key is unavailable.

@@ -49,7 +49,7 @@ def kinds(screen: EventsScreen) -> list[str]:
 
 
 async def test_events_of_the_last_ten_minutes_are_listed_with_the_newest_first(tmp_path: Path) -> None:
-    """If the cursor is on the newest event, it follows new events. Otherwise, it stays on its event."""
+    """A cursor on the newest event moves to each new event. A cursor on an older event stays on this event."""
     app, monitor = app_on(sample_snapshot(events=EVENTS, events_since=NOW - 30_000), tmp_path)
     async with app.run_test(size=(120, 40)) as pilot:
         screen = await opened(pilot, app)
@@ -141,7 +141,7 @@ async def test_the_events_screen_of_a_replay_has_no_events_after_the_shown_poll(
         assert {"always", sample_history.GROUP} <= {row.event.group for row in screen.table.rows}
 
 
-async def test_a_filter_for_a_deleted_group_shows_when_it_disappeared(tmp_path: Path) -> None:
+async def test_filtering_for_a_deleted_group_shows_when_the_group_disappeared(tmp_path: Path) -> None:
     app, _ = app_on(sample_snapshot(events=EVENTS), tmp_path)
     async with app.run_test(size=(120, 40)) as pilot:
         await settled(pilot)
@@ -151,7 +151,7 @@ async def test_a_filter_for_a_deleted_group_shows_when_it_disappeared(tmp_path: 
 
 
 async def test_only_the_newest_2000_of_10000_events_are_listed(tmp_path: Path) -> None:
-    """With 10,000 rows, each new event would delay the handling of keys."""
+    """If all 10,000 events were listed, each new event would delay the handling of keys."""
     events = [disappeared(f"g-{number}", NOW - 500 + number / 100, EMPTY) for number in range(10_000)]
     app, _ = app_on(sample_snapshot(events=events), tmp_path)
     async with app.run_test(size=(120, 40)) as pilot:

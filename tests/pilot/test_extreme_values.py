@@ -32,7 +32,7 @@ OPTIONS = MonitorOptions(
 )  # fmt: skip
 
 INT32 = (0, 1, 7, -1, 2**31 - 1, -(2**31))
-# Negative offsets are left out, because decoding replaces them with None.
+# `INT64` has no negative values, because kgtui replaces negative offsets with None when it decodes a response.
 INT64 = (0, 1, 1_000, 1_020, 2**62, 2**63 - 1)
 SECONDS = (0.0, 60.0, 1.8e9, 1.8e12, 9.2e15)
 IDS = [text for text in HOSTILE if len(text) < 300]

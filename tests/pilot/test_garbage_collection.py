@@ -1,4 +1,4 @@
-"""Tests that drawn lines are freed without the garbage collector."""
+"""Tests that the memory of drawn lines is freed without Python's cyclic garbage collector."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ async def press_each(pilot: Pilot[int], *keys: str) -> None:
 
 
 async def test_drawn_lines_are_not_part_of_reference_cycles(tmp_path: Path) -> None:
-    """After scrolling and changing panes, the garbage collector must find no unused lines.
+    """After scrolling and changing panes, the garbage collector must find no drawn lines in reference cycles.
 
-    With 100,000 groups, the garbage collector runs rarely, so unused lines in cycles would take up megabytes of memory.
+    With 100,000 groups, the garbage collector runs rarely, so such lines would take up megabytes of memory.
     """
     app, monitor = app_on(snapshot_of(many_groups(500)), tmp_path)
     async with app.run_test(size=(120, 40)) as pilot:

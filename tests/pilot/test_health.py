@@ -66,7 +66,7 @@ async def test_a_health_verdict_is_marked_as_stale_after_some_time(tmp_path: Pat
 
 
 async def test_key_z_shows_only_groups_with_a_problem_sorted_by_severity(tmp_path: Path) -> None:
-    """The filter bar shows the number of groups that may have a problem, but are not read in full at every poll.
+    """The filter bar says how many groups were only screened (checked quickly), although they may have a problem.
 
     A second `z` shows all groups again.
     """
@@ -139,7 +139,7 @@ async def test_the_overview_shows_the_reason_for_a_verdict_and_the_lag_trend(tmp
     assert "≥ 2 min age of the oldest unread record" in overview
 
 
-async def test_the_overview_shows_after_how_long_a_stopped_group_is_detected(tmp_path: Path) -> None:
+async def test_the_overview_says_how_long_it_takes_to_detect_that_a_group_has_stopped(tmp_path: Path) -> None:
     app, _ = app_on(with_health(sample_snapshot(), "payments.settle", "new"), tmp_path)
     async with app.run_test(size=(160, 50)) as pilot:
         await settled(pilot)
@@ -150,7 +150,7 @@ async def test_the_overview_shows_after_how_long_a_stopped_group_is_detected(tmp
     assert "undecided STOP needs more than 45 s without progress, observed 15 s" in overview
 
 
-async def test_a_group_that_was_read_only_once_has_no_verdict(tmp_path: Path) -> None:
+async def test_the_overview_shows_no_health_verdict_for_a_group_that_was_read_once(tmp_path: Path) -> None:
     app, _ = app_on(sample_snapshot(), tmp_path)
     async with app.run_test(size=(160, 50)) as pilot:
         await settled(pilot)

@@ -53,10 +53,13 @@ async def test_opening_a_pane_for_the_first_time_creates_and_focuses_the_pane(tm
         assert len(screen.query(Pane)) == len(PANES)
 
 
-async def test_tabs_that_were_updated_while_hidden_have_full_titles(
+async def test_tabs_that_were_updated_while_hidden_have_full_titles_when_shown_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The titles are shortened to the width of the widget with the tabs. This width is 0 while the widget is hidden."""
+    """The tab bar shortens titles to its own width, which is 0 while the bar is hidden.
+
+    When the bar is shown again, the titles must not be shortened.
+    """
     app, _ = app_on(sample_snapshot(), tmp_path)
     async with app.run_test(size=(120, 30)) as pilot:
         await settled(pilot)
@@ -71,7 +74,7 @@ async def test_tabs_that_were_updated_while_hidden_have_full_titles(
         assert "2 Members 3 Assignments" in screen_text(app)
 
 
-async def test_a_click_on_a_tab_shows_the_pane_with_this_title(tmp_path: Path) -> None:
+async def test_a_click_on_a_tab_shows_the_pane_of_this_tab(tmp_path: Path) -> None:
     app, _ = app_on(sample_snapshot(), tmp_path)
     async with app.run_test(size=(120, 30)) as pilot:
         await settled(pilot)

@@ -66,7 +66,7 @@ async def test_keys_and_clicks_delay_background_reads_but_mouse_moves_do_not(tmp
         assert monitor.inputs > 1
 
 
-async def test_a_pane_key_works_immediately_after_the_command_palette(tmp_path: Path) -> None:
+async def test_a_pane_key_right_after_a_choice_in_the_command_palette_opens_the_pane(tmp_path: Path) -> None:
     app, _ = app_on(sample_snapshot(), tmp_path)
     async with app.run_test(size=(80, 24)) as pilot:
         await settled(pilot)
@@ -81,7 +81,7 @@ async def test_a_pane_key_works_immediately_after_the_command_palette(tmp_path: 
 
 
 class SlowPrompt(TextPrompt[None]):
-    """A dialog with a slow action. Enter starts the action, and it runs until the test sets the event `finish`."""
+    """A dialog with a slow action. Enter starts the action, which runs until the test sets the event `finish`."""
 
     PROMPT_TITLE = "Slow"
 

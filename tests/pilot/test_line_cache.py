@@ -33,8 +33,8 @@ async def equals_full_redraw(app: KgtuiApp, pilot: Pilot[int]) -> bool:
     """Redraw all widgets, and return whether the screen looks the same as before."""
     await settled(pilot)
     screen = main_screen(app)
-    # Wait until the right side shows the row under the cursor of the tree. The right side is updated after a delay. The
-    # page of a tree node is computed in the background.
+    # Wait until the right side of the screen shows the tree row under the cursor. The right side is updated only after
+    # a delay, and the page of a tree node is computed in the background.
     await until(pilot, lambda: screen._pane_timer is None and screen.right_side.page.is_current)
     before = ""
     while before != (before := app.export_screenshot()):
@@ -45,7 +45,9 @@ async def equals_full_redraw(app: KgtuiApp, pilot: Pilot[int]) -> bool:
     return app.export_screenshot() == before
 
 
-async def test_the_screen_after_each_key_equals_a_full_redraw(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_full_redraw_after_each_key_does_not_change_the_screen(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(page, "SHORTEST_PAUSE", 0.01)
     app, monitor = app_on(snapshot_of(many_groups(200)), tmp_path)
     async with app.run_test(size=(120, 30)) as pilot:
@@ -120,7 +122,7 @@ def rows_on_screen(app: App[None]) -> list[str]:
     return ["".join(segment.text for segment in row).rstrip() for row in app.screen._compositor.render_strips()]
 
 
-async def test_a_hidden_text_that_changed_is_shown_without_old_lines() -> None:
+async def test_a_text_that_changed_while_hidden_is_shown_without_its_old_lines() -> None:
     """Textual clears cached lines only when a widget is hidden for the first time, so the test hides the text twice."""
     app = TextApp()
     async with app.run_test(size=(40, 10)) as pilot:
@@ -140,7 +142,7 @@ async def test_a_hidden_text_that_changed_is_shown_without_old_lines() -> None:
 async def test_unchanged_table_rows_are_not_redrawn_for_a_new_snapshot(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The table beside the tree computes its columns again for a new snapshot, but draws only changed lines."""
+    """For a new snapshot, the table of groups computes its columns again. It must redraw only lines that changed."""
     monkeypatch.setattr(page, "SHORTEST_PAUSE", 0.01)
     app, monitor = app_on(snapshot_of(many_groups(150)), tmp_path)
     async with app.run_test(size=(120, 40)) as pilot:

@@ -34,7 +34,7 @@ def with_broker_status(snapshot: Snapshot, **fields: Any) -> Snapshot:
 
 
 async def test_the_header_is_written_at_most_once_per_second(tmp_path: Path) -> None:
-    """If each response of a broker changed the header, a slow connection to the terminal would be overloaded.
+    """If each response of a broker changed the header, the output would overload a slow connection to the terminal.
 
     If only the poll duration changes, the header is not written again.
     """
@@ -127,7 +127,7 @@ async def test_the_key_of_an_unavailable_action_shows_why_the_action_is_unavaila
         assert "put the cursor on a group first" in screen_text(app)
 
 
-async def test_a_read_only_session_has_no_delete_key(tmp_path: Path) -> None:
+async def test_the_main_screen_of_a_read_only_session_has_no_delete_key(tmp_path: Path) -> None:
     app, _ = app_on(sample_snapshot(), tmp_path, read_only=True)
     async with app.run_test(size=(120, 30)) as pilot:
         await settled(pilot)
@@ -159,7 +159,7 @@ async def test_key_shift_u_shows_times_in_utc(tmp_path: Path) -> None:
         assert "polled 08:53:19 UTC" in screen_text(app)
 
 
-async def test_the_dialog_shows_exactly_the_command_that_was_copied(tmp_path: Path) -> None:
+async def test_the_dialog_for_a_copied_command_shows_exactly_this_command(tmp_path: Path) -> None:
     command = quote("line\nbreak and \\ backslash")
     app, _ = app_on(sample_snapshot(), tmp_path)
     async with app.run_test(size=(120, 30)) as pilot:
@@ -272,7 +272,7 @@ async def test_the_monitor_learns_which_groups_are_selected_and_visible(tmp_path
 
 
 async def test_the_configuration_can_assign_a_different_key_to_an_action(tmp_path: Path) -> None:
-    """A notice names each id in the configuration that is not the id of an action."""
+    """The configuration maps action ids to keys. A notice names each configured id that no action has."""
     app, monitor = app_on(sample_snapshot(), tmp_path, keymap={"pause": "x", "no-such": "y"})
     async with app.run_test(size=(120, 30), notifications=True) as pilot:
         await settled(pilot)
@@ -286,7 +286,7 @@ async def test_the_configuration_can_assign_a_different_key_to_an_action(tmp_pat
 async def test_screen_suggests_a_correction_for_a_filter_that_matches_no_group(tmp_path: Path) -> None:
     """The screen suggests the term `members:0` for `members=0`, and the group `payments.settle` for `paymnets.settle`.
 
-    For `payments state:Dead`, the tree says that the id of `payments.settle` matches the first term.
+    For `payments state:Dead`, the tree says that the id of `payments.settle` matches the term `payments`.
     """
     app, _ = app_on(sample_snapshot(), tmp_path)
     async with app.run_test(size=(120, 30)) as pilot:

@@ -1,4 +1,4 @@
-"""Tests of the errors that the main screen reports: silent brokers, an unreachable cluster, and crashes."""
+"""Tests of the errors that the main screen reports: brokers that do not respond, an unreachable cluster, crashes."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 SILENT = Fault("NO_ANSWER", "no answer to ListGroups within 10 s", broker=2)
 
 
-async def test_the_header_and_an_error_line_report_a_silent_broker(tmp_path: Path) -> None:
+async def test_the_header_and_an_error_line_report_a_broker_that_does_not_respond(tmp_path: Path) -> None:
     app, _ = app_on(sample_snapshot(faults={2: SILENT}), tmp_path)
     async with app.run_test(size=(140, 30)) as pilot:
         await settled(pilot)
@@ -33,7 +33,7 @@ async def test_the_header_and_an_error_line_report_a_silent_broker(tmp_path: Pat
     assert "! broker 2 has not responded for 12 s; its 4 groups are as of 09:53:08" in shown
 
 
-def test_the_error_line_counts_only_groups_of_the_silent_broker() -> None:
+def test_the_error_line_of_an_unresponsive_broker_counts_only_its_groups() -> None:
     moved = sample_snapshot(faults={2: SILENT})
     groups = {group: replace(row, coordinator=1) for group, row in moved.groups.items()}
     kept = next(group for group, row in moved.groups.items() if row.coordinator == 2)
@@ -84,7 +84,7 @@ async def test_a_crash_writes_a_report_without_secrets(tmp_path: Path, monkeypat
             await settled(pilot)
 
             def fail() -> None:
-                password = "hunter2"  # Textual's own traceback would show the value of `password`.
+                password = "hunter2"  # Textual's own traceback would show local variables.
                 raise RuntimeError(f"sasl.jaas.config password={password!r}")
 
             monkeypatch.setattr(monitor, "refresh", fail)

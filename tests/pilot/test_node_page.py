@@ -1,4 +1,4 @@
-"""Tests of the page that the right side shows if the tree cursor is on the cluster or another node, not a group."""
+"""Tests of the page beside the tree, which is shown while the tree cursor is on the cluster or another tree node."""
 
 from __future__ import annotations
 
@@ -66,7 +66,10 @@ async def test_the_header_counts_the_problems_of_the_cluster(tmp_path: Path) -> 
 
 
 async def test_the_cluster_page_shows_the_whole_reason_of_the_selected_problem(tmp_path: Path) -> None:
-    """On a narrow page, the table shows only the beginning of each reason. The whole reason is below it."""
+    """A narrow table shows only the beginning of each reason.
+
+    The line below the table shows the whole reason of the selected problem.
+    """
     long = replace(BEHIND, reason="the lag grew by 80 records in 60 s, 1,204 records are unread")
     app, _ = app_on(sample_snapshot(screened={"share-mailer": long, "orders.enrich": STOPPED}), tmp_path)
     async with app.run_test(size=(120, 44)) as pilot:
@@ -120,7 +123,7 @@ async def test_the_exclamation_mark_key_selects_the_next_group_with_a_problem(tm
 
 
 async def test_an_acknowledged_group_is_listed_again_when_its_problem_changes(tmp_path: Path) -> None:
-    """Pressing A again withdraws the acknowledgment."""
+    """Key `A` acknowledges the problem of a group, and a second `A` withdraws the acknowledgment."""
     app, monitor = app_on(snapshot_with_problems(), tmp_path)
     async with app.run_test(size=(140, 44), notifications=True) as pilot:
         await settled(pilot)
@@ -138,7 +141,7 @@ async def test_an_acknowledged_group_is_listed_again_when_its_problem_changes(tm
         await until(pilot, lambda: listed(app) == ["orders.enrich"])
 
 
-async def test_the_page_of_a_node_lists_only_groups_of_this_node(tmp_path: Path) -> None:
+async def test_the_page_of_a_tree_node_lists_only_groups_of_this_node(tmp_path: Path) -> None:
     events = tuple(
         Event(NOW - age, EventKind.STATE, group, before="Stable", after="Empty")
         for age, group in ((9, "share-mailer"), (5, "orders.enrich"))
@@ -155,7 +158,7 @@ async def test_the_page_of_a_node_lists_only_groups_of_this_node(tmp_path: Path)
         assert [row.event.group for row in page.query_one("#page-changes").rows] == ["orders.enrich"]  # type: ignore[attr-defined]
 
 
-async def test_keys_1_to_4_choose_the_visible_part_of_a_small_cluster_page(tmp_path: Path) -> None:
+async def test_keys_1_to_4_choose_which_part_of_the_cluster_page_a_small_screen_shows(tmp_path: Path) -> None:
     app, _ = app_on(snapshot_with_problems(), tmp_path)
     async with app.run_test(size=(80, 24)) as pilot:
         await settled(pilot)

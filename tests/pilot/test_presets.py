@@ -62,7 +62,7 @@ async def test_invalid_presets_are_named_in_one_notice(tmp_path: Path) -> None:
         assert not toast.markup
 
 
-async def test_the_command_palette_shows_square_brackets_in_filters_and_states(tmp_path: Path) -> None:
+async def test_the_command_palette_shows_square_brackets_in_preset_names_and_filters(tmp_path: Path) -> None:
     presets = {"odd [/x] name": "topic:a[/x]", "range": "/^team-[a-z]+/"}
     app, _ = app_on(sample_snapshot(), tmp_path, presets=presets)
     async with app.run_test(size=(100, 30)) as pilot:

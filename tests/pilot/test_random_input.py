@@ -61,7 +61,10 @@ async def test_three_clicks_beside_the_command_palette_close_only_the_palette(tm
 async def test_every_screen_can_be_resized_to_a_small_terminal_without_a_crash(
     tmp_path: Path, keys: tuple[str, ...], request: pytest.FixtureRequest
 ) -> None:
-    """Without `--full`, each screen is tested with a twelfth of the sizes, and each size with at least one screen."""
+    """Without the option `--full`, each screen is resized to only one twelfth of the sizes.
+
+    Each size is still tested with at least one screen.
+    """
     sizes = SMALL if request.config.getoption("--full") else SMALL[SCREENS.index(keys) % 12 :: 12]
     app, _ = app_on(sample_snapshot(), tmp_path)
     async with app.run_test(size=(120, 40)) as pilot:
@@ -126,7 +129,7 @@ def send(app: KgtuiApp, chance: random.Random) -> None:
 
 
 def click_burst(app: KgtuiApp, x: int, y: int, times: int) -> None:
-    """Post the events of several mouse clicks on the same cell to the app, without a pause between them."""
+    """Send `times` mouse clicks on the cell at column `x` and line `y` to the app, without a pause between clicks."""
     arguments: dict[str, Any] = {
         "widget": None, "x": x, "y": y, "delta_x": 0, "delta_y": 0, "button": 1, "shift": False, "meta": False,
         "ctrl": False, "screen_x": x, "screen_y": y,

@@ -82,9 +82,9 @@ async def test_keys_move_a_replay_to_earlier_and_later_polls_of_the_recording(
 async def test_the_cluster_page_of_a_recording_lists_the_recorded_changes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """At a poll before the first change, the page says that the recording has no changes until this poll.
+    """If the replay shows a poll before the first change, the page says that there are no changes until this poll.
 
-    The text `kgtui started` must not occur, because only the page of a running cluster has it.
+    The page must not contain `kgtui started`, because this text is only for live clusters.
     """
     monkeypatch.setenv("KGTUI_CONFIG_DIR", str(tmp_path / "config"))
     monkeypatch.setenv("KGTUI_STATE_DIR", str(tmp_path / "state"))

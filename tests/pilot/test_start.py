@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def start_app(tmp_path: Path) -> tuple[KgtuiApp, list[str]]:
-    """Return the app with its start screen, and a list that receives each address to which the app connects.
+    """Return the app with its start screen, and a list of the addresses to which the app has tried to connect.
 
     Only connections to `good:9092` succeed.
     """

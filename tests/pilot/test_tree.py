@@ -60,8 +60,8 @@ async def test_keys_move_the_cursor_and_open_and_close_tree_nodes(tmp_path: Path
         assert tree.model.cursor_row == 0
 
 
-async def test_key_n_finds_groups_in_closed_nodes_and_wraps_around(tmp_path: Path) -> None:
-    """The key moves the cursor to the next group of the tree. After the last group, it goes to the first group."""
+async def test_key_n_finds_groups_in_closed_tree_nodes_and_starts_again_after_the_last(tmp_path: Path) -> None:
+    """Key `n` moves the tree cursor to the next group, and after the last group to the first group."""
     app, _ = app_on(snapshot_of(many_groups(1_000)), tmp_path)
     async with app.run_test(size=(120, 40)) as pilot:
         await settled(pilot)
@@ -232,7 +232,7 @@ async def test_the_space_key_marks_a_group_and_asterisk_marks_all_groups(tmp_pat
 
 
 async def test_mouse_clicks_move_the_cursor_and_open_nodes_and_panes(tmp_path: Path) -> None:
-    """A click on a group moves the cursor, and a click on a node opens or closes it.
+    """A click on a group moves the cursor to the group, and a click on a tree node opens or closes the node.
 
     A double click on a group moves the focus to the panes.
     """
@@ -263,7 +263,10 @@ async def test_the_tree_of_a_large_cluster_starts_with_closed_nodes(tmp_path: Pa
 
 
 async def test_inserting_rows_above_the_visible_area_does_not_redraw_the_whole_tree(tmp_path: Path) -> None:
-    """Seven groups are added above the visible area, and a visible group is removed."""
+    """Seven groups are added above the visible rows, and one visible group is removed.
+
+    All changed lines must be redrawn, but not the whole tree.
+    """
     before = many_groups(3_000)
     app, monitor = app_on(snapshot_of(before), tmp_path)
     async with app.run_test(size=(120, 30)) as pilot:

@@ -101,7 +101,7 @@ async def test_chosen_columns_are_remembered_until_the_configuration_changes(tmp
             assert ("members" in tree_of(again).model.columns) is shown
 
 
-async def test_the_dialog_that_chooses_columns_works_on_a_tiny_terminal(tmp_path: Path) -> None:
+async def test_the_columns_dialog_still_works_after_resizes_to_tiny_terminals(tmp_path: Path) -> None:
     app, _ = app_on(sample_snapshot(), tmp_path)
     async with app.run_test(size=(80, 24)) as pilot:
         await settled(pilot)
@@ -123,7 +123,7 @@ async def test_a_damaged_file_with_saved_columns_and_sort_order_is_ignored(tmp_p
         assert tree_of(app).model.sort == "name"
 
 
-async def test_a_sort_order_that_cannot_be_saved_is_reported(tmp_path: Path) -> None:
+async def test_a_notice_says_that_the_sort_order_of_the_tree_cannot_be_saved(tmp_path: Path) -> None:
     (tmp_path / "view.json").symlink_to(tmp_path / "other")
     app, _ = app_on(sample_snapshot(), tmp_path)
     async with app.run_test(size=(80, 24)) as pilot:

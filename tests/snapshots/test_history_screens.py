@@ -1,4 +1,4 @@
-"""Snapshots of the History pane, the comparison and the Record dialog.
+"""Snapshots of the History pane, the comparison screen, the Events screen and the Record dialog.
 
 Each test docstring says what the user should see.
 """
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 
 def app_with_history(tmp_path: Path, **fields: Any) -> KgtuiApp:
-    """Return the app. For one group, it has lag samples of the last twenty minutes.
+    """Return the app with lag samples of one group for the last twenty minutes.
 
     `fields` are arguments of `Session`.
     """
@@ -68,7 +68,7 @@ def show_history(*presses: str) -> Callable[[Pilot[Any]], Awaitable[None]]:
 
 
 def test_history_pane_with_two_rebalances(snap_compare: Compare, tmp_path: Path) -> None:
-    """Five plots have a common time axis. The log below them has both rebalances, with durations."""
+    """Five plots have a common time axis. The log below the plots lists both rebalances with their durations."""
     assert snap_compare(app_with_history(tmp_path), terminal_size=(120, 40), run_before=show_history())
 
 
@@ -78,7 +78,7 @@ def test_history_pane_on_an_80_by_24_terminal(snap_compare: Compare, tmp_path: P
 
 
 def test_history_pane_without_plotext(snap_compare: Compare, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Bars are drawn instead of curves, and both rates have the same scale.
+    """Bars are drawn instead of curves. The write rate and the read rate have the same scale.
 
     A line below the plots says how to install the package that draws curves.
     """

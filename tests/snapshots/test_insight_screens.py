@@ -39,14 +39,14 @@ LATER = NOW.timestamp() + 7_300
 
 @pytest.fixture(autouse=True)
 def fixed_folder_and_age(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Make the path and the age of the lake (recorded tables) constant, so that all machines draw the same screens."""
+    """Give the lake (folder of tables) a fixed path and age, so that the screens are the same on every machine."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("KGTUI_LAKE", "prod")
     monkeypatch.setattr(gold, "_last_write", lambda _: LATER - 600)
 
 
 def app_on_findings(rows: dict[Table, list[dict[str, Any]]], **settings: Any) -> KgtuiApp:
-    """Return the app on a cluster with usual and unusual group ids. Its lake (folder of tables) contains `rows`.
+    """Return the app on a cluster with usual and unusual group ids, after writing `rows` to the cluster's gold tables.
 
     `settings` are arguments of `DisplaySettings`.
     """
@@ -58,7 +58,7 @@ def app_on_findings(rows: dict[Table, list[dict[str, Any]]], **settings: Any) ->
 
 
 def open_insights(*presses: str) -> Callable[[Pilot[Any]], Awaitable[None]]:
-    """Return a function that opens the Insights screen, presses `presses`, and waits until the plot is drawn."""
+    """Return a function that opens the Insights screen, presses the keys `presses`, and waits for the plot."""
 
     async def run(pilot: Pilot[Any]) -> None:
         await settled(pilot)
@@ -146,7 +146,7 @@ def test_insights_screen_without_a_recording(snap_compare: Compare, monkeypatch:
 
 
 def test_dialog_that_opens_a_recording(snap_compare: Compare) -> None:
-    """The dialog has fields for the lake's folder and the time to show, and says which period was recorded."""
+    """The dialog asks for the folder of a recording and for the time to show. It says which period was recorded."""
     sample_history.record(Path("prod"))
 
     async def never(lake: str, at: str) -> Any:

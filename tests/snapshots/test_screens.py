@@ -69,28 +69,28 @@ def shows(snap_compare: Compare, tmp_path: Path) -> Callable[..., bool]:
 
 
 def test_main_screen_with_overview_of_a_group(shows: Callable[..., bool]) -> None:
-    """The tree is below the header and the filter bar. It is grouped by type and state.
+    """The tree is below the header and the filter bar. In the tree, groups are grouped by type and state.
 
-    The group payments.settle is selected, and its Overview is on the right.
+    The group payments.settle is selected, and its Overview pane is on the right.
     """
     assert shows(sample_snapshot(), (120, 40), "n", "n")
 
 
 def test_main_screen_with_health_verdicts_in_the_tree_and_the_overview(shows: Callable[..., bool]) -> None:
-    """Two groups have a symbol for their verdict. Each node has the symbol of the worst verdict of its groups.
+    """Two groups have a symbol for their health verdict. Each tree node has the symbol of its groups' worst verdict.
 
-    The Overview has the verdict of the selected group.
+    The Overview pane shows the verdict of the selected group.
     """
     assert shows(unhealthy_snapshot(), (120, 40), "n", "n")
 
 
 def test_overview_pane_with_a_health_verdict_on_an_80_by_24_terminal(shows: Callable[..., bool]) -> None:
-    """The verdict, its reason, the member concerned and the next step come first. Long text is wrapped."""
+    """The pane begins with the verdict, its reason, the affected member and the next step. Long text is wrapped."""
     assert shows(unhealthy_snapshot(), (80, 24), "n", "n", "enter", "1")
 
 
 def test_tree_with_health_verdicts_on_a_narrow_screen_in_ascii_mode(shows: Callable[..., bool]) -> None:
-    """There is no column for problems, so a symbol in front of a group or node shows its verdict."""
+    """The tree has no room for a column of problems, so a symbol in front of a group or tree node shows the verdict."""
     assert shows(unhealthy_snapshot(), (100, 24), "n", display=DisplaySettings(ascii=True, utc=True, now=lambda: NOW))
 
 
@@ -142,7 +142,7 @@ def test_main_screen_with_an_invalid_filter(shows: Callable[..., bool]) -> None:
 def test_main_screen_when_a_broker_does_not_respond(shows: Callable[..., bool]) -> None:
     """The header has `brokers 2/3` in amber. A red line above the keys explains the error.
 
-    A node that contains groups of this broker has a red `!` and the number of these groups.
+    Each tree node with groups of this broker has a red `!` and the number of these groups.
     """
     assert shows(sample_snapshot(faults={2: SILENT}), (120, 30), "n")
 
@@ -154,9 +154,9 @@ def test_errors_of_many_brokers_are_shown_on_three_lines(shows: Callable[..., bo
 
 
 def test_tree_grouped_by_coordinator_and_sorted_by_lag(shows: Callable[..., bool]) -> None:
-    """Each broker has nodes for the states of its groups.
+    """Under each broker, the tree has one node per group state.
 
-    In a node, the largest lag comes first. The title of the lag column is highlighted.
+    In a node, the group with the largest lag comes first. The title of the lag column is highlighted.
     """
     assert shows(sample_snapshot(), (100, 30), "b", "b", "s")
 
@@ -172,7 +172,7 @@ def test_tree_grouped_by_topic(shows: Callable[..., bool]) -> None:
 
 
 def test_tree_grouped_by_name_prefix_with_marked_groups(shows: Callable[..., bool]) -> None:
-    """No two groups have the same prefix, so all groups are under the node `other names`.
+    """No two group ids have the same prefix, so all groups are under the tree node `other names`.
 
     Two groups are marked with a star, and the header says "2 marked".
     """
@@ -198,16 +198,16 @@ def test_main_screen_in_ascii_mode(shows: Callable[..., bool]) -> None:
 
 
 def test_tree_nodes_of_a_large_cluster_are_closed_at_first(shows: Callable[..., bool]) -> None:
-    """Each node has the number and the total lag of its groups.
+    """Each tree node shows the number and the total lag of its groups.
 
-    Most lags are unknown, so the total is a lower bound, with the mark `≥`.
+    Most lags are unknown, so the total lag is a lower bound. It is marked with `≥`.
     """
     rows = many_groups(20_000)
     assert shows(snapshot_of(rows, brokers=5, lags={row[0]: 17 for row in rows[::3]}), (100, 20))
 
 
 def test_main_screen_while_connecting(shows: Callable[..., bool]) -> None:
-    """The header says CONNECTING. In place of the tree, a line names the address."""
+    """The header says CONNECTING. In place of the tree, a line names the address to which kgtui connects."""
     assert shows(snapshot_of([], brokers=0), (80, 20))
 
 
@@ -228,9 +228,9 @@ def test_main_screen_when_listing_groups_is_forbidden(shows: Callable[..., bool]
 
 
 def test_header_of_a_paused_read_only_production_cluster(snap_compare: Compare, tmp_path: Path) -> None:
-    """The name of the cluster and PROD have the configured red background. The header says PAUSED and `read-only`.
+    """The cluster's name and its environment PROD have the configured red background.
 
-    The footer has no key for deletion.
+    The header says PAUSED and `read-only`, and the footer has no key for deletion.
     """
     monitor = ScriptedMonitor(sample_snapshot())
     monitor.paused = True
@@ -281,7 +281,7 @@ def test_dialog_that_lists_the_configured_clusters(snap_compare: Compare, tmp_pa
 
 @pytest.mark.parametrize("theme", THEMES)
 def test_main_screen_in_each_theme(shows: Callable[..., bool], theme: str) -> None:
-    """The screen contains all color roles of the theme: states, lag, marks, errors, cursor and keys."""
+    """The screen shows all colors of the theme: for states, lag, marks, errors, the cursor and keys."""
     assert shows(sample_snapshot(faults={2: SILENT}), (110, 26), "n", "space", ui=UiSettings(theme=theme))
 
 

@@ -43,8 +43,8 @@ class BackgroundRuns:
 
     Attributes:
         cluster_python_starts: how often the Spark worker of the standalone cluster has started its `python3`.
-        cluster_executors: number of executors that this Spark worker has started. Both numbers are 0 until the
-            run has ended.
+        cluster_executors: number of executors that this Spark worker has started. Both numbers are 0 until the run on
+            the standalone cluster has ended.
     """
 
     def __init__(self, folder: Path, recording: Path, records: Path, connect_url: str) -> None:
@@ -59,7 +59,7 @@ class BackgroundRuns:
         """Start one run on a standalone cluster, and one series of runs on this machine for each number in `kills`.
 
         Args:
-            kills: number of runs to kill, for each series. After these runs, one more run completes the lake.
+            kills: how many runs to kill in each series. After the killed runs, one more run completes the lake.
         """
         self._uninterrupted = self._pool.submit(self._run_on_cluster)
         self._killed = {number: self._pool.submit(self._run_with_kills, number) for number in kills}
@@ -160,7 +160,7 @@ class BackgroundRuns:
 
     def _start_program(self, lake: Path, *target: str) -> subprocess.Popen[str]:
         """Start `pipeline_program` in a new process group, so that the program can be killed together with its JVM."""
-        # Remove PYSPARK_PYTHON, which other tests may have set. The executors would run the Python that it names.
+        # Remove PYSPARK_PYTHON, which other tests may have set, because executors must run the cluster's `python3`.
         environment = {name: value for name, value in os.environ.items() if name != "PYSPARK_PYTHON"}
         with _errors(lake).open("w") as errors:
             self._running = subprocess.Popen(

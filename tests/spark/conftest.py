@@ -58,7 +58,7 @@ def record_files(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def recording(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a lake that contains only a recording of seven minutes. Tests use copies of this lake."""
+    """Return a lake (folder of tables) with a recording of seven minutes and no other data. Tests use copies of it."""
     path = tmp_path_factory.mktemp("recording") / "lake"
     sample_data.record_seven_minutes(path)
     return path
@@ -66,7 +66,7 @@ def recording(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session", autouse=True)
 def start_brokers_early(request: pytest.FixtureRequest) -> None:
-    """Start the brokers and live groups that the selected Spark tests need, so that no test has to wait for them."""
+    """Start the brokers and the groups with members that selected Spark tests need, so that no test waits for them."""
     needed = set().union(*(requested_by(item) for item in request.session.items if HERE in item.path.parents))
     if needed:
         brokers: Brokers = request.getfixturevalue("brokers")
@@ -83,7 +83,7 @@ def background_runs(
     record_files: Path,
     tmp_path_factory: pytest.TempPathFactory,
 ) -> Iterator[BackgroundRuns]:
-    """Yield the background runs of the pipeline. They are started early if a selected test needs them."""
+    """Yield the background runs of the pipeline. The runs start before the first test if a selected test needs them."""
     runs = BackgroundRuns(tmp_path_factory.mktemp("runs"), recording, record_files, connect_url(spark))
     waiting = [item for item in request.session.items if _waits_for_background_runs(item)]
     kills = sorted(item.callspec.params["kills"] for item in waiting if hasattr(item, "callspec"))

@@ -1,6 +1,6 @@
 """Compute the findings that `kgtui pipeline demo` must report.
 
-They are computed from the file that describes the simulated incidents.
+The findings follow from the TOML file that describes the simulated incidents.
 """
 
 from __future__ import annotations
@@ -49,9 +49,9 @@ def incidents(plan: HistoryPlan) -> tuple[list[Incident], set[str]]:
 
 
 def _with_times(value: Any, plan: HistoryPlan) -> Any:
-    """Convert each time in `value` to seconds since the start of the history.
+    """Return a copy of `value` in which each time is a number: seconds since the start of the simulated history.
 
-    For example, the time `{fraction = 0.5}` is the middle of the history.
+    For example, `{fraction = 0.5}`, the middle of a history of 1,000 seconds, becomes 500.
     """
     if isinstance(value, list):
         return [_with_times(item, plan) for item in value]

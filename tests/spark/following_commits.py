@@ -1,4 +1,4 @@
-"""Write offset commits of a simulated cluster to the silver table `commits`, with the same offsets as its polls."""
+"""Write commits of a simulated cluster to the silver table `commits`, with the same offsets as the cluster's polls."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class FollowingCommits:
 
         Args:
             at: time of the current poll, in milliseconds since the epoch.
-            step: time since the previous poll, in milliseconds. The commits are made in this time.
+            step: time since the previous poll, in milliseconds. Each commit gets a random time in this interval.
             tombstones: fraction of the commits that are replaced with tombstones.
         """
         for group, (topic, partition) in self._cluster.positions:
@@ -68,11 +68,11 @@ class FollowingCommits:
         self._offsets[record_partition] += 1
 
     def write(self, *, late: float = 0.0, group: str | None = None) -> None:
-        """Write the rows that have not been written yet. Keep some of them for a later call, so that they arrive late.
+        """Write the collected commits to the table. Hold some back for a later call, so that these commits arrive late.
 
         Args:
-            late: fraction of the rows to keep.
-            group: if not None, keep the rows of all other groups.
+            late: fraction of the commits to hold back, chosen at random.
+            group: if not None, all commits of other groups are held back.
         """
         held = [row for row in self._rows if self._random.random() < late or group not in (None, row["group"])]
         rows = [row for row in self._rows if row not in held]

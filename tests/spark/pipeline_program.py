@@ -1,6 +1,6 @@
 """Run the pipeline on a folder of records: `python -m tests.spark.pipeline_program LAKE RECORDS [TARGET]`.
 
-`background_runs` starts this program in processes that it can kill.
+The module `background_runs` starts this program in background processes, and kills some of them.
 """
 
 from __future__ import annotations

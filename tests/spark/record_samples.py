@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 Record = tuple[bytes | None, bytes | None]
-"""Key and value of a record."""
+"""Encoded key and value of a record, as Kafka stores them; None for null."""
 
 NOON = datetime(2026, 11, 21, 12, tzinfo=UTC)
 """Default timestamp of sample records: 21 November 2026, 12:00 UTC."""
@@ -32,7 +32,7 @@ def commit(version: int, group: str = "payments", *, key_version: int = 1, **fie
     """Return the encoded key and value of an offset commit.
 
     Args:
-        version, key_version: versions of the value and the key.
+        version, key_version: schema versions of the record's value and of its key.
         fields: fields of the value that differ from the defaults.
     """
     defaults = {"offset": 10**12 + 3, "metadata": "", "commitTimestamp": COMMIT_TIME, "topicId": None}
@@ -76,9 +76,9 @@ def check_decoded(
     """Assert that a record is in the right silver table, with the same values as decoded by `kgtui.protocol.records`.
 
     Args:
-        position: key of the record in `tables`: (partition, offset), or only the offset if all offsets are different.
+        position: (partition, offset) of the record, or only its offset if no two records have the same offset.
         key, value: key and value of the record.
-        tables: name of a silver table → position → row.
+        tables: name of a silver table → position of a record → row.
     """
     expected = decode(key, value)
     quarantined = tables[QUARANTINE.name].get(position)

@@ -64,7 +64,7 @@ class RecordedTables:
         Args:
             seconds: time of the poll, in seconds after `START`.
             keyframe: whether the poll writes all rows, not only changes. The first poll always does.
-            gap: reason for the gap before this poll; None if there is no gap.
+            gap: reason for the gap (time without polls) before this poll; None if there is no gap.
         """
         if keyframe or not self.polls:
             self.keyframe = ms(seconds)
@@ -112,7 +112,7 @@ class RecordedTables:
         rows.append(place | row)
 
     def frames(self, spark: SparkSession) -> tuple[DataFrame, DataFrame, DataFrame, DataFrame]:
-        """Return DataFrames: `polls` (converted with `poll_timeline`), `groups`, `partitions` and `faults`."""
+        """Return four tables as DataFrames: `polls` (after `poll_timeline`), `groups`, `partitions` and `faults`."""
         tables = ((POLLS, self.polls), (GROUPS, self.groups), (PARTITIONS, self.partitions), (FAULTS, self.faults))
         polls, groups, partitions, faults = (frame(spark, table, rows) for table, rows in tables)
         return poll_timeline(polls).localCheckpoint(), groups, partitions, faults

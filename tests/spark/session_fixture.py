@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 @pytest.fixture(scope="session")
 def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     """Start a local Spark session with two threads. Its JVM also runs a Spark Connect server."""
-    # PySpark is imported only if a test needs it, because every test process imports this module.
+    # Import PySpark only in this function, because every test process imports this module, but few need PySpark.
     from kgtui.pipeline.session import start
     from tests import jars
     from tests.spark.spark_settings import CONNECT_SERVER, LONG_LIVED
@@ -29,8 +29,8 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
         # kgtui writes the jar of its Java decoder into this folder. Programs that tests start use the same folder.
         patch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
         spill = tmp_path_factory.mktemp("spark")
-        # Lower the priority, so that this process and its JVM do not slow down tests of the terminal UI. With a much
-        # lower priority, Spark's Python workers would not start within 10 s.
+        # Lower the CPU priority, so that this process and its JVM do not slow down tests of the terminal UI. With an
+        # even lower priority, Spark's Python workers would not start within Spark's limit of 10 s.
         os.nice(4)
         session = start("local[2]", options=LONG_LIVED | CONNECT_SERVER | {"spark.local.dir": str(spill)})
         yield session

@@ -31,13 +31,13 @@ SMALL_JOBS = {
 
 
 def _java_options(*flags: str) -> dict[str, str]:
-    """Return the Spark option for JVM flags. Its value is the flags that kgtui always uses, followed by `flags`."""
+    """Return the Spark option that sets JVM flags: the flags that kgtui always uses, and then `flags`."""
     name = "spark.driver.extraJavaOptions"
     return {name: " ".join([local_options()[name], *flags])}
 
 
-# To save CPU time, the optimizing compiler is off, and the bytecode of Spark's 20,000 classes is not verified. The
-# compiler would use half of the CPU time in the first minutes.
+# To save CPU time, the JVM's optimizing compiler is off, and the JVM does not verify the bytecode of Spark's 20,000
+# classes. The optimizing compiler would use half of the CPU time in the first minutes.
 _FAST_START = (
     "-XX:TieredStopAtLevel=1",
     "-XX:ReservedCodeCacheSize=240m",
@@ -82,6 +82,6 @@ def new_lake(spark: SparkSession, path: Path) -> SparkLake:
 
 def compute_only(tables: Collection[Table], lake: SparkLake, patch: pytest.MonkeyPatch) -> None:
     """Make the gold job compute only the gold tables `tables`, because each table takes seconds."""
-    # Create all other gold tables without rows, because a run computes all days again if a gold table is missing.
+    # Create all other gold tables without rows, because the gold job computes all days again if a table is missing.
     create_tables(lake.folder, [table for table in (*GOLD, *GOLD_STATE) if table not in tables])
     patch.setattr(gold, "TABLES", tuple(tables))

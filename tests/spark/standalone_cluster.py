@@ -101,7 +101,7 @@ class StandaloneCluster:
         Args:
             main: class of the program, without the prefix `org.apache.spark.deploy.`.
             words: arguments of the program.
-            ready: regular expression.
+            ready: regular expression for the log line that says that the program is ready.
 
         Raises:
             TimeoutError: the log did not match in time, or the program has exited.

@@ -1,4 +1,4 @@
-"""Convert definitions of tables to Spark schemas."""
+"""Convert kgtui's definitions of the lake's tables to Spark schemas."""
 
 from __future__ import annotations
 

@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 
 
 def test_a_backlog_begins_when_the_time_lag_begins_to_rise(spark: SparkSession) -> None:
-    """The time lags of both groups and all partitions begin to rise in minute 200.
+    """The time lags of groups `g` and `h`, and of each partition, begin to rise in minute 200.
 
-    The time lag of group `g` as a whole has a recording gap before minute 230, so its backlog begins in this minute.
+    For group `g` as a whole, a recording gap ends in minute 230, so its backlog counts only from this minute.
     """
     series = (("g", "t", 0, 0), ("g", "t", 1, 700), ("g", None, None, 0), ("h", "t", 0, 9))
     lag = [

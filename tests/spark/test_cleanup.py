@@ -32,12 +32,14 @@ COLUMNS = (
 def silver_tables(
     spark: SparkSession, commits: list[tuple[Any, ...]], events: list[tuple[Any, ...]]
 ) -> tuple[DataFrame, DataFrame]:
-    """Return DataFrames of silver `commits` and `group_events`. A row's `record_offset` is its index in the list.
+    """Return the silver tables `commits` and `group_events` as DataFrames.
+
+    The `record_offset` of a row is the index of its tuple in `commits` or `events`.
 
     Args:
         commits: tuples (group, committed offset, time). The offset of a tombstone is None.
-        events: tuples (group, type, what the record describes, member id, number of members, whether it is a
-            tombstone, time).
+        events: tuples (group, type of the group, `group` or `member` for what the record describes, member id, number
+            of members, whether the record is a tombstone, time).
 
     Times are in days after `START`.
     """
@@ -86,8 +88,8 @@ def test_unused_groups_and_unused_group_id_prefixes_are_listed(spark: SparkSessi
         tables.commit("share", "t", 0, None, 9, kind="share", spso=4, lag=5)
     timeline, groups, partitions, _ = tables.frames(spark)
     since = at(3 * DAYS).date()
-    # As in the gold job, only the history of groups without members is used, and the DataFrames `recorded` and
-    # `decoded` are computed (`localCheckpoint`) before `cleanup` uses them.
+    # As in the gold job, use only the history of groups without members, and compute the DataFrames `recorded` and
+    # `decoded` (`localCheckpoint`) before `cleanup` uses them.
     asked = groups_without_members(timeline, groups, since=since)
     assert {row.group for row in asked.collect()} == {"old.a", "old.b", "new.a", "alone", "waits", "share", "shrinks"}
     partitions = partitions.join(asked, "group", "left_semi")
@@ -95,7 +97,8 @@ def test_unused_groups_and_unused_group_id_prefixes_are_listed(spark: SparkSessi
     silver = silver_tables(spark, [("alone", 9, -3.0)], [])
     decoded = decoded_activity(*silver, end_of_day(spark, 3.5)).localCheckpoint()
     rows = cleanup(recorded, decoded, since=since).cache()
-    # ACLs can hide offsets only from polls. Group `alone` has decoded commits, so none of its offsets is hidden.
+    # Without an ACL, offsets are hidden from polls, but not from decoded records. Group `alone` has decoded commits, so
+    # none of its offsets is hidden.
     assert {row["name"]: row["offsets_may_be_hidden"] for row in rows.collect()} == {
         "old.*": True, "old.a": True, "old.b": False, "new.a": False, "alone": False, "share": None
     }  # fmt: skip

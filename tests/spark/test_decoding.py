@@ -74,7 +74,7 @@ def records() -> list[Record]:
 
 @pytest.fixture
 def code_generation(spark: SparkSession) -> Iterator[None]:
-    """Turn on Spark's code generation. It is on when users run the pipeline, but off in all other tests."""
+    """Turn on Spark's code generation, as when users run the pipeline. To save time, it is off in all other tests."""
     before = {name: value for name, value in SMALL_JOBS.items() if ".codegen." in name}
     for name in before:
         spark.conf.unset(name)
@@ -116,7 +116,7 @@ def decoder(request: pytest.FixtureRequest, spark: SparkSession, monkeypatch: py
 @pytest.mark.usefixtures("decoder")
 def test_every_record_is_decoded_into_exactly_one_silver_table(lake: SparkLake, records: list[Record]) -> None:
     batch = bronze_rows(lake.spark, records)
-    # The same batch is decoded twice, as after a run that was killed. The rows must not be duplicated.
+    # Decode the same batch twice, as the pipeline does after a killed run. The rows must not be duplicated.
     for _ in range(2):
         decode_batch(str(lake.folder.path), "query", batch, 0)
     rows = {table.name: lake.read(table).collect() for table in (COMMITS, GROUP_EVENTS, QUARANTINE)}

@@ -1,4 +1,4 @@
-"""`kgtui pipeline demo` finds exactly the incidents that the simulator simulates."""
+"""Test that the findings of `kgtui pipeline demo` are exactly the incidents (problems of groups) that it simulates."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ POLL = 300.0
 """Time between two polls, in seconds."""
 
 TOLERANCE = 2 * POLL
-"""Maximum difference between the start times of an incident and its finding, and between their ends, in seconds."""
+"""Maximum deviation of a finding's start or end from the start or end of the simulated incident, in seconds."""
 
 
 @pytest.mark.full
@@ -64,7 +64,7 @@ def check_findings(findings: list[Finding], plan: HistoryPlan) -> None:
 
 
 def differences(incident: Incident, finding: Finding) -> list[str]:
-    """Return a message for each time in `finding` that differs too much from the corresponding time in `incident`."""
+    """Return a message for each time of the finding (start, end, forecast) that deviates too much from the incident."""
     name = f"{incident.group} {incident.kind.value}"
     texts = []
     if incident.begin is None:
@@ -82,7 +82,7 @@ def differences(incident: Incident, finding: Finding) -> list[str]:
 
 
 def remaining_seconds(finding: Finding, column: str) -> float | None:
-    """Return the forecast time until the group has caught up or loses records, in seconds.
+    """Return the finding's forecast: the seconds until the group has caught up, or until it loses records.
 
     Return 0 if records are already lost, and None if there is no forecast.
 

@@ -52,8 +52,10 @@ def test_overlapping_files_and_deleted_checkpoints_cause_no_duplicate_rows(lake:
 
 
 @pytest.mark.parametrize("later", [0, 86_400_000_000])
-def test_a_record_that_differs_from_the_stored_record_is_rejected(lake: SparkLake, tmp_path: Path, later: int) -> None:
-    """Two files have different records at the same offset, as after a topic was deleted and created again.
+def test_a_different_record_at_an_already_stored_offset_is_rejected(
+    lake: SparkLake, tmp_path: Path, later: int
+) -> None:
+    """Two files have different records at the same offset, because the topic was deleted and created again.
 
     `later` is the difference between the timestamps of the two records, in microseconds.
     """
@@ -70,10 +72,10 @@ def test_a_record_that_differs_from_the_stored_record_is_rejected(lake: SparkLak
 
 
 @pytest.mark.full
-def test_files_can_be_decoded_in_any_order(lake: SparkLake, tmp_path: Path) -> None:
-    """Three runs decode three files, but not in the order of the records' offsets.
+def test_record_files_can_be_decoded_in_any_order(lake: SparkLake, tmp_path: Path) -> None:
+    """Each of three runs decodes one file, but not in the order of the record offsets.
 
-    The rows must be the same as if one run had decoded one file. Some rebalances depend on events in several files.
+    The rows must equal those of one run that decodes all records. Some rebalances depend on events in several files.
     """
     random = Random(5)
     records: list[Record] = [record for _ in range(2) for record in every_record_type(3, random.randint(0, 9))]
@@ -106,9 +108,9 @@ def test_a_missing_folder_and_a_folder_without_record_files_are_rejected(lake: S
 
 
 def test_extreme_timestamps_are_clamped_and_gold_tables_ignore_future_records(lake: SparkLake, tmp_path: Path) -> None:
-    """A broker with a wrong clock can write records from the future.
+    """A broker with a wrong clock can write records whose timestamps are in the future.
 
-    If gold tables had rows for these future days, all other groups would look unused on these days.
+    If gold tables had rows for future days, all groups without such records would look unused on those days.
     """
     year = 365 * 86_400_000_000
     micros = {-1: 0, -100 * year: 0, 130 * year: 130 * year, 20_000 * year: 253_402_128_000_000_000}

@@ -17,11 +17,12 @@ if TYPE_CHECKING:
 
 
 def lag_row(group: str, minute: int, topic: str | None = None, *, steady: int = 0, **values: Any) -> dict[str, Any]:
-    """Return a row of the gold table `lag` for partition 0 of `topic`; without `topic`, for the whole group.
+    """Return a row of the gold table `lag` for partition 0 of `topic`, or for the whole group if `topic` is None.
 
     Args:
         minute: minutes after `START`.
-        steady: value of column `steady_since` (first poll after the latest gap), in seconds after `START`.
+        steady: value of the column `steady_since` (time of the first poll after the latest recording gap), in seconds
+            after `START`.
         values: values of other columns.
     """
     start = at(60 * minute)
@@ -38,7 +39,8 @@ def test_gold_table_forecast_says_when_groups_catch_up_or_lose_records(spark: Sp
             rows.append(lag_row("drains", minute, topic, lag=60_000 - 300 * minute if minute >= 30 else 7,
                                 steady=1_800 if minute >= 30 else 0))  # fmt: skip
             rows.append(lag_row("done", minute, topic, lag=0))
-        # The lag of group `ages` falls as fast as the lag of `drains`. Its time lag falls by one second per second.
+        # The lag of group `ages` falls as fast as the lag of `drains`. The time lag of `ages` (age of the first unread
+        # record) falls by one second per second.
         if minute >= 30:
             rows.append(lag_row("ages", minute, lag=60_000 - 300 * minute, steady=1_800,
                                 time_lag=10_000.0 - 60 * (minute - 30)))  # fmt: skip
@@ -85,7 +87,10 @@ def test_gold_table_forecast_says_when_groups_catch_up_or_lose_records(spark: Sp
 
 
 def test_behind_since_is_computed_only_for_the_last_two_hours_of_a_day(spark: SparkSession) -> None:
-    """`behind_since` is the time at which a backlog began. Later hours count even if the group has no lag in them."""
+    """`behind_since` is the time at which a group's backlog began.
+
+    Hours in which the group has no lag also count when the last two hours of the day are determined.
+    """
     late = [lag_row("late", minute, lag=1_000 * minute, time_lag=600.0) for minute in range(50, 60)]
     done = [lag_row("late", minute, lag=0) for minute in (60, 120, 180)]
 
@@ -104,7 +109,7 @@ def baseline_row(group: str, hours_ago: int, lag: float, rate: float | None = No
     return {"group": group, "day": hour.date(), "hour": hour, "hour_of_week": 0, "hours": 0, **values}
 
 
-def test_baseline_is_computed_from_earlier_weeks_or_days(spark: SparkSession) -> None:
+def test_baseline_is_computed_from_the_same_hour_of_earlier_weeks_or_days(spark: SparkSession) -> None:
     rows = [lag_row("weekly", minute, lag=lag, rate_in=9.0) for minute, lag in enumerate((1_000, 400, 500))]
     rows += [lag_row("daily", 0, lag=0), lag_row("new", 0, lag=3), lag_row("weekly", 1, "t", lag=9)]
     before = [

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from tests.spark.background_runs import BackgroundRuns
 
 
-def test_two_executors_run_the_pipeline_with_the_python_of_the_worker(
+def test_pipeline_runs_on_two_executors_with_the_python_of_the_spark_worker(
     uninterrupted_lake: SparkLake, background_runs: BackgroundRuns
 ) -> None:
     assert background_runs.cluster_executors == 2
@@ -35,7 +35,7 @@ def test_two_executors_run_the_pipeline_with_the_python_of_the_worker(
     assert uninterrupted_lake.read(COMMITS).count() > 0, "executors decode records with kgtui's code"
 
 
-def test_gold_lags_equal_the_lags_of_the_recording_reader(uninterrupted_lake: SparkLake) -> None:
+def test_lags_in_the_gold_table_equal_those_replayed_from_the_recording(uninterrupted_lake: SparkLake) -> None:
     recording, lag = RecordingReader(uninterrupted_lake.folder.local_path), uninterrupted_lake.read(LAG).cache()
     last_polls = {row["minute"]: row["covered_to"] for row in lag.select("minute", "covered_to").distinct().collect()}
     assert len(last_polls) == 7
@@ -63,8 +63,8 @@ def test_gold_table_forecast_uses_the_recorded_retention_time_of_the_topic(unint
     rows = uninterrupted_lake.read(FORECAST).filter("`group` = '[/foo]' AND topic = 't'").collect()
     assert len(rows) == 3
     assert {row["loss_basis"] for row in rows} == {"retention"}
-    # The first unread record is deleted when it is RETENTION seconds old. The recording lasts seven minutes, so the
-    # record is at most 420 s old at its end.
+    # The first unread record is deleted when it is RETENTION seconds old. At the end of the recording, the record is at
+    # most 420 s old, because the recording lasts seven minutes.
     assert all(RETENTION - 420 <= row["loss_seconds"] <= RETENTION for row in rows)
 
 
@@ -89,7 +89,7 @@ def without_column(path: Path, column: str) -> None:
 def test_an_incremental_run_and_a_complete_run_give_the_same_gold_rows(
     spark: SparkSession, uninterrupted_lake: SparkLake, tmp_path: Path
 ) -> None:
-    """Before the last run, the test removes a column of the gold table `lag`, so that all rows are computed again."""
+    """The last run is complete: it computes all rows, because the test removes a column of the gold table `lag`."""
     lake = SparkLake(spark, shutil.copytree(uninterrupted_lake.folder.local_path, tmp_path / "lake"))
     first = {table.name: stored_rows(lake.folder.local_path, table) for table in GOLD}
     assert {name for name, rows in first.items() if not rows} == {"churn", "cleanup"}

@@ -58,10 +58,10 @@ def assert_equals_a_complete_run(lake: SparkLake, tables: Iterable[Table] = gold
 def test_incremental_runs_equal_a_complete_run_for_random_commits(
     spark: SparkSession, tmp_path: Path, seed: int
 ) -> None:
-    """Depending on `seed`, the commits begin before the polls, after them, or at the same time.
+    """Depending on `seed`, the first commit is earlier or later than the first poll, or at about the same time.
 
-    Some commits are decoded one run late. There are also tombstones, gaps, groups that disappear for a while, and a
-    recreated topic.
+    Some commits are decoded only by the following run. The recording also has tombstones, gaps, groups that disappear
+    for a while, and a recreated topic.
     """
     random, cluster = Random(seed), Cluster(seed)
     lake = new_lake(spark, tmp_path / "lake")
@@ -98,15 +98,15 @@ def test_incremental_run_counts_a_commit_whose_record_is_decoded_late(
 ) -> None:
     """A group commits 20 ms before 10:00, but Kafka writes the record of this commit 5 ms after 10:00.
 
-    The record is decoded only after the first run has stored its state for the time 10:00. The second run must add the
-    commit to this state.
+    The first run stores the group's state at 10:00 before the record is decoded. The second run must add the commit to
+    the stored state.
     """
     cluster, lake = Cluster(1), new_lake(spark, tmp_path / "lake")
     compute_only(HEALTH_TABLES, lake, monkeypatch)
     recording, commits = RecordingBuilder(lake.folder.local_path), FollowingCommits(lake, Random(1), cluster)
 
     def record_minutes(first: int, last: int) -> None:
-        """Record a poll 10 ms before the end of each minute, and commits of two groups 10 ms before each poll."""
+        """Record a poll 10 ms before the end of each minute. Two groups commit 10 ms before each poll."""
         for minute in range(first, last):
             poll, written = TEN + minute * MINUTE - 10, TEN + minute * MINUTE - 20
             recording.poll(cluster.poll(), poll, keyframe=minute % 10 == 0)
@@ -158,9 +158,9 @@ class Interrupted(Exception):
 
 
 def files_by_span(lake: SparkLake, table: Table) -> dict[int, set[str]]:
-    """Return a dict: index of each time span (such as an hour) → the table's files with rows of this time span.
+    """Return the paths of a table's files by the time span (such as an hour) of their rows.
 
-    Assert that no file contains rows of two time spans.
+    Assert that no file contains rows of two time spans. The time spans are numbered from the epoch.
     """
     assert table.file_span is not None
     column, seconds = table.file_span
@@ -183,9 +183,10 @@ def files_by_span(lake: SparkLake, table: Table) -> dict[int, set[str]]:
 def test_the_run_after_an_interrupted_run_completes_the_gold_tables(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, last: Table, tables: tuple[Table, ...]
 ) -> None:
-    """The parameter `last` is the gold table after which the second run is interrupted. A third run follows.
+    """The second run is interrupted after it has written the gold table `last`. The third run must complete all tables.
 
-    Files with rows of earlier hours must not change. Some commits are decoded one run late.
+    Files of earlier hours, which the first run has completed, must not change. Some commits are decoded only by the
+    following run.
     """
     random, cluster = Random(1), Cluster(1)
     lake = new_lake(spark, tmp_path / "lake")

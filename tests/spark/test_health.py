@@ -40,7 +40,7 @@ OPTIONS = (
 
 
 def random_window(random: Random, options: Options) -> tuple[Window, int]:
-    """Return the latest commits of a random consumer, and the time (ms) for which to compute the consumer's status."""
+    """Return the latest commits of a random consumer, and the time (in ms) at which its status is to be computed."""
     ring, now, end, offset = CommitRing(options), 1_000, random.randrange(20), random.randrange(10)
     most_read, most_written = random.choice([0, 1, 3, 8]), random.choice([0, 1, 3, 8])
     for _ in range(random.randrange(25)):
@@ -55,7 +55,7 @@ def random_window(random: Random, options: Options) -> tuple[Window, int]:
     return ring.window(end if random.random() < 0.8 else None), now + random.choice([0, 1_000, 50_000])
 
 
-def test_spark_and_the_model_compute_the_same_status_for_random_commit_windows(spark: SparkSession) -> None:
+def test_spark_and_kgtui_model_compute_the_same_health_for_random_commits(spark: SparkSession) -> None:
     random, rows, expected = Random(4), [], []
     for number in range(1_200):
         choice = number % len(OPTIONS)
@@ -121,8 +121,8 @@ def record(histories: list[PartitionHistory], polls: list[tuple[float, bool, str
     """Return the rows that the recorder would write for `histories`.
 
     Args:
-        polls: one tuple per poll: time in seconds after `START`, whether the poll writes all rows, and the reason for a
-            gap before the poll (None if there is no gap).
+        polls: one tuple per poll: time in seconds after `START`, whether the poll is a keyframe (writes all rows), and
+            the reason for a recording gap before the poll (None if there is no gap).
     """
     tables = RecordedTables()
     before: dict[int, PartitionLag] = {}
@@ -139,7 +139,7 @@ def record(histories: list[PartitionHistory], polls: list[tuple[float, bool, str
     return tables
 
 
-def test_spark_and_the_model_compute_the_same_status_for_random_recordings(spark: SparkSession) -> None:
+def test_spark_and_kgtui_model_compute_the_same_health_for_random_recordings(spark: SparkSession) -> None:
     random, watching = Random(7), Watching()
     polls: list[tuple[float, bool, str | None]] = []
     time, stretch_starts = 0.0, [0.0]
@@ -164,8 +164,8 @@ def test_spark_and_the_model_compute_the_same_status_for_random_recordings(spark
             if history.share:
                 verdict, details = judge_share(row, samples, 1, watching)
                 if Status.WARN in (verdict.status, *(one.status for one in details.undecided)):
-                    # Spark never returns the status WARN for share groups. To compute it, the lag at every poll would
-                    # be needed, but a recording contains only changes of the lag.
+                    # Do not compare this history. Spark never returns the status WARN for share groups, because WARN
+                    # depends on the lag at every poll, but a recording contains only changes of the lag.
                     continue
             else:
                 verdict, details = judge_observed(row, samples, watching)
@@ -216,11 +216,11 @@ class Consumer:
             self.ring.log_end(end)
 
 
-def test_spark_and_the_model_compute_the_same_status_for_random_silver_commits(spark: SparkSession) -> None:
+def test_spark_and_kgtui_model_compute_the_same_health_from_the_silver_table(spark: SparkSession) -> None:
     random, tables, options = Random(4), RecordedTables(), Options()
     consumers = [Consumer() for _ in range(120)]
-    # For each consumer: maximum number of produced records between two polls, maximum number of consumed records
-    # before a commit, and index of the poll at which the consumer stops.
+    # A habit consists of the maximum number of records that are produced between two polls, the maximum number of
+    # records that the consumer reads before a commit, and the index of the poll at which the consumer stops.
     habits = [(random.choice([0, 3, 20]), random.choice([0, 1, 9]), random.randrange(2, 60)) for _ in consumers]
     for poll in range(31):
         tables.poll(poll * 10, keyframe=poll == 18)

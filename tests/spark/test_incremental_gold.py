@@ -49,7 +49,7 @@ FULL = [pytest.param(seed, marks=pytest.mark.full) for seed in range(2, 20)]
 
 
 @pytest.mark.parametrize("seed", [1, *FULL])
-def test_incremental_lag_rows_equal_those_of_a_complete_run(spark: SparkSession, seed: int) -> None:
+def test_an_incremental_run_gives_the_same_lag_table_as_a_complete_run(spark: SparkSession, seed: int) -> None:
     random = Random(seed)
     tables = random_recording(random, 80).frames(spark)
     since = ms(60 * random.randint(5, 22))
@@ -59,7 +59,7 @@ def test_incremental_lag_rows_equal_those_of_a_complete_run(spark: SparkSession,
 
 
 @pytest.mark.parametrize("seed", FULL)
-def test_incremental_churn_rows_equal_those_of_a_complete_run(spark: SparkSession, seed: int) -> None:
+def test_an_incremental_run_gives_the_same_churn_table_as_a_complete_run(spark: SparkSession, seed: int) -> None:
     recording = random_recording(Random(seed), 250)
     timeline, groups, partitions, _ = recording.frames(spark)
     members = frame(spark, MEMBERS, recording.members)
@@ -74,9 +74,9 @@ def test_incremental_churn_rows_equal_those_of_a_complete_run(spark: SparkSessio
 
 @pytest.mark.parametrize("seed", FULL[:6])
 def test_many_incremental_runs_give_the_same_tables_as_one_run(spark: SparkSession, tmp_path: Path, seed: int) -> None:
-    """Each run computes a batch of polls and commits. Some commits are late: they are written with the next batch.
+    """Before each run, the test writes a batch of polls and commits. Some batches begin after a recording gap.
 
-    Some batches begin after a gap.
+    Some commits are late: they are written with the next batch.
     """
     random, cluster = Random(seed), Cluster(seed)
     lake = new_lake(spark, tmp_path / "batches")
@@ -99,7 +99,7 @@ def test_many_incremental_runs_give_the_same_tables_as_one_run(spark: SparkSessi
 
 
 class RandomCommits:
-    """Writes random rows to the silver tables `commits` and `rebalances`. Some rows are written one call late."""
+    """Writes random rows to the silver tables `commits` and `rebalances`. Some are written only by the next call."""
 
     def __init__(self, lake: SparkLake, random: Random) -> None:
         self._lake, self._random = lake, random
@@ -146,7 +146,7 @@ class RandomCommits:
 def test_gold_rows_of_deleted_polls_are_kept(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, tables: tuple[Table, ...]
 ) -> None:
-    """The polls of the first day are deleted. A commit of this day is decoded late, so the day is recomputed."""
+    """After the first day's polls are deleted, a late commit makes kgtui compute the gold rows of this day again."""
     lake = new_lake(spark, tmp_path / "lake")
     compute_only(tables, lake, monkeypatch)
     recording, cluster = RecordingBuilder(lake.folder.local_path), Cluster(1)

@@ -34,7 +34,7 @@ def install_wheel(folder: Path) -> Path:
 
 @pytest.mark.full
 @pytest.mark.timeout(1_800)
-def test_installed_wheel_runs_on_workers_without_pyarrow_and_kgtui(
+def test_installed_wheel_runs_on_spark_workers_without_pyarrow_and_kgtui(
     uninterrupted_lake: SparkLake, recording: Path, record_files: Path, tmp_path: Path
 ) -> None:
     lake = shutil.copytree(recording, tmp_path / "lake")

@@ -114,7 +114,7 @@ def check_equal(spark: SparkSession, records: list[Record]) -> set[str]:
 
 
 def _plain(column: str, value: Any) -> Any:
-    """Convert times to milliseconds since the epoch, and bytearrays to bytes."""
+    """Convert times and bytearrays from Spark to the types of the Python decoder: ms since the epoch, and bytes."""
     if column.endswith("_time"):
         return round((value.replace(tzinfo=UTC) - datetime(1970, 1, 1, tzinfo=UTC)).total_seconds() * 1000)
     return bytes(value) if isinstance(value, bytearray) else value
@@ -161,7 +161,7 @@ def test_the_java_decoder_keeps_all_records_except_commits_in_memory(spark: Spar
 
 
 def test_records_kept_in_memory_are_discarded_if_too_many_or_too_large(spark: SparkSession) -> None:
-    """In the first case, two records are kept, but the caller of `take` expects only one.
+    """`take` must return None. In the first case, two records are kept, but the caller of `take` expects only one.
 
     In the second case, 40 records of 1 MB exceed the limit of 32 MB.
     """
@@ -199,7 +199,7 @@ def test_the_java_decoder_is_off_if_it_returns_unexpected_fields(
 
 
 def test_a_forged_array_length_is_rejected_without_allocating_memory(spark: SparkSession) -> None:
-    """The array seems to have 2,147,483,647 elements. A list of this size would not fit into the JVM's memory."""
+    """The length field of the array is 2,147,483,647. A list of this size would not fit into the JVM's memory."""
     key, value = encode(
         RecordType.GROUP_METADATA, {"group": "g"}, _classic("consumer", [], -1) | {"protocol": None}, version=3
     )

@@ -54,14 +54,14 @@ def describe_topic(lake: Path, bootstrap: str, *options: str) -> OffsetsTopic:
 
 
 def read_topic(spark: SparkSession, topic: OffsetsTopic) -> DataFrame:
-    """Read all current records of the topic in one batch."""
+    """Read all current records of the topic with a Spark batch query."""
     ends = json.dumps({TOPIC: {str(partition): end for partition, (_, end) in topic.bounds.items()}})
     reader = spark.read.format("kafka").options(**kafka_options(topic))
     return reader.option("startingOffsets", "earliest").option("endingOffsets", ends).load().select(*COLUMNS)
 
 
 def by_position(records: list[TopicRecord]) -> dict[tuple[int, int], TopicRecord]:
-    """Return a dict: (partition, offset) → record."""
+    """Return the records by partition and offset: (partition, offset) → record."""
     return {(record.partition, record.offset): record for record in records}
 
 
@@ -94,7 +94,7 @@ def _restore_internal_topics_option(spark: SparkSession) -> Iterator[None]:
 
 
 def test_spark_reads_the_same_offsets_topic_records_as_a_consumer(newest_live: Live, lake: SparkLake) -> None:
-    """Spark reads all records that a consumer reads, in a batch query and in a stream. Reading creates no group."""
+    """Batch queries and streaming queries of Spark read all records that a consumer reads, and create no group."""
     cluster = newest_live.cluster
     coordinator_records.write_records(newest_live)
     groups_before = group_ids(cluster)
@@ -105,7 +105,7 @@ def test_spark_reads_the_same_offsets_topic_records_as_a_consumer(newest_live: L
     # Groups commit all the time. The consumer and Spark read at different times, so one of them can see more records.
     assert consumed.items() <= batch.items() or batch.items() <= consumed.items()
     run_once(lake, Sources(topic=topic), ignore, ignore)
-    # A second run must not read the same records again.
+    # A second run must not add the same records to the bronze table again.
     run_once(lake, Sources(topic=describe_topic(lake.folder.local_path, cluster.bootstrap)), ignore, ignore)
     ingested = by_position(topic_records(lake.read(COORDINATOR_RECORDS)))
     assert consumed.items() <= ingested.items()

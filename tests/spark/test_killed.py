@@ -36,7 +36,9 @@ def all_rows(lake: Path) -> Rows:
 
 @pytest.mark.full
 @pytest.mark.timeout(3_600)
-def test_killed_executors_neither_lose_nor_duplicate_rows(background_runs: BackgroundRuns, expected: Rows) -> None:
+def test_killing_spark_executors_neither_loses_nor_duplicates_rows(
+    background_runs: BackgroundRuns, expected: Rows
+) -> None:
     lake = background_runs.with_killed_executors("decoding", "computing gold/health", "computing gold/baseline")
     assert all_rows(lake) == expected
 

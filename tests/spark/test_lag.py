@@ -1,4 +1,7 @@
-"""Tests of the gold table `lag`: lag, rates and time lag per minute, or null if a value is unknown."""
+"""Tests of the gold table `lag`: lag, rates and time lag (age of the first unread record) per minute.
+
+A value is null if it is unknown.
+"""
 
 from __future__ import annotations
 
@@ -51,7 +54,8 @@ def two_minutes_of_three_groups() -> RecordedTables:
         if second == 60:
             tables.group("leaves", gone=True)
             tables.partition_gone("leaves", "quiet", 0)
-        # Topic `busy` gets ten records per second. Group `reads` commits the offset of each record 20 seconds later.
+        # Topic `busy` gets ten records per second. Group `reads` commits the offset of each record 20 seconds after the
+        # record was written.
         tables.commit("reads", "busy", 0, max(second * 10 - 200, 0), second * 10)
         tables.commit("reads", "busy", 1, None, 50)
     return tables
@@ -84,8 +88,8 @@ def test_a_recording_gap_makes_rates_null_but_not_the_time_lag(spark: SparkSessi
     tables.poll(0)
     tables.group("g")
     tables.commit("g", "t", 0, 100, 100)
-    # Nothing has changed, so this poll adds only a row to `polls`. After a gap, most polls are keyframes (all rows are
-    # written), but this poll is not.
+    # This poll adds only a row to `polls`, because no offset has changed. After a gap, most polls are keyframes (all
+    # rows are written), but this poll is not.
     tables.poll(70, gap="no poll for 70 s")
     tables.poll(130)
     tables.commit("g", "t", 0, 160, 220)

@@ -40,7 +40,7 @@ def append(lake: SparkLake, first_offset: int, count: int) -> None:
 
 
 def decode(lake: SparkLake) -> dict[str, int | None]:
-    """Decode the new bronze rows; return a dict: table, such as `silver/commits` → its number of rows."""
+    """Decode the new rows of the bronze table. Return the number of rows of each table, such as `silver/commits`."""
     await_end(silver.start_decoding(lake, interval=None), ignore)
     tables = {status.table.title: status for status in maintenance.status(lake.folder.path).tables}
     assert all(not status.error for status in tables.values()), tables
@@ -63,8 +63,11 @@ def test_decoding_continues_after_the_bronze_table_is_compacted_and_pruned(lake:
 
 
 @pytest.mark.parametrize("lost", ["files", "log"])
-def test_decoding_starts_again_if_rows_that_were_not_decoded_are_gone(lake: SparkLake, lost: str) -> None:
-    """After the pipeline was stopped, the bronze table was compacted, and its old files or log entries were removed."""
+def test_decoding_starts_from_the_beginning_if_undecoded_bronze_data_was_removed(lake: SparkLake, lost: str) -> None:
+    """The pipeline has not decoded all rows of the bronze table when it stops.
+
+    `lost` is what is then removed: old data files after a compaction (`files`), or old Delta log entries (`log`).
+    """
     append(lake, 0, 3)
     decode(lake)
     append(lake, 3, 3)
@@ -84,7 +87,7 @@ def test_decoding_starts_again_if_rows_that_were_not_decoded_are_gone(lake: Spar
     assert sorted(row.group for row in lake.read(COMMITS).collect()) == [f"g{number}" for number in range(10)]
 
 
-def test_tables_can_be_compacted_while_a_query_runs(lake: SparkLake) -> None:
+def test_tables_can_be_compacted_while_a_streaming_query_runs(lake: SparkLake) -> None:
     for number in range(3):
         append(lake, number, 1)
         decode(lake)

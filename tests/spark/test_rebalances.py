@@ -122,7 +122,7 @@ def consumer_group() -> GroupLog:
 
 
 def rebalance(group: str, group_type: str, offset: int, epoch: int, *values: Any) -> dict[str, Any]:
-    """Return an expected row of `rebalances`. `values`: start, end, cause, joined, left, members and moved."""
+    """Return an expected row of `rebalances`. `values` are start, end, cause, joined, left, members and moved."""
     names = ("start", "end", "cause", "joined", "left", "members", "moved")
     place = {"day": START.date(), "record_partition": 3, "record_offset": offset, "group": group, "type": group_type}
     return place | {"epoch": epoch} | dict(zip(names, values, strict=True))
@@ -176,10 +176,10 @@ def random_log(random: Random, group: str) -> GroupLog:
     return log
 
 
-def test_few_stored_events_suffice_to_compute_new_rebalances(spark: SparkSession) -> None:
-    """The function `needed_events` selects the stored events that are needed to compute new rebalances.
+def test_new_rebalances_are_correct_if_only_needed_stored_events_are_read(spark: SparkSession) -> None:
+    """`needed_events` selects those stored group events that the computation of new rebalances needs.
 
-    The rebalances computed from these events and the new events must equal those computed from all events.
+    The selected and the new events together must give the same rebalances as all events.
     """
     random = Random(18)
     rows: list[dict[str, Any]] = []
@@ -224,7 +224,7 @@ def test_few_stored_events_suffice_to_compute_new_rebalances(spark: SparkSession
     }
 
 
-def test_the_creation_of_a_group_is_unknown_after_compaction(spark: SparkSession) -> None:
+def test_whether_a_record_created_its_group_is_unknown_after_compaction(spark: SparkSession) -> None:
     old = GroupLog("late", "classic")
     old.add_generation(10, 41, {"a": ["t-0"]})
     created_twice = classic_group()

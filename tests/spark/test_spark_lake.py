@@ -37,7 +37,7 @@ def record(offset: int, value: bytes = b"v") -> tuple[Any, ...]:
     return (DAY, 7, offset, NOON, b"k", value)
 
 
-def test_a_batch_is_appended_only_once_and_rows_are_merged_by_key(spark: SparkSession, lake: SparkLake) -> None:
+def test_a_repeated_batch_and_rows_with_stored_keys_are_not_written_again(spark: SparkSession, lake: SparkLake) -> None:
     schema = spark_schema(COORDINATOR_RECORDS)
     first = spark.createDataFrame([record(1), record(2)], schema)
     for _ in range(2):
@@ -53,7 +53,7 @@ def test_a_batch_is_appended_only_once_and_rows_are_merged_by_key(spark: SparkSe
     assert all(path.stat().st_mode & 0o077 == 0 for path in files)
 
 
-def test_folders_without_a_lake_and_newer_formats_are_rejected(spark: SparkSession, tmp_path: Path) -> None:
+def test_folders_without_a_lake_and_lakes_of_a_newer_kgtui_are_rejected(spark: SparkSession, tmp_path: Path) -> None:
     (tmp_path / "photos").mkdir()
     (tmp_path / "photos" / "cat.jpg").touch()
     with pytest.raises(LakeError, match="no lake"):
@@ -75,7 +75,7 @@ def days_in(rows: DataFrame) -> list[date]:
 
 
 def test_read_days_ignores_rows_that_are_added_after_the_call(spark: SparkSession, tmp_path: Path) -> None:
-    """The lake's path contains characters with a special meaning in URIs and file name patterns."""
+    """The lake's path contains characters with a special meaning in URIs or file name patterns, such as % and *."""
     lake = new_lake(spark, tmp_path / "a b+c#d %x{y}*?é")
     first, second, third = (DAY.replace(day=number) for number in (20, 21, 22))
     assert days_in(lake.read_days(COORDINATOR_RECORDS, first, third)) == []

@@ -32,7 +32,7 @@ def s3_server() -> Iterator[S3Server]:
 
 @pytest.fixture
 def bucket(s3_server: S3Server, monkeypatch: pytest.MonkeyPatch) -> Iterator[Bucket]:
-    """Return an empty bucket, and set the environment variables with the server's address and valid credentials."""
+    """Return an empty bucket. Set the environment variables with the S3 server's address and valid credentials."""
     found = s3_server.new_bucket()
     for name, value in found.environment().items():
         monkeypatch.setenv(name, value)

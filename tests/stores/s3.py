@@ -37,7 +37,7 @@ class Bucket:
         request(f"{self.url}/-/", "DELETE")
 
     def environment(self) -> dict[str, str]:
-        """Return environment variables with which programs find the server and log in."""
+        """Return the environment variables that tell S3 clients the server's address and the credentials."""
         return {
             "AWS_ENDPOINT_URL": self.url,
             "AWS_ALLOW_HTTP": "true",

@@ -1,13 +1,13 @@
 """An S3 server in memory, which listens on the loopback interface: `python -m tests.stores.s3_server`.
 
-It prints its port, and exits when its standard input is closed. `PUT /-/NAME` switches on a fault, and `DELETE /-/`
-switches off all faults.
+The server prints its port, and exits when its standard input is closed. `PUT /-/NAME` switches on the fault NAME, and
+`DELETE /-/` switches off all faults. A conditional write is a PUT request with the header If-Match or If-None-Match.
 
 | fault | effect |
 |---|---|
 | `refuse-writes` | writes are answered with 403 AccessDenied |
 | `stop-answering` | no request is answered |
-| `ignore-conditions` | conditions of conditional writes are ignored |
+| `ignore-conditions` | conditional writes are executed even if their condition is not met |
 | `reject-conditions` | conditional writes are answered with 501 NotImplemented |
 """
 

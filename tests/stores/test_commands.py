@@ -81,7 +81,9 @@ def test_a_uri_that_cannot_be_a_lake_is_refused_with_a_reason(
     assert message in capsys.readouterr().err
 
 
-def test_a_file_uri_is_the_address_of_a_local_lake(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_lake_in_a_local_folder_can_be_opened_with_a_file_uri(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     builder = RecordingBuilder(tmp_path / "my lake")
     builder.poll(poll_of(), START)
     builder.flush()

@@ -83,7 +83,7 @@ async def test_the_recorder_takes_over_the_lock_of_a_crashed_process(bucket: Buc
     assert any("crashed" in message for message in await record(bucket.uri()))
 
 
-async def test_only_a_stale_lock_of_a_different_machine_can_be_taken(
+async def test_the_lock_of_a_recorder_on_another_machine_is_taken_only_when_stale(
     bucket: Bucket, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     await record(bucket.uri())
@@ -126,10 +126,10 @@ def test_a_lock_renewal_can_be_repeated_after_a_lost_response(bucket: Bucket) ->
 
 
 @pytest.mark.parametrize("fault", ["ignore-conditions", "reject-conditions"])
-def test_without_conditional_writes_the_lock_is_not_enforced(bucket: Bucket, fault: str) -> None:
-    """The store ignores the conditions of conditional writes, or rejects such writes.
+def test_the_recorder_lock_is_not_enforced_without_conditional_writes(bucket: Bucket, fault: str) -> None:
+    """The S3 server ignores the conditions of conditional writes, or rejects conditional writes.
 
-    A second recorder is refused only because it reads the lock file before it writes the file.
+    A second recorder is refused only because it reads the lock file first, and finds the name of the first recorder.
     """
     bucket.switch_on(fault)
     lock, second = recorder_lock(lock_path(bucket)), recorder_lock(lock_path(bucket))
@@ -172,8 +172,8 @@ async def test_the_error_for_missing_credentials_mentions_the_variables_to_set(
 ) -> None:
     monkeypatch.delenv("AWS_ACCESS_KEY_ID")
     monkeypatch.delenv("AWS_SECRET_ACCESS_KEY")
-    # Clients without credentials ask the machine's metadata service for credentials. At this address, there is no
-    # such service.
+    # S3 clients without credentials request them from the metadata service of a cloud machine. Set an address on which
+    # no server listens, so that they get no credentials.
     monkeypatch.setenv("AWS_METADATA_ENDPOINT", ADDRESS_WITHOUT_SERVER)
     assert "set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY" in await error_of_recorder(bucket.uri())
 
@@ -185,7 +185,7 @@ async def test_the_recorder_error_says_that_the_store_does_not_answer(
     assert "the store does not answer" in await error_of_recorder(bucket.uri())
     # If AWS_ALLOW_HTTP is not set, the error must name this variable.
     monkeypatch.delenv("AWS_ALLOW_HTTP")
-    # Use a new bucket name. For the first bucket, kgtui would reuse its old connection, which allows HTTP.
+    # Use a different bucket, because kgtui would reuse its connection to the first bucket, which allows HTTP.
     assert "AWS_ALLOW_HTTP" in await error_of_recorder(f"s3a://other-{bucket.name}/lake")
 
 

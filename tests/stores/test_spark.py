@@ -66,7 +66,7 @@ def test_the_pipeline_computes_all_tables_of_a_lake_in_s3(bucket: Bucket, tmp_pa
 
 
 def rows(uri: str) -> dict[str, int | None]:
-    """Return a dict: title of a table → number of rows; None if the number of rows is unknown."""
+    """Return the number of rows of each table by title, such as `gold/lag`; None if the number is unknown."""
     tables = maintenance.status(uri).tables
     assert all(not table.error for table in tables), tables
     return {table.table.title: table.contents.rows for table in tables if table.contents is not None}

@@ -1,4 +1,4 @@
-"""Tests of kgtui's settings, Java properties and secrets, and of how kgtui chooses the cluster."""
+"""Tests of the configuration of kgtui: settings, Kafka client properties, secrets, and the choice of the cluster."""
 
 from __future__ import annotations
 
@@ -202,7 +202,7 @@ CLUSTERS = """
 def test_kgtui_chooses_the_cluster_from_the_first_source_that_is_set(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The sources are, in this order: option, environment variable, configuration file, and `localhost:9092`.
+    """The sources are, in this order: command line, environment variable, configuration file, and `localhost:9092`.
 
     `Target.source` is the name of the source that kgtui has used.
     """
@@ -255,7 +255,7 @@ def test_a_read_only_cluster_is_recognized_by_its_addresses(
 ) -> None:
     """The session is read-only even if a writable cluster in the configuration has the same address.
 
-    kgtui does not need the password of the read-only cluster, whose environment variable is not set here.
+    The cluster is recognized even if its password refers to an environment variable that is not set, as in this test.
     """
     (folder / "prod.properties").write_text("bootstrap.servers=prod:9092\n")
     monkeypatch.setenv("HOST_OF_PROD", "prod")
@@ -287,13 +287,13 @@ def test_options_and_variables_can_make_a_cluster_read_only_but_never_writable(
     assert config.resolve(settings).read_only
 
 
-def test_settings_of_a_cluster_apply_if_only_its_address_is_given(folder: Path) -> None:
+def test_option_bootstrap_server_with_an_address_of_a_configured_cluster_uses_its_settings(folder: Path) -> None:
     write(folder, CLUSTERS)
     target = config.resolve(config.load(), Namespace(bootstrap_server="prod-2:9092"))
     assert (target.name, target.read_only, target.color, target.environment) == ("prod-2:9092", True, "red", "PROD")
 
 
-def test_the_command_config_file_replaces_all_properties_of_a_cluster(folder: Path, tmp_path: Path) -> None:
+def test_option_command_config_replaces_all_properties_of_a_configured_cluster(folder: Path, tmp_path: Path) -> None:
     write(folder, CLUSTERS)
     (folder / "prod.properties").write_text("client.id=from-file\n")
     other = tmp_path / "other.properties"

@@ -1,6 +1,6 @@
 """Tests of references to Kafka's config providers in Java properties, such as `${file:PATH:KEY}`.
 
-`tests/contract` compares the results with Kafka's results.
+`tests/contract` checks that Kafka's own config providers return the same values.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ DECLARED = {
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Return a folder that contains the files `secrets.properties` and `word`. Set the environment variable `PASS`."""
+    """Put secrets into the environment variable `PASS` and into two files of a new folder, and return the folder."""
     (tmp_path / "secrets.properties").write_text("pass.word = hunter2\nother=x\n", encoding="utf-8")
     (tmp_path / "word").write_text("hunter2")
     monkeypatch.setenv("PASS", "hunter2")
@@ -36,9 +36,12 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def value(folder: Path, text: str, **more: str) -> str:
-    """Return the value of a property whose text in the file is `text`, with its references replaced.
+    """Return the value of a property after references in its text were replaced, such as `${env:PASS}`.
 
-    The config providers are the ones in `DECLARED`.
+    Args:
+        folder: the folder to which relative paths in references refer.
+        text: text of the property.
+        more: more properties, such as parameters of the config providers in `DECLARED`. `_` stands for a dot.
     """
     given = {**DECLARED, "client.id": text, **{key.replace("_", "."): more[key] for key in more}}
     filled = filled_in(given, "client.properties", folder)
@@ -67,8 +70,8 @@ def test_references_to_declared_config_providers_are_replaced_with_values(
     assert value(folder, text) == expected
 
 
-def test_references_are_not_replaced_if_no_config_provider_is_declared(folder: Path) -> None:
-    """`${env:PASS}` is not replaced. `${PASS}`, kgtui's own format for environment variables, is replaced."""
+def test_config_provider_references_are_not_replaced_if_no_provider_is_declared(folder: Path) -> None:
+    """Without config providers, kgtui replaces only its own references, such as `${PASS}`, but not `${env:PASS}`."""
     assert filled_in({"a": "${env:PASS}", "b": "${PASS}"}, "x", folder) == {"a": "${env:PASS}", "b": "hunter2"}
 
 

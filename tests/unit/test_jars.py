@@ -85,7 +85,7 @@ def test_the_error_of_a_failed_download_mentions_the_missing_jar(output: str) ->
 
 
 def test_full_test_runs_fetch_the_broker_jars_of_six_kafka_versions(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The jars include Kafka's command line tools, except those of Kafka 4.4.0, which are not on Maven Central."""
+    """Kafka's command line tools are fetched, too, but not those of 4.4.0, because Maven Central does not have them."""
 
     archives: list[str] = []
 

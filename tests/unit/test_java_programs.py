@@ -51,7 +51,7 @@ def test_a_java_program_is_compiled_again_only_after_a_change(tmp_path: Path, ka
     assert len(list((tmp_path / "programs").iterdir())) == 2
 
 
-def test_a_jvm_class_archive_is_used_only_with_unchanged_jars(tmp_path: Path, kafka_jar: Path) -> None:
+def test_a_class_data_sharing_archive_is_used_only_with_unchanged_jars(tmp_path: Path, kafka_jar: Path) -> None:
     source = tmp_path / "Hello.java"
     source.write_text(PROGRAM)
     archive = java.archive("4.3.1")
@@ -65,11 +65,11 @@ def test_a_jvm_class_archive_is_used_only_with_unchanged_jars(tmp_path: Path, ka
 
 
 @pytest.mark.parametrize("version", jars.BROKER_VERSIONS)
-def test_the_jvm_accepts_the_class_archive_of_each_broker_version(version: str, tmp_path: Path) -> None:
+def test_the_jvm_loads_kafka_classes_from_the_class_data_sharing_archive(version: str, tmp_path: Path) -> None:
     assert java.archive(version).is_file(), "run tests/run --setup, which writes the archive"
     log, tool = tmp_path / "classes.log", "kafka.tools.StorageTool"
     command = java.command(jars.classpath(version), SOURCES / "Launch.java", [f"-Xlog:class+load:file={log}"])
-    # The write end of the pipe stays open. Otherwise, the Java program would exit at once.
+    # The write end of the pipe stays open, because the Java program exits as soon as its standard input is closed.
     reader, writer = os.pipe()
     subprocess.run([*command, tool, "random-uuid"], stdin=reader, capture_output=True, check=True)
     os.close(reader)

@@ -37,9 +37,9 @@ HEAVY = {
     "ssl",
     "textual",
 }
-"""Modules that take a long time to import.
+"""Modules that take a long time to import. Basic modules of kgtui, such as `kgtui.cli`, must not import them.
 
-Basic modules of kgtui must not import them. `kgtui --version` and `kgtui --help` may import only one of them, rich.
+Of these modules, `kgtui --version` and `kgtui --help` may import only rich.
 """
 
 PACKAGES = sorted(m.name for m in pkgutil.iter_modules(kgtui.__path__) if m.ispkg)
@@ -69,7 +69,7 @@ def loaded_by_package(package: str) -> frozenset[str]:
 
 @pytest.mark.parametrize("module", ["kgtui", "kgtui.cli", "kgtui.model", "kgtui.admin", "kgtui.admin.base"])
 def test_importing_basic_modules_loads_no_slow_module(module: str) -> None:
-    """`HEAVY` contains the modules that take a long time to import."""
+    """A module is slow if it takes a long time to import. `HEAVY` contains the slow modules, such as asyncio."""
     assert not loaded_by(f"import {module}") & HEAVY
 
 
@@ -85,7 +85,7 @@ assert "kgtui" in out.getvalue()
     assert not loaded_by(program) & HEAVY - {"rich"}
 
 
-def test_importing_the_app_loads_only_what_the_first_screen_needs() -> None:
+def test_importing_the_app_loads_only_the_modules_that_the_first_screen_needs() -> None:
     loaded = loaded_by("import kgtui.tui.app")
     assert "kgtui.tui.screens.main" in loaded
     behind = {f"kgtui.tui.panes.{name}" for name in ("members", "assignments", "offsets", "history", "config")}

@@ -1,4 +1,4 @@
-"""Tests that the docstring of each package has a table with one row per module, which describes the module."""
+"""Tests that the docstring of each package has a table of its modules, with one row for each module."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ def test_a_replaced_file_can_only_be_read_by_its_owner(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == [path]
 
 
-def test_failed_replacement_keeps_the_file_unchanged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_is_unchanged_if_writing_its_replacement_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "page.html"
     path.write_text("old")
 

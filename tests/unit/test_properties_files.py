@@ -15,7 +15,7 @@ from kgtui.private_files import LARGEST_INPUT
 
 
 def test_properties_files_are_read_in_the_same_way_as_by_kafka(tmp_path: Path) -> None:
-    """There is one difference: a key that cannot be a property name is replaced with its line number."""
+    """Only a key that cannot be a property name is replaced with its line number, because the key could be a secret."""
     file = tmp_path / "client.properties"
     file.write_bytes(
         b"# comment\n! also\nclient.id : kgtui\\\n    -two\nssl.key.password=\xe4\\u00df \nempty=\n"
@@ -55,7 +55,7 @@ def test_error_about_a_pem_file_does_not_contain_its_content(tmp_path: Path, tex
     assert not any(part in str(caught.value) for part in PEM.splitlines())
 
 
-def test_a_pem_line_in_a_properties_file_is_reported_with_its_number(tmp_path: Path) -> None:
+def test_error_about_a_pem_line_in_a_properties_file_mentions_the_line_number(tmp_path: Path) -> None:
     file = tmp_path / "client.properties"
     body = "MC4CAQAwBQYDK2VwBCIEIGh/Nabcdefghijklmnopqrstuvwxvalue/ABCDEFGH="
     file.write_text(f"client.id=x\n{body}\n")
@@ -110,7 +110,7 @@ def test_an_invalid_property_name_is_replaced_with_the_line_number(tmp_path: Pat
 
 
 def filled(tmp_path: Path, text: str) -> dict[str, str]:
-    """Return the client properties in the file text `text`, after references to variables and files were replaced."""
+    """Write `text` to a properties file. Return its properties after references to secrets were replaced."""
     file = tmp_path / "client.properties"
     file.write_text(text, encoding="latin-1")
     return config.resolve(config.load(), Namespace(command_config=str(file))).properties

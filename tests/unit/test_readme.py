@@ -68,7 +68,7 @@ async def test_the_python_example_in_the_readme_runs() -> None:
     }
 
 
-def test_duckdb_and_polars_examples_in_the_readme_print_rows(tmp_path: Path) -> None:
+def test_duckdb_and_polars_examples_in_the_readme_print_the_expected_rows(tmp_path: Path) -> None:
     recording = RecordingBuilder(tmp_path)
     listings = {"pay": Listing("consumer", "consumer", "Stable", 1), "old": Listing("classic", "consumer", "Empty", 1)}
     recording.poll(PollResult(listings, {}, {}, {}, {}), START)
@@ -99,7 +99,7 @@ def test_generated_tables_in_the_readme_are_current(mark: str) -> None:
     assert with_tables(TEXT) == TEXT
 
 
-def test_the_filter_table_has_a_valid_example_for_every_term() -> None:
+def test_the_filter_table_in_the_readme_has_a_valid_example_for_every_filter_term() -> None:
     rows = [line for line in between(TEXT, "filter").splitlines() if line.startswith("| `")]
     examples = [re.findall(r"`([^`]*)`", line) for line in rows]
     assert examples == [[row.term, row.example] for row in HELP]
@@ -122,7 +122,7 @@ def test_kgtui_accepts_the_options_and_filters_of_commands_in_the_readme(words: 
 
 
 def test_the_readme_check_finds_commands_and_rejects_unknown_options() -> None:
-    """A check that finds no command, or accepts any option, would always pass."""
+    """The check of the commands in the README would always pass if it found no command, or accepted any option."""
     assert {"demo", "ls", "show", "delete", "backups", "audit", "doctor", "groups"} <= {
         w[0] for w in commands_in_readme()
     }
@@ -141,7 +141,7 @@ def test_configuration_examples_in_the_readme_are_valid(tmp_path: Path, monkeypa
 
 
 def test_the_readme_mentions_every_configuration_key_and_variable() -> None:
-    """The configuration example must contain all keys, except keys with a dot, which are Java properties."""
+    """The configuration example must contain all keys of kgtui. Keys with a dot are Kafka's client properties."""
     keys, config = fenced(TEXT, "toml")
     example = tomllib.loads(config + keys)
     clusters = {key for cluster in example["clusters"].values() for key in cluster if "." not in key}

@@ -42,7 +42,7 @@ def test_a_secret_is_found_in_all_usual_encodings(text: str) -> None:
 @pytest.mark.parametrize(
     "data", [b"\xff\x01key of a ticket", "ff016b6579", "x\\xff\\x01key of a ticket", "/wFrZXkgb2YgYSB0aWNrZX"]
 )
-def test_a_secret_given_as_bytes_is_found(data: bytes | str) -> None:
+def test_a_secret_given_as_bytes_is_found_in_all_usual_encodings(data: bytes | str) -> None:
     markers = Markers({})
     markers.add("ticket", b"\xff\x01key of a ticket" if len(data) > 10 else b"\xff\x01key")
     assert markers.kinds_in(data) == {"ticket"}

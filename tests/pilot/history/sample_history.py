@@ -1,4 +1,4 @@
-"""The history of an example group, as time series that the app keeps in memory, and as a recording."""
+"""The history of an example group, both as time series in the app's memory and as a recording."""
 
 from __future__ import annotations
 
@@ -29,7 +29,10 @@ GAP = 60
 
 
 def describe(poll: int, group: str = GROUP) -> GroupDescription:
-    """Return the description of a group at a poll. The group has two members at first. Each rebalance adds one."""
+    """Return the group's description at the poll with index `poll`.
+
+    The group starts with two members, and each rebalance adds one member.
+    """
     done = sum(1 for begin in REBALANCES if poll >= begin + 2)
     busy = any(begin <= poll < begin + 2 for begin in REBALANCES)
     count = 2 + done
@@ -60,7 +63,7 @@ def offsets(poll: int) -> GroupOffsets:
 
 
 def live_samples(samples: int = POLLS, every: float = 10.0) -> SeriesStore:
-    """Return the time series of the example group, as the app keeps it in memory, with a sample per `every` seconds."""
+    """Return the time series of the example group that the app keeps in memory, with a sample every `every` seconds."""
     store = SeriesStore()
     for poll in range(samples):
         description, group_offsets = describe(poll), offsets(poll)

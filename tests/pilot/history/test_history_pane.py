@@ -1,4 +1,4 @@
-"""Tests of the History pane on a running cluster and on a recording, with and without the package plotext."""
+"""Tests of the History pane of a running cluster and of a recording, with and without the package plotext."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ async def test_history_pane_shows_when_the_group_last_progressed(tmp_path: Path)
         assert "Stable since 09:50:00 · last progress 09:52:20 · first seen 09:48:20" in screen_words(app)
 
 
-async def test_new_samples_are_plotted_without_moving_the_cursor_of_the_log(tmp_path: Path) -> None:
+async def test_new_lag_samples_are_plotted_without_moving_the_cursor_of_the_history_log(tmp_path: Path) -> None:
     app, monitor = app_with_history(tmp_path)
     async with app.run_test(size=(120, 40)) as pilot:
         pane = await shown_history(pilot, app)
@@ -125,7 +125,7 @@ async def test_history_pane_without_plotext_shows_bars_and_the_install_command(
         assert "pip install 'kgtui[plots]'" in screen_text(app)
 
 
-async def test_key_v_changes_the_time_span_and_key_l_hides_the_plots(tmp_path: Path) -> None:
+async def test_in_the_history_pane_key_v_changes_the_time_span_and_key_l_hides_the_plots(tmp_path: Path) -> None:
     app, _ = app_with_history(tmp_path)
     async with app.run_test(size=(120, 40)) as pilot:
         pane = await shown_history(pilot, app)
@@ -172,9 +172,9 @@ async def test_markup_in_member_ids_and_states_is_shown_as_text(tmp_path: Path) 
 async def test_the_history_pane_of_a_recording_shows_gaps_and_changes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The pane's log has a row for the gap. Enter moves the replay to the time of the selected row.
+    """The pane's log has a row for a gap (time without polls). Enter moves the replay to the time of the selected row.
 
-    If the lake cannot be read, the pane shows the error.
+    If the lake (folder with the recording) cannot be read, the pane shows the error.
     """
     monkeypatch.setenv("KGTUI_CONFIG_DIR", str(tmp_path / "config"))
     monkeypatch.setenv("KGTUI_STATE_DIR", str(tmp_path / "state"))
@@ -199,8 +199,8 @@ async def test_the_history_pane_of_a_recording_shows_gaps_and_changes(
             await until(pilot, lambda: "the disk is [/gone]" in screen_text(app))
 
 
-async def test_history_log_also_lists_events_that_are_not_in_samples(tmp_path: Path) -> None:
-    """The pane's log lists changes between lag samples, and two kinds of events that samples do not contain.
+async def test_the_history_log_also_lists_events_that_samples_do_not_contain(tmp_path: Path) -> None:
+    """The pane's log lists changes between two lag samples, and two kinds of events that samples do not contain.
 
     These events are changes before the first sample, and changes of the coordinator. The log does not list events of
     other groups, or events before the shown time span.
@@ -232,7 +232,10 @@ async def test_history_log_also_lists_events_that_are_not_in_samples(tmp_path: P
 
 
 def test_the_history_log_shows_member_names_and_reasons_for_verdicts() -> None:
-    """The column CHANGE contains `verdict` if the verdict has changed. The column DETAILS shows a short member name."""
+    """If the verdict on the group's health has changed, the column CHANGE says `verdict`, and DETAILS has the reason.
+
+    If a member has joined, the column DETAILS shows the member's short name.
+    """
     member_id = "enrich-2-33d63ea3-1111-4222-8333-abcdefabcdef"
     point = ChangePoint(NOW, state="Stable")
     joined = Change(point, point._replace(at=NOW + 1, joined=(member_id,)))

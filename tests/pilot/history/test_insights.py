@@ -50,7 +50,7 @@ def cluster(groups: tuple[str, ...] = GROUPS) -> Snapshot:
 
 @pytest.fixture
 def lake(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Write a lake (folder with tables) that causes findings of each kind. Set the variable KGTUI_LAKE to its path."""
+    """Write a lake (folder with tables) that causes findings of each kind, and set KGTUI_LAKE to its path."""
     path = write(tmp_path / "prod", rows_with_problems())
     monkeypatch.setenv("KGTUI_LAKE", str(path))
     return path
@@ -77,9 +77,9 @@ def subjects(screen: InsightsScreen) -> list[str]:
 
 
 async def test_insights_screen_lists_findings_by_urgency_with_evidence_and_plot(tmp_path: Path, lake: Path) -> None:
-    """For the first finding, the screen shows the duration, what to do, and a plot of the group.
+    """For the first finding, the screen shows its duration, what to do, and a plot of the group's lag and members.
 
-    It also shows the evidence: the rows of the gold table that caused the finding.
+    The screen also shows the evidence: the rows of the gold table that caused the finding.
     """
     app, _ = app_on(cluster(), tmp_path)
     async with app.run_test(size=(120, 40)) as pilot:
@@ -106,10 +106,10 @@ async def test_insights_screen_lists_findings_by_urgency_with_evidence_and_plot(
         await until(pilot, lambda: "DRAIN 1 h 30 min" in screen_text(app).replace("drain", "DRAIN"))
 
 
-async def test_first_finding_is_described_in_full_before_the_cursor_moves(
+async def test_the_insights_screen_describes_the_first_finding_in_full_from_the_start(
     tmp_path: Path, lake: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The description's height is known only after the first layout. The description must then be drawn again."""
+    """The screen knows the height of the description only after its first layout, and must then draw it again."""
     monkeypatch.setattr(screen_module, "DETAILS_DELAY", 1e6)
     app, _ = app_on(cluster(), tmp_path)
     async with app.run_test(size=(120, 40)) as pilot:
@@ -210,7 +210,7 @@ async def test_key_l_switches_between_plot_and_evidence_on_small_screens(tmp_pat
 async def test_missing_gold_tables_are_listed_with_the_command_that_creates_them(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Without these tables, some problems cannot be found. Users must not think that there are no such problems."""
+    """Without these tables, some kinds of problems cannot be found. Users must not think that there are none."""
     path = write(tmp_path / "prod", rows_with_problems())
     for table in (CHURN, BASELINE):
         (path / table.layer / table.name).rename(tmp_path / table.name)
@@ -226,7 +226,7 @@ async def test_missing_gold_tables_are_listed_with_the_command_that_creates_them
         assert re.search(r"computed \d+ (s|min|h|d) ago", unwrapped_text(app))
 
 
-async def test_insights_screen_reports_an_unknown_home_folder_in_the_lake_path(
+async def test_insights_screen_reports_an_unknown_user_in_a_lake_path_with_a_tilde(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("KGTUI_LAKE", "~no-such-user/lake")
@@ -309,7 +309,7 @@ async def test_insights_screen_without_deltalake_shows_the_install_command(
 async def test_ids_with_markup_or_escape_sequences_are_shown_as_text(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The ids appear in the table of findings, the description, the titles and the evidence."""
+    """The group ids appear in the table of findings, the description, the titles and the evidence."""
     names = [name for name in HOSTILE if name]
     made = {
         CLEANUP: [

@@ -95,7 +95,7 @@ async def test_quitting_the_app_finishes_the_recording(tmp_path: Path) -> None:
     assert not tmp_path.joinpath("own", "recorder.lock").exists()
 
 
-async def test_the_record_dialog_refuses_a_lake_of_another_running_recorder(
+async def test_the_record_dialog_refuses_a_lake_into_which_another_recorder_writes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The dialog stays open and names the process that records into this lake. No other message is shown."""
@@ -128,7 +128,7 @@ async def test_the_record_dialog_refuses_a_nonempty_folder_that_is_not_a_lake(tm
 
 
 async def test_recording_continues_after_the_disk_was_full(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """While the disk is full, the header says `REC: cannot write`. As soon as there is space, the group is recorded."""
+    """While the disk is full, the header says `REC: cannot write`. As soon as there is space, kgtui records again."""
 
     def full(*_: object) -> int:
         raise OSError(28, "No space left on device")
@@ -166,10 +166,13 @@ async def test_recording_is_refused_if_no_cluster_is_open(tmp_path: Path) -> Non
         await until(pilot, lambda: "no cluster is open" in screen_words(app))
 
 
-async def test_a_recording_ends_if_its_dialog_is_closed_while_it_starts(
+async def test_closing_the_record_dialog_while_the_recording_starts_ends_the_recording(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Afterwards, the next recording can be started."""
+    """The dialog stays open while it watches the new recording for errors. In this time, the user closes the dialog.
+
+    Afterwards, the user can start another recording.
+    """
     monkeypatch.setattr(recording, "FIRST_ERRORS_WAIT", 60)
     app = live(tmp_path)
     async with app.run_test(size=(100, 30)) as pilot:

@@ -72,7 +72,10 @@ async def test_playback_stops_after_a_key_press_and_at_the_last_poll(
 
 
 async def test_short_replay_steps_reach_the_next_poll_and_skip_gaps(tmp_path: Path) -> None:
-    """Polls are 30 s apart. Several steps of 10 s reach the next poll, and one step of 1 s skips a whole gap."""
+    """The recorded polls are 30 s apart, so a few steps of 10 s reach the next poll.
+
+    At a gap in the recording, a single step of 1 s moves to the first poll after the gap.
+    """
     args = parse_args(["replay", str(sample_history.record(tmp_path / "prod"))])
     admin = await open_recording(args.lake, None)
     position = LakeReplayPosition(admin)

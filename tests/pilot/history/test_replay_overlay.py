@@ -78,7 +78,7 @@ async def open_recording(pilot: Pilot[int], app: KgtuiApp, lake: Path, time: str
     return top(app)
 
 
-async def test_an_opened_recording_keeps_the_filter_and_the_selected_group(tmp_path: Path) -> None:
+async def test_opening_a_recording_keeps_the_filter_and_the_selected_group(tmp_path: Path) -> None:
     """The recording is shown with the filter, selected group, open pane and sort order of the live screen.
 
     The live screen keeps its filter and its selected group, and receives snapshots while the recording is shown.
@@ -195,14 +195,17 @@ async def test_the_open_recording_dialog_explains_invalid_input(tmp_path: Path) 
             dialog.lake.value, dialog.time.value = str(folder), time
             await pilot.press("enter")
             await until(pilot, lambda expected=message: expected in screen_words(app))  # type: ignore[misc]
-        # The dialog must no longer show the error about the folder `[/nowhere]`, because the folder is valid now.
+        # The dialog must no longer show the error about the folder `[/nowhere]`, because the last folder is valid.
         await until(pilot, lambda: "[/nowhere]" not in screen_text(app))
         await pilot.press("escape")
         await until(pilot, lambda: app.screen is main_screen(app))
 
 
 async def test_the_recorder_continues_while_a_recording_is_replayed(tmp_path: Path) -> None:
-    """While a recording is replayed, the header shows REC. The recorder stops when the app ends."""
+    """While the user replays a recording, the recorder still runs, and the header shows REC.
+
+    The recorder stops when the app ends.
+    """
     lake = sample_history.record(tmp_path / "prod")
     ended = []
 
@@ -218,7 +221,7 @@ async def test_the_recorder_continues_while_a_recording_is_replayed(tmp_path: Pa
     assert ended == [lake]
 
 
-async def test_going_to_a_past_time_suggests_the_recording_of_the_cluster(
+async def test_going_to_a_past_time_suggests_opening_the_recording_of_the_cluster(
     tmp_path: Path,
 ) -> None:
     lake = sample_history.record(tmp_path / "lakes" / "prod-eu")

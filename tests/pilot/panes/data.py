@@ -1,4 +1,4 @@
-"""An example of a cluster's `Snapshot` with one group of each kind, for pilot and snapshot tests of the panes."""
+"""An example `Snapshot` (state of a cluster) with one group of each kind, for tests of the panes."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def share_group() -> GroupDescription:
 
 
 def streams_group() -> GroupDescription:
-    """Return a streams group with two processes of two threads each. One thread still has a warm-up task."""
+    """Return a streams group with two processes of two threads each. One thread has a warm-up task (KIP-441)."""
     tasks = StreamsAssignment
     plan = [
         (tasks((("0", (0, 1)),)), 0),
@@ -122,7 +122,7 @@ def streams_group() -> GroupDescription:
 
 
 def connect_group() -> GroupDescription:
-    """Return a group of three Connect workers. One worker must give up a task."""
+    """Return a group of three Kafka Connect workers, one of which must give up a task."""
     urls = [f"http://connect-{index}.prod:8083/" for index in range(3)]
     work = [
         (("s3-sink",), (("s3-sink", (0, 1)),), ()),
@@ -181,7 +181,7 @@ def consumer_offsets() -> GroupOffsets:
 
 
 def classic_offsets() -> GroupOffsets:
-    """Return offsets of partitions with a known lag, and of one partition per possible reason for an unknown lag."""
+    """Return offsets of partitions with a known lag, and of one partition for each reason why a lag can be unknown."""
     committed = [CommittedOffset("orders.created", part, 1000, 1, "") for part in range(12)]
     committed += [
         CommittedOffset("orders.paid", 0, None), CommittedOffset("orders.paid", 1, 77),
@@ -223,9 +223,9 @@ def many_offsets(count: int, added_lag: int = 0) -> GroupOffsets:
 
 
 def configs() -> tuple[GroupConfig, ...]:
-    """Return the configs of a group, most with default values.
+    """Return the configs of a group. Most have default values.
 
-    Two configs are set for the group. One of these two is sensitive.
+    Two configs are set for this group, and the value of one of them is hidden because it is sensitive.
     """
     names = {
         "consumer.heartbeat.interval.ms": "5000", "consumer.session.timeout.ms": "45000",
@@ -248,7 +248,10 @@ def configs() -> tuple[GroupConfig, ...]:
 
 
 def example_snapshot(serial: int = 1, now: float = NOW) -> Snapshot:
-    """Return a snapshot at the time `now`, with brokers 1 to 4. Broker 4 does not respond."""
+    """Return snapshot number `serial`, taken at the time `now`, of a cluster of four brokers.
+
+    Broker 4 does not respond.
+    """
     descriptions = [
         consumer_group(),
         classic_group(),

@@ -32,7 +32,7 @@ COLORS = {
 
 
 class PaneApp(App[None], Generic[PaneT]):
-    """An app that shows one pane. An empty area on its left is `gap` cells wide.
+    """An app that shows one pane, to the right of an empty area that is `gap` cells wide.
 
     If `snapshot` is given, the pane shows the group `group` in this snapshot.
     """

@@ -67,8 +67,10 @@ def layouts(monkeypatch: pytest.MonkeyPatch) -> list[object]:
     return counted
 
 
-async def test_selecting_a_group_with_an_error_does_not_trigger_a_layout(tmp_path: Path, layouts: list[object]) -> None:
-    """A new layout redraws the whole screen. That would be slow while the cursor moves over many groups with errors."""
+async def test_selecting_a_group_with_an_error_does_not_trigger_a_new_screen_layout(
+    tmp_path: Path, layouts: list[object]
+) -> None:
+    """A new layout redraws the whole screen, which would be slow while the cursor moves over groups with errors."""
     fault = Fault("NO_ANSWER", "no answer", group="payments.settle")
     app, _ = app_on(replace(data.example_snapshot(), group_faults={"payments.settle": fault}), tmp_path)
     async with app.run_test(size=(120, 40)) as pilot:
@@ -85,10 +87,10 @@ async def test_selecting_a_group_with_an_error_does_not_trigger_a_layout(tmp_pat
         assert layouts == []
 
 
-async def test_moving_the_cursor_between_groups_and_nodes_recomputes_no_styles(
+async def test_moving_the_cursor_in_the_tree_does_not_compute_css_styles_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Computing styles creates garbage. In a large tree, Python's garbage collector could not free it fast enough."""
+    """Computing CSS styles creates many temporary objects, which Python could not free fast enough in a large tree."""
     styled: list[object] = []
     apply = Stylesheet.apply
 
@@ -112,8 +114,8 @@ async def test_moving_the_cursor_between_groups_and_nodes_recomputes_no_styles(
         assert styled == []
 
 
-async def test_showing_a_notice_triggers_only_one_layout(layouts: list[object]) -> None:
-    """A notice consists of lines above a pane, for example about an error. While it is hidden, its height is 0."""
+async def test_showing_a_notice_in_a_pane_triggers_only_one_screen_layout(layouts: list[object]) -> None:
+    """A notice consists of lines at the top of a pane, for example about an error. A hidden notice has the height 0."""
 
     class Noticed(App[None]):
         def get_theme_variable_defaults(self) -> dict[str, str]:
@@ -134,7 +136,7 @@ async def test_showing_a_notice_triggers_only_one_layout(layouts: list[object]) 
         assert len(layouts) == 1
 
 
-async def test_the_explain_key_opens_an_explanation_of_the_selected_group(tmp_path: Path) -> None:
+async def test_key_e_explains_the_error_of_the_selected_group_in_a_dialog(tmp_path: Path) -> None:
     app, monitor = app_on(data.example_snapshot(), tmp_path)
     async with app.run_test(size=(120, 40)) as pilot:
         await select_group(pilot, app, "secret.group")

@@ -30,13 +30,13 @@ ENTRIES = pytest.mark.parametrize("entry", PANES, ids=[entry.id for entry in PAN
 
 
 def summary_text(pane: Pane) -> str:
-    """Return the text of the lines above the table."""
+    """Return the text that a pane shows above its table: the notice, a space, and the summary line."""
     return f"{pane.query_one(Notice).content} {pane.query_one(SummaryLine).content}"
 
 
 @ENTRIES
 async def test_every_pane_shows_every_group_on_large_and_tiny_screens(entry: Any) -> None:
-    """The test also shows each pane for a group that does not exist, and without a selected group."""
+    """No pane may crash the app. Each pane is also shown for an unknown group, and with no group selected."""
     snapshot = data.example_snapshot()
     pane = entry.widget()
     app = PaneApp(pane, snapshot, GROUPS[0])
@@ -105,7 +105,7 @@ async def test_a_new_snapshot_does_not_change_the_line_breaks_of_a_hidden_overvi
         assert pane.text.plain_text == before
 
 
-async def test_values_without_a_column_are_shown_below_the_members_table() -> None:
+async def test_member_values_that_have_no_column_are_shown_below_the_members_table() -> None:
     pane = MembersPane()
     app = PaneApp(pane, data.example_snapshot(), "payments.settle")
     async with app.run_test(size=(50, 24)) as pilot:
@@ -143,7 +143,7 @@ async def test_a_narrow_members_pane_shows_only_the_essential_columns(
         (None, "no offsets that you may see"),
     ],
 )
-async def test_panes_without_offsets_say_if_a_missing_permission_may_hide_offsets(
+async def test_panes_without_offsets_say_whether_missing_permissions_may_hide_offsets(
     access: Access | None, expected: str
 ) -> None:
     """Brokers hide offsets in topics on which the user lacks DESCRIBE.
@@ -154,7 +154,7 @@ async def test_panes_without_offsets_say_if_a_missing_permission_may_hide_offset
     snapshot = replace(snapshot, offsets={group: Reading(GroupOffsets(), snapshot.taken_at)}, summaries={})
     offsets, overview = OffsetsPane(), OverviewPane()
     async with PaneApp(offsets, snapshot, group).run_test(size=(100, 40)) as pilot:
-        # Show the permissions in a later snapshot, because the monitor reads permissions later than offsets.
+        # The first snapshot has no permissions, because the monitor reads offsets first. A later snapshot has them.
         offsets.show(replace(snapshot, access=access), group)
         await pilot.pause()
         assert str(offsets.query_one(SummaryLine).content).strip() == expected
@@ -165,7 +165,7 @@ async def test_panes_without_offsets_say_if_a_missing_permission_may_hide_offset
         assert expected in overview.text.plain_text
 
 
-async def test_key_s_or_a_click_on_a_title_sorts_the_offsets() -> None:
+async def test_key_s_or_a_click_on_a_column_title_sorts_the_offsets_pane() -> None:
     pane = OffsetsPane()
     app = PaneApp(pane, data.example_snapshot(), "payments.settle")
     async with app.run_test(size=(100, 30)) as pilot:
@@ -182,7 +182,7 @@ async def test_key_s_or_a_click_on_a_title_sorts_the_offsets() -> None:
         assert pane.table.rows[0].topic == "payments.settled"
 
 
-async def test_the_cursor_stays_on_a_partition_when_rows_change_their_order() -> None:
+async def test_the_cursor_stays_on_its_partition_when_the_order_of_the_rows_changes() -> None:
     pane = OffsetsPane()
     snapshot = data.example_snapshot()
     app = PaneApp(pane, snapshot, "payments.settle")
@@ -268,7 +268,7 @@ async def test_the_config_pane_says_that_a_broker_does_not_support_group_configs
         assert not pane.table.rows
 
 
-async def test_the_config_pane_of_a_classic_group_has_no_configs() -> None:
+async def test_the_config_pane_says_that_classic_groups_have_no_configs_on_the_broker() -> None:
     pane = ConfigPane()
     app = PaneApp(pane, data.example_snapshot(), "orders.enrich")
     async with app.run_test(size=(110, 24)) as pilot:
@@ -297,7 +297,7 @@ async def test_the_page_down_key_scrolls_the_overview_pane() -> None:
 
 
 async def test_the_cursor_stays_on_the_same_partition_when_5000_partitions_change() -> None:
-    """A worker computes the new rows. When the worker has finished, the cursor must be on the same partition."""
+    """A background worker computes this many rows. The cursor must stay on its partition when the worker finishes."""
     pane = OffsetsPane()
     snapshot = data.example_snapshot()
 
@@ -327,7 +327,7 @@ async def test_rows_computed_for_a_previously_selected_group_are_discarded() -> 
     async with app.run_test(size=(100, 30)):
         pane.show(replace(snapshot, offsets=large), "payments.settle")
         pane.show(replace(snapshot, offsets=large), "orders.enrich")
-        # The pane cancels the worker that computes rows of the first group when the second group is shown.
+        # When the second group is shown, the pane cancels the worker that computes the rows of the first group.
         with contextlib.suppress(WorkerCancelled):
             await app.workers.wait_for_complete()
         assert {row.topic for row in pane.table.rows} >= {"orders.created", "secret.audit"}

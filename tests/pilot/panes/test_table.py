@@ -24,9 +24,10 @@ class Row:
 
 
 class TableApp(App[None]):
-    """An app with a table and a text field.
+    """An app with a `LineTable` and a text field.
 
-    `drawn` collects the names of drawn rows. `pressed` collects the ids of columns whose titles are clicked.
+    `drawn` lists the names of the rows that were drawn. `pressed` lists the ids of the columns whose titles were
+    clicked.
     """
 
     def __init__(self, rows: list[Row]) -> None:
@@ -144,7 +145,7 @@ async def test_the_table_draws_only_its_visible_rows() -> None:
 
 
 async def test_a_refresh_redraws_only_changed_rows() -> None:
-    """If a row changes, the row under the cursor may also be redrawn. If no row has changed, nothing is drawn."""
+    """When one row changes, only this row and the row under the cursor may be redrawn. Otherwise, no row is redrawn."""
     app = TableApp(many(1_000))
     async with app.run_test(size=(40, 14)) as pilot:
         await pilot.press("down")
@@ -161,7 +162,7 @@ async def test_a_refresh_redraws_only_changed_rows() -> None:
         assert app.drawn == []
 
 
-async def test_clicks_on_rows_move_the_cursor_and_clicks_on_titles_post_a_message() -> None:
+async def test_clicks_on_rows_move_the_cursor_and_clicks_on_column_titles_are_reported() -> None:
     app = TableApp(many(20))
     async with app.run_test(size=(40, 14)) as pilot:
         await pilot.click(LineTable, offset=(2, 5))
@@ -179,7 +180,7 @@ async def test_markup_and_escape_sequences_in_cells_are_drawn_as_text() -> None:
         assert all(app.table.render_line(y).cell_length == 40 for y in range(4))
 
 
-async def test_table_lines_have_the_new_width_of_the_terminal_after_a_resize() -> None:
+async def test_table_lines_are_as_wide_as_the_terminal_after_a_resize() -> None:
     app = TableApp(many(20))
     async with app.run_test(size=(40, 14)) as pilot:
         assert app.table.shown == ("name", "number")

@@ -44,7 +44,7 @@ def test_overview_pane_of_a_reconciling_group(snap_compare: Compare) -> None:
 def test_overview_pane_of_a_group_that_the_user_may_not_describe(snap_compare: Compare) -> None:
     """The error and the advice for it are highlighted.
 
-    Lag, permissions and offsets are shown as "unknown (access denied)" instead of 0.
+    The values of lag, permissions and offsets are "unknown (access denied)". The lag must not be shown as 0.
     """
     assert snap_compare(pane_app(OverviewPane(), "secret.group"), terminal_size=(80, 24))
 
@@ -60,19 +60,19 @@ def test_overview_pane_escapes_control_characters_in_the_group_id(snap_compare: 
 def test_members_pane_of_a_consumer_group(snap_compare: Compare) -> None:
     """There is one line per member. The first member is shown in full below the table.
 
-    Two members have an older epoch than the group (`40 < 41` in amber). One member has the mark `! classic`. One member
-    has 0 partitions.
+    Two members have an older epoch than the group (`40 < 41` in amber). One member has the mark `! classic`, because
+    it uses the classic protocol. One member has 0 partitions.
     """
     assert snap_compare(pane_app(MembersPane(), "payments.settle"), terminal_size=(120, 20))
 
 
 def test_members_pane_of_a_consumer_group_on_a_narrow_screen(snap_compare: Compare) -> None:
-    """The table has few columns. Other values of the selected member are below it."""
+    """The table has only a few columns. The other values of the selected member are shown below the table."""
     assert snap_compare(pane_app(MembersPane(), "payments.settle"), terminal_size=(52, 21))
 
 
 def test_members_pane_of_a_streams_group(snap_compare: Compare) -> None:
-    """Under each of the two processes, there are two indented rows for its threads.
+    """Below the row of each Kafka Streams process, there are two indented rows for the threads of the process.
 
     A row shows the number of tasks, and the number of records that must still be restored.
     """
@@ -80,9 +80,9 @@ def test_members_pane_of_a_streams_group(snap_compare: Compare) -> None:
 
 
 def test_members_pane_of_a_connect_cluster(snap_compare: Compare) -> None:
-    """Each line has a worker's URL, and its connectors and tasks.
+    """Each line shows the URL, connectors and tasks of a Connect worker.
 
-    The leader is marked. A task that must be given up is amber.
+    The leader is marked. A task that its worker must give up is amber.
     """
     assert snap_compare(pane_app(MembersPane(), "connect-prod"), terminal_size=(100, 18))
 
@@ -118,7 +118,7 @@ def test_assignments_pane_as_a_grid_with_an_idle_member(snap_compare: Compare) -
 
 
 def test_assignments_pane_with_one_row_per_member(snap_compare: Compare) -> None:
-    """Each member has a bar for its partitions. The longest bar comes first, in amber.
+    """A bar shows the number of partitions of each member. The longest bar comes first, in amber.
 
     The last column says how a member delays the rebalance.
     """
@@ -137,8 +137,8 @@ def test_offsets_pane_with_every_reason_for_an_unknown_lag(snap_compare: Compare
 def test_offsets_pane_sorted_by_lag_with_records_that_were_deleted_unread(snap_compare: Compare) -> None:
     """The largest lag comes first, and the title of the lag column is highlighted.
 
-    One partition has the lead 0 and the red text `! 500 lost`, because 500 records were deleted before the group
-    consumed them.
+    One partition has the lead 0 (no records between the log start and the committed offset) and the red text
+    `! 500 lost`, because 500 records were deleted before the group consumed them.
     """
     assert snap_compare(pane_app(OffsetsPane(), "payments.settle"), press=["s"], terminal_size=(80, 24))
 

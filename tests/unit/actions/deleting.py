@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def delete_requests(admin: ScriptedAdmin) -> list[tuple[str, ...]]:
-    """Return the groups of every DeleteGroups request that was sent."""
+    """Return a tuple of group ids for each DeleteGroups request that was sent."""
     return [groups for call, groups in admin.calls if call == "delete_groups"]
 
 

@@ -61,10 +61,10 @@ def killed(folder: StateFolder) -> StateFolder:
     return folder
 
 
-async def test_crashed_deletion_counts_as_successful_if_the_group_is_gone(
+async def test_deletion_by_a_crashed_process_counts_as_successful_if_the_group_is_gone(
     killed: StateFolder, admin: ScriptedAdmin
 ) -> None:
-    """At its next start, kgtui looks for the group. It logs the outcome once, with the field `found_later`."""
+    """At its next start, kgtui finds that the group is gone. It logs the outcome once, with the field `found_later`."""
     ((entry,), _) = read_entries(killed.audit)
     assert entry.outcome is None
     (result,) = await unfinished(admin, killed)
@@ -78,10 +78,10 @@ async def test_crashed_deletion_counts_as_successful_if_the_group_is_gone(
     assert await unfinished(admin, killed) == ()
 
 
-async def test_crashed_deletion_counts_as_failed_if_the_group_still_exists(
+async def test_deletion_by_a_crashed_process_counts_as_failed_if_the_group_exists(
     killed: StateFolder, admin: ScriptedAdmin
 ) -> None:
-    """At its next start, kgtui looks for the group. It does not send the delete request again."""
+    """At its next start, kgtui finds that the group exists. It does not send the delete request again."""
     admin.add("g", state="Empty", lag=5)
     (result,) = await unfinished(admin, killed)
     assert result.status is DeletionStatus.FAILED
@@ -91,7 +91,7 @@ async def test_crashed_deletion_counts_as_failed_if_the_group_still_exists(
 async def test_deletion_with_unknown_outcome_is_checked_at_each_start_of_kgtui(
     killed: StateFolder, admin: ScriptedAdmin
 ) -> None:
-    """At the first start, the group's coordinator does not respond. At the second start, kgtui finds the outcome."""
+    """At the first start, the group's coordinator does not respond. At the second start, the coordinator responds."""
     admin.broken["g"] = Fault("NO_ANSWER", "broker 1 is down", group="g")
     admin.broken[1] = Fault("NO_ANSWER", "broker 1 is down", broker=1)
     assert await unfinished(admin, killed) == ()
@@ -167,7 +167,7 @@ async def test_incomplete_audit_log_line_does_not_make_the_next_line_unreadable(
 
 
 def test_a_full_disk_leaves_no_truncated_line_in_the_audit_log(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Earlier lines remain in the log."""
+    """The beginning of the line that did not fit is removed. Earlier lines remain in the log."""
     log = tmp_path / "log"
     append_line(log, b"first")
     write = os.write

@@ -64,7 +64,7 @@ def write_a_backup(folder: StateFolder, data: GroupData) -> Path:
 
 
 def test_backup_contains_all_data_that_the_broker_reported(folder: StateFolder) -> None:
-    """The backup includes leader epochs, metadata, partitions without a commit, log bounds, epochs and configs."""
+    """The backup includes leader and group epochs, metadata, partitions without a commit, log bounds and configs."""
     backup = read_backup(write_a_backup(folder, consumer()))
     assert backup.complete
     assert backup.header["schema"] == 1
@@ -81,8 +81,8 @@ def test_backup_contains_all_data_that_the_broker_reported(folder: StateFolder) 
     assert backup.offsets == 2
 
 
-def test_backup_of_a_share_group_contains_start_offsets(folder: StateFolder) -> None:
-    """The backup also contains lags, leader epochs, and the reason why the configs are missing."""
+def test_backup_of_a_share_group_contains_share_partition_start_offsets(folder: StateFolder) -> None:
+    """The backup also contains lags, leader epochs, and the reason why the group configs could not be read."""
     backup = read_backup(write_a_backup(folder, share()))
     assert backup.rows[0]["kind"] == "share"
     assert (backup.rows[0]["start_offset"], backup.rows[0]["lag"], backup.rows[0]["leader_epoch"]) == (5, 2, 1)
@@ -99,7 +99,7 @@ def test_csv_backup_has_the_format_of_the_kafka_consumer_groups_tool(folder: Sta
     assert read_backup(write_a_backup(folder, consumer())).csv.read_text() == "orders,0,7\n"
 
 
-def test_csv_backup_omits_missing_partitions_of_a_recreated_topic(folder: StateFolder) -> None:
+def test_csv_backup_omits_partitions_that_a_recreated_topic_no_longer_has(folder: StateFolder) -> None:
     offsets = GroupOffsets(
         (CommittedOffset("orders", 0, 7), CommittedOffset("orders", 1, 8)),
         bounds={("orders", 0): PartitionBounds(1, 20), ("orders", 1): GONE},
@@ -138,7 +138,7 @@ def test_backup_has_a_safe_file_name_for_any_group_id(folder: StateFolder, name:
 
 
 def test_truncated_backup_file_is_reported_as_incomplete(folder: StateFolder) -> None:
-    """A backup is incomplete if it ends within a line, or without the line that marks the end."""
+    """A backup is incomplete if its last line is cut off, or if the final line, which marks the end, is missing."""
     path = write_a_backup(folder, consumer())
     lines = path.read_text().splitlines(keepends=True)
     path.write_text("".join(lines[:-1]))
@@ -162,10 +162,10 @@ def test_listing_backups_reports_files_that_are_not_backups(folder: StateFolder)
     assert len(faults) == 3
 
 
-async def test_backup_and_intent_are_flushed_before_the_delete_request(
+async def test_backup_and_intent_are_flushed_to_disk_before_the_delete_request(
     admin: ScriptedAdmin, folder: StateFolder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """kgtui calls fsync for the backup and the intent before the delete request, and for the outcome after it."""
+    """kgtui calls fsync for the backup and the logged intent before the request, and for the outcome after it."""
     steps: list[str] = []
     fsync, record_call = os.fsync, admin._record_call
 

@@ -56,7 +56,10 @@ def test_two_groups_with_similar_ids_need_different_confirmation_texts(one: str,
 
 @given(names, names)
 def test_confirmation_text_of_a_deletion_is_short_and_in_ascii(one: str, other: str) -> None:
-    """The text for one id is not accepted for another id, except for long ids with the same end and the same length."""
+    """The text for one group does not confirm the deletion of another group.
+
+    The only exception are two groups with long ids that have the same end and the same length.
+    """
     expected = challenge([one], irreversible=False)
     assert expected.asked.isascii()
     assert expected.asked.isprintable()

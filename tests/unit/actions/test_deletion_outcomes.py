@@ -43,7 +43,7 @@ async def test_deletion_fails_if_the_broker_responds_that_it_is_not_the_coordina
 async def test_deletion_succeeds_if_the_coordinator_changed_after_the_plan(
     admin: ScriptedAdmin, folder: StateFolder
 ) -> None:
-    """A group remains the same group when a different broker becomes its coordinator."""
+    """A new coordinator is no reason to refuse the deletion, because the group itself has not changed."""
     admin.add("g", state="Empty", lag=5)
     made = await plan(admin, ["g"])
     admin.add("g", state="Empty", lag=5, coordinator=2)
@@ -68,7 +68,9 @@ async def test_deletion_without_a_response_succeeds_if_the_group_is_gone(
     assert len(delete_requests(admin)) == 1
 
 
-async def test_deletion_is_uncertain_if_the_response_is_lost(admin: ScriptedAdmin, folder: StateFolder) -> None:
+async def test_deletion_is_uncertain_if_the_response_is_lost_and_the_group_exists(
+    admin: ScriptedAdmin, folder: StateFolder
+) -> None:
     """The broker could still execute the request, so kgtui keeps the backup and logs no outcome."""
     admin.add("g", state="Empty", lag=5)
     admin.delete_outcomes["g"] = Outcome("g", LOST, uncertain=True)
@@ -83,7 +85,7 @@ async def test_deletion_is_uncertain_if_the_response_is_lost(admin: ScriptedAdmi
     assert result.backup.exists()
 
 
-async def test_deletion_is_uncertain_if_the_broker_may_still_execute_it(
+async def test_deletion_is_uncertain_if_the_broker_responds_coordinator_not_available(
     admin: ScriptedAdmin, folder: StateFolder
 ) -> None:
     admin.add("g", state="Empty", lag=5)
@@ -127,8 +129,8 @@ async def test_outcome_of_a_deletion_is_uncertain_if_its_request_is_canceled(
 async def test_deletion_on_old_brokers_is_verified_with_group_lists(admin: ScriptedAdmin, folder: StateFolder) -> None:
     """On old brokers, DescribeGroups returns Dead for deleted groups, but also for some existing groups.
 
-    kgtui therefore lists all groups after the deletion. It cannot verify the second deletion, because one broker does
-    not respond.
+    After a deletion, kgtui therefore looks for the group in the lists of all brokers. It cannot verify the second
+    deletion, because one broker does not return its list.
     """
     describe = admin.describe_groups
 
@@ -155,7 +157,7 @@ async def test_deletion_on_old_brokers_is_verified_with_group_lists(admin: Scrip
 
 
 async def test_deletion_counts_as_failed_if_the_group_still_exists(admin: ScriptedAdmin, folder: StateFolder) -> None:
-    """The broker reports success, but kgtui describes the group afterwards, and finds that it exists."""
+    """The broker reports success. kgtui then describes the group, and finds that the group still exists."""
     admin.add("g", state="Empty", lag=5)
     admin.delete_outcomes["g"] = Outcome("g")
     result = (await delete(admin, folder, "g")).by_group["g"]

@@ -35,7 +35,7 @@ async def test_empty_group_is_described_again_and_backed_up_before_it_is_deleted
 ) -> None:
     """kgtui describes the group three times: for the plan, directly before the deletion, and after the deletion.
 
-    Directly before the deletion, it also reads the offsets again. After the last description, it logs the outcome.
+    Directly before the deletion, kgtui also reads the group's offsets again. After the deletion, it logs the outcome.
     """
     admin.add("g", type_, state="Empty", lag=5)
     made = await plan(admin, ["g"])
@@ -61,7 +61,7 @@ async def test_empty_group_is_described_again_and_backed_up_before_it_is_deleted
 async def test_simple_connect_and_schema_registry_groups_can_be_deleted(
     admin: ScriptedAdmin, folder: StateFolder, kind: str
 ) -> None:
-    """These groups have the type classic. Their protocol type is empty, `connect`, or `sr` (schema registry)."""
+    """Such groups are classic groups with the protocol type "" (simple), `connect` or `sr` (schema registry)."""
     admin.add("g", "classic", kind, state="Empty")
     assert (await delete(admin, folder, "g")).exit_code == 0
 
@@ -112,7 +112,7 @@ async def test_group_that_becomes_active_during_its_backup_is_not_deleted(
 async def test_group_whose_offsets_change_after_its_backup_is_not_deleted(
     admin: ScriptedAdmin, folder: StateFolder
 ) -> None:
-    """An application commits an offset between the backup and the second description of the group."""
+    """An application commits an offset after the backup, when kgtui describes the group again."""
     admin.add("g", state="Empty", lag=5)
     made = await plan(admin, ["g"])
 
@@ -132,7 +132,7 @@ async def test_group_whose_offsets_change_after_its_backup_is_not_deleted(
 async def test_group_is_not_deleted_if_its_offsets_cannot_be_read_again(
     admin: ScriptedAdmin, folder: StateFolder, whole_group: bool
 ) -> None:
-    """The error concerns the whole group or only one partition."""
+    """After the plan was made, the offsets of the whole group or of one partition cannot be read any more."""
     admin.add("g", state="Empty", lag=5)
     made = await plan(admin, ["g"])
 
@@ -220,7 +220,7 @@ async def test_deletion_is_refused_if_the_offsets_cannot_be_backed_up(
 async def test_all_deletions_are_refused_if_the_state_folder_is_not_writable(
     admin: ScriptedAdmin, folder: StateFolder
 ) -> None:
-    """kgtui can write neither a backup nor an intent, so it sends no delete request."""
+    """kgtui can write neither the backup nor the intent (audit log entry), so it sends no delete request."""
     folder.path.write_text("a file where the folder should be")
     admin.add("g", state="Empty", lag=5)
     results = await delete(admin, folder, "g")
@@ -271,8 +271,10 @@ async def test_deletion_of_many_groups_gives_exactly_one_result_per_group(
     assert len(list_backups(folder)[0]) == len(names) - 1
 
 
-async def test_slow_coordinator_does_not_delay_a_fast_coordinator(admin: ScriptedAdmin, folder: StateFolder) -> None:
-    """Broker 1 deletes its group while the request to broker 2 is pending."""
+async def test_slow_coordinator_does_not_delay_deletions_by_another_coordinator(
+    admin: ScriptedAdmin, folder: StateFolder
+) -> None:
+    """Broker 1 deletes a group before broker 2 has responded to the delete request for a different group."""
     admin.add("fast", state="Empty", coordinator=1)
     admin.add("slow", state="Empty", coordinator=2)
     made = await plan(admin, ["fast", "slow"])

@@ -47,7 +47,7 @@ async def test_deletion_plan_says_which_data_of_a_group_is_lost(admin: ScriptedA
 async def test_deletion_plan_says_what_a_backup_of_the_group_cannot_restore(
     admin: ScriptedAdmin, type_: str, gap: str
 ) -> None:
-    """Consumer and streams groups are restored as simple groups. Share groups are restored without delivery counts."""
+    """A backup restores consumer and streams groups as simple classic groups, share groups without delivery counts."""
     admin.add("g", type_, state="Empty", lag=5)
     (line,) = (await plan(admin, ["g"])).allowed
     assert line.loss.undo is Undo.PARTLY
@@ -70,7 +70,7 @@ async def test_deletion_of_offsets_in_deleted_topics_is_irreversible(admin: Scri
     assert made.allowed[0].loss.not_restored[0] == "offsets of 1 deleted partition"
 
 
-async def test_deletion_plan_has_one_entry_per_requested_group_in_order(admin: ScriptedAdmin) -> None:
+async def test_deletion_plan_lists_each_requested_group_in_the_requested_order(admin: ScriptedAdmin) -> None:
     """Deleting an Empty group is allowed; deleting an active or a missing group is refused."""
     admin.add("live", members=(member(),))
     admin.add("idle", "consumer", state="Empty")
@@ -84,7 +84,7 @@ async def test_deletion_plan_has_one_entry_per_requested_group_in_order(admin: S
 
 
 async def test_plan_refuses_to_delete_groups_that_old_brokers_report_dead(admin: ScriptedAdmin) -> None:
-    """Before version 6, DescribeGroups returns the state Dead even for active groups of newer types."""
+    """Before version 6, DescribeGroups returns the state Dead even for active groups of newer types such as share."""
     admin.add("g", state="Dead", source="DescribeGroups v5", authoritative=False)
     (line,) = (await plan(admin, ["g"])).refused
     assert "cannot distinguish" in line.reason
@@ -147,7 +147,7 @@ async def test_deletion_plan_says_that_some_offsets_are_possibly_hidden(
     )
 
 
-async def test_predicted_data_loss_is_a_lower_bound_if_topics_are_hidden(admin: ScriptedAdmin) -> None:
+async def test_predicted_data_loss_is_a_minimum_if_the_user_cannot_see_all_topics(admin: ScriptedAdmin) -> None:
     admin.add("g", state="Empty", lag=3)
     data = (await read_group_data(admin, [admin.descriptions["g"]], timeout=5))["g"]
     assert isinstance(data, GroupData)

@@ -38,7 +38,7 @@ def allowed(**changes: object) -> Allowed:
         (Refused("g", "Stable with 2 members: stop them first"), SafeToDelete.NO, "Stable with 2 members"),
     ],
 )
-def test_safety_of_a_deletion_depends_on_unread_records_and_commits(
+def test_safety_of_a_deletion_depends_on_unread_records_and_recent_commits(
     line: Allowed | Refused, answer: SafeToDelete, reason: str
 ) -> None:
     safety = safety_of(line, now=NOW)

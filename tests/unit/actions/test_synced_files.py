@@ -92,7 +92,7 @@ def test_writing_a_file_makes_the_state_folder_accessible_only_for_its_owner(
     ],
     ids=["backup", "audit", "shared lock", "sole lock"],
 )
-def test_no_state_file_is_written_to_a_symbolic_link(
+def test_files_in_the_state_folder_are_not_written_through_symbolic_links(
     tmp_path: Path, name: str, write: Callable[[Path], object]
 ) -> None:
     folder, target = tmp_path / "state", tmp_path / "target"

@@ -1,6 +1,6 @@
 """A `Pool` without connections, in which Python functions respond to requests.
 
-Messages are encoded with kgtui's real definitions, so that a test cannot use an impossible response.
+Messages are encoded with kgtui's real message definitions. A test fails if it sets a response that no broker can send.
 """
 
 from __future__ import annotations
@@ -42,8 +42,9 @@ class FakePool(Pool):
     """A `Pool` that calls functions of the test instead of brokers.
 
     Attributes:
-        answers: API name → function from a request to the fields or bytes of the response, or to an exception to raise.
-        versions: API name or `(API name, node id)` → highest version; None if the API is not supported.
+        answers: API name → function that takes a request. It returns the response as a dict of fields or as bytes, or
+            an exception to raise.
+        versions: API name or `(API name, node id)` → highest supported version; None if the API is not supported.
         coordinators: group id → node id (by default 1), or the error of the lookup.
         leaders: `(topic, partition)` → node id (by default 1), or a negative error code. If all partitions have the
             error, the key can be just the topic.
@@ -191,7 +192,7 @@ class FakePool(Pool):
         return [sent for sent in self.sent if sent.api == api]
 
     def per_node(self, api: str) -> dict[int, int]:
-        """Return how many requests for this API were sent to each node, by node id."""
+        """Return the number of requests of the API `api` that were sent to each broker, by node id."""
         counts: dict[int, int] = defaultdict(int)
         for sent in self.of(api):
             counts[sent.node] += 1

@@ -131,9 +131,9 @@ async def test_topics_that_acls_deny_to_the_user_are_found(
 
 @pytest.mark.parametrize(("code", "operations"), [(NO_TOPIC, EVERY_OPERATION), (FORBIDDEN, DESCRIBE), (NO_TOPIC, 0)])
 async def test_acls_are_not_read_if_they_are_unnecessary_or_unreadable(code: int, operations: int) -> None:
-    """ACLs are unnecessary if the user has all permissions, or lacks DESCRIBE on topics.
+    """ACLs are unnecessary if the user has all permissions, or has no general DESCRIBE permission on topics.
 
-    A user without DESCRIBE on the cluster cannot read ACLs.
+    ACLs are unreadable for a user without DESCRIBE on the cluster.
     """
     pool = FakePool(answers={"Metadata": metadata(code, operations)})
     await KafkaGroupAdmin(pool).access()
@@ -141,7 +141,10 @@ async def test_acls_are_not_read_if_they_are_unnecessary_or_unreadable(code: int
 
 
 async def test_a_denied_topic_is_reported_if_the_broker_omits_its_offsets() -> None:
-    """Brokers omit offsets in deleted topics and in denied topics. kgtui reports only the denied topics as hidden."""
+    """OffsetFetch omits the offsets in deleted topics, and in topics that the user may not describe (denied topics).
+
+    kgtui reports only the denied topics as hidden.
+    """
     pool = FakePool(answers={"Metadata": metadata(NO_TOPIC, 0), "OffsetFetch": offsets(topics=("deleted", "orders"))})
     admin = KafkaGroupAdmin(pool)
     await admin.access()
@@ -238,8 +241,8 @@ async def reads_after(admin: KafkaGroupAdmin, pool: FakePool, api: str, answer: 
 
 
 @pytest.mark.parametrize(("before", "during"), [(FORBIDDEN, NO_TOPIC), (NO_TOPIC, FORBIDDEN), (NO_TOPIC, NO_TOPIC)])
-async def test_offsets_are_incomplete_if_topics_were_forbidden(before: int, during: int) -> None:
-    """kgtui reads the permissions before and during an OffsetFetch request, because brokers omit forbidden topics.
+async def test_offsets_count_as_incomplete_if_some_topics_may_have_been_forbidden(before: int, during: int) -> None:
+    """kgtui reads the permissions before and during OffsetFetch, because brokers omit the offsets in forbidden topics.
 
     `before` and `during` are the error codes of topics in the two Metadata responses.
     """

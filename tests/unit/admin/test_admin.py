@@ -61,7 +61,7 @@ async def test_a_group_listed_by_two_brokers_appears_once_in_the_result() -> Non
 
 
 @pytest.mark.parametrize("honest", [True, False], ids=["filtered by the broker", "filtered here"])
-async def test_groups_are_filtered_by_brokers_and_by_kgtui(honest: bool) -> None:
+async def test_listed_groups_are_filtered_even_if_the_broker_ignores_the_filters(honest: bool) -> None:
     rows = [row("a", "Empty", "consumer"), row("b"), row("c", "Empty", "share", "share"), row("d", "Odd", "swarm", "x")]
 
     def answer(sent: Sent) -> Any:
@@ -86,7 +86,7 @@ async def test_groups_are_filtered_by_brokers_and_by_kgtui(honest: bool) -> None
 
 
 @longer_if_busy(0.5)
-async def test_listing_groups_repeats_requests_to_a_loading_broker(timeout: float) -> None:
+async def test_listing_groups_repeats_requests_to_a_broker_that_is_loading_groups(timeout: float) -> None:
     times: dict[int, int] = {1: 0, 2: 0}
 
     def answer(sent: Sent) -> Any:
@@ -201,7 +201,7 @@ async def test_topics_limited_only_by_age_have_a_retention_time(
     assert len(pool.sent) == 4
 
 
-async def test_retention_times_are_kept_if_a_later_request_fails(
+async def test_retention_times_that_were_already_read_are_kept_if_a_request_fails(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr("kgtui.admin.configs.TOPICS_PER_REQUEST", 1)
@@ -228,7 +228,7 @@ async def test_a_silent_broker_does_not_delay_reading_group_configs(monkeypatch:
     assert list((await KafkaGroupAdmin(pool).group_configs(["g"], timeout=60)).rows) == ["g"]
 
 
-async def test_unsupported_and_forbidden_configs_cause_different_faults() -> None:
+async def test_unsupported_and_forbidden_group_configs_are_reported_as_different_faults() -> None:
     codes = {"old": NOT_KNOWN, "forbidden": FORBIDDEN, "": NOT_KNOWN}
     pool = FakePool(answers={"DescribeConfigs": lambda sent: configs(sent, codes)})
     answered = await KafkaGroupAdmin(pool).group_configs(["old", "forbidden", "", "fine"])
@@ -242,7 +242,7 @@ async def test_unsupported_and_forbidden_configs_cause_different_faults() -> Non
 
 
 @pytest.mark.parametrize("lookup", [True, False], ids=["coordinator lookup", "coordinator"])
-async def test_fault_of_a_forbidden_deletion_mentions_the_acl_operation_delete(lookup: bool) -> None:
+async def test_error_for_a_forbidden_deletion_mentions_the_acl_operation_delete(lookup: bool) -> None:
     pool = FakePool(answers={
         "DeleteGroups": lambda _: {"Results": [{"GroupId": "g", "ErrorCode": FORBIDDEN, "ErrorMessage": None}]}
     })  # fmt: skip

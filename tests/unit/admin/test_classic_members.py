@@ -59,7 +59,7 @@ def assignment_to(assigned: connect.Tasks = (), revoked: connect.Tasks = (), *, 
     return connect.Assignment(version, 0, "m-0", "http://a/", 9, assigned, revoked, 300_000 if revoked else 0)
 
 
-def test_members_with_protocol_type_consumer_have_topics_rack_and_partitions() -> None:
+def test_topics_rack_and_partitions_of_classic_consumers_are_decoded() -> None:
     metadata = consumer.encode_subscription(consumer.Subscription(3, ("b", "a"), rack="r1"))
     assigned = consumer.encode_assignment([("b", (2, 0)), ("a", (1,)), ("b", (1,))])
     (member,) = classic("consumer", (metadata, assigned))

@@ -91,7 +91,7 @@ def test_consumer_group_members_have_current_and_target_assignments() -> None:
     ("version", "fields", "protocol"),
     [(0, {}, None), (1, {"MemberType": 1}, "consumer"), (1, {"MemberType": 9}, None)],
 )
-def test_members_of_unknown_type_in_a_consumer_group_have_no_protocol(
+def test_protocol_of_a_consumer_group_member_is_none_if_its_type_is_unknown(
     version: int, fields: dict[str, Any], protocol: str | None
 ) -> None:
     row = newer_member(SubscribedTopicRegex="", Assignment=partitions(), TargetAssignment=partitions(), **fields)
@@ -165,7 +165,7 @@ def test_missing_authorized_operations_are_decoded_as_none() -> None:
 
 
 @given(names=st.lists(st.tuples(st.text(max_size=2), st.text(max_size=2), st.text(max_size=2)), max_size=6))
-def test_distinct_members_are_sorted_by_client_id_host_and_member_id(names: list[tuple[str, str, str]]) -> None:
+def test_members_are_sorted_by_client_id_and_duplicate_members_are_removed(names: list[tuple[str, str, str]]) -> None:
     rows = [
         {"MemberId": member, "ClientId": client, "ClientHost": host, "MemberMetadata": b"", "MemberAssignment": b""}
         for member, client, host in names

@@ -36,7 +36,7 @@ class Cluster:
     Args:
         groups: group id → (type, state). A group of an unknown type is listed, but not described.
         disabled: names of the RPCs that return error 35 (UNSUPPORTED_VERSION).
-        pool: arguments of the `FakePool`.
+        pool: additional keyword arguments for the `FakePool`.
     """
 
     def __init__(self, groups: Mapping[str, tuple[str, str]], *, disabled: tuple[str, ...] = (), **pool: Any) -> None:
@@ -113,7 +113,7 @@ async def test_groups_are_described_even_if_their_types_are_not_cached() -> None
 
 @pytest.mark.parametrize("version", [0, 5, 6])
 async def test_a_group_is_described_correctly_if_its_cached_type_is_outdated(version: int) -> None:
-    """Both groups were deleted, and created again with a different type."""
+    """After kgtui cached the types of both groups, the groups were deleted, and created again with a different type."""
     cluster = Cluster({"g": ("classic", "Empty"), "h": ("consumer", "Empty")}, versions={"DescribeGroups": version})
     await cluster.admin.list_groups()
     cluster.groups |= {"g": ("consumer", "Stable"), "h": ("classic", "Stable")}
@@ -121,7 +121,7 @@ async def test_a_group_is_described_correctly_if_its_cached_type_is_outdated(ver
     assert types_by_group(answer) == {"g": ("consumer", "Stable", True), "h": ("classic", "Stable", True)}
 
 
-async def test_describing_a_deleted_group_sends_no_list_request() -> None:
+async def test_describing_a_deleted_group_with_a_cached_type_sends_no_list_request() -> None:
     """The type of the deleted group is cached. All describe RPCs respond that the group does not exist.
 
     kgtui therefore does not need the list of all groups.
@@ -139,7 +139,7 @@ async def test_describing_a_deleted_group_sends_no_list_request() -> None:
 async def test_describing_a_deleted_group_without_a_cached_type_lists_the_groups(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Both groups are deleted. Only the type of `s` is cached, so kgtui looks for `k` in the list of groups."""
+    """The groups `s` and `k` were deleted. kgtui requests the list of groups only for `k`, whose type is not cached."""
     monkeypatch.setattr(kafka, "REMEMBERED_TYPES", 1)
     cluster = Cluster(ALL)
     feed = cluster.admin.listing_feed(1)
@@ -251,7 +251,7 @@ async def test_descriptions_from_describegroups_v2_have_no_authorized_operations
     assert (found.operations, found.source) == (None, "DescribeGroups v2")
 
 
-async def test_descriptions_are_kept_if_a_later_describe_request_fails() -> None:
+async def test_descriptions_that_were_already_read_are_kept_if_a_later_request_fails() -> None:
     cluster = Cluster(ALL)
     cluster.pool.answers["DescribeGroups"] = lambda _: ConnectError("refused", broker=1)
     answer = await cluster.admin.describe_groups(["c", "k"])
@@ -259,14 +259,14 @@ async def test_descriptions_are_kept_if_a_later_describe_request_fails() -> None
     assert [(fault.group, fault.name) for fault in answer.faults] == [("k", "NOT_CONNECTED")]
 
 
-async def test_group_states_are_requested_with_describegroups_if_lists_lack_states() -> None:
+async def test_states_are_read_with_describegroups_if_listgroups_returns_no_states() -> None:
     versions: dict[str, int | None] = dict.fromkeys(RPC) | {"DescribeGroups": 5, "ListGroups": 3}
     cluster = Cluster({"a": ("classic", "Stable"), "b": ("classic", "Empty")}, versions=versions)
     rows = (await cluster.admin.list_groups(states=["Empty"])).rows
     assert [(group, row.type, row.state) for group, row in rows.items()] == [("b", "classic", "Empty")]
 
 
-async def test_listing_groups_returns_groups_of_healthy_brokers() -> None:
+async def test_listing_groups_returns_groups_of_other_brokers_if_one_broker_fails() -> None:
     cluster = Cluster(ALL, nodes=(1, 2))
     honest = cluster.list
     cluster.pool.answers["ListGroups"] = lambda sent: (

@@ -110,7 +110,7 @@ async def test_an_unchanged_list_of_groups_is_not_decoded_again(monkeypatch: pyt
     assert await poll_and_apply(feed, known) == (set(), set())
 
 
-async def test_polled_group_list_ignores_the_order_of_groups() -> None:
+async def test_polling_a_group_list_that_was_only_reordered_returns_no_changes() -> None:
     brokers = Brokers({1: {"a": STABLE, "b": EMPTY}})
     feed, known = brokers.admin.listing_feed(1), dict[str, Listing]()
     await poll_and_apply(feed, known)
@@ -120,7 +120,7 @@ async def test_polled_group_list_ignores_the_order_of_groups() -> None:
 
 @pytest.mark.parametrize(("before", "after"), [(2, 5), (3, 4), (5, 0), (4, 5)])
 async def test_a_poll_returns_every_group_if_the_listgroups_version_changes(before: int, after: int) -> None:
-    """kgtui compares encoded groups with the previous poll. Each ListGroups version encodes a group differently."""
+    """kgtui compares encoded groups with those of the previous poll. All differ after a change of the version."""
     brokers = Brokers({1: {"a": STABLE, "gone": EMPTY}})
     brokers.set_version(before)
     feed, known = brokers.admin.listing_feed(1), dict[str, Listing]()
@@ -138,7 +138,7 @@ async def test_a_poll_returns_every_group_if_the_listgroups_version_changes(befo
 async def test_groups_with_the_consumer_protocol_have_no_type_in_listgroups_v4() -> None:
     """ListGroups version 4 returns no group types.
 
-    If the protocol type is `consumer`, the type is unknown: classic or consumer. A Connect group is always classic.
+    A group with the protocol type `consumer` can have the type classic or consumer. A Connect group is always classic.
     """
     brokers = Brokers({1: {"a": STABLE, "c": ("connect", "Stable", "classic")}})
     brokers.pool.versions = {"ListGroups": 4, "ConsumerGroupDescribe": 0}
@@ -255,10 +255,10 @@ async def test_polling_a_group_list_returns_the_right_changes_in_any_group_order
                 }
 
 
-async def test_a_group_id_that_contains_encoded_groups_hides_no_group() -> None:
-    """A poll does not decode bytes of groups that were already in the previous response.
+async def test_changes_are_found_even_if_a_group_id_contains_encoded_groups() -> None:
+    """kgtui does not decode bytes that equal the encoded groups of the previous response.
 
-    Here, the id of a new group contains such bytes, but the poll must still find all changes.
+    Here, the id of a new group contains such bytes, but kgtui must still find all changes.
     """
     brokers = Brokers({1: {"a": STABLE, "b": EMPTY}})
     feed, known = brokers.admin.listing_feed(1), dict[str, Listing]()

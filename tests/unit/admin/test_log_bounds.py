@@ -30,7 +30,7 @@ class Logs:
     Attributes:
         codes: `(topic, partition)` or `(topic, partition, timestamp)` → error code. The timestamp selects the log start
             (-2) or the log end (-1).
-        led_by: `(topic, partition)` → actual leader, if `pool.leaders` contains a previous leader.
+        led_by: `(topic, partition)` → actual leader, for partitions whose leader in `pool.leaders` is outdated.
     """
 
     def __init__(self) -> None:
@@ -79,7 +79,7 @@ async def test_reading_only_log_ends_takes_one_request_per_leader() -> None:
     assert logs.pool.per_node("ListOffsets") == {1: 1}
 
 
-async def test_log_bounds_are_requested_again_only_for_moved_partitions() -> None:
+async def test_log_bounds_are_requested_again_only_for_partitions_with_a_new_leader() -> None:
     logs = Logs()
     logs.led_by = {("a", 0): 2}
     honest = logs.answer
@@ -185,7 +185,7 @@ async def test_log_bounds_are_read_from_the_new_leader_after_a_crash() -> None:
     assert [refresh for _, refresh in logs.pool.leaders_looked_up] == [False, True]
 
 
-async def test_partition_leaders_are_not_refreshed_again_after_a_second_failure() -> None:
+async def test_repeated_failures_of_a_leader_cause_only_one_refresh_of_leaders() -> None:
     logs = Logs()
     logs.pool.leaders = {("a", 0): 2}
     logs.pool.answers["ListOffsets"] = lambda _: DisconnectedError("lost", broker=2)

@@ -74,7 +74,7 @@ async def test_committed_offsets_are_sorted_and_offset_minus_one_is_decoded_as_n
     )
 
 
-async def test_a_partition_repeated_in_a_response_has_one_committed_offset() -> None:
+async def test_a_partition_that_a_response_contains_twice_is_returned_once() -> None:
     twice = group("g", commit(0, 5), commit(0, 7))
     twice["Topics"] *= 2
     batch = await read(FakePool(answers={"OffsetFetch": lambda _: {"Groups": [twice]}}), ["g"])
@@ -87,12 +87,12 @@ async def test_offsets_of_up_to_200_small_groups_are_read_with_one_request() -> 
     assert (len(pool.sent), list(batch.rows)) == (1, NAMES)
 
 
-async def test_offset_requests_are_limited_to_a_number_of_partitions(
+async def test_the_expected_number_of_partitions_limits_the_groups_per_offset_request(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """kgtui estimates the number of partitions per group from earlier responses.
+    """kgtui limits the groups per request, so that a response has at most 20,000 partitions.
 
-    It limits a request to 20,000 partitions. The test reduces this limit to 200 partitions.
+    kgtui estimates the number of partitions per group from earlier responses. The test reduces the limit to 200.
     """
     assert offsets.PARTITIONS_PER_RESPONSE == 20_000
     monkeypatch.setattr(offsets, "PARTITIONS_PER_RESPONSE", 200)
@@ -130,7 +130,7 @@ async def test_a_timeout_of_one_group_does_not_affect_other_groups() -> None:
     assert [(fault.group, fault.name, fault.broker) for fault in answered.faults] == [("g002", "NO_ANSWER", 1)]
 
 
-async def test_timed_out_offset_request_leaves_time_for_further_requests() -> None:
+async def test_an_offset_request_that_times_out_leaves_time_for_the_next_requests() -> None:
     def answer(sent: Sent) -> Any:
         return DeadlineError("late", broker=1) if "g000" in names_of(sent) else every_group_with()(sent)
 
@@ -193,7 +193,7 @@ class OneByOne:
 
 
 @pytest.mark.parametrize("version", [2, 5, BATCHED_FROM - 1])
-async def test_old_brokers_get_few_concurrent_offset_requests(version: int) -> None:
+async def test_old_brokers_get_one_offset_request_per_group_and_few_at_a_time(version: int) -> None:
     answer = OneByOne()
     pool = FakePool(answers={"OffsetFetch": answer}, versions={"OffsetFetch": version})
     batch = await read(pool, NAMES[:20])

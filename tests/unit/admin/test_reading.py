@@ -48,7 +48,7 @@ def listings(admin: ScriptedAdmin) -> dict[str, Listing]:
 
 
 def lags_of(read: GroupsRead) -> dict[str, list[int | None]]:
-    """Return the lags of all partitions by group id."""
+    """Return a list of partition lags (in records) for each group, by group id."""
     return {group: [row.lag for row in lags(rows)] for group, rows in read.offsets_by_group().items()}
 
 
@@ -126,7 +126,7 @@ async def test_log_bounds_are_read_for_partitions_of_active_streams_tasks() -> N
 
 
 async def test_each_fault_contains_its_group_and_the_failed_step() -> None:
-    """There are two steps: kgtui describes the groups, and reads their offsets."""
+    """A fault says whether describing the group or reading the group's offsets failed."""
     admin = ScriptedAdmin()
     admin.add("fine", lag=1)
     admin.add("forbidden", lag=1)
@@ -201,9 +201,9 @@ async def test_end_offsets_are_not_requested_for_partitions_without_a_commit() -
 
 @pytest.mark.parametrize("separately", [False, True])
 async def test_read_groups_raises_errors_or_returns_them_as_faults(separately: bool) -> None:
-    """If `separately` is true, `read_groups` returns errors as faults, with its other results.
+    """If `separately` is true, `read_groups` returns an error as a fault, together with all successful results.
 
-    Otherwise, it raises them.
+    Otherwise, `read_groups` raises the error.
     """
     admin = UnreachableOffsets()
     admin.add("c", lag=5)
@@ -221,7 +221,7 @@ async def test_read_groups_raises_errors_or_returns_them_as_faults(separately: b
 
 
 async def test_silent_coordinator_does_not_stop_reads_from_healthy_coordinators() -> None:
-    """After one failed batch, kgtui sends no further batch to the silent coordinator."""
+    """After the first batch of groups has failed, kgtui sends no further batch to the silent coordinator."""
     admin = ScriptedAdmin()
     for number in range(4):
         admin.add(f"here-{number}", lag=number)
@@ -239,7 +239,7 @@ async def test_silent_coordinator_does_not_stop_reads_from_healthy_coordinators(
     assert {step for step, _ in read.faults} == {OFFSETS}
 
 
-def test_each_step_gets_an_equal_part_of_the_remaining_time(
+def test_each_step_of_a_read_gets_an_equal_share_of_the_remaining_time(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     now = 100.0
@@ -264,7 +264,7 @@ def test_each_step_gets_an_equal_part_of_the_remaining_time(
     ids=["subscribed", "owned"],
 )
 async def test_forbidden_topics_of_members_are_reported_as_hidden(logs: Logs, reader: Member) -> None:
-    """The user may not describe the topic `secret`. The topic `new` is visible, but the group has no offsets in it."""
+    """The user may describe the topic `new`, but not the topic `secret`. The group has no offsets in these topics."""
     admin = ScriptedAdmin()
     admin.add("c", members=(reader,), lag=5)
     admin.bounds |= {("secret", part): PartitionBounds(None, None, 29) for part in (0, 1)}
@@ -308,7 +308,7 @@ async def test_partition_count_of_a_group_includes_partitions_without_a_commit()
     assert read.total_of("unknown") is None
 
 
-async def test_two_groups_with_equal_offsets_share_one_record_time_search() -> None:
+async def test_record_timestamps_are_searched_once_for_groups_with_equal_offsets() -> None:
     admin = ScriptedAdmin()
     admin.times = {("t", part): RecordTime(5, TimeRange(100.0, 100.0)) for part in range(2)}
     rows = {

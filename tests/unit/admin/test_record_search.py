@@ -80,7 +80,7 @@ SHAPES = {
     "hourly": (hourly, 15),
     "stale": (stale, 7),
 }
-"""Traffic pattern → (function that returns the timestamps, maximum for the median number of requests per search)."""
+"""Traffic pattern → (function that returns record timestamps, limit for the median number of requests per search)."""
 
 
 @pytest.mark.parametrize("shape", SHAPES)
@@ -195,8 +195,8 @@ def test_the_record_search_reports_records_without_timestamps(answer: tuple[int,
     assert search.result() == RecordTime(5, reason=NO_TIMESTAMPS, rounds=1)
 
 
-def test_first_remaining_record_is_found_if_unread_records_expired() -> None:
-    """The committed offset is 10, but the log starts at the offset 1000."""
+def test_first_remaining_record_is_found_if_retention_deleted_unread_records() -> None:
+    """The committed offset is 10, but the log now starts at offset 1000, because older records were deleted."""
     log = dense([NOW - 9000, NOW - 5000, NOW - 1000])
     found = log.search(10)
     assert found.unread == ((NOW - 9000) / 1000,) * 2

@@ -39,7 +39,7 @@ class Logs:
 
     Attributes:
         codes: `(topic, partition)` → error code.
-        led_by: `(topic, partition)` → actual leader, if `pool.leaders` contains a previous leader.
+        led_by: `(topic, partition)` → actual leader, for partitions whose leader in `pool.leaders` is outdated.
         local_start: topic → first offset on the leader's disk. Earlier records are in tiered storage.
         empty: topics whose records have no timestamps.
     """
@@ -78,7 +78,7 @@ class Logs:
         return await admin.record_times(positions, rules, precision=0, timeout=timeout)
 
 
-async def test_each_round_of_a_search_sends_one_request_per_leader() -> None:
+async def test_each_round_of_a_timestamp_search_sends_one_request_per_leader() -> None:
     logs = Logs()
     logs.pool.leaders = {("a", 1): 2, ("b", 0): 2}
     answer = await logs.read(("a", 0), ("a", 1), ("b", 0), ("b", 1))
@@ -128,8 +128,8 @@ async def test_searching_record_times_sends_no_request_for_compacted_topics() ->
 async def test_tiered_topics_are_skipped_on_kafka_3_4_to_3_9(version: int, readable: bool) -> None:
     """kgtui recognizes these releases by their newest ListOffsets version, which is 8 or 9.
 
-    If `readable` is false, the user cannot read topic configs. kgtui then recognizes a tiered topic by its first local
-    offset (300), which is greater than the log start offset (0).
+    If `readable` is false, the user cannot read topic configs. kgtui then recognizes a tiered topic by the first offset
+    on the leader's disk (300), which is greater than the log start offset (0).
     """
     logs = Logs()
     logs.pool.versions = {"ListOffsets": version}
@@ -153,7 +153,7 @@ async def test_tiered_topics_are_searched_on_kafka_3_3_and_4_0(version: int) -> 
     assert answer.rows["remote", 0].unread == FOUND
 
 
-async def test_record_times_are_read_from_the_new_leader() -> None:
+async def test_record_times_are_read_from_the_new_leader_after_a_leader_change() -> None:
     logs = Logs()
     logs.led_by = {("a", 0): 2}
     honest = logs.answer

@@ -102,7 +102,7 @@ async def test_router_requests_a_duplicate_group_id_only_once() -> None:
 
 
 @pytest.mark.parametrize("code", [MOVED, NOT_AVAILABLE])
-async def test_router_repeats_lookup_and_request_only_for_moved_groups(code: int) -> None:
+async def test_router_repeats_coordinator_lookup_and_request_only_for_moved_groups(code: int) -> None:
     pool = FakePool(coordinators={"moved": 1, "stays": 1})
     script = Script({"moved": [code, OK], "stays": [OK]})
 
@@ -135,7 +135,7 @@ async def test_router_returns_a_fault_if_a_coordinator_is_loading_until_the_dead
     assert (list(answer.rows), script.times("b")) == (["b"], 1)
 
 
-async def test_router_does_not_repeat_requests_after_final_or_unknown_errors() -> None:
+async def test_router_does_not_repeat_requests_after_non_retriable_or_unknown_errors() -> None:
     script = Script({"forbidden": [FORBIDDEN], "newer": [NEWER], "fine": [OK]})
     answer = await run(FakePool(), script)
     assert [(fault.group, fault.name) for fault in answer.faults] == [
@@ -227,7 +227,9 @@ async def test_router_raises_an_error_only_if_all_requests_failed() -> None:
     ("error", "times"),
     [(DisconnectedError("lost"), 1), (DeadlineError("late"), 1), (ConnectError("refused"), RECONNECTS + 1)],
 )
-async def test_router_repeats_a_write_request_only_if_it_was_not_sent(error: KgtuiError, times: int) -> None:
+async def test_router_repeats_a_failed_write_request_only_if_no_broker_received_it(
+    error: KgtuiError, times: int
+) -> None:
     script = Script({"a": [error]})
     answer = await run(FakePool(), script, repeat=False)
     assert script.times("a") == times
@@ -304,7 +306,7 @@ steps = st.sampled_from([OK, MOVED, LOADING, FORBIDDEN, NEWER, None]) | st.sampl
 def test_router_returns_one_row_or_one_fault_per_group(
     scripts: dict[str, list[int | KgtuiError | None]], nodes: list[int], size: int, repeat: bool
 ) -> None:
-    """The brokers' responses are random. The returned rows and faults are in the order of the requested groups."""
+    """The brokers' responses are random. The returned rows must be in the order of the requested groups."""
     # Each group gets OK as the last result, because a group with only retriable errors would be requested again until
     # the deadline.
     script = Script({name: [*some, OK] for name, some in scripts.items()})

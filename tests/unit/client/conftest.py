@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture
 def endpoint(monkeypatch: pytest.MonkeyPatch) -> Iterator[TokenServer]:
-    """Run an OAuth token endpoint on the loopback interface. Requests to it never go through a proxy."""
+    """Run an OAuth token endpoint on the loopback interface. Set `no_proxy`, so that clients do not use a proxy."""
     monkeypatch.setenv("no_proxy", "*")
     with token_server() as server:
         yield server

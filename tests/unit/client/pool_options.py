@@ -1,4 +1,4 @@
-"""Options of a `Pool` for tests."""
+"""`Pool` options with short pauses, so that tests of failures are fast."""
 
 from __future__ import annotations
 

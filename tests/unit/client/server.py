@@ -37,8 +37,8 @@ Handler: TypeAlias = "Callable[[Request], Response | Awaitable[Response]]"
 class FakeBroker:
     """A fake broker on the loopback interface.
 
-    `on` maps an API key to the function that creates the responses. For any other API, all fields of the response have
-    default values.
+    `on` maps an API key to the handler (function) that creates the responses. In the response of an API without a
+    handler, all fields have default values.
     """
 
     def __init__(self, node: int, cluster: FakeCluster) -> None:
@@ -182,7 +182,7 @@ class FakeBroker:
 
 
 class FakeCluster:
-    """Fake brokers, numbered from 1, that report the same topics, coordinators and broker addresses."""
+    """Fake brokers with the node ids 1, 2 and so on. All report the same topics, coordinators and broker addresses."""
 
     def __init__(self, size: int) -> None:
         self.brokers = {node: FakeBroker(node, self) for node in range(1, size + 1)}

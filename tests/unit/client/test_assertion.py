@@ -101,7 +101,7 @@ async def test_the_token_endpoint_accepts_a_signed_assertion(
 async def test_assertion_template_adds_header_fields_and_overrides_claims(
     endpoint: TokenServer, keys: dict[str, PrivateKey], tmp_path: Path
 ) -> None:
-    """As in Kafka's LayeredAssertionJwtTemplate, the template file overrides every claim except times such as `exp`."""
+    """The template file overrides all claims except times such as `exp`, as in Kafka's LayeredAssertionJwtTemplate."""
     template = tmp_path / "template.json"
     template.write_text('{"header": {"kid": "k1", "alg": "none"}, "payload": {"sub": "b", "roles": ["r"], "exp": 1}}')
     properties = properties_of(
@@ -165,7 +165,7 @@ def failure(**assertion: str) -> str:
     return str(caught.value)
 
 
-def test_error_for_a_jwt_assertion_explains_the_unusable_private_key(
+def test_error_says_why_the_private_key_of_a_jwt_assertion_is_unusable(
     keys: dict[str, PrivateKey], tmp_path: Path
 ) -> None:
     plain = str(write_key(tmp_path / "plain.pem", keys["RS256"]))
@@ -232,7 +232,7 @@ def test_missing_cryptography_package_is_reported_with_the_install_command(
         from_properties(properties_of(TokenServer("http://localhost:1/"), private_key_file=str(file)))
 
 
-async def test_error_for_a_refused_assertion_gives_the_clock_skew(
+async def test_error_for_a_refused_assertion_mentions_the_clock_difference(
     endpoint: TokenServer, keys: dict[str, PrivateKey], tmp_path: Path
 ) -> None:
     endpoint.accepts = lambda _: False

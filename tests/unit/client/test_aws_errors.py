@@ -44,7 +44,7 @@ sso_role_name = admin
 role_arn = arn:aws:iam::1:role/r
 source_profile = admin
 """
-"""AWS configuration: two SSO profiles, one in the old format, and a role that is assumed with the profile `admin`."""
+"""AWS configuration file: SSO profiles `admin` and `old` (in the old format); `role` assumes a role with `admin`."""
 
 
 @pytest.fixture(autouse=True)
@@ -65,7 +65,7 @@ def sso_cache(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
 def write_sso_token(folder: Path, session: str, expires: str) -> None:
     """Write a token file as `aws sso login` does.
 
-    `session` is the name of the SSO session. For a profile in the old format, it is the start URL of the profile.
+    `session` is the name of the SSO session. A profile in the old format has no session, but a start URL.
     """
     token = {"startUrl": "https://corp.awsapps.com/start", "accessToken": SECRET, "expiresAt": expires}
     name = hashlib.sha1(session.encode(), usedforsecurity=False).hexdigest()

@@ -82,7 +82,7 @@ async def test_first_success_without_head_start_starts_all_functions_immediately
     assert (asked.started, asked.canceled) == ([1, 2, 3], [1])
 
 
-async def test_failure_of_all_functions_lists_their_errors_in_order() -> None:
+async def test_first_success_raises_all_errors_in_order_if_every_function_fails() -> None:
     asked = Runners()
     runners = [partial(asked.fail, number) for number in range(4)]
     with pytest.raises(AllFailedError) as caught:
@@ -99,7 +99,7 @@ async def test_unexpected_error_is_raised_immediately_and_cancels_other_function
     assert asked.canceled == [1]
 
 
-async def test_results_after_the_first_success_go_to_the_discard_callback() -> None:
+async def test_results_after_the_first_one_are_passed_to_the_discard_callback() -> None:
     asked = Runners()
     left: list[int] = []
     runners = [partial(asked.answer, 1), partial(asked.answer, 2)]
@@ -119,7 +119,7 @@ async def test_canceling_first_success_cancels_all_of_its_functions() -> None:
     assert sorted(asked.canceled) == [1, 2]
 
 
-async def test_concurrent_functions_return_ordered_results_or_the_first_error() -> None:
+async def test_function_all_of_returns_results_in_order_or_raises_the_first_error() -> None:
     asked = Runners()
     assert await all_of(asked.answer(number) for number in (3, 1, 2)) == [3, 1, 2]
     with pytest.raises(ConnectError, match="2 failed"):

@@ -23,7 +23,7 @@ Calls to other brokers time out after 60 s, so the tests fail if these calls wai
 
 @pytest.mark.parametrize("met_before", [True, False])
 async def test_a_silent_broker_does_not_delay_calls_to_other_brokers(met_before: bool) -> None:
-    """If `met_before` is true, kgtui connects to broker 1 before broker 1 stops responding."""
+    """Broker 1 stops responding. If `met_before` is true, kgtui is already connected to broker 1 at this time."""
     async with cluster(3) as fake, FaultyLink("127.0.0.1", fake[1].port) as hole:
         fake.hosts[1] = ("127.0.0.1", hole.port)
         fake.topics = {"topic": {0: 2, 1: 3}}

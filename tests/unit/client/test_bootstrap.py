@@ -31,7 +31,7 @@ def closed_port() -> int:
 
 
 async def test_the_first_bootstrap_server_that_responds_is_used() -> None:
-    """Of the other three servers, one is silent, one refuses the connection, and one has an unknown host name."""
+    """The bootstrap servers include a silent server, a closed port, and an unknown host name."""
     async with cluster(1) as fake, FaultyLink("127.0.0.1", fake[1].port) as hole:
         hole.black_hole()
         seeds = [hole.address, f"127.0.0.1:{closed_port()}", "no-such-host.invalid:9092", fake[1].address]
@@ -73,7 +73,7 @@ async def test_unreachable_error_lists_each_bootstrap_server_with_a_reason() -> 
 
 
 @longer_if_busy(0.5)
-async def test_unreachable_error_lists_attempts_that_are_pending_at_the_deadline(timeout: float) -> None:
+async def test_unreachable_error_lists_servers_that_have_not_answered_at_the_deadline(timeout: float) -> None:
     """The first server refuses the connection. The second server has not answered at the deadline.
 
     The attempt to connect to the second server continues in the background, so a later call succeeds.
@@ -141,7 +141,7 @@ async def test_rebootstrap_contacts_bootstrap_servers_even_if_brokers_respond() 
         assert seed.connections == 2
 
 
-async def test_requests_go_to_the_new_address_of_a_broker() -> None:
+async def test_requests_go_to_the_new_address_of_a_broker_that_has_moved() -> None:
     async with (
         cluster(1) as fake,
         FaultyLink("127.0.0.1", fake[1].port) as link,
@@ -190,7 +190,7 @@ async def test_server_without_metadata_api_is_reported_as_a_possible_controller(
             await pool.metadata(timeout=60)
 
 
-async def test_error_for_empty_broker_list_says_that_cluster_is_starting() -> None:
+async def test_error_for_metadata_without_brokers_says_that_the_cluster_is_starting() -> None:
     async with cluster(1) as fake, Pool(fake.seeds, options=QUICK) as pool:
         fake[1].on[METADATA.key] = always({"Brokers": []})
         with pytest.raises(UnreachableError, match="reports no brokers, because the cluster is still starting"):

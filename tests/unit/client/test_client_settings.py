@@ -62,7 +62,7 @@ def test_timeouts_and_client_id_are_read_from_the_client_properties() -> None:
 
 
 @pytest.mark.parametrize("value", ["a\0b", "a\udcffb", "a\\000b"])
-def test_a_password_with_a_character_that_cannot_be_sent_raises_config_error(value: str) -> None:
+def test_a_password_with_a_nul_character_or_invalid_unicode_raises_config_error(value: str) -> None:
     with pytest.raises(ConfigError, match=r"^sasl\.jaas\.config: the value .* a NUL character") as caught:
         from_properties(SASL | {"sasl.jaas.config": f'{PLAIN[:-1]} password="{value}";'})
     assert value not in str(caught.value)
@@ -81,7 +81,7 @@ def test_a_password_with_a_character_that_cannot_be_sent_raises_config_error(val
 def test_client_properties_set_the_reconnect_backoff_of_the_pool(
     properties: dict[str, str], pauses: tuple[float, float]
 ) -> None:
-    """If only `reconnect.backoff.ms` is set, all pauses have this length, as in Kafka's clients."""
+    """If only `reconnect.backoff.ms` is set, all pauses between attempts have this length, as in Kafka's clients."""
     settings = from_properties(properties)
     pool = Pool(["localhost:9092"], settings)
     assert (pool.options.backoff, pool.options.backoff_max) == pauses
@@ -160,7 +160,7 @@ def test_config_error_mentions_the_missing_invalid_or_unsupported_property(
     assert "hunter2" not in "".join(traceback.format_exception(caught.value))
 
 
-def test_unsupported_properties_are_accepted_if_they_have_default_values() -> None:
+def test_an_unsupported_client_property_is_accepted_if_its_value_is_the_default() -> None:
     properties = {
         "ssl.protocol": "TLSv1.3",
         "ssl.trustmanager.algorithm": "PKIX",
@@ -170,7 +170,7 @@ def test_unsupported_properties_are_accepted_if_they_have_default_values() -> No
 
 
 def test_only_properties_that_no_kafka_client_knows_cause_a_warning() -> None:
-    """The tests in `tests/contract` check that kgtui knows every property of Kafka's clients."""
+    """This test uses only some known properties. Tests in `tests/contract` check all properties of Kafka's clients."""
     passed_over = [
         "acks",
         "group.id",
@@ -242,7 +242,7 @@ def test_the_options_in_sasl_jaas_config_are_parsed_as_in_java(option: str, valu
         (PLAIN + PLAIN, "there should be one login module"),
     ],
 )
-def test_sasl_jaas_config_errors_explain_mistakes_without_the_password(text: str, says: str) -> None:
+def test_errors_in_sasl_jaas_config_are_explained_without_showing_the_password(text: str, says: str) -> None:
     with pytest.raises(ConfigError) as caught:
         parse_jaas(text)
     assert str(caught.value).startswith("sasl.jaas.config: ")
@@ -355,6 +355,8 @@ def test_an_encrypted_key_without_the_right_password_raises_config_error(pem: Pa
 
 
 @pytest.mark.parametrize(("file", "missing"), [("cert.pem", "private key"), ("key.pem", "certificate")])
-def test_the_key_store_error_says_what_is_missing_in_a_pem_file(pem: Path, file: str, missing: str) -> None:
+def test_the_key_store_error_says_whether_a_pem_file_lacks_the_key_or_the_certificate(
+    pem: Path, file: str, missing: str
+) -> None:
     with pytest.raises(ConfigError, match=rf"{file}: there is no {missing} in PEM; expected a PEM file"):
         Tls(key_file=str(pem / file)).context("x")

@@ -124,7 +124,10 @@ async def test_error_says_what_kind_of_server_listens_instead_of_kafka(
 
 
 async def test_the_connection_error_says_that_the_port_possibly_requires_tls() -> None:
-    """The server closes plain-text connections, but does not answer TLS, so it may or may not require TLS."""
+    """The server closes plain-text connections, but never answers a TLS client hello.
+
+    So kgtui cannot find out whether the port requires TLS.
+    """
 
     async def slow_tls(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """Close a connection if the client sends plain text. Never answer a TLS client hello."""
@@ -241,7 +244,7 @@ async def test_the_second_ip_address_of_a_host_is_tried_after_the_first(
 
 
 @pytest.mark.usefixtures("many_addresses")
-async def test_second_ip_address_is_not_tried_after_a_refused_login() -> None:
+async def test_second_ip_address_of_a_host_is_not_tried_after_a_refused_login() -> None:
     tries: list[int] = []
 
     async def counted(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -260,7 +263,7 @@ async def test_second_ip_address_is_not_tried_after_a_refused_login() -> None:
 async def test_closing_the_pool_does_not_wait_for_a_silent_tls_broker(
     certificate: Path, tls_server: ssl.SSLContext
 ) -> None:
-    """`Transport.close` aborts the connection. Otherwise, asyncio would wait 30 s until the broker closes it."""
+    """`Transport.close` aborts the connection. A normal close of TLS would wait 30 s for the silent broker."""
     settings = ClientSettings("SSL", tls=Tls(trust_file=str(certificate), verify_hostname=False))
     async with cluster(1, tls=tls_server) as fake:
         pool = Pool(fake.seeds, settings)
@@ -274,13 +277,13 @@ async def test_closing_the_pool_does_not_wait_for_a_silent_tls_broker(
 def sasl(
     *, offered: tuple[str, ...] = ("PLAIN",), code: int = 0, login_code: int = 0, keys: tuple[int, ...] = (17, 36)
 ) -> Talk:
-    """Return a connection handler that responds to a SASL login as a broker does.
+    """Return a connection handler that imitates the responses of a broker to a SASL login.
 
     Args:
-        offered: mechanisms in the response to SaslHandshake.
+        offered: SASL mechanisms in the response to SaslHandshake.
         code: error code in the response to SaslHandshake.
         login_code: error code in the response to SaslAuthenticate.
-        keys: API keys that the broker supports, in addition to ApiVersions.
+        keys: API keys in the response to ApiVersions, in addition to the key of ApiVersions.
     """
 
     def text(word: str) -> bytes:

@@ -24,7 +24,7 @@ int32s = st.one_of(st.integers(-(2**31), 2**31 - 1), st.sampled_from([-1, 0, 655
 
 @pytest.fixture(autouse=True)
 def no_dns_queries(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let the DNS resolver report every name except 127.0.0.1 and localhost as unknown."""
+    """Make name resolution fail for all host names except 127.0.0.1 and localhost."""
     resolve = socket.getaddrinfo
 
     def resolve_locally(host: str, *args: Any, **options: Any) -> Any:

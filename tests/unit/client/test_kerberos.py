@@ -58,7 +58,7 @@ def properties(module: str, **more: str) -> dict[str, str]:
         (f'{IBM} required useCcache="file:/c";', Kerberos("kafka", use_cache=True, cache="/c")),
     ],
 )
-def test_kerberos_settings_are_read_from_the_login_module(module: str, expected: Kerberos) -> None:
+def test_kerberos_settings_are_read_from_the_options_of_the_login_module(module: str, expected: Kerberos) -> None:
     settings = from_properties(properties(module))
     assert (settings.mechanism, settings.kerberos, settings.warnings) == ("GSSAPI", expected, ())
 
@@ -94,7 +94,7 @@ def test_only_unknown_kerberos_properties_cause_a_warning() -> None:
     assert warning.startswith("sasl.kerberos.service.nam is not a property of Kafka's clients: it has no effect")
 
 
-def test_kerberos_service_name_can_be_set_in_the_login_module() -> None:
+def test_kerberos_service_name_can_be_an_option_of_the_login_module() -> None:
     module = jaas(useTicketCache="true", serviceName="broker")
     settings = from_properties(properties(module) | {"sasl.kerberos.service.name": ""})
     assert settings.kerberos == Kerberos("broker", use_cache=True)
@@ -185,7 +185,7 @@ def test_keytab_error_says_that_the_realm_of_the_principal_is_missing() -> None:
     )
 
 
-def test_error_after_a_gssapi_failure_has_the_major_and_minor_message() -> None:
+def test_gssapi_failure_contains_the_major_and_minor_status_messages() -> None:
     texts = {True: ["Unspecified GSS failure.  Minor code may help"], False: ["Clock skew too great"]}
     error = SimpleNamespace(
         maj_code=0xD0000, min_code=2**32 + FIRST_CODE + 37, get_all_statuses=lambda _, major: texts[major]
@@ -194,7 +194,7 @@ def test_error_after_a_gssapi_failure_has_the_major_and_minor_message() -> None:
     assert failure_of(error) == expected
 
 
-async def test_error_says_that_gssapi_cannot_read_keytabs(
+async def test_error_says_that_the_gssapi_library_cannot_read_keytabs_and_ticket_caches(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """The GSSAPI library of macOS can read neither keytab files nor ticket cache files."""

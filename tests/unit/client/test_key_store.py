@@ -21,7 +21,7 @@ PASSWORD = "st0re-S3cret"
 
 @pytest.fixture(scope="module")
 def certificates(tmp_path_factory: pytest.TempPathFactory) -> Certificates:
-    """Create PEM certificates, and Java stores that contain them, in one folder."""
+    """Create a folder with PEM certificates, and with Java key stores and trust stores for these certificates."""
     certificates = make_certificates(tmp_path_factory.mktemp("stores"))
     make_stores(certificates, PASSWORD)
     return certificates
@@ -58,8 +58,8 @@ def trust_store(path: Path, password: str = PASSWORD, kind: str = "PKCS12") -> d
 
 
 @pytest.mark.parametrize("kind", ["PKCS12", "pkcs12", "JKS", ""])
-def test_pkcs12_stores_are_read_for_any_store_type(stores: Path, kind: str) -> None:
-    """As in Java, a PKCS#12 file is read even if the store type is JKS. JKS is the default type."""
+def test_pkcs12_files_are_read_even_if_a_different_store_type_is_configured(stores: Path, kind: str) -> None:
+    """As in Java, a PKCS#12 file is read even if the configured store type is JKS, which is the default."""
     properties = key_store(stores / "client.p12", kind=kind) | trust_store(stores / "trust.p12", kind=kind)
     assert load(properties) == (1, "")
 

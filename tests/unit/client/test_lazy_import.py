@@ -22,7 +22,7 @@ assert "aiokafka.consumer" not in sys.modules
 
 
 def run(code: str) -> str:
-    """Import aiokafka lazily in a new process, run `code` in this process, and return its output."""
+    """Start a Python process that imports aiokafka lazily and then runs `code`. Return the output of the process."""
     return subprocess.run([sys.executable, "-c", FIRST + code], capture_output=True, text=True, check=True).stdout
 
 

@@ -84,7 +84,7 @@ async def test_a_token_login_succeeds_if_the_broker_sends_an_empty_response() ->
 
 
 async def test_a_token_login_fails_after_a_challenge_from_the_broker() -> None:
-    """As in RFC 7628, the broker first sends the reason as a challenge. Only its second response has an error code."""
+    """The broker first sends the reason for the refusal in a challenge (RFC 7628), and then an error code."""
     status = '{"status":"insufficient_scope"}'
     raw = FakeConnection({"AuthBytes": status.encode()}, {"ErrorCode": 58, "ErrorMessage": status})
     with pytest.raises(ConnectError) as caught:
@@ -97,7 +97,7 @@ async def test_a_token_login_fails_after_a_challenge_from_the_broker() -> None:
 
 @pytest.mark.parametrize("message", [None, "no json", "[" * 30_000, '["status"]', '{"status": "x y\\u001b"}'])
 async def test_error_for_a_refused_token_omits_a_missing_or_malformed_status(message: str | None) -> None:
-    """A correct message from the broker is JSON with a one-word status: `{"status": "insufficient_scope"}`."""
+    """A broker should refuse a token with JSON that has a one-word status: `{"status": "insufficient_scope"}`."""
     with pytest.raises(ConnectError, match="broker:9092 refused the token: the broker requires"):
         await start(FakeConnection({"ErrorCode": 58, "ErrorMessage": message}))
 
@@ -154,7 +154,7 @@ async def test_connection_is_closed_if_the_broker_refuses_a_repeated_login(
     assert raw.closed
 
 
-async def test_connection_closes_at_session_end_if_token_refresh_fails(
+async def test_connection_closes_only_at_the_end_of_the_sasl_session_if_token_refresh_fails(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     raw = FakeConnection({"SessionLifetimeMs": 100_000})

@@ -32,7 +32,7 @@ LISTED = Listing("classic", "consumer", "Stable", 1)
 
 
 def lookups(fake: FakeCluster) -> int:
-    """Return the number of FindCoordinator requests that all brokers have received."""
+    """Return how many FindCoordinator requests the brokers have received in total."""
     return sum(len(broker.requests(FIND_COORDINATOR.key)) for broker in fake.brokers.values())
 
 
@@ -90,7 +90,7 @@ async def test_old_brokers_get_one_coordinator_lookup_request_per_group() -> Non
 
 
 async def test_a_coordinator_lookup_is_repeated_only_after_retriable_errors() -> None:
-    """kgtui repeats the lookup while the coordinator moves or loads, but not after an authorization error."""
+    """kgtui repeats the lookup while a coordinator moves or loads groups, but not after an authorization error."""
     async with cluster(1) as fake, Pool(fake.seeds, options=QUICK) as pool:
         fake.group_codes = {"moving-group": [16, 15], "loading-group": [14], "forbidden-group": [30, 30, 30]}
         found = await pool.find_coordinators(
@@ -177,12 +177,13 @@ async def test_partition_leaders_are_looked_up_in_batches_and_cached() -> None:
         assert (await pool.find_leaders(["t3"], timeout=60, refresh=True)).nodes == {("t3", 0): 2}
 
 
-async def test_cached_topics_of_failing_leaders_are_removed_at_growing_intervals(
+async def test_topics_of_a_failing_leader_are_removed_from_the_cache_at_growing_intervals(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Broker 2 fails repeatedly. Only topics with a partition that broker 2 leads are removed from the cache.
+    """kgtui caches the leaders of all partitions of a topic. Broker 2 fails repeatedly.
 
-    The pause between two removals grows until the broker responds.
+    kgtui removes only topics with a partition that broker 2 leads. The pause between two removals grows until broker 2
+    responds.
     """
     now = 1_000.0
     monkeypatch.setattr(lookups_module, "Backoff", partial(Backoff, clock=lambda: now))
@@ -249,7 +250,7 @@ async def test_leader_lookup_returns_the_topic_id_if_the_brokers_report_it() -> 
 async def test_looking_up_partition_leaders_never_creates_a_topic() -> None:
     """Before version 4, a Metadata request for a missing topic can create the topic.
 
-    If a broker supports only these versions, kgtui raises an error instead of sending the request.
+    If a broker supports only versions below 4, kgtui raises an error instead of sending such a request.
     """
     async with cluster(1) as fake, Pool(fake.seeds, options=QUICK) as pool:
         fake[1].ranges[METADATA.key] = (0, 3)

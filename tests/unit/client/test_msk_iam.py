@@ -56,9 +56,9 @@ def credentials(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def sts(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[tuple[str, dict[str, list[str]]]]]:
-    """Run a server that imitates AWS STS.
+    """Run a server that imitates AWS STS (the service for temporary credentials).
 
-    Yield the list of requests that it has received: `(header Authorization, form fields)`.
+    Yield a list with `(Authorization header, form fields)` of each request that the server has received.
     """
     with sts_server() as (url, received):
         monkeypatch.setenv("AWS_ENDPOINT_URL_STS", url)
@@ -66,9 +66,9 @@ def sts(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[tuple[str, dict[str, l
 
 
 def signature_of(url: str, secret: str) -> str:
-    """Compute the signature of a URL according to Amazon's documentation (Signature Version 4, in query parameters).
+    """Compute the signature of a URL as Amazon documents it (Signature Version 4, with query parameters).
 
-    The signature does not cover the parameter User-Agent, because Amazon's signers add it after signing.
+    The signature does not cover the parameter User-Agent, because Amazon's signers add this parameter after signing.
     """
     parts = urlsplit(url)
     unsigned = {"X-Amz-Signature", "User-Agent"}
@@ -237,7 +237,7 @@ async def test_signing_an_msk_token_does_not_block_the_event_loop(monkeypatch: p
 async def test_msk_token_is_replaced_if_a_host_name_contains_a_different_region(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """The first host name contains no region, so kgtui uses AWS_REGION. The second one contains another region."""
+    """The first host name contains no region, so its token is for AWS_REGION. The second contains another region."""
     monkeypatch.setenv("AWS_REGION", "us-west-1")
     tokens = tokens_of(properties_of())
     first = await tokens.get("kafka.example")
@@ -248,10 +248,10 @@ async def test_msk_token_is_replaced_if_a_host_name_contains_a_different_region(
 
 
 @pytest.mark.usefixtures("credentials")
-async def test_late_token_for_a_wrong_region_is_not_cached(
+async def test_msk_token_for_the_wrong_region_is_not_cached_if_it_is_ready_late(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """The token for the wrong region in AWS_REGION is ready later than the token for the broker's region."""
+    """AWS_REGION is not the broker's region. Its token is ready later than the token for the broker's region."""
     monkeypatch.setenv("AWS_REGION", "us-west-1")
     done, read = threading.Event(), msk_iam._credentials
 

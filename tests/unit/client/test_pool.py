@@ -43,7 +43,10 @@ async def test_a_call_returns_response_broker_api_version_and_duration() -> None
 
 
 async def test_bulk_calls_reuse_the_connection_to_the_bootstrap_server() -> None:
-    """kgtui has two connections (lanes) to each broker: BULK and UI. Only the UI lane needs a new connection here."""
+    """kgtui has two connections to each broker: the BULK lane and the UI lane.
+
+    The connection to the bootstrap server becomes the BULK lane, so only the UI lane needs a new connection.
+    """
     async with cluster(1) as fake, Pool(fake.seeds, options=QUICK) as pool:
         await pool.metadata(timeout=60)
         await pool.call(1, LIST_GROUPS, {}, timeout=60)
@@ -54,7 +57,7 @@ async def test_bulk_calls_reuse_the_connection_to_the_bootstrap_server() -> None
 
 
 async def test_api_versions_are_negotiated_per_broker() -> None:
-    """During an upgrade, two brokers can have different releases."""
+    """During an upgrade, the brokers of a cluster can have different Kafka releases."""
     async with cluster(2) as fake, Pool(fake.seeds[1:], options=QUICK) as pool:
         fake[1].ranges |= {LIST_GROUPS.key: (0, 3), API_VERSIONS.key: (0, 3)}
         fake[2].ranges |= {LIST_GROUPS.key: (1, 99)}
@@ -107,7 +110,7 @@ async def test_invalid_or_missing_bootstrap_servers_raise_config_error() -> None
 
 
 async def test_slow_bulk_calls_do_not_delay_calls_from_the_ui() -> None:
-    """Calls on the BULK lane and calls on the UI lane use separate connections to the same broker."""
+    """kgtui has separate connections to a broker for bulk calls, such as polls of all groups, and for UI calls."""
     gate = asyncio.Event()
 
     async def held(request: Request) -> Response:
@@ -185,8 +188,8 @@ async def test_the_next_request_is_sent_only_after_the_throttle_time_has_passed(
         await pool.call(1, LIST_GROUPS, {}, timeout=60)
 
 
-async def test_the_error_about_throttling_brokers_names_the_quota() -> None:
-    """None of the brokers is unreachable, so the advice is not to check the network."""
+async def test_error_says_that_a_quota_is_exceeded_if_all_brokers_throttle_kgtui() -> None:
+    """All brokers are reachable, so the error advises to raise the quota, and not to check the network."""
     async with cluster(2) as fake, Pool(fake.seeds, options=QUICK) as pool:
         await pool.metadata(timeout=60)
         for node in (1, 2):
@@ -220,7 +223,7 @@ async def test_only_long_responses_are_decoded_outside_the_event_loop_thread() -
 async def test_first_response_of_an_api_is_decoded_outside_the_event_loop_thread(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Before the first response of an API, kgtui compiles a decoder. Compiling would block the event loop."""
+    """Decoding the first response of an API includes compiling a decoder, which would block the event loop."""
     threads: list[threading.Thread] = []
     compile_struct = decoder_codegen.compile_struct
 

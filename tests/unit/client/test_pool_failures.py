@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from tests.unit.client.server import Request, Response
 
 
-async def test_a_missed_short_deadline_does_not_close_the_connection() -> None:
+async def test_a_call_that_misses_its_short_deadline_does_not_close_the_connection() -> None:
     """A connection is closed only if no response arrives for `PoolOptions.stall` seconds, in this test 60 s."""
     async with cluster(1) as fake, Pool(fake.seeds, options=PoolOptions(stall=60)) as pool:
         await pool.call(1, LIST_GROUPS, {}, timeout=60)
@@ -122,7 +122,7 @@ async def test_a_delete_request_is_not_repeated_after_a_lost_connection() -> Non
         assert len(fake[1].requests(DELETE_GROUPS.key)) == 1
 
 
-async def test_calls_to_a_broker_fail_immediately_during_the_backoff() -> None:
+async def test_calls_to_a_broker_fail_immediately_during_the_reconnect_backoff() -> None:
     options = PoolOptions(backoff=60, backoff_max=60)
     async with cluster(2) as fake, Pool(fake.seeds[:1], options=options) as pool:
         await pool.metadata(timeout=60)
@@ -141,10 +141,10 @@ async def test_calls_to_a_broker_fail_immediately_during_the_backoff() -> None:
             assert link.connections == 0, "no connection attempt is allowed during the backoff"
 
 
-async def test_calls_wait_only_briefly_for_an_attempt_to_reconnect_that_hangs() -> None:
-    """A call waits `second_wait` seconds for the new attempt, and then raises the error of the previous attempt.
+async def test_calls_wait_only_briefly_for_a_second_connection_attempt_that_hangs() -> None:
+    """A call waits `second_wait` seconds for the second attempt, and then raises the error of the first attempt.
 
-    The new attempt continues in the background.
+    The second attempt continues in the background.
     """
     options = PoolOptions(connect_timeout=600, second_wait=0.02, backoff=0.001, backoff_max=0.001)
     async with (

@@ -39,7 +39,7 @@ async def test_scram_login_sends_the_messages_of_the_example_in_rfc_7677() -> No
     assert await log_in(CHALLENGE, SIGNATURE) == [b"n,,n=user,r=rOprNGfwEbeRWgbNEkqO", PROOF]
 
 
-async def test_scram_login_with_delegation_token_sends_tokenauth_and_escaped_name() -> None:
+async def test_scram_login_with_delegation_token_sends_tokenauth_and_escaped_user_name() -> None:
     settings = ClientSettings("SASL_SSL", "SCRAM-SHA-512", "a=b,c", Secret("hmac"), delegation_token=True)
     steps = mechanisms.scram_steps(settings, BROKER)
     assert await anext(steps) == b"n,,n=a=3Db=2Cc,r=rOprNGfwEbeRWgbNEkqO,tokenauth=true"

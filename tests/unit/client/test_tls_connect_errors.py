@@ -71,7 +71,7 @@ async def test_error_mentions_an_expired_or_not_yet_valid_broker_certificate(
         assert f"a certificate of {fake[1].address} {says}" in await reason(fake[1].address, settings)
 
 
-async def test_connection_error_mentions_the_client_certificate_as_a_possible_cause(
+async def test_connection_error_says_that_the_broker_possibly_rejects_the_client_certificate(
     tmp_path: Path, certificate: Path
 ) -> None:
     write_self_signed(own := tmp_path / "client.pem", -9, -2)

@@ -177,7 +177,7 @@ async def test_the_token_error_says_why_the_response_of_the_endpoint_is_unusable
 
 
 @pytest.mark.parametrize("date", ["Mon, 01 Jan 2024 00:00:00 +99999999999999", "Mon, 01 Jan 99999999999 00:00:00 GMT"])
-async def test_invalid_date_header_and_expires_in_of_a_token_response_are_ignored(
+async def test_invalid_date_header_and_expires_in_field_of_a_token_response_are_ignored(
     endpoint: TokenServer, date: str
 ) -> None:
     nested = base64.urlsafe_b64encode(b"[" * 100_000).decode().rstrip("=")
@@ -211,7 +211,7 @@ async def test_the_token_error_says_that_the_endpoint_is_down_or_silent(endpoint
 async def test_token_request_times_out_if_the_response_arrives_byte_by_byte(
     part: Literal["status", "body"], tls: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, timeout: float
 ) -> None:
-    """Each byte arrives within `sasl.login.read.timeout.ms`, but the whole response takes more than twice this time."""
+    """Each byte arrives within `sasl.login.read.timeout.ms`. The time limit for the whole response is twice as long."""
     monkeypatch.setenv("no_proxy", "*")
     context, options = None, ""
     if tls:
@@ -221,7 +221,7 @@ async def test_token_request_times_out_if_the_response_arrives_byte_by_byte(
         options = f'ssl.truststore.type="PEM" ssl.truststore.location="{certificates.authority}"'
     with token_server(context) as endpoint:
         endpoint.drip = part
-        # The complete response would take at least 100 s.
+        # The server sends one byte per 20 ms, so the complete response would take at least 100 s.
         endpoint.headers["Padding"], endpoint.claims["padding"] = "-" * 5_000, "-" * 5_000
         started = time.monotonic()
         more = {"sasl.login.read.timeout.ms": f"{1000 * timeout:.0f}", "sasl.jaas.config": f"{JAAS} {options};"}
@@ -234,7 +234,7 @@ async def test_token_request_times_out_if_the_response_arrives_byte_by_byte(
 
 
 @longer_if_busy(0.2)
-async def test_http_error_status_is_reported_even_if_the_body_arrives_slowly(
+async def test_http_error_of_a_token_endpoint_is_reported_even_if_the_body_arrives_slowly(
     endpoint: TokenServer, timeout: float
 ) -> None:
     endpoint.status, endpoint.body, endpoint.drip = 401, '{"error": "invalid_client"}' + " " * 100, "body"
@@ -263,7 +263,7 @@ asyncio.run(main())
     assert time.monotonic() - started < 50
 
 
-async def test_error_for_an_expired_or_not_yet_valid_token_mentions_the_clock(endpoint: TokenServer) -> None:
+async def test_error_for_an_expired_or_not_yet_valid_token_mentions_the_client_clock(endpoint: TokenServer) -> None:
     now = int(time.time())
     endpoint.claims["exp"] = now - 60
     assert "expired at 20" in (message := await failure(endpoint.properties()))
@@ -314,7 +314,7 @@ async def test_an_oauth_token_is_used_until_it_expires_if_refreshing_it_fails(
 async def test_token_refresh_corrects_the_expiry_time_for_a_wrong_client_clock(
     endpoint: TokenServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The token is valid for 1,000 s. The client's clock is 1,000 s slow, so the token seems valid for 2,000 s."""
+    """The token is valid for 1,000 s. The client's clock is 1,000 s behind, so the token seems valid for 2,000 s."""
     now = time.time()
     clock = [now]
     monkeypatch.setattr(tokens_module, "time", SimpleNamespace(time=lambda: clock[0]))

@@ -1,4 +1,4 @@
-"""Tests of `Transport` and of the parts of aiokafka that it uses. The logs must contain no secrets."""
+"""Tests of `Transport`, which connects to brokers with aiokafka: connections, size limits, and logs without secrets."""
 
 from __future__ import annotations
 
@@ -44,8 +44,8 @@ def test_create_conn_of_aiokafka_accepts_the_arguments_that_kgtui_passes() -> No
     assert "create_conn" in conn.__all__
 
 
-async def test_aiokafka_reads_only_the_documented_attributes_of_kgtui_requests() -> None:
-    """The test fails if a newer aiokafka reads more attributes of kgtui's own request objects."""
+async def test_aiokafka_reads_only_six_known_attributes_of_the_request_objects_of_kgtui() -> None:
+    """kgtui passes its own request objects to aiokafka. A newer aiokafka might read other attributes of them."""
     used: list[str] = []
 
     class Bare:
@@ -147,7 +147,7 @@ async def test_the_response_to_a_canceled_request_is_ignored() -> None:
         await dialler.close()
 
 
-async def test_aiokafka_does_not_time_out_before_the_caller_of_a_request(
+async def test_aiokafka_waits_at_least_as_long_for_a_response_as_the_caller(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     limits: list[float] = []
@@ -237,7 +237,7 @@ def test_aiokafka_still_uses_the_names_that_kgtui_patches() -> None:
 
 
 @pytest.mark.parametrize("announced", [2**31 - 1, 100_000_001, -(2**31)])
-async def test_a_response_that_is_larger_than_the_limit_is_not_read(announced: int) -> None:
+async def test_a_response_that_is_larger_than_the_size_limit_is_not_read(announced: int) -> None:
     received = 0
 
     async def flood(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -275,7 +275,7 @@ async def test_an_oversized_first_response_is_reported_with_the_size_limit() -> 
             await transport.close()
 
 
-async def test_oversized_response_error_gives_the_announced_size() -> None:
+async def test_error_for_an_oversized_response_gives_the_size_that_the_server_announced() -> None:
     async def flood(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await reader.read(1)
         writer.write((200_000_000).to_bytes(4, "big") + bytes(1000))

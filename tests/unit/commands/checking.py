@@ -19,7 +19,7 @@ class Script:
 
     Attributes:
         steps: seconds by which each call of `sleep_until` advances the time.
-        happens: functions that change the cluster. Call number n of `sleep_until` calls each of them with `n`.
+        happens: functions that change the cluster. The n-th call of `sleep_until` passes `n` to each function.
     """
 
     def __init__(self) -> None:
@@ -38,7 +38,7 @@ class Script:
 
 
 def watched_cluster(script: Script) -> ScriptedAdmin:
-    """Return a cluster with five groups.
+    """Return a fake cluster with five groups.
 
     `stuck` has stopped, `slow` falls behind, `fine` is healthy, `queue` is a share group, and `connect` has no offsets.
     """

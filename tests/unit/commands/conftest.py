@@ -25,7 +25,7 @@ def run(
 
 @pytest.fixture
 def script(monkeypatch: pytest.MonkeyPatch) -> Script:
-    """Return the clock of `kgtui check`, which advances without waiting."""
+    """Replace the clock of `kgtui check` with a fake clock that advances without waiting, and return the fake clock."""
     script = Script()
     monkeypatch.setattr("kgtui.commands.group_watch.Clock", lambda: script)
     return script

@@ -16,7 +16,10 @@ if TYPE_CHECKING:
 
 
 def deletable_cluster(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> ScriptedAdmin:
-    """Return the cluster to which the commands connect. `idle-a` and `idle-b` are Empty; `live` has a member."""
+    """Return a fake cluster with three groups, and make the commands connect to this cluster.
+
+    The groups `idle-a` and `idle-b` are Empty, and the group `live` has a member.
+    """
     scripted = ScriptedAdmin()
     scripted.add("idle-a", state="Empty", lag=5)
     scripted.add("idle-b", "share", state="Empty", lag=5, coordinator=2)

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def listed_cluster() -> ScriptedAdmin:
-    """Return a cluster with four groups: consumer, classic, share and connect."""
+    """Return a fake cluster with a consumer group, a classic group, a share group, and a Kafka Connect group."""
     admin = ScriptedAdmin()
     admin.add("pay", "consumer", members=(member("a", client_id="c-1"), member("b")), lag=1500)
     admin.add("idle", "classic", "", "Empty", 2, lag=5)

@@ -55,7 +55,7 @@ def test_kgtui_delete_first_checks_earlier_deletions_whose_outcome_is_unknown(
 def test_backups_command_lists_all_backups_or_prints_one(
     admin: ScriptedAdmin, folder: StateFolder, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """With a file name, the command prints this backup and how to restore it.
+    """With a file name, the command prints the offsets in one backup and says how to restore them.
 
     The exit code is 1 if the backup is incomplete.
     """

@@ -1,4 +1,4 @@
-"""Tests of `kgtui check`: which groups are watched and read, and the exit codes."""
+"""Tests of `kgtui check`: which groups it reads and how often, which verdicts it gives, and its exit codes."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def test_kgtui_check_prints_only_unhealthy_groups_and_exits_with_1(run: Callable
 def test_kgtui_check_fails_if_records_of_a_group_were_lost(
     run: Callable[..., Completed], admin: ScriptedAdmin, script: Script, lost: int, why: str
 ) -> None:
-    """By Burrow's rules alone, the verdict on the group would be OK, because the group makes progress."""
+    """By the rules of Burrow (a lag checker) alone, the verdict would be OK, because the group makes progress."""
 
     def expire(step: int) -> None:
         admin.commits["fine"] = (CommittedOffset("t-fine", 0, 1000 + 20 * step, 0),)
@@ -139,7 +139,7 @@ def test_rounding_errors_do_not_add_a_read_to_kgtui_check(run: Callable[..., Com
 def test_kgtui_check_reads_only_groups_that_match_the_filter(
     run: Callable[..., Completed], admin: ScriptedAdmin
 ) -> None:
-    """Before the reads, kgtui applies only the terms for type and lag, because it does not know the verdicts yet."""
+    """To choose the groups to read, kgtui uses only the filter terms for type and lag. No verdict is known yet."""
     run("check", "not:type:share", "lag:1k+", "verdict:warn+")
     watched = [groups for call, groups in admin.calls if call == "describe_groups"]
     assert set(watched) == {("stuck",)}
@@ -195,7 +195,7 @@ def test_kgtui_check_exits_with_1_if_the_lag_of_a_group_is_unknown(
 def test_kgtui_check_restarts_the_lag_trend_after_a_failed_read(
     run: Callable[..., Completed], admin: ScriptedAdmin, script: Script
 ) -> None:
-    """One read fails shortly before the end. Only two reads follow, which is too few for a trend."""
+    """One read fails shortly before the end of the check. Only two reads follow, which are too few for a trend."""
     fault = Fault("COORDINATOR_NOT_AVAILABLE", "not available", 15, group="stuck")
 
     def stumble(step: int) -> None:
@@ -211,7 +211,7 @@ def test_kgtui_check_restarts_the_lag_trend_after_a_failed_read(
     assert (stuck["reads"], stuck["reads_failed"], stuck["trend"]) == (24, 1, None)
 
 
-def test_kgtui_check_exits_with_0_if_a_group_is_deleted_during_the_watch(
+def test_kgtui_check_exits_with_0_if_a_group_is_deleted_during_the_check(
     run: Callable[..., Completed], admin: ScriptedAdmin, script: Script
 ) -> None:
     def leave(step: int) -> None:
@@ -258,7 +258,7 @@ def test_kgtui_check_starts_no_second_read_during_a_slow_read(
     script.happens.append(hold)
     ran = run("check", "fine", "--for", "0.4s", "--interval", "0.05s", "--all")
     assert (ran.code, list(verdicts(ran))) == (0, ["fine"])
-    # kgtui reads at the start, then starts the slow read, which lasts four intervals, and then reads three more times.
+    # There are five reads: one at the start, the slow read, which lasts four intervals, and three reads after it.
     assert len([call for call, _ in admin.calls if call == "describe_groups"]) == 5
 
 

@@ -113,7 +113,7 @@ async def test_kgtui_check_gives_no_final_verdict_on_simple_groups_with_hidden_o
 async def test_kgtui_check_with_a_verdict_filter_says_that_verdicts_are_not_final(
     company: Simulator, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    """After 8 s, no group matches, but a longer check would find stopped groups."""
+    """8 s is too short to find out that a group has stopped, so no group matches `verdict:stop`."""
     found = await checked(company, capfd, "verdict:stop", seconds=8, interval=2)
     assert found["groups"] == []
     assert "groups are not final" in found["err"]
@@ -150,7 +150,7 @@ async def test_kgtui_check_gives_no_final_verdict_if_some_topics_are_forbidden(
 
 
 @pytest.mark.parametrize("granted", [True, False])
-async def test_kgtui_check_notices_permissions_that_change_during_the_watch(
+async def test_kgtui_check_notices_permissions_that_change_during_the_check(
     company: Simulator, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, granted: bool
 ) -> None:
     """During the check, DESCRIBE on the topic `unrelated` is granted or revoked.
@@ -246,7 +246,7 @@ async def test_kgtui_check_of_15_seconds_says_that_verdicts_are_not_final(
 async def test_healthy_groups_get_the_verdict_ok_at_any_traffic_and_read_interval(
     company: Simulator, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    """The simulated traffic rises and falls every four minutes. The read intervals differ from the commit intervals."""
+    """The traffic has a cycle of four minutes. kgtui reads at intervals that differ from the commit intervals."""
     steady = [name for name, cause in CAUSES.items() if cause == "OK"]
     names = "/^(" + "|".join(steady) + ")$/"
     for interval in (1.5, 3.7, 11.0):
@@ -270,9 +270,9 @@ async def test_kgtui_check_omits_groups_of_a_silent_broker_and_exits_with_1(
 
 
 class SimulatedRecording:
-    """Gives a recorder snapshots of a simulated cluster, and stops the recorder after `polls` polls.
+    """Passes snapshots of a simulated cluster to a recorder, and stops the recorder after `polls` polls.
 
-    Before each snapshot except the first, it advances the simulated time.
+    The simulated time advances before each snapshot except the first.
     """
 
     def __init__(self, cluster: Simulator, admin: GroupAdmin, polls: int) -> None:

@@ -1,4 +1,4 @@
-"""Tests of what `kgtui check` prints: expiry times, record ages, reasons, JSON and CSV."""
+"""Tests of what `kgtui check` prints: when records and offsets expire, ages of records, reasons, JSON and CSV."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def test_kgtui_check_reports_the_time_until_unread_records_expire(
     assert parse_rfc3339(stuck["loss"]["at"]) == pytest.approx(expected)
 
 
-def test_kgtui_check_shows_exact_record_ages_of_unhealthy_groups(
+def test_kgtui_check_shows_exact_ages_of_unread_records_of_unhealthy_groups(
     admin: ScriptedAdmin, script: Script, run: Callable[..., Completed]
 ) -> None:
     written = script.time - 3_000.0
@@ -63,7 +63,7 @@ def test_kgtui_check_shows_exact_record_ages_of_unhealthy_groups(
     assert stuck["partitions"][0]["age"]["exact"] is True
 
 
-def test_kgtui_check_explains_unknown_record_ages_and_expiry_times(
+def test_kgtui_check_explains_why_record_ages_and_expiry_times_are_unknown(
     admin: ScriptedAdmin, run: Callable[..., Completed]
 ) -> None:
     admin.times = {("t-stuck", 0): RecordTime(1000, reason=FORBIDDEN_TOPIC)}
@@ -88,7 +88,7 @@ def test_kgtui_check_reports_the_time_until_offsets_of_an_empty_group_expire(
     assert (row["empty"], row["expires_in"]) == ("120.0", "7080.0")
 
 
-def test_kgtui_check_only_warns_if_retention_times_cannot_be_read(
+def test_kgtui_check_warns_but_exits_with_0_if_retention_times_cannot_be_read(
     admin: ScriptedAdmin, run: Callable[..., Completed], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async def refused(topics: object, *, timeout: float) -> Answer[Retention]:
@@ -102,7 +102,7 @@ def test_kgtui_check_only_warns_if_retention_times_cannot_be_read(
     assert ran.err == f"kgtui: {warning}: read configs of topic a: no. (and 1 more); grant it\n"
 
 
-def test_kgtui_check_says_that_verdicts_after_a_short_watch_are_not_final(run: Callable[..., Completed]) -> None:
+def test_kgtui_check_says_that_verdicts_after_a_short_check_are_not_final(run: Callable[..., Completed]) -> None:
     ran = run("check", "--for", "20s", "--all")
     assert ran.code == 0
     assert verdicts(ran) == {"connect": "OK", "fine": "OK", "queue": "OK", "slow": "OK?", "stuck": "OK?"}
@@ -136,7 +136,7 @@ def test_kgtui_check_json_has_counts_verdicts_and_causes(run: Callable[..., Comp
     assert [connect[name] for name in ("verdict", "lag", "time_lag", "trend", "drain", "loss")] == ["OK", *[None] * 5]
 
 
-def test_undecided_verdict_in_json_has_the_required_watch_duration(run: Callable[..., Completed]) -> None:
+def test_kgtui_check_json_says_how_long_a_check_must_last_for_a_final_verdict(run: Callable[..., Completed]) -> None:
     ran = run("check", "stuck", "--format", "json", "--for", "20s", "--all")
     assert objects(ran)["stuck"]["undecided"] == [
         {"verdict": "STOP", "lacks": "time", "partitions": 1, "needs": 45.0, "has": 20.0,

@@ -100,7 +100,7 @@ def test_kgtui_check_gives_verdicts_at_the_end_of_a_recording_by_default(
 def test_kgtui_check_ignores_polls_after_the_requested_time(
     check: Callable[..., Completed],
 ) -> None:
-    """The group `stuck` stops after poll 12. At poll 14, the verdict is still OK, because later polls are ignored."""
+    """The group `stuck` stops after poll 12. A check at the time of poll 14 ignores later polls and reports OK."""
     verdicts = {poll: check("--all", "stuck", "--at", at(poll)).verdicts["stuck"] for poll in (12, 14, 24, 30)}
     assert verdicts == {12: "OK", 14: "OK", 24: "STOP", 30: "STOP"}
 
@@ -127,7 +127,7 @@ def test_kgtui_check_of_30_recorded_seconds_says_that_verdicts_are_not_final(che
         (("--interval", "5s"), 2),
     ],
 )
-def test_exit_code_for_a_recording_depends_on_verdicts_and_options(
+def test_exit_code_of_kgtui_check_for_a_recording_depends_on_verdicts_and_options(
     check: Callable[..., Completed], words: tuple[str, ...], code: int
 ) -> None:
     assert check(*words).code == code
@@ -148,12 +148,14 @@ def test_kgtui_check_json_has_the_end_and_length_of_the_checked_period(check: Ca
     assert row["trend"] == pytest.approx(10.0)
 
 
-def test_kgtui_check_reports_that_only_a_part_of_the_period_was_recorded(check: Callable[..., Completed]) -> None:
+def test_kgtui_check_reports_that_only_part_of_the_requested_period_was_recorded(
+    check: Callable[..., Completed],
+) -> None:
     ran = check("fine", "--for", "1h")
     assert (ran.code, ran.err) == (0, "kgtui: only 5 min of the requested 1 h were recorded\n")
 
 
-def test_kgtui_check_predicts_expiry_from_recorded_retention_times(
+def test_kgtui_check_predicts_record_expiry_from_recorded_retention_times(
     check: Callable[..., Completed], tmp_path: Path
 ) -> None:
     (row,) = json.loads(check("stuck", "--format", "json").out)["groups"]
@@ -172,7 +174,7 @@ def test_kgtui_check_predicts_expiry_from_recorded_retention_times(
     )
 
 
-def test_kgtui_check_computes_the_lag_trend_only_from_polls_after_a_gap(
+def test_kgtui_check_computes_the_lag_trend_only_from_polls_after_a_recording_gap(
     tmp_path: Path, check: Callable[..., Completed]
 ) -> None:
     recording = RecordingBuilder(tmp_path / "gap")

@@ -68,7 +68,7 @@ def test_kgtui_ls_without_a_filter_imports_no_unused_modules() -> None:
 
 
 def test_connecting_to_a_cluster_imports_only_the_connection_module_of_aiokafka() -> None:
-    """kgtui does not use the consumer and the producer of aiokafka, whose modules take longer to import."""
+    """kgtui does not use aiokafka's consumer and producer, whose modules are slow to import."""
     loaded = modules_loaded_by("ls", "--bootstrap-server", "127.0.0.1:1")
     assert "aiokafka.conn" in loaded
     assert not loaded & {"aiokafka.client", "aiokafka.cluster", "aiokafka.consumer", "aiokafka.producer"}
@@ -122,7 +122,7 @@ def test_the_shell_completion_script_contains_commands_and_options(
     out = capsys.readouterr().out
     for word in ("ls", "show", "delete", "doctor", "groups", "bootstrap-server"):
         assert word in out
-    # For tcsh, shtab does not complete options of single commands. Only the scripts for bash and zsh must contain them.
+    # shtab, which generates the scripts, does not complete the options of commands such as ls in its script for tcsh.
     for option in ("--lag", "--scenario"):
         assert shell == "tcsh" or option in out
 
@@ -198,7 +198,7 @@ def test_a_crash_report_contains_no_secrets(
         assert "sasl.password=[removed]" in shown
 
 
-def test_a_crash_is_described_on_stderr_if_no_report_can_be_written(
+def test_a_crash_is_described_on_stderr_if_the_crash_report_cannot_be_written(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     (tmp_path / "state").write_text("in the way")
@@ -286,9 +286,9 @@ def test_error_for_an_unknown_option_says_how_to_show_help(
 def test_empty_names_of_clusters_groups_and_files_are_rejected(
     words: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """A script can pass an empty variable as the name.
+    """A script can pass an empty variable as a name by mistake.
 
-    If kgtui used a default instead, it could act on a wrong cluster.
+    If kgtui then used a default name, the command could change a wrong cluster.
     """
     assert cli.main(words) == 2
     assert "the value is empty" in capsys.readouterr().err
@@ -308,7 +308,7 @@ def test_kgtui_commands_accept_a_group_id_that_is_one_space() -> None:
     assert parser.parse_args(["delete", "--group", " "]).group == [" "]
 
 
-def test_filter_terms_can_follow_an_option() -> None:
+def test_filter_terms_can_follow_an_option_of_kgtui_ls() -> None:
     args = parser.parse_args(["ls", "type:share", "--lag", "sort:lag-", "--format", "json", "state:Empty"])
     assert args.expr == ["type:share", "sort:lag-", "state:Empty"]
 

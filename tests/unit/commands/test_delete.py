@@ -33,7 +33,7 @@ def admin(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> ScriptedAdmin:
 
 
 class Terminal(io.StringIO):
-    """A text stream whose `isatty` returns True. As stdin, it contains the lines that the user types."""
+    """A text stream that imitates a terminal. As stdin, the stream contains the lines that the user types."""
 
     def isatty(self) -> bool:
         return True
@@ -43,7 +43,7 @@ class Terminal(io.StringIO):
 def terminal(monkeypatch: pytest.MonkeyPatch) -> Any:
     """Return a function whose arguments are the lines that the user types.
 
-    The function replaces stdin and stderr with terminals, and returns the new stderr.
+    The function replaces stdin and stderr with fake terminals, and returns the new stderr.
     """
     screen = Terminal()
 
@@ -146,7 +146,7 @@ def test_kgtui_delete_can_delete_exactly_the_given_group_ids(
 ) -> None:
     """With `--group`, an id that looks like a filter term is not parsed as a filter.
 
-    The number for `--expect` must not include groups that do not exist.
+    `--expect` is the expected number of groups, which must not include groups that do not exist.
     """
     admin.add("type:share", state="Empty")
     assert cli.main(["delete", "--group", "type:share", "--yes", "--expect", "1"]) == 0
@@ -181,7 +181,7 @@ def test_kgtui_delete_combines_filters_before_and_after_the_command_name(admin: 
     assert sent(admin) == ["idle-b"]
 
 
-def test_kgtui_delete_does_not_delete_unreadable_groups(
+def test_kgtui_delete_does_not_delete_groups_that_cannot_be_read(
     admin: ScriptedAdmin, capsys: pytest.CaptureFixture[str]
 ) -> None:
     admin.broken["idle-b"] = Fault("GROUP_AUTHORIZATION_FAILED", "not authorized", 30, group="idle-b")
@@ -197,7 +197,7 @@ def test_kgtui_delete_does_not_delete_unreadable_groups(
 
 
 @pytest.mark.parametrize("words", [[], ["--dry-run"]])
-def test_kgtui_delete_exits_with_1_without_asking_if_no_group_matches(
+def test_kgtui_delete_exits_with_1_without_asking_for_confirmation_if_no_group_matches(
     admin: ScriptedAdmin, capsys: pytest.CaptureFixture[str], words: list[str]
 ) -> None:
     assert cli.main(["delete", "idle-q", *words]) == 1
@@ -236,7 +236,7 @@ def test_deletion_of_one_group_is_confirmed_by_typing_the_group_id(admin: Script
 def test_deletion_is_refused_if_the_typed_confirmation_is_wrong(
     admin: ScriptedAdmin, terminal: Any, typed: str
 ) -> None:
-    """To confirm the deletion of two groups, the user must type `2`. An empty stdin does not confirm it either."""
+    """To confirm the deletion of two groups, the user must type `2`. An empty stdin is not a confirmation."""
     terminal(typed)
     assert cli.main(["delete", "state:Empty"]) == 4
     terminal()
@@ -256,7 +256,10 @@ def test_deletion_of_several_groups_is_confirmed_by_typing_the_number_of_groups(
 def test_irreversible_deletion_needs_a_second_confirmation(
     admin: ScriptedAdmin, terminal: Any, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """On a terminal, the user types the group id and then `irreversible`. With `--yes`, `--irreversible` is needed."""
+    """The deletion is irreversible, because committed offsets of a deleted topic cannot be restored.
+
+    On a terminal, the user types the group id and then `irreversible`. With `--yes`, `--irreversible` is needed.
+    """
     admin.bounds["t-idle-a", 0] = PartitionBounds(None, None, 3)
     words = ["delete", "idle-a", "--yes", "--expect", "1"]
     assert cli.main(words) == 4

@@ -44,7 +44,7 @@ class Watched:
         self.task = asyncio.create_task(watch(args, admin, query_of(args)))
 
     async def until(self, holds: Callable[[], bool]) -> None:
-        """Wait until `holds` returns true. Raise TimeoutError after 60 s."""
+        """Wait until the function `holds` returns True. Raise TimeoutError after 60 s."""
         async with asyncio.timeout(60):
             while not holds():
                 await asyncio.sleep(0.05)
@@ -94,7 +94,7 @@ async def test_kgtui_events_prints_each_event_when_it_happens(
 async def test_kgtui_events_says_that_no_groups_are_visible_to_the_user(
     capfd: pytest.CaptureFixture[str], operations: frozenset[str]
 ) -> None:
-    """The message is printed only if the user lacks DESCRIBE on the cluster. With DESCRIBE, no group can be hidden."""
+    """kgtui prints the message only if the user lacks DESCRIBE on the cluster. Otherwise, brokers hide no group."""
     admin = ScriptedAdmin(user_access=Access(operations, any_topic=True))
     watched = Watched(admin, capfd)
     await watched.until(lambda: sum(call == "poll" for call, _ in admin.calls) > 2 * len(admin.brokers))
@@ -116,7 +116,7 @@ async def test_kgtui_events_waits_until_a_group_matches_the_filter(
     await run.end()
 
 
-async def test_the_json_output_has_one_object_with_all_values_per_event(
+async def test_kgtui_events_json_has_one_object_per_event_with_all_values(
     admin: ScriptedAdmin, capfd: pytest.CaptureFixture[str]
 ) -> None:
     watched = Watched(admin, capfd, "--format", "json", "--kind", "joined")
@@ -244,7 +244,7 @@ WAITING = (
 )
 
 
-def test_kgtui_events_exits_after_its_duration_or_if_no_broker_responds(
+def test_kgtui_events_exits_after_the_requested_duration_or_if_no_broker_responds(
     cluster: SimulatorProcess,
 ) -> None:
     done = kgtui("events", "nobody", "--for", "1s", "--bootstrap-server", cluster.bootstrap)
@@ -255,7 +255,7 @@ def test_kgtui_events_exits_after_its_duration_or_if_no_broker_responds(
 
 @pytest.mark.parametrize("close", [False, True], ids=["Ctrl-C", "closed pipe"])
 def test_kgtui_events_exits_silently_after_ctrl_c_or_a_closed_pipe(cluster: SimulatorProcess, close: bool) -> None:
-    """No group matches, so the command writes nothing. It must notice in another way that the pipe is closed."""
+    """No group matches, so kgtui writes nothing to the pipe. kgtui must notice the closed pipe without writing."""
     words = ["events", "nobody", "--bootstrap-server", cluster.bootstrap]
     with subprocess.Popen(
         [sys.executable, "-m", "kgtui", *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE

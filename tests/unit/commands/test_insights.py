@@ -100,7 +100,7 @@ def test_kgtui_insights_can_print_the_evidence_for_findings(lake: Path, capfd: p
     assert "    t              1  STOP    700  –" in out
 
 
-def test_kgtui_insights_json_has_every_finding_and_every_gold_table(
+def test_kgtui_insights_json_lists_all_findings_and_all_gold_tables(
     lake: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["insights", "--lake", str(lake), "--format", "json"]) == 0
@@ -128,7 +128,7 @@ def test_kgtui_insights_uses_the_lake_in_the_environment_variable(
     assert capfd.readouterr().out.startswith("no findings\n")
 
 
-def test_kgtui_insights_filters_by_the_last_recorded_group_states(
+def test_kgtui_insights_applies_state_filters_to_the_last_recorded_group_states(
     tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     lake = tmp_path / "lake"

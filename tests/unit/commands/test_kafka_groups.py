@@ -42,7 +42,9 @@ def test_kgtui_groups_rejects_options_with_the_messages_of_the_kafka_script(word
 
 
 @pytest.mark.parametrize("words", [["--command-config", ""], ["--command-config="], ["-command-config", " "]])
-def test_kgtui_groups_refuses_an_empty_command_config(words: list[str], capfd: pytest.CaptureFixture[str]) -> None:
+def test_kgtui_groups_refuses_an_empty_file_name_for_the_option_command_config(
+    words: list[str], capfd: pytest.CaptureFixture[str]
+) -> None:
     assert kafka_groups.main(["--bootstrap-server", "127.0.0.1:1", "--list", *words]) == 1
     assert "Option command-config: the value is empty" in capfd.readouterr().err
 
@@ -63,7 +65,7 @@ def test_kgtui_groups_help_wraps_long_option_descriptions() -> None:
     assert lines[2].startswith("* --server <String: a rather")
 
 
-def test_kgtui_groups_pads_columns_to_a_width_in_utf_16_code_units() -> None:
+def test_kgtui_groups_counts_column_widths_in_utf_16_code_units_like_java() -> None:
     assert utf16_length("a🦄") == 3
     assert pad("a🦄", 5) == "a🦄  "
     assert pad("toolong", 3) == "toolong"

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture
 def lake(tmp_path: Path) -> Path:
-    """Return the path of a lake with one recorded poll."""
+    """Return the path of a lake (a folder of Delta tables) with one recorded poll of a cluster."""
     recording = RecordingBuilder(tmp_path / "lake")
     recording.poll(poll_of(), START)
     recording.flush()
@@ -100,7 +100,7 @@ def test_lake_commands_reject_invalid_arguments(
 
 
 def test_kgtui_lake_prune_accepts_keep_rules_for_tables_and_layers() -> None:
-    """`gold=365d` is a rule for a layer, `gold/lag=all` is a rule for one table, and `30d` is for all other tables."""
+    """`--keep` takes `gold=365d` for a layer, `gold/lag=all` for one table, and `30d` for all other tables."""
     assert parse_keep(["30d", "gold=365d", "/gold/lag/=all"]) == KeepRules(30, (("gold", 365), ("gold/lag", None)))
     assert parse_keep(["36h"]) == KeepRules(1)
     with pytest.raises(UsageError, match="at least one day"):

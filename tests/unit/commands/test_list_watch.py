@@ -28,7 +28,7 @@ MAX_TIMEOUT = 60.0
 
 @asynccontextmanager
 async def watched(cluster: Simulator, interval: float, filter_text: str = "", *, lag: bool) -> AsyncIterator[ListWatch]:
-    """Yield a `ListWatch` that reads the matching groups of `cluster` every `interval` seconds."""
+    """Yield a `ListWatch` that reads the groups that match `filter_text` every `interval` seconds."""
     query = parse(filter_text)
     async with connect(cluster.bootstrap.split(",")) as admin:
 
@@ -41,7 +41,7 @@ async def watched(cluster: Simulator, interval: float, filter_text: str = "", *,
 @pytest.mark.parametrize("lag", [False, True])
 @longer_if_busy(1)
 async def test_kgtui_ls_watch_keeps_groups_of_a_silent_broker(lag: bool, timeout: float) -> None:
-    """`timeout` is the interval between two reads, in seconds. A read waits for broker 2 for about this time."""
+    """`timeout` is the interval between two reads, in seconds. A read waits about as long for the silent broker 2."""
     async with (
         Simulator(brokers=3, scenario="plain", groups=60) as cluster,
         watched(cluster, timeout, lag=lag) as watch,

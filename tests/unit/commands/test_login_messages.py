@@ -22,7 +22,7 @@ JAAS = "\nsasl.jaas.config=org.apache.kafka.common.security"
 
 @pytest.fixture(scope="module")
 def stores(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a folder with the certificates and the Java key stores that `make_stores` creates."""
+    """Return a folder with PEM certificates and Java key stores and trust stores."""
     folder = tmp_path_factory.mktemp("stores")
     make_stores(make_certificates(folder), PASSWORD)
     return folder

@@ -28,7 +28,9 @@ def admin() -> ScriptedAdmin:
     return listed_cluster()
 
 
-def test_kgtui_ls_without_options_sends_only_list_requests(run: Callable[..., Completed], admin: ScriptedAdmin) -> None:
+def test_kgtui_ls_without_options_lists_groups_but_does_not_describe_them(
+    run: Callable[..., Completed], admin: ScriptedAdmin
+) -> None:
     ran = run("ls")
     assert (ran.code, ran.err) == (0, "")
     assert groups(ran) == ["connect", "idle", "pay", "queue"]
@@ -162,7 +164,7 @@ def test_kgtui_ls_reports_a_partial_result_if_a_broker_does_not_respond(
     assert found["faults"][0]["broker"] == 2
 
 
-def test_kgtui_ls_does_not_say_that_a_group_does_not_exist_if_a_broker_does_not_respond(
+def test_kgtui_ls_says_that_a_group_it_cannot_find_may_be_on_a_silent_broker(
     run: Callable[..., Completed], admin: ScriptedAdmin
 ) -> None:
     admin.broken[2] = DeadlineError("no answer within 30 s", broker=2)
@@ -173,7 +175,7 @@ def test_kgtui_ls_does_not_say_that_a_group_does_not_exist_if_a_broker_does_not_
 
 
 @pytest.mark.parametrize("words", [("ls",), ("ls", "--lag"), ("ls", "state:Empty"), ("check", "--for", "1s")])
-def test_kgtui_ls_and_check_say_that_no_groups_are_visible(
+def test_kgtui_ls_and_check_say_that_no_groups_are_visible_to_the_user(
     run: Callable[..., Completed], admin: ScriptedAdmin, words: tuple[str, ...]
 ) -> None:
     admin.groups.clear()
@@ -204,7 +206,7 @@ def test_kgtui_ls_reports_all_groups_with_the_same_error_in_one_line(
 
 
 def test_kgtui_ls_cannot_filter_by_how_long_groups_have_been_empty(run: Callable[..., Completed]) -> None:
-    """The message says that the term `empty:` works only in the terminal UI."""
+    """The message says that the filter term `empty:` works only in the terminal UI."""
     ran = run("ls", "empty:1h+")
     assert (ran.code, groups(ran)) == (1, [])
     assert "the filter could not be applied to 1 of 4 groups" in ran.err

@@ -44,7 +44,9 @@ def test_kgtui_ls_reads_log_start_offsets_only_for_empty_groups(
     assert "describe_groups" not in asked
 
 
-def test_kgtui_ls_shows_no_lag_for_a_forbidden_group(run: Callable[..., Completed], admin: ScriptedAdmin) -> None:
+def test_kgtui_ls_shows_no_lag_for_a_group_that_the_user_may_not_describe(
+    run: Callable[..., Completed], admin: ScriptedAdmin
+) -> None:
     admin.broken["pay"] = Fault(
         "GROUP_AUTHORIZATION_FAILED", "may not be described", 30, group="pay", advice="ask for DESCRIBE on the group"
     )
@@ -63,7 +65,7 @@ def test_kgtui_ls_shows_no_lag_for_a_forbidden_group(run: Callable[..., Complete
 def test_kgtui_ls_reports_empty_groups_with_old_unread_records_as_unused(
     run: Callable[..., Completed], admin: ScriptedAdmin
 ) -> None:
-    """`idle` is `unused`, because its first unread record is older than one day. `recent` is only `empty`."""
+    """The group `idle` is `unused`, because its oldest unread record is over a day old. `recent` is only `empty`."""
     admin.add("recent", state="Empty", lag=5)
     for group, age in (("idle", 90_000.0), ("recent", 80_000.0)):
         written = time.time() - age
@@ -80,7 +82,7 @@ RESTRICTED = Access(frozenset({"DESCRIBE"}), any_topic=False)
 def test_lags_in_kgtui_ls_are_lower_bounds_if_some_topics_are_forbidden(
     run: Callable[..., Completed], admin: ScriptedAdmin
 ) -> None:
-    """The exit code is 1, because all offsets of the group `quiet` are hidden. Lower bounds alone are no error."""
+    """All offsets of the group `quiet` are hidden, so the exit code is 1. Without this group, it would be 0."""
     admin.add("quiet", "consumer")
     admin.user_access = RESTRICTED
     ran = run("ls", "--lag")
@@ -141,7 +143,7 @@ def test_lag_filter_selects_a_group_only_if_every_possible_lag_matches(
 def test_kgtui_ls_mentions_a_forbidden_topic_to_which_a_member_subscribes(
     run: Callable[..., Completed], admin: ScriptedAdmin
 ) -> None:
-    """An ACL denies DESCRIBE on the topic `secret`."""
+    """An ACL denies DESCRIBE on the topic `secret`, to which a member of the group `old` subscribes."""
     admin.add("old", "classic", members=(member("m", topics=("t-old", "secret")),), lag=3)
     admin.bounds["secret", 0] = PartitionBounds(None, None, 29)
     admin.user_access = Access(any_topic=True)

@@ -126,7 +126,7 @@ async def test_kgtui_doctor_reports_limitations_of_old_brokers() -> None:
 
 @longer_if_busy(1)
 async def test_kgtui_doctor_reports_a_broker_that_does_not_respond(timeout: float) -> None:
-    """The permissions and the groups are read from the other broker."""
+    """kgtui reads the permissions and the groups from the broker that responds."""
     async with Simulator(brokers=2, scenario="plain", groups=8) as cluster:
         cluster.faults.black_hole(2)
         async with connect(cluster.bootstrap.split(",")[:1]) as admin:
@@ -171,7 +171,7 @@ async def test_kgtui_doctor_says_why_a_named_group_is_not_listed(timeout: float)
         assert "It may be on broker 2" in as_text(diagnosis)
 
 
-def test_kgtui_doctor_mentions_the_permission_for_describing_a_group() -> None:
+def test_kgtui_doctor_prints_the_kafka_acls_command_that_permits_to_describe_a_group() -> None:
     fault = Fault("GROUP_AUTHORIZATION_FAILED", "describe: Group authorization failed.", 30, group="pay")
     line = cannot_be_described(fault)
     assert line.startswith("The group cannot be described: Group authorization failed. Ask for: kafka-acls.sh")

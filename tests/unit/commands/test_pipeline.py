@@ -76,7 +76,7 @@ def test_pipeline_run_without_a_cluster_rejects_an_empty_lake(
     assert not (tmp_path / "lake").exists()
 
 
-def test_pipeline_reports_that_the_folder_with_records_is_missing(
+def test_pipeline_reports_that_the_folder_in_the_option_records_does_not_exist(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     message = error_of(capsys, 1, "run", "--lake", tmp_path / "lake", "--records", tmp_path / "nowhere")
@@ -136,7 +136,7 @@ def test_pipeline_rejects_a_lake_with_data_of_a_different_cluster(
 def test_pipeline_rejects_a_lake_with_records_of_a_deleted_offsets_topic(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """If `__consumer_offsets` is created again, its offsets restart at 0 and then refer to other records."""
+    """After `__consumer_offsets` is created again, offsets restart at 0, so one offset would stand for two records."""
 
     async def found(_: object) -> OffsetsTopic:
         return OffsetsTopic(("127.0.0.1:1",), {0: (0, 7)}, cluster_id="prod", topic_id="new")
@@ -208,7 +208,7 @@ async def test_missing_or_unreadable_offsets_topic_raises_source_error(leaders: 
         await read_bounds(admin, 5)
 
 
-async def test_partition_without_log_start_and_end_raises_source_error() -> None:
+async def test_a_partition_whose_log_start_and_end_are_unknown_raises_source_error() -> None:
     leaders = Leaders({(TOPIC, 0): 1, (TOPIC, 1): 2})
     silent: Any = FakeAdmin(leaders, {0: PartitionBounds(0, 7)}, Fault("NO_ANSWER", "broker 2 gave no answer"))
     with pytest.raises(SourceError, match="partition 1 cannot be read: broker 2 gave no answer"):

@@ -49,7 +49,7 @@ def test_simulated_histories_with_the_same_seed_are_equal(tmp_path: Path) -> Non
     assert (last.lag("payments.settle").lag or 0) > 100_000 > (last.lag("payments.ledger").lag or 0)
 
 
-def test_newest_simulated_poll_time_is_a_multiple_of_the_interval() -> None:
+def test_newest_simulated_poll_time_is_a_multiple_of_the_poll_interval() -> None:
     assert newest_poll_time(300.0, 1_000.0) == 900.0
 
 

@@ -44,7 +44,7 @@ def printed(capsys: pytest.CaptureFixture[str], words: Sequence[str]) -> tuple[l
     return [word for word in options if not word.startswith("--conf=")], conf, rest[len(options) :]
 
 
-def test_spark_submit_command_for_yarn_sends_environment_jars_and_properties(
+def test_spark_submit_command_for_yarn_sends_python_environment_jars_and_properties(
     capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for jar in JARS:
@@ -86,7 +86,7 @@ def test_spark_submit_command_for_yarn_sends_environment_jars_and_properties(
     ]
 
 
-def test_spark_submit_for_kubernetes_has_image_and_maven_jars(
+def test_spark_submit_command_for_kubernetes_has_container_image_and_maven_jars(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     options, conf, program = printed(

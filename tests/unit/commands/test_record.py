@@ -68,7 +68,7 @@ def wait_for(lake: Path, polls: int) -> None:
 def test_recorder_writes_all_polls_before_it_exits(
     cluster: SimulatorProcess, tmp_path: Path, number: signal.Signals
 ) -> None:
-    """A signal stops the first recorder. The second recorder has the option `--for 10s`, and stops after 10 s."""
+    """SIGTERM or SIGINT stops the first recorder. The second recorder stops itself because of `--for 10s`."""
     lake = tmp_path / "lake"
     with recorder(cluster, lake, "--flush", "0.5") as first:
         wait_for(lake, 1)
@@ -190,7 +190,7 @@ def berlin() -> Iterator[None]:
 
 
 @pytest.mark.usefixtures("berlin")
-def test_time_options_accept_only_absolute_and_relative_times() -> None:
+def test_the_option_at_accepts_absolute_times_and_durations_before_the_last_poll() -> None:
     last = datetime(2026, 11, 21, 10, 30, tzinfo=UTC).timestamp()
 
     def found(text: str) -> str:
@@ -219,7 +219,7 @@ def test_time_options_accept_only_absolute_and_relative_times() -> None:
     ],
 )
 def test_a_time_of_day_means_its_last_occurrence_even_if_clocks_change(last: str, typed: str, expected: str) -> None:
-    """In Berlin, 2:00 to 3:00 occurred twice on 2026-10-25, and did not occur on 2026-03-29."""
+    """In Berlin, the hour from 2:00 to 3:00 occurs twice on 2026-10-25, and does not occur on 2026-03-29."""
     found = parse_time("--at", typed, datetime.fromisoformat(last).timestamp())
     assert found == datetime.fromisoformat(expected).timestamp()
 

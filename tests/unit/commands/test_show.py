@@ -37,7 +37,7 @@ def test_kgtui_show_prints_each_group_once_in_the_given_order(run: Callable[...,
 
 
 def test_kgtui_show_requests_no_configs_of_classic_groups(run: Callable[..., Completed], admin: ScriptedAdmin) -> None:
-    """Classic groups have no configs. A request would fail with an error if the user lacks DESCRIBE_CONFIGS."""
+    """Classic groups have no group configs. A request for them would fail if the user lacks DESCRIBE_CONFIGS."""
     admin.add("old", "classic", lag=1)
     ran = run("show", "old", "pay")
     assert (ran.code, ran.err) == (0, "")
@@ -53,7 +53,7 @@ def test_kgtui_show_reports_missing_groups_and_shows_existing_groups(run: Callab
     assert ran.err == "kgtui: group nope: Group nope not found. [GROUP_ID_NOT_FOUND]\n"
 
 
-def test_kgtui_show_reports_a_missing_group_even_if_similar_groups_cannot_be_listed(
+def test_kgtui_show_reports_a_missing_group_even_if_the_search_for_similar_ids_fails(
     run: Callable[..., Completed], admin: ScriptedAdmin, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async def fail(*_: object, **__: object) -> object:
@@ -72,7 +72,7 @@ def test_kgtui_show_reports_that_the_user_may_not_describe_a_group(
     assert ran.err == "kgtui: group pay: forbidden [GROUP_AUTHORIZATION_FAILED] (grant DESCRIBE)\n"
 
 
-def test_kgtui_show_prints_write_and_expiry_times_of_unread_records(
+def test_kgtui_show_prints_when_the_first_unread_record_was_written_and_expires(
     run: Callable[..., Completed], admin: ScriptedAdmin
 ) -> None:
     admin.times = {
@@ -107,14 +107,14 @@ def test_kgtui_show_csv_has_one_row_per_partition(run: Callable[..., Completed])
     assert lines[1] == "pay,t-pay,0,1000,,0,1015,15,1000,0,,,,,,0,,m-1,,client"
 
 
-def test_kgtui_show_without_a_group_id_exits_with_2(run: Callable[..., Completed]) -> None:
+def test_kgtui_show_without_a_group_id_exits_with_code_2(run: Callable[..., Completed]) -> None:
     ran = run("show")
     assert ran.code == 2
     assert "GROUP" in ran.err
 
 
 @pytest.mark.parametrize(("any_topic", "exit_code"), [(False, 1), (True, 0)])
-def test_kgtui_show_says_that_a_group_has_no_visible_offsets(
+def test_kgtui_show_says_that_the_user_can_see_no_offsets_of_a_group(
     run: Callable[..., Completed], admin: ScriptedAdmin, any_topic: bool, exit_code: int
 ) -> None:
     admin.add("quiet", "consumer")
@@ -125,7 +125,7 @@ def test_kgtui_show_says_that_a_group_has_no_visible_offsets(
     assert next(line.split()[1] for line in ran.out.splitlines() if "lag  " in line) == ("–" if any_topic else "?")
 
 
-def test_kgtui_show_does_not_mention_permissions_if_all_are_granted(
+def test_kgtui_show_does_not_mention_permissions_if_the_user_has_all_permissions(
     run: Callable[..., Completed], admin: ScriptedAdmin
 ) -> None:
     admin.add("quiet", "consumer")
@@ -134,7 +134,9 @@ def test_kgtui_show_does_not_mention_permissions_if_all_are_granted(
     assert "may see" not in ran.out
 
 
-def test_kgtui_show_says_which_assigned_topic_is_forbidden(run: Callable[..., Completed], admin: ScriptedAdmin) -> None:
+def test_kgtui_show_says_which_assigned_topic_the_user_may_not_describe(
+    run: Callable[..., Completed], admin: ScriptedAdmin
+) -> None:
     admin.add("old", "classic", members=(member("m", assignment=(("t-old", (0,)), ("secret", (0,)))),), lag=3)
     admin.bounds["secret", 0] = PartitionBounds(None, None, 29)
     ran = run("show", "old")
@@ -146,10 +148,13 @@ def test_kgtui_show_says_which_assigned_topic_is_forbidden(run: Callable[..., Co
     assert (row["lag"], row["lag_unknown"]) == (3, 1)
 
 
-def test_kgtui_show_says_that_offsets_in_forbidden_topics_are_not_listed(
+def test_kgtui_show_says_that_offsets_in_hidden_topics_are_not_listed(
     run: Callable[..., Completed], admin: ScriptedAdmin
 ) -> None:
-    """Brokers leave out offsets in topics on which the user lacks DESCRIBE. The exit code is 0."""
+    """Brokers leave out committed offsets of topics on which the user lacks DESCRIBE.
+
+    `kgtui show` then prints a note. The exit code is 0.
+    """
     admin.user_access = Access(any_topic=False)
     ran = run("show", "pay")
     assert (ran.code, ran.err) == (0, "")
@@ -163,7 +168,7 @@ def test_kgtui_show_says_that_offsets_in_forbidden_topics_are_not_listed(
     assert "not listed" not in ran.out
 
 
-def test_kgtui_show_says_which_subscribed_topic_is_forbidden(
+def test_kgtui_show_says_which_subscribed_topic_the_user_may_not_describe(
     run: Callable[..., Completed], admin: ScriptedAdmin
 ) -> None:
     admin.add("old", "classic", members=(member("m", topics=("t-old", "secret")),), lag=3)

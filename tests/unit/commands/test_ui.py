@@ -33,7 +33,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 async def first(stack: AsyncExitStack, *words: str) -> Session:
-    """Open the session with which the terminal UI starts. `words` are the arguments on the command line."""
+    """Return the session that the terminal UI opens first if `words` are the command-line arguments."""
     return await SessionOpener(build().parse_args(words), stack).first()
 
 
@@ -103,7 +103,7 @@ async def test_command_line_options_override_settings_of_the_configuration_file(
         assert flagged.monitor.interval == 3
 
 
-async def test_a_typed_address_is_opened_only_if_a_broker_responds() -> None:
+async def test_cluster_address_typed_by_the_user_is_opened_only_if_a_broker_responds() -> None:
     async with AsyncExitStack() as stack, Simulator(brokers=1, scenario="empty") as cluster:
         opener = SessionOpener(build().parse_args([]), stack)
         with pytest.raises(UnreachableError) as caught:
@@ -174,10 +174,13 @@ async def test_user_can_switch_to_a_configured_cluster_even_if_no_broker_respond
         assert (again.read_only, again.target.command_config) == (True, "prod.properties")
 
 
-async def test_the_command_config_file_applies_only_to_the_first_cluster(
+async def test_command_config_file_applies_only_to_the_cluster_on_the_command_line(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The file can contain passwords, which other clusters must not get. `--read-only` applies to all clusters."""
+    """The file given with `--command-config` can contain passwords, which other clusters must not get.
+
+    `--read-only` applies to all clusters.
+    """
     (folder / "config.toml").write_text(CLUSTERS)
     secret = folder / "secret.properties"
     secret.write_text("sasl.no.such.key=1\n")
@@ -208,8 +211,10 @@ async def test_kgtui_demo_offers_other_clusters_only_if_some_are_configured(fold
         assert [one.name for one in session.clusters] == ["prod", "staging", "demo"]
 
 
-async def test_kgtui_reads_groups_while_python_imports_the_terminal_ui(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The groups are read early, so that the first frame shows them. Polling stops when the terminal UI closes."""
+async def test_kgtui_already_polls_groups_while_it_imports_the_terminal_ui_module(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """kgtui polls early so that the first screen can show groups. Polling stops when the terminal UI closes."""
     sessions_opened: list[Session] = []
 
     async def until_listed(session: Session) -> int:

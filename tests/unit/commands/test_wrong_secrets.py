@@ -62,9 +62,9 @@ WRONG = {
     "wrong-token-file": f"{URL}file:{{folder}}/vault\n",
     "expired-token-file": f"{URL}file:{{folder}}/expired\n",
 }
-"""Maps each test id to the text of a properties file with a mistake.
+"""Maps each test id to the text of a client properties file with a mistake.
 
-`{folder}` is replaced by the path of a folder with secret files.
+The text contains a secret, or the placeholder `{folder}` for the path of a folder with secret files.
 """
 
 
@@ -74,8 +74,8 @@ def run(
 ) -> Callable[[str], tuple[int, str]]:
     """Return a function that runs `kgtui ls` with a properties file, and returns the exit code and stderr.
 
-    The argument is the text of the file. The function asserts that no part of the secret is in the output, or in a file
-    that kgtui writes.
+    The argument of the returned function is the text of the properties file. The function asserts that neither the
+    output nor any file that kgtui writes contains a part of the secret.
     """
     inputs, home = tmp_path / "inputs", tmp_path / "home"
     inputs.mkdir()
@@ -107,7 +107,7 @@ def test_message_about_a_mistake_in_the_properties_contains_no_secret(
     assert message.startswith("kgtui: ")
 
 
-def test_crash_report_after_an_error_in_the_properties_contains_no_secret(
+def test_crash_report_contains_no_secret_if_kgtui_crashes_while_it_reads_properties(
     run: Callable[[str], tuple[int, str]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def crash(properties: dict[str, str]) -> None:

@@ -13,11 +13,11 @@ from kgtui.history import Recorder, RecorderOptions
 from kgtui.monitor import Monitor, MonitorOptions
 
 FLUSH = 0.3
-"""Time between two flushes of the recorder, in seconds."""
+"""Time between two flushes (writes of waiting polls to the lake), in seconds."""
 
 
 async def _record(bootstrap: str, lake: str) -> None:
-    """Record the cluster at this address into the lake until the process is killed."""
+    """Record the cluster with the addresses `bootstrap` into the lake until this process is killed."""
     async with connect(bootstrap.split(",")) as admin:
         monitor = Monitor(admin, MonitorOptions(interval=0.5, sweep_rate=0.001))
         watching = asyncio.create_task(monitor.run())

@@ -24,7 +24,8 @@ CLUSTER = ClusterInfo("hand-made", brokers(2), 1, {"share.version": 1}, ("127.0.
 class RecordingBuilder:
     """Writes polls into a lake.
 
-    The first poll of a builder is a keyframe, which stores all groups. Other polls store only changes.
+    The first poll of a builder is a keyframe (a poll that stores all groups). Each later poll stores only the changes
+    since the poll before.
     """
 
     def __init__(self, path: Path | str) -> None:
@@ -36,7 +37,7 @@ class RecordingBuilder:
         self.keyframe: int | None = None
 
     def poll(self, result: PollResult, at: int, *, keyframe: bool = False, gap: str = "") -> int:
-        """Add a poll. Return its number of rows, not counting the row in the table `polls`.
+        """Add a poll, which `flush` writes. Return its number of rows, not counting the row in the table `polls`.
 
         Args:
             at: time of the poll in milliseconds since the Unix epoch.

@@ -80,10 +80,10 @@ def at(poll: int) -> float:
     return (START + poll * 10_000) / 1000
 
 
-def test_group_timeline_has_lag_rates_and_member_count_per_poll(tmp_path: Path) -> None:
-    """The two rates are the numbers of records per second that were written, and that the group consumed.
+def test_group_timeline_has_the_lag_and_two_rates_and_the_member_count_at_each_poll(tmp_path: Path) -> None:
+    """One rate is the number of records written per second, the other the number of records consumed per second.
 
-    The first poll has no rates.
+    The first poll has no rates, because a rate is computed from two polls.
     """
     write(tmp_path, poll_of(100, end=150), poll_of(120, end=200), poll_of(120, end=200), keyframes=(2,))
     lake = RecordingReader(tmp_path)
@@ -98,7 +98,7 @@ def test_group_timeline_has_lag_rates_and_member_count_per_poll(tmp_path: Path) 
     ]  # fmt: skip
 
 
-def test_group_timeline_has_no_rates_after_a_gap(tmp_path: Path) -> None:
+def test_group_timeline_has_no_rates_at_the_first_poll_after_a_gap(tmp_path: Path) -> None:
     """The recorder did not run between the second and the third poll, so the rates at the third poll are unknown."""
     recording = RecordingBuilder(tmp_path)
     recording.poll(poll_of(100), START, gap="the recording begins")
@@ -112,7 +112,7 @@ def test_group_timeline_has_no_rates_after_a_gap(tmp_path: Path) -> None:
     assert [change_point.gap for change_point in timeline.change_points] == ["", "recorder killed"]
 
 
-def test_group_timeline_reports_new_members_new_owners_and_rewound_offsets(tmp_path: Path) -> None:
+def test_group_timeline_reports_new_members_new_partition_owners_and_decreased_offsets(tmp_path: Path) -> None:
     write(
         tmp_path,
         poll_of(100),
@@ -146,10 +146,10 @@ def test_group_timeline_reports_the_duration_of_a_rebalance(tmp_path: Path) -> N
 MEMBER = Member("m-1", "client", "/10.0.0.1")
 
 
-def test_group_timeline_has_no_rates_after_unreadable_offsets(tmp_path: Path) -> None:
-    """A rate needs the offsets of two consecutive polls.
+def test_group_timeline_has_no_rates_if_offsets_could_not_be_read(tmp_path: Path) -> None:
+    """A rate is computed from the offsets of two consecutive polls. A failed read makes two rates unknown.
 
-    The rates stay known if the error comes from a broker that is not the coordinator of the group.
+    An error of a broker that is not the coordinator of the group does not make rates unknown.
     """
     silent, other = (("broker", Fault("NO_ANSWER", "silent", broker=node)) for node in (1, 2))
     own = ("offsets", Fault("GROUP_AUTHORIZATION_FAILED", "no", broker=2, group="pay"))
@@ -160,7 +160,7 @@ def test_group_timeline_has_no_rates_after_unreadable_offsets(tmp_path: Path) ->
     assert list(timeline.lag) == [400] * 6
 
 
-def test_group_timeline_has_no_rates_after_two_different_errors_of_the_coordinator(tmp_path: Path) -> None:
+def test_group_timeline_has_no_rates_after_polls_with_different_coordinator_errors(tmp_path: Path) -> None:
     silent, closed = (("broker", Fault(name, "no", broker=1)) for name in ("NO_ANSWER", "NOT_CONNECTED"))
     faults = [(), (silent,), (closed,), (closed,), (), ()]
     write(tmp_path, *(poll_of(100 + 20 * n, end=500 + 20 * n, faults=reported) for n, reported in enumerate(faults)))
@@ -191,10 +191,10 @@ def test_history_of_a_group_can_be_read_if_its_id_has_special_characters(tmp_pat
     assert recording.next_change(group, recording.first) == recording.polls()[1]
 
 
-def test_kgtui_show_prints_when_a_recorded_group_appeared_and_made_progress(
+def test_kgtui_show_prints_when_a_recorded_group_appeared_and_last_made_progress(
     tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    """In the recording, the last rebalance ends at poll 92, and the group `late` appears at poll 60."""
+    """The group `late` appears at poll 60 of the recording. The last rebalance of both groups ends at poll 92."""
     sample_history.record(tmp_path)
     assert main(["show", "--lake", str(tmp_path), "--format", "json", sample_history.GROUP, "late"]) == 0
     names = ("first_seen", "state_since", "last_progress")
@@ -205,7 +205,7 @@ def test_kgtui_show_prints_when_a_recorded_group_appeared_and_made_progress(
     assert f"last progress     {last}" in capfd.readouterr().out
 
 
-def test_start_of_a_state_is_unknown_if_it_began_before_the_first_poll(tmp_path: Path) -> None:
+def test_start_of_a_group_state_is_unknown_if_the_state_began_before_the_recording(tmp_path: Path) -> None:
     write(tmp_path, *[poll_of(groups=("pay",))] * 3)
     lake = RecordingReader(tmp_path)
     times = lake.group_timeline("pay", lake.first.at, lake.last.at).observed_times

@@ -41,7 +41,10 @@ def record(cluster: SimulatorProcess, lake: Path) -> subprocess.Popen[str]:
 
 
 def wait_for_polls(lake: Path, more_than: int, process: subprocess.Popen[str]) -> int:
-    """Wait until the lake has more than `more_than` polls, and return how many it has. `process` is the recorder."""
+    """Wait until the lake has more than `more_than` polls. Return the number of polls.
+
+    Fail if the recorder `process` ends, or after 60 s.
+    """
     end = time.monotonic() + 60
     while process.poll() is None and time.monotonic() < end:
         found = polls_in(lake)
@@ -76,8 +79,9 @@ def kill_again_and_again(cluster: SimulatorProcess, lake: Path, times: int, seed
         assert run == 0 or "crashed" in messages
         found = RecordingReader(lake)
         check_polls(lake)
-        # Only polls since the last flush are lost, so the newest stored poll is not much older than `FLUSH`. A poll and
-        # its flush also take time, but less than `start_time`, which also includes the start of the process.
+        # Only polls since the last flush are lost, so the newest stored poll was made at most about `FLUSH` seconds
+        # before the kill. One poll and its flush also take time, but less than `start_time`, the time that the recorder
+        # needed to start and to write its first poll.
         assert killed - found.last.at < FLUSH + start_time
         for poll in (found.first, found.last, rng.choice(found.polls())):
             assert len(found.at(poll).listings) >= 100

@@ -52,9 +52,9 @@ async def test_a_replay_returns_the_permissions_of_the_user_who_made_the_recordi
 async def test_recorder_reports_once_that_a_recording_may_be_incomplete(
     tmp_path: Path, access: Access, lacks: str | None
 ) -> None:
-    """The message says what is hidden from the user: only topics, or groups and topics.
+    """Brokers hide groups and topics for which the user lacks permissions, so the recording may lack them.
 
-    A user with all permissions gets no message.
+    The message says whether only topics are hidden, or groups and topics. A user with all permissions gets no message.
     """
     admin = scripted()
     admin.user_access = access

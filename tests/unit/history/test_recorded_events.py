@@ -34,7 +34,7 @@ ON_BROKER_2 = replace(EMPTY, coordinator=2)
 
 
 def owner(name: str, *partitions: int) -> Member:
-    """Return a member that owns these partitions of the topic `t`. Its member id and client id are `name`."""
+    """Return a member that owns `partitions` of the topic `t`. Its member id and its client id are `name`."""
     return member(name, client_id=name, assignment=(("t", partitions),))
 
 
@@ -101,7 +101,7 @@ def texts_by_poll(events: Sequence[Event]) -> list[list[str]]:
 
 @pytest.mark.parametrize("keyframes", [(), (4,), (2, 7), tuple(range(9))])
 def test_recorded_events_do_not_depend_on_how_polls_are_stored(tmp_path: Path, keyframes: tuple[int, ...]) -> None:
-    """A poll that is a keyframe is stored with all its rows. Other polls are stored as changes."""
+    """Keyframes are polls that store all groups. Other polls store only changes. The test varies the keyframes."""
     write(tmp_path, *LIFE, keyframes=keyframes)
     assert texts_by_poll(list(recorded_events(RecordingReader(tmp_path)))) == EXPECTED
 
@@ -129,7 +129,7 @@ def test_monitor_and_recording_report_the_same_group_events() -> None:
     assert texts_by_poll(log.kept()) == groups_only
 
 
-def test_events_of_one_group_do_not_include_other_groups(tmp_path: Path) -> None:
+def test_event_search_for_one_group_returns_no_events_of_other_groups(tmp_path: Path) -> None:
     write(tmp_path, *LIFE, keyframes=(4,))
     reader = RecordingReader(tmp_path)
     everything = list(recorded_events(reader))
@@ -137,14 +137,17 @@ def test_events_of_one_group_do_not_include_other_groups(tmp_path: Path) -> None
     assert list(recorded_events(reader, groups=["other"])) == list(recorded_events(reader, groups=["nobody"])) == []
 
 
-def test_recreated_group_causes_no_offset_event(tmp_path: Path) -> None:
-    """The new group has a lower offset than the deleted group. kgtui must not report a rewind."""
+def test_group_created_again_with_lower_offsets_causes_no_rewind_event(tmp_path: Path) -> None:
+    """The new group has a lower committed offset than the deleted group of the same name.
+
+    kgtui must not report that the offset went back.
+    """
     write(tmp_path, LIFE[1], LIFE[0], poll(STABLE, commits={0: 1}), keyframes=(1,))
     kinds = [event.kind for event in recorded_events(RecordingReader(tmp_path))]
     assert kinds == [EventKind.DISAPPEARED, EventKind.APPEARED]
 
 
-def test_a_search_from_a_later_poll_finds_the_same_later_events(tmp_path: Path) -> None:
+def test_event_search_from_a_later_poll_finds_the_same_events_after_this_poll(tmp_path: Path) -> None:
     """At the keyframe (a poll that stores all groups), the members of the group `pay` could not be read.
 
     A search that begins at the keyframe must find the same later events as a search from the first poll.

@@ -36,7 +36,7 @@ async def marked_groups(lake: Path, poll: int) -> set[str]:
     return set((await replay.committed_offsets(["pay", "ship"])).hidden)
 
 
-async def test_offsets_in_a_replay_are_incomplete_if_topics_were_forbidden(tmp_path: Path) -> None:
+async def test_offsets_in_a_replay_are_incomplete_if_topics_were_hidden_from_the_recorder(tmp_path: Path) -> None:
     polls = [poll_of(groups=("pay", "ship"), hidden=hidden) for hidden in (VISIBLE, HIDDEN, HIDDEN, VISIBLE, None)]
     write(tmp_path, *polls, keyframes=(2,))
     assert [await marked_groups(tmp_path, poll) for poll in range(5)] == [set(), {"pay"}, {"pay"}, set(), set()]
@@ -45,8 +45,11 @@ async def test_offsets_in_a_replay_are_incomplete_if_topics_were_forbidden(tmp_p
     assert [offsets is not None and offsets.hidden for offsets in reads] == [False, True, True, False, False]
 
 
-async def test_a_replay_of_a_poll_without_offsets_keeps_earlier_incomplete_offsets(tmp_path: Path) -> None:
-    """The second of three polls has no offsets. Its replay returns the incomplete offsets of the first poll."""
+async def test_replay_of_a_poll_without_offsets_returns_offsets_of_the_previous_poll(tmp_path: Path) -> None:
+    """The second of three polls has no offsets. Its replay returns the offsets of the first poll.
+
+    These offsets are still marked as incomplete.
+    """
     write(tmp_path, poll_of(hidden=HIDDEN), PollResult({"pay": STABLE}, hidden=VISIBLE), poll_of(hidden=VISIBLE))
     assert [await marked_groups(tmp_path, poll) for poll in range(3)] == [{"pay"}, {"pay"}, set()]
 
@@ -68,7 +71,10 @@ async def test_offsets_are_incomplete_if_members_consume_a_forbidden_topic(tmp_p
 async def test_a_replay_infers_topic_permissions_from_incomplete_offsets(
     tmp_path: Path, hidden: frozenset[str], hides: bool, any_topic: str
 ) -> None:
-    """The lake has only the newest permissions (`any_topic`). They may have been different at the time of the poll."""
+    """The lake stores only the newest permissions of the user. At the time of the poll, they may have been different.
+
+    `any_topic` is the stored permission to describe topics.
+    """
     write(tmp_path, poll_of(hidden=hidden))
     stored = f'{{"cluster_operations": ["DESCRIBE"], "any_topic": {any_topic}}}'
     (LakeFolder.of(tmp_path).local_path / "access.json").write_text(stored, encoding="utf-8")
@@ -112,10 +118,10 @@ def test_kgtui_commands_say_that_a_recorded_lag_is_incomplete(
     assert "OK?" in capfd.readouterr().out
 
 
-async def test_replay_of_an_older_recording_uses_the_stored_permissions(tmp_path: Path) -> None:
+async def test_replay_of_an_older_kgtui_recording_uses_the_permissions_stored_in_the_lake(tmp_path: Path) -> None:
     """An older kgtui version recorded the first poll without the column `offsets_may_be_hidden`.
 
-    The second poll has a value in this column.
+    Therefore, the first poll does not show whether its offsets are incomplete. The second poll has the column.
     """
     write(tmp_path, poll_of(hidden=HIDDEN))
     table = str(LakeFolder.of(tmp_path).table(GROUPS.name))

@@ -57,7 +57,7 @@ class ScriptedMonitor:
 
 
 def scripted() -> ScriptedAdmin:
-    """Return a scripted cluster with the groups `pay` (lag 5) and `ship` (lag 7)."""
+    """Return a fake cluster with the consumer group `pay` (lag 5) and the share group `ship` (lag 7)."""
     admin = ScriptedAdmin()
     admin.add("pay", "consumer", members=(member("m-1"),), lag=5)
     admin.add("ship", "share", lag=7)
@@ -159,7 +159,7 @@ async def test_recording_a_second_cluster_into_a_lake_is_refused(tmp_path: Path)
         await other.run()
 
 
-async def test_recording_ends_if_the_addresses_belong_to_another_cluster_now(tmp_path: Path) -> None:
+async def test_recording_ends_if_the_bootstrap_servers_now_belong_to_another_cluster(tmp_path: Path) -> None:
     watch = ScriptedMonitor(scripted())
     recorder = Recorder(watch, scripted(), tmp_path / "lake", FAST)
     task = asyncio.create_task(recorder.run())
@@ -188,7 +188,7 @@ class Disk:
 
     Attributes:
         full: name of the table to which no rows can be appended; empty if there is none.
-        late: True if a failing append first writes its rows.
+        late: True if an append to this table writes its rows before it fails.
         refused: number of failed appends.
     """
 
@@ -232,10 +232,10 @@ async def test_recorder_reports_a_full_disk_and_continues_later(
     assert {poll.gap for poll in RecordingReader(tmp_path / "lake").polls()} == {"the recording begins", ""}
 
 
-async def test_recorder_discards_too_many_unwritten_rows_and_records_a_gap(
+async def test_recorder_discards_polls_and_records_a_gap_if_too_many_rows_are_unwritten(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """While the disk is full, the recorder keeps at most `MAX_WAITING_ROWS` unwritten rows in memory."""
+    """If more than `MAX_WAITING_ROWS` unwritten rows are in memory, the recorder discards all of them."""
     monkeypatch.setattr(flushing, "MAX_WAITING_ROWS", 2)
     disk, admin = Disk(monkeypatch), scripted()
     async with recording(tmp_path / "lake", admin, replace(FAST, keyframe=0.1)) as (recorder, messages):
@@ -269,7 +269,7 @@ async def test_recorder_reports_that_the_previous_recorder_lost_rows(
     assert "recorder killed" in [poll.gap for poll in RecordingReader(tmp_path / "lake").polls()]
 
 
-async def test_recorded_lag_remains_if_committed_offsets_cannot_be_read(tmp_path: Path) -> None:
+async def test_recording_keeps_the_last_known_lag_if_committed_offsets_cannot_be_read(tmp_path: Path) -> None:
     """The recorder writes the error of the group `pay` to the table `faults`. The group `ship` is not affected."""
     admin = scripted()
     async with recording(tmp_path / "lake", admin) as (recorder, _):
@@ -296,7 +296,7 @@ async def test_recorder_reports_a_failed_poll_and_records_a_gap(
     assert not check_polls(tmp_path / "lake")
 
 
-async def test_times_between_polls_stay_right_after_the_clock_is_set_back(tmp_path: Path) -> None:
+async def test_times_of_recorded_polls_keep_increasing_after_the_clock_is_set_back(tmp_path: Path) -> None:
     """The clock is set back by 1 h. The user gets one message. Keyframes (polls with all groups) are still recorded."""
     back = 0.0
     options = replace(FAST, keyframe=0.05)
@@ -311,7 +311,7 @@ async def test_times_between_polls_stay_right_after_the_clock_is_set_back(tmp_pa
     assert len({poll.keyframe for poll in polls_of_lake[-8:]}) > 1
 
 
-async def test_recorder_deletes_old_days_even_if_a_file_is_damaged(
+async def test_recorder_deletes_old_polls_even_if_a_damaged_file_prevents_compaction(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fail(*_: object) -> None:

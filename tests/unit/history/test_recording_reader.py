@@ -32,14 +32,14 @@ DAY = 86_400_000
 
 
 class ExpectedState:
-    """The state that a reader should return after each poll, computed in memory."""
+    """The values of all groups that `RecordingReader` should return for each poll. They are computed in memory."""
 
     def __init__(self) -> None:
         self.groups: dict[str, dict[str, Any]] = {}
         self.faults: set[tuple[str, str]] = set()
 
     def apply(self, result: PollResult) -> dict[str, dict[str, Any]]:
-        """Apply the changes in a poll. Return a dict: group id → values that the group should have after this poll."""
+        """Add a poll. Return a dict: group id → values that `RecordingReader` should return for this group and poll."""
         before, self.groups = self.groups, {}
         for group, listing in result.listings.items():
             now = {"committed": (), "share": (), "bounds": {}, "description": None} | before.get(group, {})
@@ -118,8 +118,8 @@ def poll_of(
         end: log end offset of the partition.
         owner: id of the member.
         groups: ids of the groups.
-        more: other attributes of `PollResult`. `listing` is the row of each group in the list of groups, by default
-            `STABLE`.
+        more: other attributes of `PollResult`, and `listing`, the row of each group in the list of groups (by default
+            `STABLE`).
     """
     reader = Member(owner, "client", "/10.0.0.1", topics=("t",), assignment=(("t", (0,)),))
     return PollResult(
@@ -157,14 +157,14 @@ def test_recorded_poll_has_rows_only_for_changes_since_the_previous_poll(tmp_pat
     assert recording.poll(PollResult({}), START + 50_000, keyframe=True) == 0
 
 
-def test_group_keeps_its_previous_values_if_a_poll_lacks_them(tmp_path: Path) -> None:
+def test_recorded_group_keeps_its_offsets_and_description_if_a_poll_lacks_them(tmp_path: Path) -> None:
     write(tmp_path, poll_of(), PollResult({"pay": STABLE}))
     state = RecordingReader(tmp_path).at(None)
     assert state.offsets("pay").committed[0].offset == 100
     assert state.description("pay") is not None
 
 
-def test_a_fault_belongs_only_to_the_poll_that_recorded_it(tmp_path: Path) -> None:
+def test_a_broker_error_is_returned_only_for_the_poll_that_recorded_it(tmp_path: Path) -> None:
     slow = [("broker", Fault("NO_ANSWER", f"no answer in {number} s", broker=2)) for number in (5, 7)]
     write(tmp_path, poll_of(faults=(slow[0],)), poll_of(faults=(slow[1],)), poll_of())
     lake = RecordingReader(tmp_path)
@@ -200,8 +200,11 @@ def test_rows_of_an_interrupted_flush_are_ignored_and_later_removed(tmp_path: Pa
     assert sum(file["num_records"] for file in polls.files()) == 2
 
 
-def test_compacting_a_recording_merges_files_between_polls_that_store_all_groups(tmp_path: Path) -> None:
-    """The Delta commit has `dataChange=false`. Streaming readers therefore do not read the rows again."""
+def test_compacting_a_recording_merges_the_files_between_two_keyframes(tmp_path: Path) -> None:
+    """A keyframe is a poll that stores all groups.
+
+    The Delta commit of the compaction has `dataChange=false`, so that streaming readers do not read the rows again.
+    """
     recording = write(tmp_path, *(poll_of(100 + number) for number in range(9)), keyframes=(4, 8))
     recording.compact()
     files = RecordedTable(LakeFolder.of(tmp_path).table("partitions"), TABLES[2]).files()
@@ -317,7 +320,7 @@ def test_recording_reader_error_mentions_the_damaged_lake(tmp_path: Path) -> Non
         RecordingReader(tmp_path)
 
 
-def test_open_recording_reader_works_after_a_compaction(tmp_path: Path) -> None:
+def test_recording_reader_opened_before_a_compaction_still_returns_earlier_polls(tmp_path: Path) -> None:
     recording = write(tmp_path, poll_of(100), poll_of(101), poll_of(102), keyframes=(2,))
     lake = RecordingReader(tmp_path)
     recording.compact()
@@ -330,7 +333,10 @@ def test_open_recording_reader_works_after_a_compaction(tmp_path: Path) -> None:
 
 
 def test_recording_reader_returns_the_time_at_which_a_group_disappeared(tmp_path: Path) -> None:
-    """The poll at which a group disappears stores its removal or, if it stores all groups, has no row of the group."""
+    """The first poll without a group stores a row that marks the group as gone.
+
+    If this poll is a keyframe (a poll that stores all groups), it has no such row.
+    """
     pay, both = PollResult({"pay": STABLE}), PollResult({"pay": STABLE, "old": STABLE})
     write(tmp_path / "poll", both, both, pay, pay)
     reader = RecordingReader(tmp_path / "poll")

@@ -42,7 +42,7 @@ async def until(condition: Callable[[], bool]) -> None:
 async def running_monitor(
     admin: GroupAdmin, recorded_at: Callable[[], float] | None = None, **options: Any
 ) -> AsyncIterator[Monitor]:
-    """Run a monitor until the end of the context.
+    """Run a monitor, which polls `admin`, until the `async with` block ends.
 
     Args:
         admin: a cluster or a replay.
@@ -66,7 +66,10 @@ def by_member_id(description: GroupDescription) -> GroupDescription:
 
 
 async def test_a_replay_returns_the_same_values_as_the_recorded_cluster(tmp_path: Path) -> None:
-    """The cluster has groups of every type, some with invalid UTF-8 in their ids. Its clock does not advance."""
+    """The simulated cluster has groups of every type, some with invalid UTF-8 in their ids.
+
+    Its clock stands still, so that its offsets do not change during the test.
+    """
     async with (
         Simulator(seed=3, scenario="company", clock=ManualClock()) as cluster,
         connect(cluster.bootstrap.split(",")) as live,
@@ -105,7 +108,7 @@ async def test_a_replay_refuses_to_delete_groups(tmp_path: Path) -> None:
     assert (await admin.list_groups()).rows
 
 
-async def test_a_replay_returns_a_fault_for_each_group_without_a_description(tmp_path: Path) -> None:
+async def test_a_replay_returns_an_error_for_each_group_without_a_recorded_description(tmp_path: Path) -> None:
     write(tmp_path, PollResult({"new": STABLE}))
     admin = await ReplayAdmin.open(RecordingReader(tmp_path))
     answer = await admin.describe_groups(["new", "gone"])
@@ -119,7 +122,7 @@ async def test_a_replay_returns_a_fault_for_each_group_without_a_description(tmp
 
 @pytest.mark.parametrize("scope", ["offsets", "broker", "cluster"])
 @pytest.mark.parametrize("node", [1, None])
-async def test_replay_shows_the_fault_of_a_coordinator_instead_of_old_offsets(
+async def test_replay_returns_the_recorded_coordinator_error_instead_of_earlier_offsets(
     tmp_path: Path, scope: str, node: int | None
 ) -> None:
     silent = Fault("NO_ANSWER", "no answer in 10 s", None, node)
@@ -132,7 +135,7 @@ async def test_replay_shows_the_fault_of_a_coordinator_instead_of_old_offsets(
     assert list((await admin.committed_offsets(["pay"])).rows) == ["pay"]
 
 
-async def test_a_replay_returns_the_recorded_faults(tmp_path: Path) -> None:
+async def test_a_replay_returns_the_recorded_errors_of_groups_and_brokers(tmp_path: Path) -> None:
     forbidden = Fault("GROUP_AUTHORIZATION_FAILED", "no", 30, 1, "pay", "ask for DESCRIBE")
     silent = Fault("NO_ANSWER", "no answer in 10 s", None, 2, None, "wait")  # broker 2 coordinates no group
     write(tmp_path, poll_of(groups=("pay", "b"), faults=(("offsets", forbidden), ("broker", silent))))
@@ -147,7 +150,7 @@ async def test_a_replay_returns_the_recorded_faults(tmp_path: Path) -> None:
     assert (raised.value.fault_name, raised.value.broker, raised.value.advice) == ("NO_ANSWER", 2, "wait")
 
 
-async def test_monitor_shows_the_new_poll_after_each_step_and_seek(tmp_path: Path) -> None:
+async def test_monitor_of_a_replay_shows_the_new_poll_after_each_step_or_seek(tmp_path: Path) -> None:
     """A step moves the replay to the next poll, and a seek moves it to a given time."""
     empty = Listing("consumer", "consumer", "Empty", 2)
     write(tmp_path, poll_of(100), poll_of(120, groups=("pay", "new")), poll_of(140, listing=empty))
@@ -194,7 +197,7 @@ async def test_repeated_reads_of_the_same_replayed_poll_count_as_one_read(tmp_pa
     assert found.lag.lag == 50
 
 
-async def test_a_replay_reports_changed_groups_after_moving_in_time(tmp_path: Path) -> None:
+async def test_a_replay_reports_changed_groups_after_it_moves_to_another_poll(tmp_path: Path) -> None:
     recording = RecordingBuilder(tmp_path)
     recording.poll(PollResult({"a": STABLE, "b": STABLE}), START)
     recording.poll(PollResult({"b": replace(STABLE, state="Empty"), "c": STABLE}), START + 1)

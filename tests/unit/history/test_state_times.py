@@ -33,7 +33,7 @@ EMPTY = replace(STABLE, state="Empty")
 
 @settings(max_examples=12, suppress_health_check=list(HealthCheck))
 @given(polls=st.lists(st.tuples(values.polls(), st.booleans()), min_size=1, max_size=6))
-def test_replay_and_group_timeline_agree_when_states_began(
+def test_replay_and_group_timeline_give_the_same_start_time_for_each_group_state(
     tmp_path_factory: pytest.TempPathFactory, polls: list[tuple[PollResult, bool]]
 ) -> None:
     path = tmp_path_factory.mktemp("lake")
@@ -51,7 +51,7 @@ def test_replay_and_group_timeline_agree_when_states_began(
             assert found.since.get(group) == expected, group
 
 
-def test_state_start_times_are_searched_only_in_the_newest_polls(
+def test_start_times_of_group_states_are_searched_only_in_the_newest_polls(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(state_times, "MOST_ROWS", 2)
@@ -61,10 +61,10 @@ def test_state_start_times_are_searched_only_in_the_newest_polls(
     assert found == ({}, (lake.first.at + 10, False))
 
 
-async def test_replayed_problem_depends_on_when_the_group_became_empty(tmp_path: Path) -> None:
-    """At the last poll, the problem is STOP, because the recording shows when the group became Empty.
+async def test_problem_of_a_replayed_group_depends_on_when_the_group_became_empty(tmp_path: Path) -> None:
+    """At the last poll, the group has the problem STOP, because the recording shows when the group became Empty.
 
-    At the first poll, the problem is EMPTY, because it is unknown when the group became Empty.
+    At the first poll, the group has the problem EMPTY, because it is unknown when the group became Empty.
     """
     write(tmp_path, poll_of(listing=EMPTY), poll_of(), poll_of(listing=EMPTY), poll_of(listing=EMPTY))
     lake = RecordingReader(tmp_path)

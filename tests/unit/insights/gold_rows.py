@@ -60,7 +60,7 @@ def lag_rows(group: str, *, minutes: int = 60, lag: int = 1_000, **values: Any) 
 
     Args:
         minutes: number of rows.
-        lag: lag at `NOW`, in the last row. It is one less in each earlier row.
+        lag: lag in the last row, in records. From each row to the next one, the lag grows by 1.
         values: values of other columns.
     """
     return [

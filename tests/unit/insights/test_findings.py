@@ -49,7 +49,7 @@ def test_finding_about_an_unhealthy_group_lists_its_stopped_partitions(tmp_path:
     assert [values[:4] for values in finding.evidence.rows] == [("t", 1, "STOP", 700), ("t", 0, "STOP", 300)]
 
 
-def test_unhealthy_group_that_has_recovered_has_no_finding(tmp_path: Path) -> None:
+def test_group_that_is_healthy_again_has_no_finding(tmp_path: Path) -> None:
     assert "was-ill" not in {
         finding.subject for finding in read_insights(write(tmp_path, rows_with_problems())).findings
     }
@@ -85,7 +85,7 @@ def test_finding_about_an_unused_group_warns_of_hidden_offsets(hidden: bool | No
     assert ("it may be in use" in finding.what) is (hidden is True)
 
 
-def test_command_for_many_unused_groups_selects_them_by_prefix() -> None:
+def test_delete_command_for_many_unused_groups_selects_them_by_prefix() -> None:
     rows = [row(CLEANUP, kind="family", name="a.b.*", groups=20, quiet_since=NOW)]
     rows += [row(CLEANUP, kind="group", name=f"a.b.{i}", family="a.b.*", groups=1, quiet_since=NOW) for i in range(20)]
     (finding,) = unused(rows)
@@ -108,24 +108,27 @@ def test_command_for_many_unused_groups_selects_them_by_prefix() -> None:
         ({"lost": 0, "at_risk": True}, "unread records expire, before they are read"),
     ],
 )
-def test_expiry_finding_mentions_lost_records_and_remaining_time(values: dict[str, Any], what: str) -> None:
+def test_finding_about_expiring_records_mentions_lost_records_and_remaining_time(
+    values: dict[str, Any], what: str
+) -> None:
     (finding,) = at_risk([row(FORECAST, group="g", hour=NOW, lag=1, **values)])
     assert finding.what == what
     assert finding.severity is Severity.ERROR
 
 
 @pytest.mark.parametrize(("hours", "severity"), [(1, Severity.ERROR), (48, Severity.WARN), (160, Severity.NOTE)])
-def test_expiry_finding_is_more_severe_if_expiry_is_near(hours: int, severity: Severity) -> None:
+def test_finding_about_expiring_records_is_more_severe_if_they_expire_soon(hours: int, severity: Severity) -> None:
     (finding,) = at_risk(
         [row(FORECAST, group="g", hour=NOW, lag=1, lost=0, at_risk=True, loss_seconds=hours * 3_600.0)]
     )
     assert finding.severity is severity
 
 
-def test_newest_forecast_without_trend_is_replaced_with_the_previous_forecast(tmp_path: Path) -> None:
-    """If the newest forecast of a group has no trend, kgtui uses the forecast of the hour before, if there is one.
+def test_finding_uses_the_previous_forecast_if_the_newest_one_has_no_lag_trend(tmp_path: Path) -> None:
+    """The table `forecast` has one row per group and hour.
 
-    A group that has no forecast for the newest hour has no finding.
+    If the newest row of a group has no lag trend, kgtui uses the row of the hour before, if there is one. A group
+    without a row for the newest hour has no finding.
     """
     young = {"hour": NOW, "trend": None}
     old = {"hour": NOW - HOUR, "trend": 1.0, "lost": 0, "at_risk": True, "loss_seconds": 900.0}
@@ -147,8 +150,8 @@ def test_newest_forecast_without_trend_is_replaced_with_the_previous_forecast(tm
     }
 
 
-def test_forecasts_and_unused_groups_of_the_past_give_no_findings(tmp_path: Path) -> None:
-    """The newest rows of the tables `forecast` and `cleanup` are one day old. They do not describe the present."""
+def test_forecasts_and_unused_groups_of_the_day_before_give_no_findings(tmp_path: Path) -> None:
+    """The newest rows of the tables `forecast` and `cleanup` are one day old, so they do not show the present state."""
     past = NOW - 24 * HOUR
     rows = {
         LAG: [row(LAG, group="g", minute=NOW, source="recorded", lag=0)],
@@ -203,7 +206,7 @@ def test_rebalance_finding_begins_with_the_newest_burst_of_rebalances() -> None:
     assert flapping([{**one, "flapping": False} for one in churn_hours({2: 0})], NOW.timestamp()) == []
 
 
-def test_rebalance_findings_need_only_rows_of_the_table_churn(tmp_path: Path) -> None:
+def test_findings_about_rebalances_are_computed_even_if_only_the_table_churn_has_rows(tmp_path: Path) -> None:
     rows = [{**one, "source": "silver", "covered_to": one["last_rebalance"]} for one in churn_hours({2.4: 0.1})]
     found = read_insights(write(tmp_path, {CHURN: rows}))
     assert found.as_of == (NOW - 0.1 * HOUR).timestamp()
@@ -221,7 +224,7 @@ def test_past_burst_of_rebalances_is_reported_with_its_start_and_its_end() -> No
     assert past_flapping(rows, NOW.timestamp())[0].until == past.until
 
 
-def test_past_problem_has_a_start_an_end_and_a_reason(tmp_path: Path) -> None:
+def test_past_problem_has_a_start_and_an_end_and_the_reason_why_it_ended(tmp_path: Path) -> None:
     began, before = NOW - 9 * HOUR, {"group": "g", "affected": 1, "lag": 700, "worst": "STOP", "status": "ERR"}
     rows = [row(HEALTH, window_start=NOW - back * HOUR, bad_since=began, covered_to=NOW - back * HOUR, **before)
             for back in (9, 8, 7)]  # fmt: skip
@@ -265,7 +268,7 @@ def test_findings_of_past_problems_say_why_the_problem_ended(
     assert past.ended.startswith(ended)
 
 
-def test_problems_with_a_short_healthy_period_between_them_are_merged(tmp_path: Path) -> None:
+def test_two_problems_of_a_group_with_a_short_healthy_period_between_them_are_merged(tmp_path: Path) -> None:
     def bad(back: float, began: float) -> dict[str, Any]:
         time = NOW - back * HOUR
         return row(HEALTH, group="g", window_start=time, covered_to=time, status="WARN", worst="WARN",
@@ -283,7 +286,7 @@ def test_problems_with_a_short_healthy_period_between_them_are_merged(tmp_path: 
     assert [(finding.since, finding.until) for finding in past] == spans
 
 
-def test_a_problem_has_not_ended_while_its_backlog_remains(tmp_path: Path) -> None:
+def test_problem_is_not_reported_as_past_while_its_backlog_of_records_remains(tmp_path: Path) -> None:
     time = NOW - 5 * HOUR
     fell = {"window_start": time, "covered_to": time, "bad_since": NOW - 6 * HOUR, "status": "WARN", "worst": "WARN"}
     backlog = {"hour": NOW, "lag": 9, "trend": 5.0, "trend_error": 1.0, "lost": 0, "at_risk": False}
@@ -298,7 +301,7 @@ def test_a_problem_has_not_ended_while_its_backlog_remains(tmp_path: Path) -> No
     assert [finding.subject for finding in found.past] == ["again"]
 
 
-def test_backlog_finding_says_when_the_backlog_began_and_ends() -> None:
+def test_finding_about_a_backlog_says_when_the_backlog_began_and_will_end() -> None:
     values = {"group": "g", "hour": NOW, "lag": 9, "drain_seconds": 7_200.0, "trend": -1.0, "at_risk": False}
     times = {"behind_since": NOW - 5 * HOUR, "behind_since_at_least": True}
 
@@ -322,8 +325,8 @@ def test_finding_about_an_unusual_rate_begins_at_the_first_unusual_rate() -> Non
     rows = [hour(0), hour(5), hour(2), hour(1)]
     (finding,) = unusual(rows, ())
     assert finding.since == (NOW - 2 * HOUR).timestamp()
-    # With rates per minute, the finding begins 5 min before `NOW`, at the first unusual minute. Two usual minutes after
-    # the first unusual minute do not end the finding.
+    # If the rate of each minute is known, the finding begins 5 min before `NOW`, at the first minute with an unusual
+    # rate. The two later minutes with a usual rate do not end the finding.
     rates = [50.0] * 5 + [10.0] * 20 + [29.0, None, 31.0, 50.0, 10.0, 10.0, 50.0, 51.0]
     times = [NOW.timestamp() - 60 * back for back in reversed(range(len(rates)))]
     unknown = (None,) * len(rates)

@@ -26,7 +26,7 @@ DAY = timedelta(days=1)
 
 @pytest.fixture
 def rows_read(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """Return a list that receives the number of rows that each query returns."""
+    """Return a list. Each later query of a gold table appends the number of rows that it returned."""
     counts = []
     query = Gold._query
 
@@ -109,13 +109,16 @@ def test_gold_reader_selects_20_000_groups_with_any_ids_in_one_query(tmp_path: P
 
 @pytest.mark.parametrize("since", [-1e11, 1e12])
 def test_gold_rows_can_be_selected_by_times_that_datafusion_rejects(tmp_path: Path, since: float) -> None:
-    """DataFusion fails for times before 1677 and after 2262, so kgtui replaces them with the nearest valid time."""
+    """DataFusion, which runs the queries, fails for times before 1677 and after 2262.
+
+    kgtui replaces such a time with the nearest valid time.
+    """
     gold = Gold(write(tmp_path, {LAG: lag_rows("g", minutes=2)}))
     assert bool(gold.rows(LAG, since=utc_datetime(since), time="minute")) is (since < 0)
 
 
 def test_findings_are_computed_without_importing_pandas(tmp_path: Path) -> None:
-    """Importing pandas takes over a second of CPU time. Some functions of PyArrow import it."""
+    """kgtui must not call functions of PyArrow that import pandas. The import takes over a second of CPU time."""
     lake = write(tmp_path, rows_with_problems())
     program = (
         "import sys; from kgtui.insights.apply_rules import read_insights; "

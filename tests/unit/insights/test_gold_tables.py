@@ -1,4 +1,4 @@
-"""Tests of reading gold tables for findings: missing, unreadable, compacted and empty tables, and lag histories."""
+"""Tests of reading gold tables, including missing, unreadable and empty tables, and of reading lag histories."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-def test_missing_gold_tables_error_mentions_kgtui_pipeline_run(tmp_path: Path) -> None:
+def test_error_for_missing_gold_tables_mentions_the_command_kgtui_pipeline_run(tmp_path: Path) -> None:
     LakeFolder.of(tmp_path).prepare()
     with pytest.raises(LakeError, match="kgtui pipeline run"):
         read_insights(tmp_path)
@@ -41,7 +41,7 @@ def test_error_for_an_unreadable_gold_table_has_the_reason(tmp_path: Path) -> No
         read_insights(tmp_path)
 
 
-def test_compaction_does_not_change_the_age_of_a_table(tmp_path: Path) -> None:
+def test_compaction_of_the_gold_table_churn_does_not_change_its_age(tmp_path: Path) -> None:
     """The age is the time since rows were last written. Compaction only rewrites files, so it does not count."""
     write(write(tmp_path, rows_with_problems()), rows_with_problems())
     made = Gold(tmp_path).age(CHURN).written
@@ -52,7 +52,7 @@ def test_compaction_does_not_change_the_age_of_a_table(tmp_path: Path) -> None:
     assert Gold(tmp_path).age(CHURN).written == made
 
 
-def test_compaction_of_the_table_lag_does_not_change_its_age(tmp_path: Path) -> None:
+def test_compaction_of_the_gold_table_lag_does_not_change_its_age(tmp_path: Path) -> None:
     rows = {LAG: [row(LAG, group="g", minute=NOW)]}
     write(write(tmp_path, rows), rows)
     made = Gold(tmp_path).age(LAG).written

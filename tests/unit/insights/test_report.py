@@ -196,14 +196,14 @@ def test_report_time_range_applies_to_plots_but_not_to_findings(tmp_path: Path) 
     ("end", "expected"),
     [
         (NOW - 5.5 * HOUR, {"long": (True, NOW - 5.5 * HOUR), "short": (True, NOW - 5.5 * HOUR)}),
-        # The group `short` recovers in the window that begins 5 h before `NOW`. The report ends within this window, so
-        # it ignores the window.
+        # The table `health` has the status at the end of each time window. In the window that begins 5 h before `NOW`,
+        # the group `short` becomes healthy. The report ends before this window does, so it ignores the window.
         (NOW - 4.9 * HOUR, {"long": (True, NOW - 4.9 * HOUR), "short": (True, NOW - 5.1 * HOUR)}),
         (NOW - 4 * HOUR, {"long": (True, NOW - 4 * HOUR), "short": (False, NOW - 4.5 * HOUR)}),
         (None, {"long": (False, NOW - HOUR), "short": (False, NOW - 4.5 * HOUR)}),
     ],
 )
-def test_unhealthy_period_at_the_end_of_a_report_is_ongoing(
+def test_unhealthy_period_that_reaches_the_end_of_a_report_is_shown_as_ongoing(
     tmp_path: Path, end: datetime | None, expected: dict[str, tuple[bool, datetime]]
 ) -> None:
     began = NOW - 8 * HOUR
@@ -239,14 +239,14 @@ def test_report_says_why_a_gold_table_is_missing(report: Report) -> None:
     assert "No group was unhealthy in this interval" in words
 
 
-def test_plot_line_has_breaks_at_unknown_values_and_gaps() -> None:
+def test_line_of_a_plot_has_breaks_at_unknown_values_and_at_missing_polls() -> None:
     points = list(thin_out([1, 2, 3, 4, 5], [1.0, None, 3.0, 4.0, 5.0], {5}))
     known = [value for _, value in points if not math.isnan(value)]
     assert [math.isnan(value) for _, value in points] == [False, True, False, False, True, False]
     assert known == [1.0, 3.0, 4.0, 5.0]
 
 
-def test_plot_points_without_neighbors_are_drawn_as_bars() -> None:
+def test_points_of_a_plot_with_unknown_neighbors_are_drawn_as_bars() -> None:
     unknown: tuple[None, ...] = (None,) * 5
     history = LagHistory(
         (0, 60, 120, 180, 240), (1, None, 3, 4, 5), unknown, unknown, unknown, unknown, frozenset({240})
@@ -256,7 +256,7 @@ def test_plot_points_without_neighbors_are_drawn_as_bars() -> None:
     assert sum(path.count("L") for path in drawn) == 3, "two single points as bars, and one line of two points"
 
 
-def test_thinning_a_plot_keeps_the_largest_and_the_last_value() -> None:
+def test_reducing_the_points_of_a_plot_keeps_the_largest_and_the_last_value() -> None:
     values = [0.0] * 10_000
     values[1_234], values[-1] = 99.0, 7.0
     points = list(thin_out(list(range(10_000)), values))
@@ -282,7 +282,10 @@ def test_plots_of_two_weeks_in_a_report_take_less_than_four_megabytes() -> None:
 
 
 def many_findings(number: int, kinds: list[Kind]) -> list[Finding]:
-    """Return `number` findings. Their kinds alternate, and each finding has the maximum number of evidence rows."""
+    """Return `number` findings, which have the given kinds in turn.
+
+    Each finding has the maximum number of evidence rows (`MAX_EVIDENCE_ROWS`).
+    """
     columns = ("topic", "partition", "status", "lag", "position", "last_commit", "complete")
     rows = tuple((f"orders.eu.{part}", part, "STOP", 12_345, 987_654, NOW, 1.0) for part in range(MAX_EVIDENCE_ROWS))
     return [

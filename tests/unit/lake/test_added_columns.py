@@ -1,4 +1,4 @@
-"""Tests of columns that an upgrade of kgtui adds to tables. Lakes without them remain readable and writable."""
+"""Tests of columns that a newer kgtui version adds to tables. Lakes without the columns stay readable and writable."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def append(path: Path, table: Table, poll: int, **values: object) -> RecordedTab
     Args:
         table: definition of the table. It can contain columns that the stored table does not have yet.
         poll: time of the poll in milliseconds since the Unix epoch.
-        values: values of additional columns.
+        values: column name → value, for columns other than `day`, `keyframe`, `poll`, `group`, `gone` and `state`.
     """
     values |= {"day": DAY, "keyframe": START, "poll": poll, "group": "pay", "gone": False, "state": "Stable"}
     recorded = RecordedTable(path, table)
@@ -154,7 +154,7 @@ def test_new_table_has_the_descriptions_of_its_columns_as_comments(tmp_path: Pat
 
 
 def test_existing_columns_of_an_older_table_get_no_comments(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """kgtui writes comments only for the columns that it adds to the table."""
+    """kgtui writes comments (descriptions of columns) only for the columns that it adds to the table."""
     monkeypatch.setattr(delta_module, "commented_schema", arrow_schema)
     assert comments(append(tmp_path, GROUPS, START)) == {}
     monkeypatch.undo()
@@ -251,7 +251,7 @@ def test_recorder_continues_a_recording_after_columns_were_added(
             assert added(tmp_path, name) == [(START, None, None), (LATER, 7, "new"), (LATER + 60_000, 7, "new")]
 
 
-def test_delta_properties_of_older_bronze_tables_are_updated(tmp_path: Path) -> None:
+def test_delta_table_properties_of_older_bronze_tables_are_updated(tmp_path: Path) -> None:
     recorded = RecordedTable(tmp_path, BRONZE[0])
     delta = recorded.create()
     name = "delta.deletedFileRetentionDuration"

@@ -106,7 +106,7 @@ def test_a_folder_that_deltalake_cannot_use_is_rejected_before_anything_is_writt
         assert "cannot be used as a lake" in capsys.readouterr().err
 
 
-def test_the_rejected_part_of_a_path_is_printed_with_escapes(tmp_path: Path) -> None:
+def test_error_shows_the_invalid_part_of_a_lake_path_with_escape_sequences(tmp_path: Path) -> None:
     with pytest.raises(LakeError, match=r"because its path contains \\t, with which"):
         LakeFolder(tmp_path / "a\tb").check_path()
     (tmp_path / "a%20b").mkdir()
@@ -116,7 +116,7 @@ def test_the_rejected_part_of_a_path_is_printed_with_escapes(tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize("call", [LakeFolder.check, LakeFolder.check_usable, LakeFolder.prepare])
-def test_a_path_that_the_system_cannot_open_is_rejected_with_the_reason(
+def test_lake_path_that_the_operating_system_cannot_open_is_rejected_with_the_reason(
     tmp_path: Path, call: Callable[[LakeFolder], None]
 ) -> None:
     folder = LakeFolder(tmp_path / ("x" * 300))

@@ -1,6 +1,6 @@
-"""Tests of the recorder lock of a lake.
+"""Tests of the recorder lock, a file in the lake that allows only one process to record into the lake.
 
-Only one process can hold the lock. The next process gets the lock when the holder releases the lock or ends.
+The next process gets the lock when the holder releases the lock or ends.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""Tests of the lake functions `status`, `optimize` and `prune`, also during recording, and with unreadable tables."""
+"""Tests of lake maintenance: `status`, `optimize` (merge files) and `prune` (delete old rows).
+
+Maintenance also works while a recorder runs, and if a table is unreadable.
+"""
 
 from __future__ import annotations
 
@@ -234,7 +237,7 @@ def test_recorder_crash_is_reported_even_after_the_lake_was_optimized(lake: Path
     lock.release()
 
 
-def test_recorder_lock_of_a_different_host_expires(tmp_path: Path) -> None:
+def test_recorder_lock_of_a_different_host_expires_if_the_lock_file_is_old(tmp_path: Path) -> None:
     path = tmp_path / "recorder.lock"
     path.write_text(json.dumps({"host": "elsewhere", "pid": 1, "since": 1.0}))
     assert str(current_holder(path)) == "process 1 on elsewhere"
@@ -243,7 +246,7 @@ def test_recorder_lock_of_a_different_host_expires(tmp_path: Path) -> None:
     assert current_holder(tmp_path / "nothing") is None
 
 
-def test_pruning_with_a_two_day_rule_deletes_older_rows(lake: Path) -> None:
+def test_pruning_with_a_keep_rule_of_two_days_deletes_older_rows(lake: Path) -> None:
     done = {one.table: one for one in maintenance.prune(lake, KeepRules(2), now=NOW)}
     assert done["gold/lag"].what.startswith("deleted 2 rows from before 2026-11-22, in 2 files")
     read = RecordingReader(lake)
@@ -255,7 +258,7 @@ def test_pruning_with_a_two_day_rule_deletes_older_rows(lake: Path) -> None:
     assert "no rows before" in next(maintenance.prune(lake, KeepRules(2), now=NOW)).what
 
 
-def test_pruning_deletes_recorded_polls_before_rows_of_other_tables(lake: Path) -> None:
+def test_pruning_deletes_rows_of_the_table_polls_before_rows_of_other_tables(lake: Path) -> None:
     """If pruning is interrupted, rows of deleted polls remain in other tables. Readers ignore these rows."""
     assert next(maintenance.prune(lake, KeepRules(2), now=NOW)).table == "recorded/polls"
 

@@ -27,7 +27,7 @@ COLUMNS = ("group", "member_id", "poll")
 
 
 def rows(groups: Mapping[str, int]) -> pa.Table:
-    """Return sorted rows for the table `members`. `groups` maps each group id to its number of members."""
+    """Return rows for the table `members`, sorted by its key. `groups` maps each group id to its number of members."""
     always = (day_of(START), START, START)
     made = [
         (*always, group, f"m-{number:03d}", False, *(None,) * 7, "{}")
@@ -80,10 +80,12 @@ def test_compacted_file_has_no_block_for_a_group_without_rows(tmp_path: Path, mo
     assert [file.block_of(group) for group in ("a", "b", "c", "d", "e")] == [None, 0, None, 1, None]
 
 
-def test_file_with_a_very_long_group_id_has_one_block(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """If an id has more than 4,096 bytes, Parquet does not store the smallest and largest id per row group.
+def test_parquet_file_with_a_very_long_group_id_is_read_as_one_block(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Parquet stores the smallest and largest group id of each row group, but not ids with more than 4,096 bytes.
 
-    The reader then cannot find the row groups of a Kafka group, so it reads the whole file as one block.
+    Without these ids, the reader cannot find the row groups of a Kafka group, so it reads the whole file as one block.
     """
     monkeypatch.setattr(parquet, "BLOCK", 1)
     groups = {"a": 1, "x" * 32_000: 2, "z": 1}
@@ -93,7 +95,7 @@ def test_file_with_a_very_long_group_id_has_one_block(tmp_path: Path, monkeypatc
     assert members(file, [0]) == groups
 
 
-def test_row_groups_of_the_same_kafka_group_form_one_block(tmp_path: Path) -> None:
+def test_parquet_row_groups_of_the_same_kafka_group_form_one_block(tmp_path: Path) -> None:
     groups = {"a": 5, "b": 5, "c": 5}
     pq.write_table(rows(groups), tmp_path / "file", row_group_size=2)
     file = CompactedFile(tmp_path / "file", MEMBERS)
@@ -103,7 +105,7 @@ def test_row_groups_of_the_same_kafka_group_form_one_block(tmp_path: Path) -> No
         assert members(file, [block])[group] == count
 
 
-def test_file_whose_group_column_is_nullable_has_one_block(tmp_path: Path) -> None:
+def test_parquet_file_whose_group_column_is_nullable_is_read_as_one_block(tmp_path: Path) -> None:
     always: tuple[Any, ...] = (day_of(START), START, START)
     made = [(*always, "broker", 1, None, "A", False, None, None, None)]
     table = arrow_table(FAULTS, made).drop_columns([PARTITION])

@@ -45,7 +45,10 @@ def folder(tmp_path: Path) -> LakeFolder:
 
 
 def write(folder: LakeFolder, table: Table, *days: date) -> None:
-    """Append one row per day to the table. Nullable columns are null; the others get values of `values_at_noon`."""
+    """Append one row for each of `days` to `table`.
+
+    Nullable columns are null. All other columns get the values that `values_at_noon` returns.
+    """
     rows = [
         {column.name: None if column.nullable else values_at_noon(day)[column.type] for column in table.columns}
         for day in days
@@ -56,7 +59,7 @@ def write(folder: LakeFolder, table: Table, *days: date) -> None:
 
 
 def values_at_noon(day: date) -> dict[str, Any]:
-    """Return the values for a row of this day, by type of the column.
+    """Return a dict: column type → value of columns of this type in a row of this day.
 
     Times are 12:00 UTC of the day, numbers are 0, and strings are empty.
     """
@@ -65,7 +68,7 @@ def values_at_noon(day: date) -> dict[str, Any]:
 
 
 def ms(day: date, hour: int = 12) -> int:
-    """Return the time at which an hour of a UTC day begins, in milliseconds since the epoch."""
+    """Return the time `hour`:00 UTC of a day in milliseconds since the epoch."""
     return round(datetime(day.year, day.month, day.day, hour, tzinfo=UTC).timestamp() * 1000)
 
 
@@ -129,7 +132,7 @@ def test_pending_days_begin_with_the_earliest_new_rebalance(folder: LakeFolder) 
 
 
 def test_pending_days_begin_with_the_day_of_a_late_commit(folder: LakeFolder) -> None:
-    """A commit on the first day is added after the pipeline has processed commits on the second day."""
+    """The pipeline has already processed offset commits of the second day when a commit of the first day is added."""
     run_pipeline(folder)
     write(folder, COMMITS, SECOND)
     run_pipeline(folder)
@@ -139,7 +142,7 @@ def test_pending_days_begin_with_the_day_of_a_late_commit(folder: LakeFolder) ->
 
 
 def test_pending_days_begin_with_the_earliest_changed_row(folder: LakeFolder) -> None:
-    """The Delta commit's metadata has the time of the earliest changed row. Earlier rows are rewritten unchanged."""
+    """A Delta commit rewrites all rows. Its metadata contains the time of the earliest row that changed."""
     run_pipeline(folder)
     write(folder, REBALANCES, FIRST, SECOND)
     run_pipeline(folder)
@@ -153,9 +156,10 @@ def test_pending_days_begin_with_the_earliest_changed_row(folder: LakeFolder) ->
 
 
 def test_all_days_are_pending_if_the_delta_log_is_incomplete(folder: LakeFolder) -> None:
-    """The Delta log lacks a version, so it does not show which rows are new.
+    """The Delta log of the table `commits` lacks a version, so it does not show which rows are new.
 
-    The state file does not help, because an older kgtui version wrote it, without the time of the last processed file.
+    The state file does not show it either, because an older kgtui version wrote the state file without the time of the
+    newest processed data file.
     """
     run_pipeline(folder)
     write(folder, COMMITS, SECOND)
@@ -174,15 +178,15 @@ def test_all_days_are_pending_if_the_delta_log_is_incomplete(folder: LakeFolder)
 
 
 def without_old_log(folder: LakeFolder, table: Table) -> None:
-    """Delete all versions except the newest from a table's Delta log. Delta itself does this after more than a day."""
+    """Delete the older versions from a table's Delta log, as Delta itself does after more than a day."""
     path = folder.table(table.name, table.layer)
     load_deltalake().DeltaTable(str(path)).create_checkpoint()
     for file in sorted(Path(str(path)).glob("_delta_log/*.json"))[:-1]:
         file.unlink()
 
 
-def test_days_of_new_polls_are_pending_after_a_long_pause(folder: LakeFolder) -> None:
-    """During the pause, Delta deletes old versions from its log."""
+def test_days_of_new_polls_are_pending_after_a_long_pipeline_pause(folder: LakeFolder) -> None:
+    """During the pause, Delta deletes old versions from its log, so the log does not show which polls are new."""
     run_pipeline(folder)
     made = RecordingBuilder(folder.local_path)
     for day in (2, 3):
@@ -282,7 +286,7 @@ def test_no_day_is_pending_after_a_pipeline_run_that_wrote_no_rows(folder: LakeF
     assert pending_days(folder).days == ()
 
 
-def test_all_days_are_pending_if_creating_gold_tables_failed(folder: LakeFolder) -> None:
+def test_all_days_are_pending_if_the_creation_of_gold_tables_was_interrupted(folder: LakeFolder) -> None:
     for table in (CHURN, BASELINE):
         (folder.table(table.name, table.layer) / "_delta_log").mkdir(parents=True)
     assert pending_days(folder).days == (FIRST, SECOND)

@@ -47,7 +47,7 @@ def test_arrow_schemas_of_recorded_tables_match_the_table_definitions() -> None:
         assert str(schema.field("day").type) == "date32[day]"
 
 
-def test_pipeline_tables_have_unique_names_and_their_keys_are_columns() -> None:
+def test_names_of_pipeline_tables_are_unique_and_their_key_columns_exist() -> None:
     tables = [*BRONZE, *SILVER, *GOLD]
     assert len({(table.layer, table.name) for table in tables}) == len(tables)
     for table in tables:

@@ -25,7 +25,7 @@ def summary(
     type: str | None = None,  # noqa: A002 - the field's name
     fault: Fault | None = None,
 ) -> Summary:
-    """Return the summary of a group that was read `age` seconds before `NOW`. All values have defaults."""
+    """Return the summary of a group (the result of a background read). The read was made `age` seconds before `NOW`."""
     return Summary(
         members,
         lag,

@@ -36,7 +36,7 @@ def status(found: Assignment, name: str, number: int, role: str = "") -> Placeme
     return next(one.status for one in found.placements if one.item == Item(name, number, role))
 
 
-def test_no_partition_moves_are_pending_if_members_own_their_target_partitions() -> None:
+def test_no_partition_has_to_move_if_members_own_their_target_partitions() -> None:
     found = made(
         member("a", assignment=(("t", (0, 1)),), target=(("t", (0, 1)),), epoch=3, topics=("t",)),
         member("b", assignment=(("t", (2,)),), target=(("t", (2,)),), epoch=3, topics=("t",)),
@@ -79,7 +79,7 @@ def test_partition_without_owner_waits_for_members_with_older_epochs() -> None:
     assert [one.member_id for one in found.blockers] == ["slow"]
 
 
-def test_partition_waits_for_the_target_owner_if_epochs_are_current() -> None:
+def test_unowned_partition_waits_for_its_target_owner_if_member_epochs_are_current() -> None:
     found = made(member("new", assignment=(), target=(("t", (0,)),), epoch=4), group_epoch=4, assignment_epoch=4)
     assert found.placements[0].waits_for == ("new",)
 
@@ -95,7 +95,7 @@ def test_partition_waits_for_a_static_member_that_has_left_temporarily() -> None
     assert found.blockers[0].behind is None
 
 
-def test_committed_partition_without_owner_is_unowned_or_unsubscribed() -> None:
+def test_partition_with_a_committed_offset_but_no_owner_is_unowned_or_unsubscribed() -> None:
     """If no member subscribes to the topic, the partition is `UNSUBSCRIBED`. Otherwise, the partition is `UNOWNED`."""
     offsets = GroupOffsets((CommittedOffset("t", 4, 1), CommittedOffset("old", 0, 1)))
     found = made(member("a", assignment=(("t", (0, 1, 2, 3)),), topics=("t",)), offsets=offsets, type="classic")
@@ -104,7 +104,7 @@ def test_committed_partition_without_owner_is_unowned_or_unsubscribed() -> None:
     assert not found.targeted
 
 
-def test_gap_between_owned_partition_numbers_counts_as_an_unowned_partition() -> None:
+def test_partition_number_missing_between_owned_partitions_counts_as_unowned() -> None:
     found = made(member("a", assignment=(("t", (0, 2)),), topics=("t",)), type="classic")
     assert status(found, "t", 1) is PlacementStatus.UNOWNED
 
@@ -153,7 +153,7 @@ def _thread(name: str, now: StreamsAssignment, goal: StreamsAssignment | None = 
     return member(name, streams=StreamsMember("p", 1, assignment=now, target=goal or now), epoch=5)
 
 
-def test_active_and_warmup_tasks_have_separate_statuses() -> None:
+def test_active_and_warmup_tasks_of_kafka_streams_have_separate_statuses() -> None:
     topology = Topology(
         1, (Subtopology("0", ("in",), changelog_topics=(TopicInfo("store", 3, 1),)), Subtopology("1", ("other",)))
     )

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from kgtui.model.offsets import TopicPartition
 
 Event = tuple[str, int, int]
-"""One step in the history of a partition: `("commit", offset, time)` or `("log end", offset, time)`, times in ms."""
+"""`("commit", committed offset, time)` or `("log end", log end offset, time)` of a partition. Times are in ms."""
 
 
 # `window_by_hand` and `verdict_by_hand` implement Burrow's rules literally, without kgtui's code. The tests compare
@@ -61,7 +61,7 @@ def window_by_hand(history: list[Event], options: Options) -> tuple[list[tuple[i
 def verdict_by_hand(  # noqa: C901 - the rules follow in the order of Burrow's documentation
     commits: list[tuple[int, int, int | None]], ends: list[int], now: int, options: Options
 ) -> str:
-    # Rule 0: if there are no commits, or if they fill less than the fraction minimum-complete of the window, the
+    # Rule 0: if there are no commits, or if their number divided by the window size is below minimum-complete, the
     # verdict is OK.
     if len(commits) == 0:
         return "OK"
@@ -210,7 +210,7 @@ def test_burrow_rules_give_the_expected_status_for_examples_of_commits(
     assert judge_partition(window, now).status is status
 
 
-def test_burrow_options_allow_small_lags_and_require_enough_commits() -> None:
+def test_burrow_options_can_ignore_small_lags_and_require_a_minimum_of_commits() -> None:
     window = steady([5, 5], 9)
     assert judge_partition(window, 1000).status is Status.STALL
     assert judge_partition(window, 1000, Options(allowed_lag=4)).status is Status.OK

@@ -38,7 +38,7 @@ SEEDS = ("b1:9092", "b2:9092")
         ),
     ],
 )
-def test_describe_command_uses_kafka_script_for_the_kind_of_group(
+def test_describe_command_uses_the_kafka_script_for_the_kind_of_group(
     kind: str, view: command_line.View, expected: str
 ) -> None:
     assert command_line.describe("g", kind, SEEDS, view=view).text == expected
@@ -57,7 +57,7 @@ def test_the_delete_command_contains_every_group_and_the_properties_file() -> No
     ]
 
 
-def test_note_on_the_delete_command_says_that_the_script_ignores_group_types() -> None:
+def test_note_on_the_delete_command_says_that_the_kafka_script_ignores_group_types() -> None:
     assert "share" in command_line.delete(["a"], "consumer", SEEDS).note
     assert command_line.delete(["a"], "streams", SEEDS).note == ""
 

@@ -61,7 +61,7 @@ def described(*members: Member, listing: Listing = STABLE, **fields: object) -> 
         (None, None, []),
     ],
 )
-def test_changes_of_a_group_between_two_group_lists_become_events(
+def test_differences_of_a_group_between_two_group_lists_become_events(
     before: Listing | None, after: Listing | None, expected: list[str]
 ) -> None:
     assert texts(listing_events("g", 1.0, before, after)) == expected
@@ -106,14 +106,14 @@ def test_partitions_temporarily_without_owner_do_not_count_as_moved() -> None:
 @pytest.mark.parametrize(
     "description", [described(state="Dead"), GroupDescription("g", "", "", "Stable", 1, members=None)]
 )
-def test_dead_state_and_missing_member_list_cause_no_events(description: GroupDescription) -> None:
+def test_description_in_state_dead_or_without_member_list_causes_no_events(description: GroupDescription) -> None:
     last = LastDescription()
     last.update(described(owner("m-1", 0)), STABLE, 1.0)
     assert last.update(description, STABLE, 2.0) == []
     assert texts(last.update_without_members("g", EMPTY, 3.0)) == ["client at /127.0.0.1 left"]
 
 
-def test_state_changes_come_from_descriptions_if_listings_lack_states() -> None:
+def test_state_changes_are_found_in_descriptions_if_group_lists_lack_states() -> None:
     old_broker = Listing(None, "consumer", None, 1)
     for listing, expected in ((old_broker, ["state Stable → Empty"]), (EMPTY, [])):
         last = LastDescription()
@@ -134,7 +134,10 @@ def test_offsets_that_decrease_cause_an_event_but_progress_does_not() -> None:
 
 
 def test_offset_increase_in_an_empty_group_is_reported_as_reset() -> None:
-    """In a simple group, which never has members, an offset increase is normal progress."""
+    """A group without members cannot make progress itself, so a user must have reset its offset.
+
+    In a simple group, which never has members, an offset increase is normal progress.
+    """
     before, after = {("orders", 0): 500}, {("orders", 0): 2_500}
     assert texts(offset_events("g", 1.0, EMPTY, before, after, memberless=True)) == [
         "offset of orders-0 reset while the group had no members: 500 → 2,500"

@@ -16,7 +16,7 @@ from tests.pilot.panes.data import example_snapshot
 @pytest.mark.parametrize(
     "name", ["NOT_CONNECTED", "NO_ANSWER", "DISCONNECTED", "NOT_SUPPORTED", "DAMAGED_ANSWER", HIDDEN, HIDDEN_TOPICS]
 )
-def test_every_fault_name_that_kgtui_defines_is_explained(name: str) -> None:
+def test_every_error_name_that_kgtui_itself_defines_is_explained(name: str) -> None:
     found = explanation.explain_fault(Fault(name, "message"))
     assert found.meaning
     assert found.check
@@ -25,7 +25,7 @@ def test_every_fault_name_that_kgtui_defines_is_explained(name: str) -> None:
 
 
 @pytest.mark.parametrize("code", [3, 5, 14, 15, 16, 24, 29, 30, 31, 58, 68, 69, 86, 88, 89, 35, 7])
-def test_explanation_of_a_common_error_code_has_the_error_name_of_kafka(code: int) -> None:
+def test_explanation_of_a_common_error_code_contains_the_kafka_error_name(code: int) -> None:
     error = lookup(code)
     found = explanation.explain_fault(Fault(error.name, error.message, code))
     assert found.title == f"{error.name} ({code})"
@@ -52,7 +52,7 @@ def test_explanation_of_an_unrecognized_error_has_the_message_of_the_broker() ->
     assert "no explanation for this error code" in found.meaning
 
 
-def test_advice_in_a_fault_comes_first_in_its_explanation() -> None:
+def test_advice_in_the_explanation_of_an_error_begins_with_the_advice_of_the_error() -> None:
     found = explanation.explain_fault(Fault("NO_ANSWER", "m", advice="look at broker 4"))
     assert found.advice.startswith("Look at broker 4. ")
 
@@ -79,7 +79,7 @@ def test_partitions_with_the_same_problem_get_one_common_explanation() -> None:
     assert titles == ["records lost, 1 partition", "no commit, 2 partitions", "forbidden, 1 partition"]
 
 
-def test_faults_of_a_group_include_the_fault_of_its_coordinator() -> None:
+def test_errors_of_a_group_include_the_error_of_its_coordinator() -> None:
     assert [fault.broker for fault in explanation.faults_of(example_snapshot(), "stale.group")] == [4]
 
 

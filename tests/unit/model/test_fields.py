@@ -47,7 +47,7 @@ def test_no_output_contains_the_same_field_twice(output: str) -> None:
 @pytest.mark.parametrize("group", ["payments.settle", "old.group"])
 @pytest.mark.parametrize("described", [False, True])
 def test_field_values_computed_per_column_equal_values_computed_per_group(group: str, described: bool) -> None:
-    """The list of groups lacks type and state of `old.group`. They come from a background read or a description."""
+    """The list of groups lacks the type and state of `old.group`. A background read or a description has them."""
     snap = mixed_snapshot()
     summaries = {**snap.summaries, "old.group": summary(state="Stable", type="share")}
     details = {group: Reading(GroupDescription(group, "streams", "streams", "NotReady", 2), 6.0)} if described else {}
@@ -59,19 +59,19 @@ def test_field_values_computed_per_column_equal_values_computed_per_group(group:
             assert list(columns.data(field)) == [field.data(newest, name) for name in groups]
 
 
-def test_numeric_field_returns_an_int_as_data_and_a_string_as_text() -> None:
+def test_value_of_a_numeric_field_is_an_int_in_json_and_a_string_in_tables() -> None:
     assert partition_fields.LAG.value(ROW) == 5
     assert partition_fields.LAG.data(ROW) == 5
     assert partition_fields.LAG.text(ROW) == "5"
 
 
-def test_missing_value_is_none_in_data_and_empty_in_text() -> None:
+def test_missing_value_of_a_field_is_none_in_json_and_empty_in_tables() -> None:
     assert partition_fields.START_OFFSET.data(ROW) is None
     assert partition_fields.START_OFFSET.text(ROW) == ""
     assert partition_fields.START_OFFSET.missing is Missing.UNREAD
 
 
-def test_lag_text_shows_lower_bound_if_some_lags_are_unknown() -> None:
+def test_lag_is_shown_as_a_lower_bound_if_some_partition_lags_are_unknown() -> None:
     assert group_fields.LAG.text(mixed_snapshot(), "backfill tool") == "≥ 700"
     assert group_fields.LAG.data(mixed_snapshot(), "backfill tool") == 700
     assert group_fields.LAG_UNKNOWN.data(mixed_snapshot(), "backfill tool") == 2

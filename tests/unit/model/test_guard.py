@@ -1,4 +1,7 @@
-"""Tests of the guard, which allows a deletion only if the describe RPC for the group's type reports the state Empty."""
+"""Tests of the checks before kgtui deletes a group.
+
+The describe RPC for the group's type must report the state Empty and no members.
+"""
 
 from __future__ import annotations
 
@@ -101,7 +104,7 @@ def test_refusal_of_a_deletion_says_why_the_group_must_not_be_deleted(changes: d
         (Fault("NO_ANSWER", "broker 4 is slow"), "broker 4 is slow"),
     ],
 )
-def test_refusal_of_deletion_says_why_the_group_was_not_described(fault: Fault | None, words: str) -> None:
+def test_refusal_of_a_deletion_says_why_the_group_could_not_be_described(fault: Fault | None, words: str) -> None:
     assert words in why_not_described(fault)
 
 
@@ -158,10 +161,13 @@ def test_unavailable_delete_action_gives_the_reason(taken: Snapshot, words: str)
 
 
 @pytest.mark.parametrize(("listed", "words"), [("Stable", "Stable with 1 member: stop it first"), ("Dead", "60 s old")])
-def test_refusal_of_a_deletion_ignores_an_outdated_description(listed: str, words: str) -> None:
+def test_refusal_to_delete_uses_an_outdated_description_only_if_the_group_list_confirms_it(
+    listed: str, words: str
+) -> None:
     """The description is 60 s old, and has the state Stable and one member.
 
-    If the list of groups now shows the state Dead, the refusal only says that the description is too old.
+    If the list of groups also shows Stable, the refusal mentions the member. If the list shows Dead, the refusal only
+    says that the description is too old.
     """
     stable = replace(EMPTY_GROUP, state="Stable", members=(member(),))
     taken = snapshot(stable, at=40.0, listing=Listing("classic", "consumer", listed, 1))
@@ -174,7 +180,7 @@ def test_delete_action_needs_a_listed_group_and_is_off_in_read_only_mode() -> No
     assert delete_availability(snapshot(), "g", read_only=True) == READ_ONLY
 
 
-def test_deletion_accepts_older_descriptions_if_the_polling_interval_is_long() -> None:
+def test_delete_action_accepts_older_descriptions_if_the_polling_interval_is_long() -> None:
     """With 30 s between polls, a description that is 12 s old is new enough.
 
     With 2 s between polls, a description that is 100 s old is too old.

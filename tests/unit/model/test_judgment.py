@@ -33,7 +33,7 @@ FAULT = Fault("GROUP_AUTHORIZATION_FAILED", "Not authorized.\ndetails", 30, grou
 SUSPECT = Judgment(GroupStatus.ERR, Problem.STOP, Basis.SCREENED, since=T0 - 600, since_seen=True, reason="no commit")
 
 
-def test_every_problem_has_a_unique_name_and_a_short_label_for_the_tree() -> None:
+def test_every_problem_has_a_unique_name_and_a_short_label_for_the_group_tree() -> None:
     assert PROBLEM_TEXTS.keys() == set(Problem)
     assert len({texts.name for texts in PROBLEM_TEXTS.values()}) == len(Problem)
     assert [texts.label for texts in PROBLEM_TEXTS.values() if not 0 < len(texts.label) < 10] == []
@@ -121,7 +121,7 @@ def test_problem_in_background_reads_is_kept_until_health_verdict_is_final() -> 
     assert "STOP needs more than" in found.reason
 
 
-def test_confirmed_stop_keeps_the_start_time_found_by_background_reads() -> None:
+def test_stop_confirmed_by_polls_keeps_the_start_time_found_by_background_reads() -> None:
     stopped = health_of(watch([offsets((100, 200))] * 20))
     found = with_group(health={"g": stopped}, screened={"g": SUSPECT}).judgment("g")
     assert (found.status, found.kind, found.basis) == (GroupStatus.ERR, Problem.STOP, Basis.OBSERVED)

@@ -1,4 +1,4 @@
-"""Tests of the symbols for states and verdicts of groups."""
+"""Tests of the symbols that stand for the state of a group (such as Stable) and for its verdict (such as WARN)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tests of the member index: one string from which a group's client ids, hosts and member ids can be decoded."""
+"""Tests of the member index: one string per group that contains the client ids, hosts and member ids of all members."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def names(text: str, key: str) -> tuple[str, ...]:
     return names_reader(key)(text)
 
 
-def test_client_ids_hosts_and_member_ids_are_decoded_from_the_index() -> None:
+def test_client_ids_hosts_and_member_ids_are_decoded_from_the_member_index() -> None:
     members = [Member(f"m-{n}", f"c-{n}", f"/h-{n}", instance_id=f"s-{n}", rack=f"r-{n}") for n in (2, 1)]
     text = member_index_of(members)
     assert {key: names(text, key) for key in NAMES} == {key: tuple(of(members)) for key, of in NAMES.items()}
@@ -32,7 +32,7 @@ def test_random_ids_are_unchanged_after_encoding_and_decoding_the_member_index(
     assert names(text, "member") == tuple(member for _, _, member in rows)
 
 
-def test_separator_characters_in_ids_are_replaced_in_the_index() -> None:
+def test_member_index_replaces_separator_characters_in_ids_with_question_marks() -> None:
     text = member_index_of([Member("a\x1fb", "c\x1ed", "h"), Member("m", "z", "h")])
     assert names(text, "member") == ("a?b", "m")
     assert names(text, "client") == ("c?d", "z")

@@ -1,4 +1,4 @@
-"""Tests of texts with counts: nouns in the singular or plural, and thousands separators."""
+"""Tests of counts in texts, such as "1 group" and "3,121 groups": singular, plural and thousands separators."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Tests of lag, lead and lost records of a partition. An unknown value is None, not zero.
 
-The lead is the distance from the log start to the committed offset.
+The lead is the committed offset minus the log start offset.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def test_lag_is_the_log_end_offset_minus_the_committed_offset() -> None:
     assert (row.lag, row.lead, row.lost, row.reason) == (30, 20, 0, "")
 
 
-def test_lag_is_zero_if_the_committed_offset_exceeds_log_end() -> None:
+def test_lag_is_zero_if_the_committed_offset_exceeds_the_log_end_offset() -> None:
     """After an unclean leader election or a recreation of the topic, the log can end before the committed offset."""
     assert lag_of_commit(CommittedOffset("t", 0, 120), PartitionBounds(0, 100)).lag == 0
 
@@ -59,20 +59,23 @@ def test_unknown_lag_of_a_partition_has_a_reason(
     assert row.reason == reason
 
 
-def test_lag_is_zero_if_the_committed_offset_equals_log_end() -> None:
+def test_lag_is_zero_if_the_committed_offset_equals_the_log_end_offset() -> None:
     row = lag_of_commit(CommittedOffset("t", 0, 100), PartitionBounds(0, 100))
     assert (row.lag, row.reason) == (0, "")
 
 
 def test_lag_of_a_share_partition_is_the_lag_that_the_broker_reports() -> None:
-    """The log end offset minus the start offset would also count records that are already acknowledged."""
+    """kgtui does not compute the lag as log end offset minus share-partition start offset.
+
+    This difference would include records after the start offset that are already acknowledged.
+    """
     row = lag_of_share(ShareOffset("t", 0, 10, lag=3), PartitionBounds(0, 100))
     assert (row.position, row.lag, row.lead) == (10, 3, 10)
     assert lag_of_share(ShareOffset("t", 0, 10), PartitionBounds(0, 100)).reason == "not told"
     assert lag_of_share(ShareOffset("t", 0, None), None).reason == "no commit"
 
 
-def test_partitions_with_unknown_lag_are_counted_in_addition_to_the_total_lag() -> None:
+def test_total_lag_is_returned_with_the_number_of_partitions_with_unknown_lag() -> None:
     """A partition without a committed offset does not count as a partition with unknown lag."""
     offsets = GroupOffsets(
         committed=(

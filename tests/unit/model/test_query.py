@@ -1,6 +1,6 @@
 """Tests of the filter language.
 
-A group with an unknown value matches neither a term about this value nor the negation of this term.
+If kgtui does not know a value of a group, such as its lag, the group matches neither `lag:0` nor `not:lag:0`.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ EVERY = {"payments.settle", "payments.refund", "connect-cluster", "backfill tool
 
 
 def chosen(text: str, snap: Snapshot | None = None, marked: frozenset[str] = frozenset()) -> set[str]:
-    """Return the ids of the groups that a filter selects. Assert that `Query.matches` selects the same groups.
+    """Return the ids of the groups that the filter `text` selects. Assert that `Query.matches` gives the same result.
 
     `marked` contains the ids of the groups that the user has marked.
     """
@@ -130,7 +130,10 @@ def test_filter_can_select_groups_that_the_user_has_marked() -> None:
 
 
 def test_filter_treats_a_partly_known_lag_as_a_lower_bound() -> None:
-    """The lag is at least 700. It could be above or below 1,000, so neither `lag:1k+` nor `not:lag:1k+` matches."""
+    """The group has a known lag of 700 records, and two partitions with unknown lag.
+
+    Its total lag could be above or below 1,000, so neither `lag:1k+` nor `not:lag:1k+` matches.
+    """
     snap = snapshot({"g": CONSUMER}, {"g": summary(1, 700, 2)})
     assert chosen("lag:500+", snap) == {"g"}
     assert chosen("lag:1k+", snap) == set()
@@ -138,8 +141,8 @@ def test_filter_treats_a_partly_known_lag_as_a_lower_bound() -> None:
     assert chosen("not:lag:..500", snap) == {"g"}
 
 
-def test_group_that_was_not_read_matches_neither_terms_nor_negations() -> None:
-    """kgtui has not read the members and the offsets of the group yet."""
+def test_group_that_was_not_read_matches_neither_a_filter_term_nor_its_negation() -> None:
+    """kgtui has not read the group's members and offsets yet, so it cannot tell whether `lag:0` is true or false."""
     snap = snapshot({"g": CONSUMER})
     for text in ("topic:x", "client:x", "host:x", "member:x", "lag:0", "members:0", "lag:unknown", "members:unknown"):
         assert chosen(text, snap) == set()
@@ -156,7 +159,7 @@ def test_group_whose_topics_are_unknown_matches_no_filter_term_about_topics() ->
     assert parse("not:topic:payments").searched(snap) == (1, 2)
 
 
-def test_filter_takes_missing_states_and_types_from_background_reads() -> None:
+def test_filter_uses_state_and_type_from_the_background_read_if_group_lists_lack_them() -> None:
     snap = snapshot(
         {"a": Listing(None, "consumer", None, 1), "b": Listing(None, "consumer", None, 1)},
         {"a": summary(state="Empty", type="classic")},
@@ -168,7 +171,7 @@ def test_filter_takes_missing_states_and_types_from_background_reads() -> None:
 
 
 def test_filter_uses_a_description_that_is_newer_than_the_background_read() -> None:
-    """The background read is 60 s old and has the client `old`. The description is 1 s old and has the client `new`."""
+    """A background read 60 s ago found the client id `old`. A DescribeGroups request 1 s ago found `new`."""
     admin = ScriptedAdmin()
     admin.add("g", "consumer", members=(member("m-9", client_id="new"), member("m-8", instance_id="static-1")))
     old = snapshot({"g": CONSUMER}, {"g": summary(7, clients=("old",), age=60.0)})
@@ -182,8 +185,8 @@ def test_filter_uses_a_description_that_is_newer_than_the_background_read() -> N
 
 def test_search_progress_counts_only_groups_that_can_match() -> None:
     snap = mixed_snapshot()
-    # `searched` returns how many groups could be searched, and how many groups match the terms about id, type and
-    # state. Groups with unknown topics cannot be searched by topic. Only three of the six groups have known topics.
+    # A candidate is a group that matches all terms about id, type and state. `searched` returns the number of
+    # candidates whose data is known, and the number of all candidates. Only three of the six groups have known topics.
     assert parse("topic:payments").searched(snap) == (3, 6)
     assert parse("type:consumer settle topic:payments").searched(snap) == (1, 1)
     assert parse("connect topic:payments").searched(snap) == (0, 1)
@@ -191,7 +194,7 @@ def test_search_progress_counts_only_groups_that_can_match() -> None:
     assert parse("payments").searched(snap) == (2, 2)
 
 
-def test_data_that_a_filter_needs_depend_on_its_terms_and_sort_keys() -> None:
+def test_filter_needs_only_the_data_that_its_terms_and_sort_keys_use() -> None:
     assert parse("payments state:Empty").needs == frozenset()
     assert parse("topic:x").needs == {Need.DESCRIPTION, Need.OFFSETS}
     assert parse("lag:1k+").needs == {Need.OFFSETS}
@@ -283,7 +286,7 @@ def test_filter_accepts_a_quoted_type_or_state_that_kgtui_does_not_know() -> Non
     assert chosen("state:super%", snap) == {"q"}
 
 
-def test_ids_with_special_characters_are_found_by_their_escaped_form() -> None:
+def test_filter_finds_ids_with_special_characters_by_their_escaped_form() -> None:
     ids = ("[/red]", "a\x1b[31mb", "two\nlines", "x\u202ey", "lone\ud800", "münze", "a,b", "c:d", 'q"q', "back\\slash")
     snap = snapshot(dict.fromkeys(ids, CONSUMER))
     spelled = {
@@ -318,7 +321,7 @@ def test_invalid_regular_expression_in_a_filter_writes_nothing_to_stderr(capfd: 
     assert capfd.readouterr() == ("", "")
 
 
-def test_stepwise_filtering_gives_the_same_result_as_select() -> None:
+def test_filtering_in_several_steps_finds_the_same_groups_as_filtering_at_once() -> None:
     snap = snapshot({f"g-{i:05d}": CONSUMER for i in range(5_000)})
     steps = parse("g-0").steps(snap, size=500)
     pauses = 0
@@ -333,9 +336,9 @@ def test_stepwise_filtering_gives_the_same_result_as_select() -> None:
 
 
 def test_filter_by_type_skips_the_ids_of_all_other_types() -> None:
-    """Ids of groups with the same type, protocol, state and coordinator are in one list, under their common `Listing`.
+    """Groups with the same type, protocol, state and coordinator share one `Listing`. Their ids are in one list.
 
-    The filter tests each `Listing` once, and skips the whole list of ids if the `Listing` does not match.
+    The filter tests each `Listing` once. If the `Listing` does not match, the filter skips the whole list of ids.
     """
 
     class Unread(list[str]):
@@ -371,7 +374,7 @@ def test_filter_help_contains_every_filter_term_and_its_values() -> None:
     assert missing == {}
 
 
-def test_re2_is_imported_only_for_regular_expressions() -> None:
+def test_re2_module_is_imported_only_if_a_filter_contains_a_regular_expression() -> None:
     import subprocess
 
     code = (

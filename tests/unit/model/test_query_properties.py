@@ -1,4 +1,4 @@
-"""Property tests of the filter language, with generated filters and random text."""
+"""Property-based tests of the filter language, with generated filters and random text."""
 
 from __future__ import annotations
 
@@ -95,7 +95,9 @@ def test_selected_groups_match_all_terms_of_the_filter(parts: list[IdTerm]) -> N
 
 
 @given(st.lists(st.tuples(st.lists(terms, max_size=2), st.booleans()), max_size=6))
-def test_filter_cache_does_not_change_the_selected_groups(passes: list[tuple[list[IdTerm], bool]]) -> None:
+def test_filter_selects_the_same_groups_with_and_without_the_filter_cache(
+    passes: list[tuple[list[IdTerm], bool]],
+) -> None:
     cache, snap = FilterCache(), mixed_snapshot()
     for parts, changed in passes:
         if changed:
@@ -114,10 +116,10 @@ def test_ids_that_match_a_word_also_match_its_beginning(word: str, more: str, id
     assert not replace(longer, negated=True).within(shorter)
 
 
-def test_filter_cache_does_not_test_ids_with_known_results() -> None:
+def test_filter_cache_avoids_matching_ids_whose_results_are_known() -> None:
     """After a search for `o`, a search for `or` tests only the ids that matched `o`.
 
-    If the same search is repeated, only lists of ids that have changed are tested.
+    If a search is repeated, only those lists of ids are tested that have changed since the first search.
     """
     names = ("orders", "stock", "x-ray")
     snap = snapshot({f"{name}-{number}": (CONSUMER, CLASSIC)[number % 2] for name in names for number in range(8)})

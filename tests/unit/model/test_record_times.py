@@ -1,4 +1,7 @@
-"""Tests of record times: when the first unread record can expire, and in which partitions kgtui searches for times."""
+"""Tests of record times: when the first unread record of a partition was written, and when retention can delete it.
+
+The module also tests in which partitions kgtui searches for these times.
+"""
 
 from __future__ import annotations
 
@@ -49,7 +52,7 @@ def test_expiry_of_a_record_depends_on_the_configs_of_its_topic(
     assert (result.expires_at, result.any_time, result.expiry_reason) == expected
 
 
-def test_kgtui_searches_record_times_first_in_partitions_with_most_lag() -> None:
+def test_record_times_are_searched_first_in_the_partitions_with_the_largest_lag() -> None:
     """The partition with the largest lag comes first. Partitions without lag or with unknown offsets are left out."""
     bounds = {("t", 0): (0, 10), ("t", 1): (0, 99), ("t", 2): (0, 7), ("t", 3): (None, 9), ("t", 4): (0, 9)}
     commits = [CommittedOffset("t", part, None if part == 4 else 7) for part in range(5)]
@@ -60,7 +63,7 @@ def test_kgtui_searches_record_times_first_in_partitions_with_most_lag() -> None
     assert searchable(lags(replace(offsets, committed=(), share=shares)), 9) == {("t", 0): LogPosition(7, 0, 10)}
 
 
-def test_record_times_found_for_an_older_committed_offset_are_inexact() -> None:
+def test_record_time_found_for_an_older_committed_offset_does_not_count_as_exact() -> None:
     times = {("t", 0): FOUND, ("t", 1): FOUND}
     offsets = GroupOffsets(
         (CommittedOffset("t", 0, 5), CommittedOffset("t", 1, 6)),

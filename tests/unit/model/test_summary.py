@@ -1,4 +1,4 @@
-"""Tests of the summary that the background read of a group creates."""
+"""Tests of the summary of a group: the state, members, lag and topics that the last background read found."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from kgtui.model.offsets import LagTotal
 from kgtui.model.summary import Topics, summary_of
 
 
-def test_summary_has_topics_of_subscriptions_assignments_topology_and_commits() -> None:
+def test_topics_in_a_summary_come_from_subscriptions_assignments_topology_and_commits() -> None:
     described = GroupDescription(
         "g",
         "streams",

@@ -86,7 +86,7 @@ def test_id_of_32_000_control_characters_can_be_escaped() -> None:
     assert codecs.decode(visible("\x1b\x9d"), "unicode_escape") == "\x1b\x9d"
 
 
-def test_backslashes_in_messages_are_not_escaped() -> None:
+def test_backslashes_in_messages_of_kgtui_are_not_doubled() -> None:
     assert (
         visible_sentence("write \\u and four digits: '\\u200b'\x1b\u200b")
         == "write \\u and four digits: '\\u200b'\\x1b\\u200b"

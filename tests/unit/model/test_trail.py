@@ -1,4 +1,7 @@
-"""Tests of `Trail`, a compact history of a group that stores progress, rewinds and rebalances in a few bytes."""
+"""Tests of `Trail`, which stores the last few reads of a group as bytes: offsets, progress, rewinds and rebalances.
+
+A rewind is a committed offset that went back.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +19,7 @@ T0 = 1_700_000_000
 
 
 def rows(*partitions: tuple[int | None, int | None], topic: str = "t") -> list[Position]:
-    """Return one `Position` per partition of the topic.
+    """Return the offsets that one read of a group has found: one `Position` per partition of the topic.
 
     Item n of `partitions` is `(committed offset, log end offset)` of partition n.
     """
@@ -28,7 +31,7 @@ def rows(*partitions: tuple[int | None, int | None], topic: str = "t") -> list[P
 
 
 def trail_of(*reads: list[Position], seconds: int = 15) -> Trail:
-    """Return a trail, which stores the last reads of a group. The reads are `seconds` apart.
+    """Return the trail of a group after these reads. Two successive reads are `seconds` apart.
 
     The trail is encoded and decoded after each read, so that all tests cover the encoding.
     """
@@ -40,20 +43,23 @@ def trail_of(*reads: list[Position], seconds: int = 15) -> Trail:
 
 
 def test_encoded_trail_of_ten_partitions_needs_at_most_300_bytes() -> None:
-    """The size is rounded up to a multiple of 16 bytes, as allocated by Python, and includes an 8-byte reference."""
+    """The size is rounded up to a multiple of 16 bytes, because Python allocates such blocks.
+
+    The size also includes 8 bytes for the reference to the object.
+    """
     trail = trail_of(*[rows(*[(10**12 + n, 10**12 + 5)] * 10) for n in range(7)])
     size = sys.getsizeof(trail.encode())
     assert -(-size // 16) * 16 + 8 <= 300
 
 
-def test_encoded_trail_with_small_offsets_needs_at_most_220_bytes() -> None:
+def test_encoded_trail_of_ten_partitions_with_small_offsets_needs_at_most_220_bytes() -> None:
     trail = trail_of(*[rows(*[(10**6 + n, 10**6 + 5)] * 10) for n in range(7)])
     assert sys.getsizeof(trail.encode()) <= 220
 
 
 @given(st.lists(st.lists(st.tuples(*[st.none() | st.integers(-(2**63), 2**63 - 1)] * 2), max_size=3), max_size=4))
 @example([[(0, 2**63 - 1), (0, 2**63 - 1)]])
-def test_any_offsets_that_a_broker_can_send_are_stored(
+def test_trail_can_store_any_offset_that_a_broker_can_send(
     reads: list[list[tuple[int | None, int | None]]],
 ) -> None:
     trail = trail_of(*[rows(*read) for read in reads])
@@ -70,7 +76,7 @@ def test_waiting_time_of_a_partition_grows_only_without_progress() -> None:
     assert list(trail.waited) == [46, 1, 0]
 
 
-def test_waiting_time_begins_at_the_first_unread_record() -> None:
+def test_waiting_time_begins_at_the_first_read_that_finds_unread_records() -> None:
     trail = trail_of(rows((9, 9)), rows((9, 9)), rows((9, 12)), rows((9, 12)))
     assert list(trail.waited) == [16]
 
@@ -86,7 +92,7 @@ def test_a_jump_of_the_clock_does_not_count_as_waiting_time() -> None:
     assert list(trail.waited) == [31]
 
 
-def test_earlier_reads_are_discarded_when_the_clock_goes_back() -> None:
+def test_trail_discards_earlier_reads_when_the_clock_is_set_back() -> None:
     trail = trail_of(rows((5, 9)), rows((5, 9)))
     trail.add(T0 - 3_600, rows((5, 9)))
     assert (trail.reads, list(trail.waited), trail.at) == (1, [1], T0 - 3_600)
@@ -100,9 +106,9 @@ def test_trail_stores_sums_of_lags_and_offsets_of_only_the_last_five_reads() -> 
 
 
 def test_trail_stores_time_and_pace_of_progress() -> None:
-    """A read shows progress if an offset rose. `pace` is the time between two such reads, in seconds.
+    """A read shows progress if a committed offset has risen. `pace` is the time between two reads with progress.
 
-    A shorter time decreases `pace` by at most half.
+    `pace` is in seconds. If the next time is shorter, `pace` decreases, but at most by half.
     """
     trail = trail_of(rows((5, 9)), rows((6, 9)), rows((6, 9)), rows((6, 9)), rows((8, 9)))
     assert (trail.first_at, trail.progress_at, trail.pace) == (T0, T0 + 60, 45)
@@ -111,7 +117,7 @@ def test_trail_stores_time_and_pace_of_progress() -> None:
 
 
 @pytest.mark.parametrize("later", [[8], [8, 9], [7, 7, 7]])
-def test_a_rewind_is_stored_until_the_old_offset_is_reached(
+def test_trail_stores_a_rewind_until_the_previous_offset_is_reached_again(
     later: list[int],
 ) -> None:
     """The committed offset goes back from 9 to 5.
@@ -154,7 +160,7 @@ def test_progress_of_old_partitions_counts_even_if_new_partitions_appear() -> No
 
 
 def test_each_observed_change_of_the_group_epoch_counts_as_one_rebalance() -> None:
-    """A description with the state PreparingRebalance does not count, even if it has a new epoch."""
+    """A new epoch in the state PreparingRebalance is not counted, because the list of members is incomplete then."""
     trail = Trail()
     for number, epoch in enumerate((1, 1, 2, 4)):
         trail.describe(T0 + number, described(epoch=epoch))

@@ -1,4 +1,4 @@
-"""Tests of the filter terms `verdict:` and `timelag:`, which need the health of watched groups."""
+"""Tests of the filter terms `verdict:` (a group's health verdict) and `timelag:` (age of its oldest unread record)."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def watched() -> dict[str, GroupHealth]:
-    """Return a dict from group id to health. It has five watched groups, each with a different verdict."""
+    """Return the health of five groups, each with a different verdict: group id → health."""
     rewind = [offsets((500, 900)), offsets((600, 900)), offsets((200, 900))]
     slow = [offsets((1000 + 10 * n, 3000 + 14 * n)) for n in range(12)]
     stuck = [offsets((1000, 1100 + 10 * n)) for n in range(12)]
@@ -42,7 +42,7 @@ def test_the_verdict_term_of_a_filter_accepts_every_verdict() -> None:
 
 @pytest.fixture
 def snapshot() -> Snapshot:
-    """Return a snapshot with five groups whose health is known, and one group without health."""
+    """Return a snapshot with five groups whose health is known, and the group `unseen`, whose health is unknown."""
     names = [*watched(), "unseen"]
     listing = next(iter(mixed_snapshot().groups.values()))
     return replace(
@@ -84,7 +84,7 @@ def test_filter_terms_about_verdicts_select_the_expected_groups(
     assert Need.WATCHING in query.needs
 
 
-def test_verdict_filter_counts_only_watched_groups_as_searched(snapshot: Snapshot) -> None:
+def test_groups_with_unknown_health_do_not_count_as_searched_by_a_verdict_filter(snapshot: Snapshot) -> None:
     assert parse("verdict:warn+").searched(snapshot) == (5, 6)
     assert parse("timelag:1s+").searched(snapshot) == (5, 6)
 
@@ -103,8 +103,8 @@ def test_verdict_term_is_unchanged_after_formatting_and_parsing(
     assert parse(term.spelled()).terms == (term,)
 
 
-def test_maximum_time_lag_in_a_filter_does_not_match_a_lower_bound() -> None:
-    """kgtui only knows that the time lag of the group is at least 10 s. The time lag could exceed 20 s.
+def test_filter_for_a_maximum_time_lag_does_not_match_a_group_with_only_a_lower_bound() -> None:
+    """kgtui only knows that the time lag of the group is at least 10 s, so the time lag may be below or above 20 s.
 
     Therefore, neither `timelag:..20s` nor `not:timelag:..20s` matches.
     """

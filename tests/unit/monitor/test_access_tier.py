@@ -1,4 +1,4 @@
-"""Tests that the monitor repeatedly reads the user's permissions, and shows which lags are possibly incomplete."""
+"""Tests that the monitor reads the user's permissions. If some are missing, it marks lags as possibly incomplete."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ async def test_lag_is_possibly_incomplete_if_the_user_cannot_describe_topics(
 
 @pytest.mark.parametrize("selected", ["orders", None])
 async def test_lag_stays_incomplete_until_offsets_are_read_again(admin: ScriptedAdmin, selected: str | None) -> None:
-    """The user gets DESCRIBE on all topics, but the group's offsets were read before that."""
+    """The user has DESCRIBE on all topics now, but lacked it when the group's offsets were read."""
     admin.hidden = {"orders": ()}
     async with watching(admin) as monitor:
         monitor.set_view(selected)

@@ -1,4 +1,4 @@
-"""Tests of finding unused groups.
+"""Tests of the search for unused groups, which are probably abandoned.
 
 An unused group was Empty when kgtui started, and all its unread records are more than a day old.
 """
@@ -52,7 +52,7 @@ def cluster(ages: dict[str, tuple[float | None, ...]]) -> ScriptedAdmin:
 
 
 async def judgments(admin: ScriptedAdmin, partitions: int) -> dict[str, Judgment]:
-    """Run a monitor until it has searched this many partitions, and has found an unused group.
+    """Run a monitor until it has searched `partitions` partitions for record times, and has found an unused group.
 
     Returns:
         Group id → judgment on the group.
@@ -94,7 +94,7 @@ async def test_a_search_for_times_of_unread_records_is_not_repeated_soon() -> No
     assert sorted(partition for ids in searched for partition in ids) == ["t-old-0", "t-unknown-0"]
 
 
-async def test_selecting_an_unused_group_does_not_change_its_problem() -> None:
+async def test_an_unused_group_is_still_reported_as_unused_after_it_was_selected() -> None:
     admin = cluster({"old": (3.0,)})
     async with watching(admin) as monitor:
         monitor.set_view("old")

@@ -36,7 +36,7 @@ EMPTY = Listing("consumer", "consumer", "Empty", 1)
 
 
 async def until(monitor: Monitor, holds: Callable[[], bool]) -> None:
-    """Refresh the monitor until `holds` returns True. The test fails after 60 s."""
+    """Make the monitor poll the cluster again and again until `holds` returns True. The test fails after 60 s."""
     async with asyncio.timeout(60):
         while not holds():
             monitor.refresh()
@@ -61,7 +61,7 @@ async def events(monitor: Monitor, *texts: str) -> None:
     await until(monitor, lambda: set(texts) <= {event.text for event in monitor.events.kept()})
 
 
-async def test_each_change_between_creation_and_deletion_of_a_group_causes_an_event() -> None:
+async def test_creation_changes_and_deletion_of_a_group_each_cause_an_event() -> None:
     admin = ScriptedAdmin()
     admin.add("other")
     async with watching(admin) as monitor:
@@ -106,7 +106,7 @@ async def test_the_monitor_reports_when_a_broker_stops_responding_and_responds_a
 
 
 async def test_a_replay_causes_no_events() -> None:
-    """Moving to a different time in the recording is not a change in the cluster."""
+    """In a replay, two reads can differ because the user has moved to a different time in the recording."""
     admin = ScriptedAdmin()
     monitor = Monitor(admin, FAST, recorded_at=lambda: 1.0)
     task = asyncio.create_task(monitor.run())
@@ -120,7 +120,7 @@ async def test_a_replay_causes_no_events() -> None:
 
 
 def description(*names: str) -> GroupDescription:
-    """Return a description of group `g` with members of these names."""
+    """Return a description of the group `g`, whose members have these member ids."""
     return GroupDescription("g", "consumer", "consumer", "Stable", 1, members=tuple(map(member, names)))
 
 
@@ -156,7 +156,7 @@ def test_members_of_groups_read_at_every_poll_are_always_stored() -> None:
     assert log.kept()[-1].group == "g4"
 
 
-async def test_event_log_stays_within_the_limit_for_100_000_groups(
+async def test_event_log_keeps_at_most_10_000_events_after_changes_of_100_000_groups(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """The log keeps 10,000 events. Removing 100,000 groups creates only 10,000 `Event` objects."""
@@ -180,7 +180,7 @@ async def test_event_log_stays_within_the_limit_for_100_000_groups(
 
 
 def judged(store: Store, tracker: EventTracker, judgment: Judgment | None) -> list[str]:
-    """Store a judgment on the group `g`, and log changed verdicts. Return the texts of all logged events."""
+    """Store a judgment on the group `g`, and log an event if its verdict changed. Return the texts of all events."""
     store.put_screened("g", judgment)
     tracker.compare_verdicts(store.snapshot())
     return [event.text for event in tracker.log.kept()]
@@ -244,8 +244,8 @@ async def test_problem_of_an_unreadable_group_began_after_its_last_successful_re
 
 
 @pytest.mark.parametrize("problem", [Problem.EMPTY, Problem.UNUSED, Problem.ABANDONED])
-async def test_group_that_was_empty_from_the_start_causes_no_event(problem: Problem) -> None:
-    """The problems EMPTY, UNUSED and ABANDONED of such a group cause no event.
+async def test_group_that_was_empty_when_kgtui_started_causes_no_event(problem: Problem) -> None:
+    """The problems EMPTY, UNUSED and ABANDONED cause no event if the group was already Empty when kgtui started.
 
     A different problem that begins later does cause an event.
     """

@@ -1,4 +1,4 @@
-"""Tests that `GcTuning` delays garbage collections if there are many groups, and can restore the original settings."""
+"""Tests that `GcTuning` delays Python's garbage collections if there are many groups, and can undo its changes."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def collections() -> Iterator[list[int]]:
     gc.callbacks.remove(collected)
 
 
-def test_garbage_collection_stays_off_until_the_outermost_pause_has_ended(tuning: GcTuning) -> None:
+def test_garbage_collection_stays_off_until_all_nested_pauses_have_ended(tuning: GcTuning) -> None:
     with tuning.paused():
         with tuning.paused():
             assert not gc.isenabled()
@@ -111,7 +111,7 @@ def test_reference_cycles_are_freed_after_many_objects_were_created(tuning: GcTu
     assert reference() is None
 
 
-def test_collection_is_postponed_until_few_new_objects_remain(tuning: GcTuning, collections: list[int]) -> None:
+def test_garbage_collection_is_postponed_until_few_new_objects_remain(tuning: GcTuning, collections: list[int]) -> None:
     """Collecting 60,000 objects would take long. The collection starts after 52,000 of them have been freed."""
     tuning.freeze_once(10_000)
     responses = [[number] for number in range(60_000)]
@@ -123,7 +123,7 @@ def test_collection_is_postponed_until_few_new_objects_remain(tuning: GcTuning, 
 
 
 def test_many_new_objects_are_frozen_after_30_postponed_collections(tuning: GcTuning, collections: list[int]) -> None:
-    """A collection of 60,000 new objects would take long. Collections do not visit frozen objects."""
+    """Visiting 60,000 new objects would take long. Garbage collections do not visit frozen objects."""
     tuning.freeze_once(10_000)
     frozen, groups = gc.get_freeze_count(), [[number] for number in range(60_000)]
     for _ in range(30):
@@ -134,10 +134,10 @@ def test_many_new_objects_are_frozen_after_30_postponed_collections(tuning: GcTu
     assert (collections, len(groups)) == ([], 60_000)
 
 
-def test_garbage_collection_stays_off_after_gc_enable_and_a_pause(tuning: GcTuning) -> None:
-    """kgtui calls `gc.enable` shortly after its start, possibly after `freeze_once` has disabled the collection.
+def test_a_pause_turns_garbage_collection_off_again_after_gc_enable(tuning: GcTuning) -> None:
+    """kgtui calls `gc.enable` shortly after its start, possibly after `freeze_once` has called `gc.disable`.
 
-    The next pause must then disable the collection for good.
+    The next pause (`GcTuning.paused`) must then disable garbage collection again, for good.
     """
     gc.disable()
     tuning.freeze_once(10_000)

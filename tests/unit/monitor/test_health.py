@@ -1,4 +1,4 @@
-"""Tests of `HealthTier`, which computes health verdicts, and of `RetentionTier`, which reads retention times."""
+"""Tests of `HealthTier` (computes health verdicts on groups) and `RetentionTier` (reads topic retention times)."""
 
 from __future__ import annotations
 
@@ -114,7 +114,7 @@ async def test_the_verdict_on_a_group_is_not_computed_again_within_ten_seconds()
 
 
 async def test_lag_trend_is_unknown_after_two_minutes_without_a_read() -> None:
-    """Reads before such a gap are not used for the trend."""
+    """The trend (change of the lag per second) is computed only from reads after the gap of two minutes."""
     setup = HealthSetup()
     await setup.watch(60, position=500)
     assert setup.health().trend == pytest.approx(10, abs=0.1)
@@ -149,7 +149,7 @@ async def test_verdicts_are_kept_only_for_the_most_recently_read_groups() -> Non
     assert setup.store.health.keys() == set(names[2:])
 
 
-async def test_a_group_with_many_partitions_does_not_block_other_tasks(
+async def test_the_verdict_on_a_group_with_many_partitions_does_not_block_other_tasks(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Other tasks run while the verdict is computed.
@@ -171,7 +171,7 @@ async def test_a_group_with_many_partitions_does_not_block_other_tasks(
     assert setup.health().kind is Status.STOP
 
 
-async def test_other_tasks_run_between_many_short_verdicts(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_other_asyncio_tasks_run_between_the_computations_of_verdicts(monkeypatch: pytest.MonkeyPatch) -> None:
     names = tuple(f"g{number}" for number in range(5))
     setup = HealthSetup(names)
     for _ in range(2):
@@ -182,7 +182,7 @@ async def test_other_tasks_run_between_many_short_verdicts(monkeypatch: pytest.M
     compute = health_steps
 
     def at_once(*arguments: Any) -> Generator[None, None, GroupHealth]:
-        """Compute a verdict at once, so that no other task can run in between."""
+        """Compute a verdict without pauses, so that no other task can run during the computation."""
         return run_at_once(compute(*arguments))
         yield
 
@@ -212,7 +212,7 @@ async def test_the_verdict_on_the_selected_group_is_computed_first(monkeypatch: 
 
 
 async def test_only_the_selected_group_gets_a_verdict_if_the_cpu_budget_is_used_up() -> None:
-    """Verdicts on all groups may take 1% of one CPU. The budget is used up at first, but not 1,000 s later."""
+    """Computing verdicts on groups may use 1% of one CPU. This budget is used up at first, but not 1,000 s later."""
     names = ("a", "b", "selected")
     setup = HealthSetup(names)
     setup.tier.set_view("selected")
@@ -243,7 +243,7 @@ async def test_a_removed_or_dead_group_has_no_verdict() -> None:
 
 
 async def _empty_after_two_reads(setup: HealthSetup) -> tuple[float, bool]:
-    """Read an Empty group twice. Return `(seconds in state Empty, whether this number is a lower bound)`."""
+    """Read an Empty group twice. Return `(seconds in the state Empty, whether it may have been Empty for longer)`."""
     for _ in range(2):
         setup.take(5, 9, state="Empty")
         await setup.tier.process_reads()
@@ -253,7 +253,7 @@ async def _empty_after_two_reads(setup: HealthSetup) -> tuple[float, bool]:
     return empty.seconds, empty.at_least
 
 
-async def test_duration_of_the_state_empty_starts_at_the_observed_change() -> None:
+async def test_duration_of_the_state_empty_is_counted_from_the_observed_state_change() -> None:
     setup = HealthSetup()
     setup.store.groups["g"] = replace(LISTING, state="Empty")
     setup.store.state_since["g"] = T0 - 240
@@ -261,7 +261,7 @@ async def test_duration_of_the_state_empty_starts_at_the_observed_change() -> No
 
 
 async def test_duration_of_the_state_empty_can_be_a_lower_bound() -> None:
-    """kgtui did not see the group become Empty: it was Empty at the first response, 240 s before the first read.
+    """The group was already Empty in the broker's first response to kgtui, 240 s before the first read of the group.
 
     It may have been Empty for longer than 240 s.
     """
@@ -344,7 +344,7 @@ async def test_known_retention_times_are_kept_after_an_empty_response(setup_with
 async def test_retention_times_are_kept_if_the_response_contains_an_error(
     setup_with_retention: HealthSetup, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The stored time of a topic is dropped only if a response without errors lacks the topic."""
+    """kgtui drops the stored retention time of a topic only if a response without errors lacks the topic."""
     answers = [
         Answer(Retention({"t": 3600.0, "u": 60.0}, 86_400.0)),
         Answer(Retention({"u": 120.0}), (Fault("REQUEST_TIMED_OUT", "no answer", broker=2),)),

@@ -1,4 +1,4 @@
-"""Tests of finding lost records by comparing the committed offsets of a group with log start offsets."""
+"""Tests of counting lost records: deleted records between the committed offset of a group and the log start offset."""
 
 from __future__ import annotations
 
@@ -37,10 +37,10 @@ async def checks(reads: list[tuple[int, int]], log_start: int = 0, log_end: int 
 @pytest.mark.parametrize(
     ("position", "log_start", "near"), [(499, 0, True), (500, 0, False), (740, 500, True), (1_000, 500, None)]
 )
-async def test_an_offset_in_the_older_half_of_the_log_is_near_the_log_start(
+async def test_an_offset_in_the_older_half_of_the_log_counts_as_near_the_log_start(
     position: int, log_start: int, near: bool | None
 ) -> None:
-    """The parameter `near` is None if there are no unread records, because kgtui then reads no log start offset."""
+    """In the last case, the group has no unread records, so kgtui does not read the log start offset."""
     first, second = await checks([(0, position - 1), (15, position)], log_start)
     assert first is None
     assert second == (None if near is None else LogStartCheck(0, near))
@@ -59,7 +59,10 @@ async def test_lost_records_are_counted_at_each_read_without_progress() -> None:
 
 
 async def test_group_with_offset_near_the_log_start_gets_a_health_verdict() -> None:
-    """The unread records of the group could soon be deleted. kgtui therefore reads the group at every poll."""
+    """Retention could soon delete the group's unread records, so kgtui reads the group at every poll.
+
+    After a few of these reads, kgtui computes a health verdict.
+    """
     admin = ScriptedAdmin()
     admin.add("g", "consumer")
     admin.commits["g"] = (CommittedOffset("t-g", 0, 10),)

@@ -51,7 +51,7 @@ async def test_garbage_is_collected_only_after_a_snapshot_was_drawn(monkeypatch:
 
 
 async def test_the_first_snapshot_is_published_as_soon_as_all_groups_are_listed(admin: ScriptedAdmin) -> None:
-    """When every broker has sent its first list, the monitor publishes without waiting for `publish_interval`."""
+    """When every broker has sent its first list, a snapshot is published at once, not only after `publish_interval`."""
     async with watching(admin, replace(FAST, publish_interval=3_600.0)) as monitor:
         snapshot = await until(monitor, lambda s: s.brokers)
     assert snapshot.groups.keys() == {"orders", "billing", "tasks"}
@@ -93,7 +93,7 @@ async def test_an_empty_group_is_read_in_the_background_without_being_described(
     assert not any("left" in groups for call, groups in admin.calls if call == "describe_groups")
 
 
-async def test_only_the_last_of_several_quickly_selected_groups_is_read(admin: ScriptedAdmin) -> None:
+async def test_only_the_last_group_is_read_if_groups_are_selected_in_quick_succession(admin: ScriptedAdmin) -> None:
     slow = replace(FAST, interval=300.0, sweep_pause=300.0, sweep_batch=1, sweep_rate=0.001, settle_time=0.3)
     async with watching(admin, slow) as monitor:
         await until(monitor, lambda s: len(s.groups) == 3)
@@ -154,7 +154,7 @@ async def test_a_deleted_group_disappears_with_the_next_group_list(admin: Script
     assert "orders" not in snapshot.details
 
 
-async def test_monitor_forget_removes_a_group_before_the_next_list(admin: ScriptedAdmin) -> None:
+async def test_monitor_forget_removes_a_group_without_waiting_for_the_next_group_list(admin: ScriptedAdmin) -> None:
     async with watching(admin) as monitor:
         await until(monitor, lambda s: s.swept == 3)
         monitor.pause()

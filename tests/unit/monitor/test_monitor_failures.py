@@ -1,4 +1,4 @@
-"""Tests that `Monitor` continues after partial failures: silent, moved, removed and restarted brokers."""
+"""Tests that `Monitor` continues after partial failures, such as a broker that does not respond, leaves or restarts."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def admin() -> ScriptedAdmin:
     return three_groups()
 
 
-async def test_a_silent_broker_affects_only_reads_of_its_own_groups(admin: ScriptedAdmin) -> None:
+async def test_a_broker_that_does_not_respond_affects_only_reads_of_its_own_groups(admin: ScriptedAdmin) -> None:
     async with watching(admin) as monitor:
         await until(monitor, lambda s: s.swept == 3)
         admin.broken[2] = DeadlineError("no answer within 2 s", broker=2)
@@ -65,7 +65,9 @@ def silent_admin(admin: ScriptedAdmin, monkeypatch: pytest.MonkeyPatch) -> Scrip
     return admin
 
 
-async def test_a_silent_coordinator_does_not_delay_reads_of_other_visible_groups(silent_admin: ScriptedAdmin) -> None:
+async def test_a_silent_coordinator_does_not_delay_reads_of_visible_groups_on_other_brokers(
+    silent_admin: ScriptedAdmin,
+) -> None:
     async with watching(silent_admin, replace(FAST, sweep_pause=300.0, sweep_batch=1, sweep_rate=0.001)) as monitor:
         monitor.set_view("billing", ["billing", "tasks"])
         snapshot = await until(monitor, lambda s: "tasks" in s.details)
@@ -75,7 +77,7 @@ async def test_a_silent_coordinator_does_not_delay_reads_of_other_visible_groups
     assert "billing" not in monitor.snapshot.details
 
 
-async def test_a_silent_coordinator_does_not_delay_background_reads_of_other_groups(
+async def test_a_silent_coordinator_does_not_delay_background_reads_on_other_brokers(
     silent_admin: ScriptedAdmin,
 ) -> None:
     async with watching(silent_admin) as monitor:
@@ -83,7 +85,7 @@ async def test_a_silent_coordinator_does_not_delay_background_reads_of_other_gro
         await until(monitor, lambda s: s.summaries["orders"].at > first)
 
 
-async def test_a_forbidden_group_does_not_affect_reads_of_other_groups(admin: ScriptedAdmin) -> None:
+async def test_missing_permission_on_one_group_does_not_affect_reads_of_other_groups(admin: ScriptedAdmin) -> None:
     admin.broken["orders"] = Fault("GROUP_AUTHORIZATION_FAILED", "Group authorization failed.", 30, group="orders")
     async with watching(admin) as monitor:
         snapshot = await until(monitor, lambda s: s.swept == 2 and s.group_faults)
@@ -105,7 +107,7 @@ async def test_groups_of_a_removed_broker_disappear_if_no_other_broker_lists_the
 async def test_a_broker_that_left_the_cluster_counts_as_failed_for_some_time(
     admin: ScriptedAdmin, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Some seconds after a crash, a broker is no longer registered in the cluster. kgtui must still show it."""
+    """Some seconds after a broker has crashed, the cluster metadata lacks it. kgtui must still show it as failed."""
     monkeypatch.setattr(list_tier, "SHOWN_AFTER_LEAVING", 60.0)
     async with watching(admin) as monitor:
         await until(monitor, lambda s: s.answering == 3)
@@ -145,7 +147,7 @@ async def test_a_group_that_moves_to_a_different_broker_never_disappears(
 async def test_an_unlisted_group_is_kept_until_its_coordinator_responds(
     admin: ScriptedAdmin, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """After a broker crash, its groups are missing in all lists until new coordinators have loaded them."""
+    """After a broker has crashed, no broker lists its groups until their new coordinators have loaded them."""
     monkeypatch.setattr(missing_groups, "MISSING_CHECK_PAUSE", 0.01)
     admin.add("simple", "classic", "", "Empty", coordinator=2, lag=5)
     async with watching(admin) as monitor:
@@ -209,7 +211,7 @@ async def test_kgtui_reports_an_unreachable_cluster_and_connects_again(
 async def test_an_unexpected_exception_in_a_poll_loop_ends_the_monitor(
     admin: ScriptedAdmin, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """If the other loops continued, the groups of one broker would never be updated again, and nobody would notice."""
+    """Each broker has its own poll loop. If only one loop ended, nobody would notice that broker's outdated groups."""
 
     async def fail(feed: ScriptedFeed, *, timeout: float = 30.0) -> ListingDelta:
         raise ZeroDivisionError
@@ -245,7 +247,7 @@ class MovingCoordinator(ScriptedAdmin):
 
 
 @pytest.mark.parametrize("selected", [None, "orders"])
-async def test_the_last_lag_and_its_time_are_kept_while_the_coordinator_moves(selected: str | None) -> None:
+async def test_last_lag_and_its_time_are_kept_while_a_group_moves_to_a_new_coordinator(selected: str | None) -> None:
     admin = MovingCoordinator()
     admin.add("orders", "consumer", members=(member(topics=("t-orders",)),), lag=7)
     async with watching(admin) as monitor:

@@ -1,4 +1,4 @@
-"""Tests of the removal of groups that a broker no longer lists.
+"""Tests of `PendingRemovals`, which removes groups that their broker no longer lists.
 
 A group is removed only after all brokers that could be its new coordinator have sent lists without the group.
 """
@@ -24,7 +24,7 @@ async def store() -> Store:
     return store
 
 
-def test_missing_group_is_removed_after_all_other_brokers_sent_lists(store: Store) -> None:
+def test_group_missing_in_a_list_is_removed_after_all_other_brokers_sent_their_lists(store: Store) -> None:
     removals = PendingRemovals(store.drop, lambda: 0.0)
     asked_before = removals.pending()
     removals.add(1, ["a"], {2, 3})
@@ -52,8 +52,11 @@ def test_a_group_that_reappears_in_a_list_is_not_removed(store: Store) -> None:
     assert "a" in store.groups
 
 
-def test_a_silent_broker_delays_the_removal_only_for_a_grace_period(store: Store) -> None:
-    """There is no time limit if the broker that listed the group has left the cluster."""
+def test_a_silent_broker_delays_the_removal_of_groups_only_for_a_grace_period(store: Store) -> None:
+    """kgtui waits for the list of the silent broker for a limited time.
+
+    If the broker that listed the group before has left the cluster, there is no limit.
+    """
     now = 0.0
     removals = PendingRemovals(store.drop, lambda: now)
     removals.add(1, ["a"], {1, 2})
@@ -79,7 +82,7 @@ def test_groups_of_a_broker_that_left_and_came_back_are_not_removed(store: Store
     assert 1 in store.brokers
 
 
-def test_a_missing_group_is_kept_until_the_first_list_of_a_new_broker(store: Store) -> None:
+def test_a_missing_group_is_kept_until_a_newly_joined_broker_has_sent_its_list(store: Store) -> None:
     removals = PendingRemovals(store.drop, lambda: 0.0)
     removals.add(1, ["a"], {2})
     removals.broker_joined(3)

@@ -29,7 +29,7 @@ STEP = 5.0
 """Time between two reads of all groups, in seconds of the simulated clock."""
 
 STEPS, MAX_STEPS = 25, 250
-"""Maximum number of steps until kgtui has found all problems (25), and has confirmed three of them (250).
+"""kgtui must find all problems within 25 steps of the simulated clock, and confirm three of them within 250 steps.
 
 kgtui confirms a problem by reading the group at every poll. Polls run in real time, so on a busy machine there are
 fewer polls per step.
@@ -37,10 +37,10 @@ fewer polls per step.
 
 
 class Rewound:
-    """A commit pattern: the group keeps up for 60 s. Then its offsets move back, and its lag stays constant."""
+    """Commit pattern of a simulated group: after 60 s, its offsets go back by 5,000. Then its lag stays constant."""
 
     def committed_offsets(self, topic: Topic, t: float) -> Sequence[int | None]:
-        """Return the log end offsets at `t - 1` s. From `t` = 60 s on, subtract 5,000, but return at least 0."""
+        """Return the log end offsets one second before `t`. From `t` = 60 s on, return 5,000 less, but at least 0."""
         ends = topic.log_ends(t - 1)
         return ends if t < 60 else [max(0, end - 5_000) for end in ends]
 
@@ -90,13 +90,13 @@ def simulated(groups: int) -> tuple[Simulator, dict[str, Problem]]:
 
 
 def all_read(snapshot: Snapshot, now: float, groups: int) -> bool:
-    """Return whether, at clock time `now`, all brokers have sent their lists, and exactly `groups` groups were read."""
+    """Return whether, at the time `now`, all brokers sent their group lists, and exactly `groups` groups were read."""
     listed = all(broker.answered_at == now for broker in snapshot.brokers.values())
     return listed and sum(1 for row in snapshot.summaries.values() if row.lag_at == now) == groups
 
 
 @pytest.mark.parametrize("groups", [120, pytest.param(1_000, marks=pytest.mark.full)])
-async def test_the_monitor_suspects_all_20_bad_and_at_most_two_healthy_groups(
+async def test_the_monitor_reports_all_20_misbehaving_and_at_most_two_healthy_groups(
     groups: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("kgtui.monitor.suspects.SUSPECT_INTERVAL", 0.02)

@@ -118,7 +118,7 @@ async def test_search_returns_time_and_expiry_of_the_first_unread_record(setup: 
     assert (setup.precisions, setup.changes) == ([0.0], 1)
 
 
-async def test_a_search_is_repeated_only_after_progress_and_a_pause(setup: Setup) -> None:
+async def test_record_times_of_a_group_are_searched_again_only_after_progress_and_a_pause(setup: Setup) -> None:
     """Progress means a new committed offset. Two searches for a group are at least 30 s apart."""
     setup.find(100)
     await setup.read(100)
@@ -135,7 +135,7 @@ async def test_a_search_is_repeated_only_after_progress_and_a_pause(setup: Setup
     assert setup.searches == 3
 
 
-async def test_a_group_without_unread_records_causes_no_search(setup: Setup) -> None:
+async def test_a_group_without_unread_records_causes_no_search_for_record_times(setup: Setup) -> None:
     await setup.read(500)
     assert setup.admin.calls == []
 
@@ -150,8 +150,8 @@ async def test_record_times_are_searched_only_for_selected_and_suspected_groups(
     assert setup.precisions == [PRECISION]
 
 
-async def test_selecting_a_suspected_group_starts_an_exact_search(setup: Setup) -> None:
-    """Before a suspected group is selected, kgtui searches with limited precision."""
+async def test_selecting_a_suspected_group_starts_an_exact_search_for_record_times(setup: Setup) -> None:
+    """As long as a suspected group is not selected, kgtui searches its record times only with limited precision."""
     setup.admin.times[PART] = RecordTime(100, TimeRange(T0 - 900, T0 - 895), rounds=3)
     setup.tier.set_suspects(["b"])
     await setup.read(100, "b")

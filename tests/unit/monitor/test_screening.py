@@ -1,4 +1,4 @@
-"""Tests of screening: simple rules that find possible problems in each read of a group.
+"""Tests of screening: simple rules check each background read of a group for possible problems.
 
 A healthy group must match no rule.
 """
@@ -37,7 +37,7 @@ RECONCILING = Listing("consumer", "consumer", "Reconciling", 1)
 
 
 class Sweep:
-    """A `Screening` with a `Store`. Tests pass lists of groups and reads of the group `g` to the `Screening`."""
+    """Simulates the sweep (background read of all groups): passes group lists and reads of `g` to a `Screening`."""
 
     def __init__(self) -> None:
         self.now = T0
@@ -46,7 +46,7 @@ class Sweep:
         self._first = True
 
     async def list(self, listing: Listing) -> None:
-        """Pass a list of groups to the screening. The list has only one row, `listing`, for the group `g`."""
+        """Simulate that broker 1 has sent its list of groups, which contains only `g`, with the values in `listing`."""
         await self.store.take_list(1, ListingDelta({"g": listing}, [], 1, 1.0), first=self._first)
         self._first = False
         while self.screening.apply_changes(1):
@@ -88,7 +88,7 @@ async def test_a_group_that_keeps_up_gets_the_status_ok_at_its_second_read(sweep
 
 
 async def test_no_judgment_is_stored_for_a_group_that_was_read_once(sweep: Sweep) -> None:
-    """The status is unknown after one read. Storing this for 100,000 groups would take up megabytes."""
+    """After one read, the status is always unknown. Storing such a judgment on 100,000 groups would take megabytes."""
     found = sweep.read(rows((100, 105)))
     assert (found.status, found.basis, found.kind) == (GroupStatus.UNKNOWN, Basis.READ_ONCE, None)
     assert sweep.store.screened == {}
@@ -102,7 +102,7 @@ async def test_a_group_counts_as_stopped_if_one_partition_makes_no_progress(swee
 
 
 async def test_a_stop_begins_at_the_last_read_with_progress(sweep: Sweep) -> None:
-    """The third read is the last one with a new offset, so the stop began at the third read."""
+    """The committed offset rises for the last time at the third read, so the stop began then."""
     for position in (90, 95, 100):
         sweep.read(rows((position, 105)))
     stopped_at = sweep.now
@@ -110,8 +110,8 @@ async def test_a_stop_begins_at_the_last_read_with_progress(sweep: Sweep) -> Non
     assert (found.kind, found.since, found.since_seen) == (Problem.STOP, stopped_at, True)
 
 
-async def test_an_hourly_committing_group_is_not_reported_as_stopped(sweep: Sweep) -> None:
-    """In the first hour, kgtui reports a stop. After two commits, it knows how often the group commits."""
+async def test_a_group_that_commits_once_per_hour_is_not_reported_as_stopped(sweep: Sweep) -> None:
+    """In the first hour, kgtui wrongly reports a stop. After two commits, it knows how often the group commits."""
     found = []
     for minute in range(200):
         hour = minute // 60
@@ -179,7 +179,7 @@ async def test_a_rebalance_is_reported_as_a_problem_only_after_a_time_limit(
     assert sweep.judgment().kind is None
 
 
-async def test_start_of_a_rebalance_before_kgtui_started_is_unknown() -> None:
+async def test_start_time_of_a_rebalance_that_began_before_kgtui_started_is_unknown() -> None:
     sweep = Sweep()
     await sweep.list(REBALANCING)
     sweep.screening = Screening(sweep.store)
@@ -203,7 +203,7 @@ async def test_flapping_is_reported_until_the_group_no_longer_rebalances(sweep: 
 
 
 async def test_the_start_time_of_flapping_does_not_change_with_more_rebalances(sweep: Sweep) -> None:
-    """The problem began with the first of eight rebalances, although the rule checks only the last three."""
+    """Flapping means frequent rebalances. It began with the first one, although the rule checks only the last three."""
     sweep.read(rows((5, 5)))
     since = []
     for _ in range(8):
@@ -216,7 +216,7 @@ async def test_the_start_time_of_flapping_does_not_change_with_more_rebalances(s
 
 
 async def test_a_group_is_read_at_every_poll_after_a_rebalance(sweep: Sweep) -> None:
-    """For one minute, kgtui reads the group at every poll. Background reads would miss most rebalances."""
+    """kgtui reads the group so often for one minute, because background reads would miss most further rebalances."""
     sweep.read(rows((100, 105)))
     assert sweep.screening.without_problem_to_observe() == set()
     await sweep.list(REBALANCING)
@@ -281,7 +281,10 @@ async def test_group_with_offset_near_the_log_start_is_read_at_every_poll(sweep:
 
 
 async def test_unused_group_with_lost_records_is_reported_as_unused() -> None:
-    """Until kgtui knows the age of the unread records, it reports the lost records."""
+    """An unused group is an Empty group whose unread records are old.
+
+    As long as kgtui does not know their age, it reports the lost records as the group's problem.
+    """
     sweep = Sweep()
     await sweep.list(EMPTY)
     assert sweep.read(rows((5, 9)), lost=3).kind is Problem.DATA_LOST
@@ -305,7 +308,10 @@ async def test_a_group_that_commits_without_members_has_the_status_ok() -> None:
 
 
 async def test_refuted_stop_is_reported_again_after_five_reads_without_progress(sweep: Sweep) -> None:
-    """After six background reads, kgtui reports a stop. Reads at every poll refute it by Burrow's rules."""
+    """After six background reads without progress, kgtui reports a stop.
+
+    The test then refutes the stop, as reads at every poll do if Burrow's rules find no problem.
+    """
     for _ in range(6):
         sweep.read(rows((100, 105)))
     assert sweep.judgment().kind is Problem.STOP
@@ -335,14 +341,14 @@ async def test_a_group_with_a_changed_state_is_queued_for_a_background_read(swee
     assert list(sweep.screening.changed) == ["g"]
 
 
-async def test_1_000_changed_groups_are_judged_in_several_calls(sweep: Sweep) -> None:
-    """Judging all groups in one call would block the event loop. Here, kgtui needs 20 calls."""
+async def test_1_000_groups_with_a_changed_state_are_judged_in_20_calls(sweep: Sweep) -> None:
+    """One call of `apply_changes` judges at most 50 groups, so that it does not block the event loop for long."""
     rows_of_list = {f"g-{n}": REBALANCING for n in range(1_000)}
     await sweep.store.take_list(1, ListingDelta(rows_of_list, [], 1_001, 1.0), first=False)
     assert [sweep.screening.apply_changes() for _ in range(20)] == [True] * 19 + [False]
 
 
-async def test_a_stop_is_recognized_with_200_s_between_reads(sweep: Sweep) -> None:
+async def test_a_stop_is_recognized_even_if_reads_are_200_seconds_apart(sweep: Sweep) -> None:
     moving = [sweep.read(rows((100 + 50 * n, 105 + 50 * n)), after=200) for n in range(8)]
     assert {one.status for one in moving[1:]} == {GroupStatus.OK}
     stopped = [sweep.read(rows((450, 505)), after=200) for _ in range(4)]

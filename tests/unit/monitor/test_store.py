@@ -1,4 +1,4 @@
-"""Tests of the store, which keeps the newest list of groups, and the newest details and errors of each group."""
+"""Tests of `Store`, which keeps the newest data that was read: the list of groups, and details and errors of each."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def _check(store: Store) -> Snapshot:
 
 
 def _changed_ids(old: Snapshot, new: Snapshot) -> set[str]:
-    """Return the ids of the groups for which the two snapshots do not contain the same objects."""
+    """Return the ids of the groups whose data is not the same Python object in both snapshots."""
     changed: set[str] = set()
     for part in ("groups", "summaries", "details", "offsets", "configs", "group_faults"):
         before, after = getattr(old, part), getattr(new, part)
@@ -129,7 +129,7 @@ async def test_all_snapshots_share_one_read_only_mapping_of_summaries() -> None:
 
 
 async def test_the_store_keeps_one_string_object_per_group_id() -> None:
-    """Later lists contain equal strings. They are not stored, so that each id takes up memory only once."""
+    """Later lists contain each id as a new string. The store keeps the first string, so that no id is stored twice."""
     store = Store(keep=10)
     first = "".join(("team", "-a"))
     await store.take_list(1, ListingDelta({first: STABLE}), first=True)
@@ -141,7 +141,7 @@ async def test_the_store_keeps_one_string_object_per_group_id() -> None:
     assert len(kept) == 3
 
 
-async def test_start_time_of_a_state_is_known_only_if_observed() -> None:
+async def test_start_time_of_a_group_state_is_known_only_if_its_start_was_observed() -> None:
     now = 100.0
     store = Store(keep=10, clock=lambda: now)
     await store.take_list(1, ListingDelta({"a": STABLE, "b": STABLE}), first=True)

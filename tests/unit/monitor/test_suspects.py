@@ -33,7 +33,7 @@ UNUSED = Judgment(GroupStatus.WARN, Problem.UNUSED, Basis.SCREENED)
 
 
 class NoReads:
-    """A `FullReader` that reads nothing."""
+    """A fake `FullReader` (interface for reading members and offsets of groups) that reads nothing."""
 
     in_view: frozenset[str] = frozenset()
 
@@ -78,7 +78,10 @@ async def test_a_group_read_at_every_poll_is_replaced_only_by_a_worse_group() ->
 
 
 async def test_groups_with_a_problem_have_priority_for_reads_at_every_poll() -> None:
-    """The unused group `u` is not read at every poll, and neither is `deleted`, which no longer exists."""
+    """The group `m`, which falls behind, comes before the group `a`, which has no problem.
+
+    The unused group `u` and the deleted group `deleted` are not read at every poll.
+    """
     tier, _ = await tier_with({"m": BEHIND, "a": NO_PROBLEM, "u": UNUSED}, others=("a", "m", "u", "deleted"))
     assert tier.choose() == ["m", "a"]
 

@@ -51,7 +51,7 @@ async def test_a_batch_of_background_reads_has_limited_numbers_of_groups_and_par
 async def test_slow_batches_and_clock_changes_cause_no_long_pauses_between_batches(
     seconds: tuple[float, ...], pauses: list[float], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A slow batch shortens the next pauses, until the reads are on schedule again.
+    """After a slow batch, the next pauses are shorter, until the background reads are on schedule again.
 
     A pause takes at most 15 s (`sweep_pause`). A negative number in `pauses` means that there is no pause.
     """
@@ -86,7 +86,7 @@ async def test_slow_batches_and_clock_changes_cause_no_long_pauses_between_batch
 async def test_additional_reads_of_changed_groups_lengthen_the_next_pause(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """The rate limit also covers additional reads of groups whose state has changed."""
+    """Groups whose state has changed are added to the next batch. The limit of groups per second includes them."""
     admin, pauses = ScriptedAdmin(), []
     for number in range(6):
         admin.add(f"g-{number}")
@@ -112,7 +112,7 @@ async def test_additional_reads_of_changed_groups_lengthen_the_next_pause(
 
 
 async def test_snapshot_is_published_when_all_groups_of_a_broker_were_read_once() -> None:
-    """The next rounds of the background read do not publish snapshots immediately."""
+    """Only the first background read of all groups publishes a snapshot as soon as it has ended."""
     admin = ScriptedAdmin()
     for number in range(5):
         admin.add(f"g-{number}", "consumer", lag=1)
@@ -171,7 +171,9 @@ async def test_background_read_of_many_groups_waits_while_the_user_presses_keys(
     reading.cancel()
 
 
-async def test_background_read_waits_a_limited_time_until_the_user_is_idle(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_background_read_waits_only_a_limited_time_for_the_user_to_stop_typing(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr("kgtui.monitor.poll_timer.QUIET_WAIT_MAX", 0.05)
     timer = PollTimer(1.0)
     await asyncio.wait_for(timer.wait_for_quiet(3_000), 0.01)
@@ -181,7 +183,7 @@ async def test_background_read_waits_a_limited_time_until_the_user_is_idle(monke
     assert 0.05 <= time.monotonic() - began < QUIET_TIME
 
 
-async def test_empty_group_with_new_commits_is_read_more_often() -> None:
+async def test_empty_group_with_new_commits_is_read_more_often_than_idle_empty_groups() -> None:
     admin = ScriptedAdmin()
     for group in ("commits", *(f"idle-{number}" for number in range(10))):
         admin.add(group, "consumer", state="Empty", lag=5)

@@ -1,4 +1,4 @@
-"""Run a monitor in tests, and wait for a snapshot."""
+"""Helpers for tests: run a monitor, and wait until it publishes a snapshot with the expected data."""
 
 from __future__ import annotations
 

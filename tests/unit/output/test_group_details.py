@@ -64,7 +64,7 @@ async def shown(*groups: str, admin: ScriptedAdmin | None = None) -> tuple[Snaps
     return snapshot, data
 
 
-async def test_json_of_kgtui_show_has_epochs_operations_members_and_lag() -> None:
+async def test_json_of_kgtui_show_has_epochs_permitted_operations_members_and_lag() -> None:
     _, data = await shown("pay")
     (found,) = data["groups"]
     assert found["assignor"] == "uniform"
@@ -146,7 +146,7 @@ async def test_text_output_of_kgtui_show_escapes_control_characters_in_member_id
     assert data["groups"][0]["members"][0]["member_id"] == "\x1b[2J"
 
 
-async def test_json_of_kgtui_show_reports_a_forbidden_group() -> None:
+async def test_json_of_kgtui_show_reports_a_group_that_the_user_may_not_describe() -> None:
     admin = cluster()
     admin.broken["pay"] = Fault("GROUP_AUTHORIZATION_FAILED", "no", 30, group="pay", advice="ask for DESCRIBE")
     snapshot, data = await shown("pay", "shared", admin=admin)

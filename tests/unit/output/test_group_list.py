@@ -23,7 +23,7 @@ HOSTILE = ("[/red]", "a,b", 'q"q', "two\nlines", "\x1b[31m", "x\u202ey", "🦄",
 
 
 def group_list_of(snap: Snapshot, *, members: bool = True, lag: bool = True, **more: Any) -> group_list.GroupList:
-    """Return a `GroupList` with all groups of a snapshot. `more` sets other attributes of the list."""
+    """Return a `GroupList` with all groups of a snapshot. `more` contains other attributes of it, such as `faults`."""
     ids = sorted(snap.groups)
     coverage = Coverage((2, 2), (len(ids), len(ids)))
     return group_list.GroupList(snap, ids, coverage, members=members, lag=lag, **more)
@@ -124,7 +124,7 @@ def test_table_of_kgtui_ls_has_no_columns_for_members_and_lag_unless_requested()
     assert text.splitlines()[3].split() == ["connect-cluster", "classic", "connect", "Stable", "1"]
 
 
-def test_table_of_kgtui_ls_distinguishes_missing_and_forbidden_values() -> None:
+def test_table_of_kgtui_ls_has_different_symbols_for_missing_and_forbidden_values() -> None:
     silent = Fault("NO_ANSWER", "late", group="late")
     forbidden = Fault("GROUP_AUTHORIZATION_FAILED", "no", 30, group="mine")
     snap = snapshot(

@@ -1,6 +1,6 @@
 """Tests of the incident export: a private file with all data about one group, in Markdown or JSON.
 
-It contains no secrets, and no group id can break its format.
+The file contains no secrets, and special characters in a group id cannot break its format.
 """
 
 from __future__ import annotations
@@ -27,7 +27,10 @@ if TYPE_CHECKING:
 
 
 def incident_of(group: str, snapshot: Snapshot | None = None) -> dict[str, Any]:
-    """Return the incident export of a group before it is encoded. By default, the snapshot is `example_snapshot()`."""
+    """Return the data of a group's incident export as a dict, before it is encoded as Markdown or JSON.
+
+    By default, the data is from `example_snapshot()`.
+    """
     return incident(snapshot or example_snapshot(), group, version="9.9")
 
 
@@ -148,7 +151,7 @@ def test_pipe_character_in_an_id_is_escaped_in_markdown_tables() -> None:
     assert "`a\\|b`" in markdown(incident_of("orders.enrich", snapshot))
 
 
-def test_export_file_is_private_and_is_never_overwritten(tmp_path: Path) -> None:
+def test_export_file_is_readable_only_by_its_owner_and_is_never_overwritten(tmp_path: Path) -> None:
     folder = tmp_path / "state" / "exports"
     first = write(folder, incident_of("payments.settle"), "markdown")
     second = write(folder, incident_of("payments.settle"), "markdown")

@@ -1,4 +1,4 @@
-"""Test of `crc32_inverse_tables`. With these tables, four bytes can be computed from their CRC-32 checksum."""
+"""Test of `crc32_inverse_tables`, lookup tables that compute four bytes from their CRC-32 checksum."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from zlib import crc32
 from kgtui.pipeline.transforms.offset_commits import crc32_inverse_tables
 
 
-def test_four_bytes_can_be_computed_from_their_crc32_checksum() -> None:
+def test_any_four_bytes_can_be_computed_from_their_crc32_checksum() -> None:
     random = Random(32)
     for number in (0, 1, 0x7FFFFFFF, 0x80000000, 0xFFFFFFFF, *(random.getrandbits(32) for _ in range(2_000))):
         checksum = crc32(number.to_bytes(4, "big"))

@@ -25,7 +25,7 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def use_java(monkeypatch: pytest.MonkeyPatch, folder: Path, script: str) -> None:
-    """Create a `JAVA_HOME` below `folder` in which `java` is the shell script `script`, and make kgtui use it."""
+    """Create a fake JDK in `folder`, whose `java` is the shell script `script`. Set `JAVA_HOME` to this JDK."""
     java = folder / "jdk" / "bin" / "java"
     java.parent.mkdir(parents=True)
     java.write_text(f"#!/bin/sh\n{script}\n")

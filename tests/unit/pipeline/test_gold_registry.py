@@ -1,4 +1,4 @@
-"""Test that the gold job can compute every gold table. It computes `lag` first, because other gold tables need it."""
+"""Test that the gold job computes all gold tables. It computes `lag` first, because other gold tables need it."""
 
 from __future__ import annotations
 

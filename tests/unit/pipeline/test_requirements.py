@@ -1,6 +1,6 @@
-"""Tests of `requirements`, which checks PySpark, Java, Spark Connect and the jars before a JVM starts.
+"""Tests of `requirements`, which checks PySpark, Java, Spark Connect and Spark's jars before the pipeline starts a JVM.
 
-A message says what is missing or has the wrong version, and what to do.
+If a requirement is missing or has the wrong version, the error message says what to do.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ def test_pipeline_accepts_java_17_or_newer(monkeypatch: pytest.MonkeyPatch, tmp_
         ("", "printed: nothing$"),
     ],
 )
-def test_error_message_of_java_is_shown_without_the_jvm_options(
+def test_error_message_of_java_is_shown_without_jvm_options_that_may_contain_secrets(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, output: str, message: str
 ) -> None:
     monkeypatch.setenv("JAVA_HOME", str(fake_java(tmp_path, output, 127)))
@@ -124,9 +124,9 @@ def test_pipeline_accepts_an_unset_or_suitable_spark_home(monkeypatch: pytest.Mo
 def test_unreachable_spark_connect_server_is_reported_within_the_timeout(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """kgtui sets this timeout because the Spark Connect client would repeat its requests for ten minutes.
+    """kgtui has its own timeout, because the Spark Connect client would repeat its requests for ten minutes.
 
-    The message does not contain the token from the URL of the server.
+    The error message does not contain the token that is part of the server's URL.
     """
     monkeypatch.setattr(requirements, "_SERVER_TIMEOUT", 0.2)
     with pytest.raises(SparkError, match=r"no Spark Connect server answers at sc://127\.0\.0\.1:1/ within 0\.2 s"):

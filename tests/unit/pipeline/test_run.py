@@ -1,4 +1,4 @@
-"""Tests of the pipeline jobs: errors and interrupts stop the Spark queries, and an incomplete read is an error."""
+"""Tests of the pipeline jobs: errors and Ctrl+C stop all Spark queries, and a run that misses partitions fails."""
 
 from __future__ import annotations
 
@@ -72,14 +72,14 @@ def ignore(_: object) -> None:
     """Do nothing. Tests pass this function in place of the gold job and of progress callbacks."""
 
 
-def test_waiting_for_a_query_does_not_stop_a_query_that_has_ended() -> None:
+def test_await_end_does_not_stop_a_spark_query_that_has_already_ended() -> None:
     query: Any = FakeQuery(lambda: True, progress(7, "{}"))
     batches: list[int] = []
     assert await_end(query, batches.append) == 7
     assert (batches, query.stopped_in) == ([1], [])
 
 
-def test_interrupting_a_wait_stops_the_query_from_another_thread() -> None:
+def test_keyboard_interrupt_while_waiting_stops_the_query_from_a_different_thread() -> None:
     query: Any = FakeQuery(is_interrupted)
     with pytest.raises(KeyboardInterrupt):
         await_end(query, ignore)
@@ -105,7 +105,7 @@ def replace_queries(monkeypatch: pytest.MonkeyPatch) -> Callable[..., tuple[Any,
 
 
 class FakeLake:
-    """Imitation of a lake in which every table exists."""
+    """A fake lake (a set of Delta tables) in which every table exists."""
 
     def exists(self, _: object) -> bool:
         return True
@@ -166,9 +166,9 @@ def test_continuous_run_compacts_the_tables_at_intervals(
 def test_continuous_run_starts_decoding_again_if_rows_to_decode_were_deleted(
     replace_queries: Callable[..., tuple[Any, Any]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The first query fails because its rows are gone, and is replaced. The second query fails for another reason.
+    """The first silver query fails because the rows that it must decode were deleted, so kgtui starts a second query.
 
-    The second failure ends the run.
+    The second query fails for a different reason, which ends the run.
     """
 
     def rows_are_gone() -> bool:

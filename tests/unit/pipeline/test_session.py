@@ -1,4 +1,4 @@
-"""Tests of Spark sessions: redacted secrets, the code for executors, and the end and the output of the JVM."""
+"""Tests of Spark sessions: redacting secrets, packing code for executors, stopping the JVM, and filtering stderr."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def test_code_for_spark_executors_imports_only_packages_that_executors_have(tmp_
     assert (done.stdout, done.stderr) == ("record type 9 is not known\n", "")
 
 
-def test_an_error_is_raised_after_all_parallel_functions_have_ended() -> None:
+def test_run_together_raises_an_error_only_after_all_parallel_functions_have_ended() -> None:
     barrier, ended = threading.Barrier(2), threading.Event()
 
     def succeed() -> None:

@@ -8,7 +8,7 @@ from kgtui.errors import SourceError
 from kgtui.pipeline.sources import OffsetsTopic, check_read_complete, security_options
 
 
-def test_only_login_and_tls_properties_of_the_client_are_passed_to_spark() -> None:
+def test_only_login_and_tls_properties_of_the_kafka_client_are_passed_to_spark() -> None:
     properties = {
         "security.protocol": "SASL_SSL",
         "sasl.jaas.config": 'x required password="S3cret";',

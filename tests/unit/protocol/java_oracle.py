@@ -17,9 +17,9 @@ _QUIET = "-Dorg.slf4j.simpleLogger.defaultLogLevel=error"
 
 
 def ask(questions: Iterable[str]) -> list[str]:
-    """Send questions to the program `Oracle.java`, and return the lines of its answers.
+    """Send questions to the program `Oracle.java`, which calls Kafka's classes, and return the lines of its answers.
 
-    The program documents the format of the questions and the answers.
+    The comment in `Oracle.java` describes the format of the questions and the answers.
     """
     path = f"{clients_jar('4.4.0')}:{classpath('4.3.1')}"
     done = subprocess.run(

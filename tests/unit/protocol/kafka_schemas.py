@@ -37,7 +37,7 @@ def versions(text: str | None) -> Versions:
 
 
 def kgtui_layout(struct: Struct, version: int) -> list[object]:
-    """Return one row per field of a message version, from kgtui's message table.
+    """Return the fields of a message in one version, as kgtui's message table defines them. Each field is a row.
 
     A row is `(name, type, nullable, tag, default, ignorable, rows of nested fields)`. The tag and the rows can be None.
     """
@@ -57,7 +57,7 @@ def kgtui_layout(struct: Struct, version: int) -> list[object]:
 
 
 def kafka_layout(fields: list[dict[str, Any]], shared: dict[str, Any], version: int) -> list[object]:
-    """Return the fields of a message version in Kafka's schema, in the format that `kgtui_layout` documents.
+    """Return the fields of a message in one version, as Kafka's schema defines them, in the format of `kgtui_layout`.
 
     Args:
         fields: the fields in the schema.
@@ -92,7 +92,7 @@ def _our_default(field: Field) -> object:
 
 
 def _their_default(field: dict[str, Any], kind: str, *, plain: bool) -> object:
-    # In Kafka's schemas, the default null is written as the text "null". `written` is None if there is no default.
+    # Kafka's schemas write the default value null as the text "null". `written` is None if the field has no default.
     written = field.get("default")
     if not plain:
         return "null" if written == "null" else "empty"

@@ -75,7 +75,7 @@ def samples_with_invalid_utf8(random: Random) -> Samples:
 
 
 def messages() -> list[tuple[Message, int]]:
-    """Return the requests and responses of all APIs, each with every supported version."""
+    """Return `(message, version)` for the request and the response of every API, in every supported version."""
     return [
         (message, version)
         for api in APIS.values()
@@ -85,11 +85,11 @@ def messages() -> list[tuple[Message, int]]:
 
 
 def data_messages() -> list[tuple[Message, int]]:
-    """Return `(struct, version)` for every version of the member data of consumers and Connect workers."""
+    """Return `(message, version)` for the subscriptions and assignments of consumers and Connect workers."""
     found = (consumer.SUBSCRIPTION, consumer.ASSIGNMENT, connect.SUBSCRIPTIONS, connect.ASSIGNMENTS)
     return [(message, version) for message in found for version in range(message.low, message.high + 1)]
 
 
 def name_of(case: object) -> str:
-    """Return the test id of a parameter, which is a message or a version number."""
+    """Return the text for a parameter (a message or a version number) in the name of a parametrized test."""
     return getattr(case, "name", str(case))

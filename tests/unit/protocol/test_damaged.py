@@ -1,6 +1,6 @@
 """Tests that decoding a damaged frame returns a value or raises DecodeError.
 
-Memory and time depend only on the size of the frame, not on the lengths that the frame claims.
+Memory and time for decoding depend only on the size of the frame, not on the lengths that are encoded in it.
 """
 
 from __future__ import annotations
@@ -174,8 +174,10 @@ HALF_A_FRAME = bytes(3_000_000)
     ],
     ids=name_of,
 )
-def test_a_frame_that_is_shorter_than_an_array_length_is_rejected(message: Message, version: int, start: bytes) -> None:
-    """The array claims to have about two billion elements, but only 3 MB follow. No element may be read."""
+def test_decoding_rejects_an_array_length_that_exceeds_the_size_of_the_frame(
+    message: Message, version: int, start: bytes
+) -> None:
+    """The array claims to have two billion elements, but only 3 MB follow. The decoder must not read any element."""
     decoders = [message.decode, *([FAST[message.name]] if message.name in FAST else [])]
     for decode in decoders:
         with pytest.raises(DecodeError, match=r"has a length of 2[0-9]{9}, but") as caught:
@@ -183,7 +185,7 @@ def test_a_frame_that_is_shorter_than_an_array_length_is_rejected(message: Messa
         assert caught.value.position == len(start)
 
 
-def test_a_string_length_that_exceeds_the_frame_is_rejected() -> None:
+def test_decoding_rejects_a_string_length_that_exceeds_the_size_of_the_frame() -> None:
     for version, start in ((5, bytes(6) + b"\2\x80\1"), (0, bytes(2) + b"\0\0\0\1\0\x7f")):
         for decode in (LIST_GROUPS.response.decode, decode_list_groups):
             with pytest.raises(DecodeError, match=r"GroupId has a length of 127, but|ends too early"):

@@ -1,4 +1,4 @@
-"""Tests of encoding: missing fields, defaults, values of the wrong type, and malformed message tables."""
+"""Tests of encoding messages: fields that a version lacks, default values, invalid values, malformed message tables."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def short_id(value: object) -> str:
-    """Return a short text for a test parameter, which pytest shows in the id of the test."""
+    """Return a short text for a parameter in the name of a parametrized test."""
     return getattr(value, "name", repr(value)[:40])
 
 
@@ -37,7 +37,10 @@ def short_id(value: object) -> str:
     ids=short_id,
 )
 def test_encoding_rejects_a_field_that_the_message_version_lacks(api: Api, version: int, value: dict[str, Any]) -> None:
-    """Dropping the field would change the request. Without a filter, for example, a broker returns too many groups."""
+    """Without the field, the request would have a different meaning.
+
+    For example, ListGroups without `StatesFilter` returns the groups in all states.
+    """
     with pytest.raises(EncodeError, match="must not be dropped"):
         api.request.encode(version, value)
 
@@ -57,7 +60,7 @@ def test_encoding_rejects_a_field_that_the_message_version_lacks(api: Api, versi
     ],
     ids=short_id,
 )
-def test_ignorable_or_default_fields_missing_in_a_version_are_dropped(
+def test_encoding_drops_ignorable_and_default_fields_that_a_version_lacks(
     api: Api, version: int, value: dict[str, Any], same_as: dict[str, Any]
 ) -> None:
     assert api.request.encode(version, value) == api.request.encode(version, same_as)
@@ -154,7 +157,7 @@ def test_version_ranges_are_parsed_with_and_without_a_highest_version(text: str,
     assert not versions.has(low - 1)
 
 
-def test_lengths_of_strings_are_compact_only_in_flexible_versions() -> None:
+def test_strings_are_encoded_with_a_compact_length_only_in_flexible_versions() -> None:
     message = Message("Once", (("Name", "string", "0+"),), low=0, high=1, flexible=1)
     assert message.encode(0, {"Name": "x"}) == b"\0\1x"
     assert message.encode(1, {"Name": "x"}) == b"\2x\0"

@@ -26,9 +26,9 @@ def test_error_names_and_messages_equal_those_of_kafka(kafka_errors: dict[int, t
 def test_kgtui_and_kafka_retry_requests_after_the_same_errors(
     kafka_errors: dict[int, tuple[str, bool, str]],
 ) -> None:
-    """kgtui retries after an error unless its reaction is `Reaction.FINAL`. The codes 0 and 129 are exceptions.
+    """kgtui retries a request after every error whose reaction is not `Reaction.FINAL`, except code 0.
 
-    Code 0 means no error. Only kgtui retries after code 129 (REBOOTSTRAP_REQUIRED), through the bootstrap servers.
+    Code 0 means no error. After code 129 (REBOOTSTRAP_REQUIRED), only kgtui retries, through the bootstrap servers.
     """
     retried = {code for code, error in CODES.items() if error.reaction is not Reaction.FINAL}
     retriable = {code for code, (_, again, _) in kafka_errors.items() if again}
@@ -63,6 +63,6 @@ def test_an_unrecognized_error_code_has_a_name_and_is_not_retried(code: int) -> 
     assert str(code) in error.message
 
 
-def test_common_kafka_errors_have_advice() -> None:
+def test_common_kafka_errors_have_advice_for_the_user() -> None:
     for code in (29, 30, 31, 35, 58, 68, 69, 86):
         assert lookup(code).advice

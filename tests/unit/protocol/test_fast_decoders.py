@@ -111,7 +111,7 @@ def test_listgroups_rows_with_tagged_fields_or_long_strings_are_decoded() -> Non
     assert {row.group_id for row in decode_list_groups(5, body)[2]} == {"a", "b", LONG}
 
 
-def test_equal_group_states_in_listgroups_rows_are_one_string_object() -> None:
+def test_equal_group_states_in_listgroups_rows_share_one_string_object() -> None:
     """All rows with the state `Stable` share one string object, which saves memory.
 
     In the second response, the state of one group is different.
@@ -131,7 +131,7 @@ def test_equal_group_states_in_listgroups_rows_are_one_string_object() -> None:
 
 
 def test_cache_of_decoded_listgroups_rows_has_a_maximum_size() -> None:
-    """The cache maps the bytes after the group id to decoded values.
+    """The decoder's cache maps the bytes of a row after the group id to the decoded values.
 
     These bytes differ in all 20,000 rows, but the cache keeps at most 4,096 entries.
     """
@@ -143,7 +143,7 @@ def test_cache_of_decoded_listgroups_rows_has_a_maximum_size() -> None:
     assert len(caches[0]) <= 4096
 
 
-def test_equal_group_states_are_one_string_object_in_rows_with_tagged_fields() -> None:
+def test_equal_group_states_share_one_string_object_even_in_rows_with_tagged_fields() -> None:
     """Each of the 9,000 rows has a tagged field with a different value, so no row is in the cache of decoded rows."""
     rows = [
         b"".join(map(compact, (f"g{n}", "consumer", "Stable", "classic"))) + tag_section([(7, n.to_bytes(4, "big"))])
@@ -155,9 +155,9 @@ def test_equal_group_states_are_one_string_object_in_rows_with_tagged_fields() -
 
 
 def test_group_id_whose_length_takes_two_bytes_is_decoded() -> None:
-    """The test fails if the decoder reads only the first byte of the length, so that the id ends too early.
+    """If the decoder read only the first byte of the length, the group id would end too early.
 
-    The decoder would then find the bytes of a cached row after the id, and return the values of that row.
+    The bytes after this wrong end are those of a cached row, so the decoder would return the values of that row.
     """
     cached = compact("a") + compact("\1") + b"\1\1\0"
     long_id = "x" * 149 + "\2"
@@ -204,7 +204,7 @@ def test_listoffsets_response_with_tagged_fields_in_some_partitions_is_decoded()
         assert [row[3] for row in decoded["Topics"][0]["Partitions"]] == [7 * n for n in range(10)]
 
 
-def test_offsetfetch_rows_of_different_sizes_are_not_mistaken_for_equally_long_rows() -> None:
+def test_offsetfetch_rows_with_different_sizes_are_decoded_correctly() -> None:
     """To find out quickly whether all rows have the same size, the decoder checks one byte per row.
 
     Here, the checked bytes can be equal although the rows have different sizes.

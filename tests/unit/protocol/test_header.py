@@ -37,14 +37,14 @@ def test_response_headers_are_unchanged_after_encoding_and_decoding() -> None:
         assert decode_response_header(api.response_header(version), data + b"body") == (-5, len(data))
 
 
-def test_length_of_the_client_id_takes_two_bytes_in_every_header_version() -> None:
+def test_client_id_has_a_two_byte_length_in_every_version_of_the_request_header() -> None:
     assert encode_request_header(LIST_GROUPS, 5, 1, "ab").hex() == "001000050000000100026162" + "00"
     assert encode_request_header(LIST_GROUPS, 2, 1, "ab").hex() == "001000020000000100026162"
     assert encode_request_header(LIST_GROUPS, 2, 1, None).hex() == "0010000200000001ffff"
 
 
 def test_the_header_of_an_apiversions_response_has_no_tagged_fields() -> None:
-    """A client must decode this header before it knows which versions the broker supports (KIP-511)."""
+    """A client must decode an ApiVersions response before it knows which versions the broker supports (KIP-511)."""
     assert encode_response_header(API_VERSIONS, 4, 9) == bytes.fromhex("00000009")
     assert encode_response_header(LIST_GROUPS, 5, 9) == bytes.fromhex("0000000900")
 
@@ -57,7 +57,7 @@ def test_decoding_a_header_skips_unknown_tagged_fields() -> None:
 
 
 def test_request_header_of_an_unsupported_api_or_version_is_decoded() -> None:
-    """The simulator must respond to such a request with an error. It needs the correlation id in the header."""
+    """The simulator needs the correlation id for its response to an ApiVersions request of an unsupported version."""
     produce = bytes.fromhex("0000 000b 0000002a 0002 6162 00".replace(" ", ""))
     assert decode_request_header(produce)[:4] == (0, 11, 42, "ab")
     newer = bytes.fromhex("0012 0063 0000002b ffff 00".replace(" ", ""))

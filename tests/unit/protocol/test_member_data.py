@@ -31,7 +31,7 @@ OWNED = (("orders", (0, 1, 2)), ("payments", ()))
 
 @pytest.fixture(scope="module")
 def connect_data_of_java() -> dict[str, bytes]:
-    """Return a dict with Connect member data that Kafka 4.3.1 has encoded: sample name in `Oracle.java` → bytes."""
+    """Return a dict: name of a sample in `Oracle.java` → member data of a Connect worker, encoded by Kafka 4.3.1."""
     return {name: bytes.fromhex(data) for name, data in (line.split(" ") for line in ask(["connect"]))}
 
 
@@ -68,7 +68,7 @@ def test_consumer_member_data_of_an_unknown_version_is_decoded_as_version_3() ->
 
 
 def test_consumer_subscription_without_its_last_fields_is_decoded() -> None:
-    """The field that version 1 adds to version 0 can be missing. Data that ends inside a field is malformed."""
+    """A subscription of version 1 can end before the owned partitions, but not inside a field."""
     oldest = consumer.encode_subscription(consumer.Subscription(0, ("orders",)))
     assert consumer.decode_subscription(b"\0\1" + oldest[2:]) == consumer.Subscription(1, ("orders",))
     full = consumer.encode_subscription(consumer.Subscription(1, ("orders",), owned=OWNED))
@@ -113,9 +113,9 @@ def test_connect_subscriptions_are_encoded_and_decoded_as_in_java(
 def test_a_connect_subscription_without_an_allocation_is_decoded(
     connect_data_of_java: dict[str, bytes], version: int
 ) -> None:
-    """The allocation is the previous assignment of a Connect worker, so a new worker has none.
+    """The allocation is the previous assignment of a Connect worker. A new worker has no allocation.
 
-    The allocation is then null, as in Kafka's Java worker, or missing at the end of the data.
+    A new worker in Java sends null as the allocation. The data of other workers can end before the allocation.
     """
     data = connect_data_of_java[f"fresh-{version}"]
     value = connect.Subscription(version, "http://worker:8083/", 42)
@@ -125,7 +125,7 @@ def test_a_connect_subscription_without_an_allocation_is_decoded(
 
 
 def test_a_connect_assignment_without_its_last_fields_is_decoded(connect_data_of_java: dict[str, bytes]) -> None:
-    """Up to three fields can be missing at the end of the data. Data that ends inside a field is malformed."""
+    """The data can end before the assigned tasks, the revoked tasks or the delay, but not inside a field."""
     full = connect_data_of_java["assignment-2"]
     found = {size: connect.decode_assignment(full[:size]) for size in range(len(full))}
     read = {size: value for size, value in found.items() if value is not None}

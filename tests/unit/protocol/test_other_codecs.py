@@ -30,8 +30,8 @@ NEWER_THAN_OTHERS = {
     ("StreamsGroupDescribeRequest", 1),
     ("StreamsGroupDescribeResponse", 1),
 }
-# API name → module in `kafka.protocol` of kafka-python 3.0, which lacks the APIs for consumer, share and streams
-# groups.
+# API name → module in `kafka.protocol` of kafka-python 3.0. kafka-python does not support the APIs for consumer,
+# share and streams groups.
 KAFKA_PYTHON = {
     "ApiVersions": "metadata.api_versions",
     "Metadata": "metadata.metadata",
@@ -46,7 +46,7 @@ KAFKA_PYTHON = {
 
 
 class KnownCodes(Samples):
-    """Generates values that kio can decode: error codes are at most 133, and times fit into a `timedelta`."""
+    """Generates random values that kio can decode: error codes up to 133, and times that fit into a `timedelta`."""
 
     def value(self, struct: Struct, version: int) -> dict[str, Any]:
         value = super().value(struct, version)
@@ -75,7 +75,7 @@ def in_order(struct: Struct, version: int, value: dict[str, Any], without: str =
 
 
 def plain(value: object) -> object:
-    """Convert a decoded value of kio to plain lists, strings and numbers."""
+    """Convert a message that kio has decoded, or a part of it, to plain lists, strings and numbers."""
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         return [plain(getattr(value, field.name)) for field in dataclasses.fields(value)]
     if isinstance(value, tuple | list):
@@ -127,9 +127,10 @@ def kafka_python_class(message: Message) -> Any:
 
 
 def dicts_to_lists(value: object) -> object:
-    """Convert dicts of kafka-python, also nested dicts, to lists of values.
+    """Return the field values of a message as a list. kafka-python has decoded the message to a dict.
 
-    Authorized operations are left out, because kafka-python returns them as sets instead of integers.
+    Nested dicts are converted, too. Authorized operations are left out, because kafka-python returns them as sets
+    instead of integers.
     """
     if isinstance(value, dict):
         return [dicts_to_lists(item) for name, item in value.items() if not name.endswith("authorized_operations")]

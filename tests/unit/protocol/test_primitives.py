@@ -25,9 +25,9 @@ def test_variable_length_integers_are_encoded_to_the_expected_bytes(value: int, 
 
 
 def test_variable_length_integer_of_more_than_five_bytes_is_rejected() -> None:
-    """Kafka has the same limit.
+    """Kafka has the same limit of five bytes.
 
-    Without it, a frame of 0x80 bytes would be decoded as one integer of unlimited size.
+    Without the limit, a long sequence of 0x80 bytes would be decoded as one integer of any length.
     """
     with pytest.raises(DecodeError, match="more than five bytes") as caught:
         uvarint(b"\x80\x80\x80\x80\x80\x00", 0)

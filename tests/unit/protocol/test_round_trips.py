@@ -21,7 +21,7 @@ CASES = messages() + data_messages()
 
 
 def with_defaults(struct: Struct, value: dict[str, Any]) -> dict[str, Any]:
-    """Return the expected result of decoding: `value` with a default for each missing field."""
+    """Return `value` with the default of each missing field. The decoder is expected to return the same dict."""
     whole: dict[str, Any] = {}
     for field in struct.fields:
         got = value.get(field.name, default_value(field))
@@ -64,7 +64,7 @@ def test_decoding_ignores_bytes_before_and_after_a_message(message: Message, ver
 
 @pytest.mark.parametrize(("message", "version"), CASES, ids=name_of)
 def test_decoding_a_truncated_message_raises_decode_error(message: Message, version: int) -> None:
-    """Every frame that is cut before its last byte is rejected."""
+    """A message is rejected if it is cut off at any position before its end."""
     value = samples_with_invalid_utf8(Random(3)).value(message.struct, version)
     data = message.encode(version, value)
     for size in range(min(len(data), 800)):

@@ -1,4 +1,4 @@
-"""A minimal client for tests. It has one connection, and depends only on the codecs in `kgtui.protocol`."""
+"""A minimal Kafka client for tests. The client has one connection, and encodes messages with `kgtui.protocol`."""
 
 from __future__ import annotations
 

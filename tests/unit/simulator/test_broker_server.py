@@ -1,4 +1,4 @@
-"""Tests of a simulated broker: it responds in order, and rejects unsupported requests as a real broker does."""
+"""Tests that a simulated broker responds to requests in order, and rejects requests like a real broker."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ async def test_simulated_broker_reports_all_supported_api_versions_and_features(
     assert features["share.version"] > 0
 
 
-async def test_unsupported_apiversions_request_gets_a_version_0_response(cluster: Simulator) -> None:
+async def test_apiversions_request_of_an_unsupported_version_gets_a_version_0_response(cluster: Simulator) -> None:
     async with RawClient(address(cluster, 1)) as client:
         client.write(pack(">hhih", 18, 99, 7, -1) + b"\0")
         answer = await client.read()
@@ -83,7 +83,9 @@ async def test_unsupported_apiversions_request_gets_a_version_0_response(cluster
     ],
     ids=["unknown api", "newer api", "newer version", "negative", "older version", "hostile length", "short", "empty"],
 )
-async def test_an_unsupported_or_malformed_request_closes_the_connection(cluster: Simulator, frame: bytes) -> None:
+async def test_broker_closes_the_connection_after_an_unsupported_or_malformed_request(
+    cluster: Simulator, frame: bytes
+) -> None:
     async with RawClient(address(cluster, 1)) as client:
         client.write(frame)
         assert await client.read() is None
@@ -167,7 +169,7 @@ async def test_brokers_other_than_the_coordinator_reject_requests_about_a_group(
         assert [row["ErrorCode"] for row in codes] == [16, 16, 16]
 
 
-async def test_errors_distinguish_missing_groups_from_groups_of_other_types(cluster: Simulator) -> None:
+async def test_describe_errors_distinguish_missing_groups_from_groups_of_another_type(cluster: Simulator) -> None:
     async def one(api: object, name: str, version: int | None = None) -> dict[str, object]:
         assert api in APIS.values()
         for found in APIS.values():

@@ -44,7 +44,7 @@ def wait_for_end(pid: int, seconds: float = 10.0) -> bool:
 
 
 async def names(cluster: SimulatorProcess) -> set[str]:
-    """Return the ids of the groups that the brokers of a cluster list."""
+    """Return the ids of all groups that the brokers of a cluster return for ListGroups requests."""
     found: set[str] = set()
     for address in cluster.bootstrap.split(","):
         async with RawClient(address) as client:
@@ -122,7 +122,7 @@ def test_the_simulator_program_reports_an_invalid_option_as_json(capsys: pytest.
     assert "0.8" in ready["error"]
 
 
-def test_simulator_options_are_unchanged_after_conversion_to_arguments_and_back() -> None:
+def test_simulator_options_are_unchanged_after_conversion_to_command_line_and_back() -> None:
     options = Options(
         listen="10.1.2.3:19092",
         expose=True,

@@ -1,4 +1,4 @@
-"""Tests of the contents of the scenarios, mainly of `company`, which has groups of all types in all states."""
+"""Tests of the groups in the simulator's scenarios, mainly in `company`, whose groups have all types and states."""
 
 from __future__ import annotations
 

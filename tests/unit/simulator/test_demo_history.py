@@ -63,13 +63,13 @@ def test_a_traffic_surge_adds_records_only_while_it_lasts() -> None:
     assert surging.flow(900) == pytest.approx(without.flow(900) + 400)
 
 
-def test_a_group_with_variable_speed_catches_up_after_a_stop() -> None:
+def test_a_group_with_variable_consumption_speed_catches_up_after_a_stop() -> None:
     commits = VariableSpeed(((100.0, 0.0), (200.0, 3.0)))
     assert [commits.read_until(t) for t in (50, 100, 150, 200, 220, 250, 300)] == [49, 99, 99, 99, 159, 249, 299]
 
 
 @given(st.lists(st.tuples(st.floats(0, 1_000), st.floats(0, 5)), max_size=4), st.floats(0, 2_000), st.floats(0, 100))
-def test_offsets_of_variable_speed_groups_never_decrease_or_exceed_the_log_end(
+def test_offsets_committed_at_variable_speed_never_decrease_or_exceed_the_log_end(
     speeds: list[tuple[float, float]], t: float, later: float
 ) -> None:
     commits = VariableSpeed(tuple(sorted(speeds)))
@@ -77,7 +77,7 @@ def test_offsets_of_variable_speed_groups_never_decrease_or_exceed_the_log_end(
     assert commits.read_until(t) <= commits.read_until(t + later) + 1e-6
 
 
-def test_a_member_that_returns_on_schedule_counts_as_a_new_member() -> None:
+def test_a_scheduled_member_that_leaves_and_returns_counts_as_a_new_member() -> None:
     schedule = ScheduledMembership((0, 1), ((10.0, (0,)), (20.0, (0, 1))))
     assert [slot.joined for slot in schedule.at(5).slots] == [0, 0]
     assert [slot.number for slot in schedule.at(15).slots] == [0]

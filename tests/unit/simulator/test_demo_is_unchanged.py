@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 DIGESTS = Path(__file__).with_name("demo_digests.json")
 API = {api.name: api for api in APIS.values()}
 GENERATED = 40
-"""The requests ask for at most this number of generated groups per cluster."""
+"""The tests send requests about at most this number of generated groups per cluster."""
 
 CLUSTERS: dict[str, dict[str, Any]] = {
     "company": {},
@@ -40,9 +40,10 @@ CLUSTERS: dict[str, dict[str, Any]] = {
 
 
 def respond(simulator: Simulator, node: Node, name: str, fields: dict[str, Any]) -> bytes:
-    """Return the response to a request in the newest version that the broker supports.
+    """Return the encoded response of a broker to a request for the API `name` with `fields`.
 
-    Returns empty bytes if the broker does not support the API.
+    The request has the newest version that the broker supports. Returns empty bytes if the broker does not support the
+    API.
     """
     api = API[name]
     if api.key not in node.release.ranges:
@@ -80,9 +81,9 @@ def responses(simulator: Simulator, node: Node) -> Iterator[bytes]:
 
 
 def digests(simulator: Simulator, times: Sequence[float]) -> list[str]:
-    """Return one SHA-256 digest per time, computed from all responses of all brokers at this time.
+    """Return one SHA-256 digest for each time in `times`, in seconds after the start of the cluster.
 
-    `times` are in seconds after the start of the cluster.
+    Each digest is computed from the responses of all brokers at that time.
     """
     found = []
     for t in times:

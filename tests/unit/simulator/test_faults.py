@@ -1,4 +1,4 @@
-"""Tests of injected faults. A fault affects only the chosen broker or group until the test clears the fault."""
+"""Tests of the faults that a test can inject into a simulated cluster, such as a broker that does not respond."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ async def test_only_the_broker_with_the_fault_black_hole_stops_responding(cluste
         assert await response is not None, "the request must get its response after the fault has ended"
 
 
-async def test_a_silent_broker_notices_that_the_client_closed_the_connection(cluster: Simulator) -> None:
+async def test_a_broker_that_stops_responding_still_notices_when_a_client_disconnects(cluster: Simulator) -> None:
     async with RawClient(address(cluster, 1)) as client:
         await client.call(API_VERSIONS, 4, CLIENT)
         cluster.faults.black_hole(1)
@@ -66,7 +66,7 @@ async def test_a_delayed_response_delays_later_responses_on_the_same_connection(
         assert loop.time() - begin >= 0.2 > quick
 
 
-async def test_internal_error_is_logged_and_closes_the_connection(
+async def test_internal_error_of_a_simulated_broker_is_logged_and_closes_the_connection(
     cluster: Simulator, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     def broken(_name: str) -> int:
@@ -201,7 +201,7 @@ async def test_no_response_reveals_members_or_offsets_for_a_forbidden_topic(clus
     assert "payments.settled" not in {row["Name"] for row in everything["Topics"]}
 
 
-async def test_an_injected_error_code_is_returned_for_one_request(cluster: Simulator) -> None:
+async def test_an_injected_error_code_is_returned_only_for_the_next_request(cluster: Simulator) -> None:
     cluster.faults.fail(LIST_GROUPS.key, 15)
     assert (await ask(cluster, 1, LIST_GROUPS, {}))["ErrorCode"] == 15
     assert (await ask(cluster, 1, LIST_GROUPS, {}))["ErrorCode"] == 0

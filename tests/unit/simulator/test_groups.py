@@ -1,4 +1,4 @@
-"""Tests that simulated groups of each type have the states and describe responses that real coordinators return."""
+"""Tests of simulated groups of each type: their states, members and assignments are like those of real groups."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ GROWING = RotatingMembership(100.0, ((0, 1), (0, 1, 2)))
 
 
 def states(group: Group, times: range) -> list[str]:
-    """Return the states of the group at these times, without consecutive duplicates."""
+    """Return the states of a group at `times` (in seconds). A state that does not change is listed only once."""
     at_each_time = [group.state(t) for t in times]
     return at_each_time[:1] + [after for before, after in pairwise(at_each_time) if before != after]
 
@@ -58,7 +58,7 @@ def test_describegroups_returns_member_metadata_only_for_stable_groups() -> None
     assert subscription.topics == ("orders.placed",)
 
 
-def test_an_empty_classic_group_is_dead_after_some_time() -> None:
+def test_an_empty_classic_group_becomes_dead_after_a_configured_time() -> None:
     group = ClassicGroup(
         "g", RotatingMembership(100.0, ((0,), ())), [ConsumedTopic(TOPIC, NeverCommitted())], outlives=60.0
     )
@@ -87,7 +87,7 @@ def test_a_group_without_members_is_empty_and_stops_committing() -> None:
     assert list(group.commits(190)) != list(group.commits(290))
 
 
-def test_consumer_group_members_get_their_new_assignment_one_by_one() -> None:
+def test_members_of_a_consumer_group_get_new_assignments_one_by_one_in_a_rebalance() -> None:
     group = ConsumerGroup("g", GROWING, [ConsumedTopic(TOPIC)], epoch=10)
     assert states(group, range(90, 200)) == ["Stable", "Assigning", "Reconciling", "Stable"]
     assigning, middle, stable = described(group, 100.5), described(group, 105), described(group, 150)
@@ -194,7 +194,7 @@ def test_connectors_and_tasks_are_divided_among_the_connect_workers(name: str, v
     assert tasks == sorted([("sink", -1), ("sink", 0), ("sink", 1), ("sink", 2), ("source", -1), ("source", 0)])
 
 
-def test_schema_registry_nodes_have_one_eligible_primary() -> None:
+def test_one_eligible_schema_registry_instance_is_the_primary() -> None:
     member_data = SchemaRegistryMemberData(ineligible=frozenset({0}))
     rows = described(ClassicGroup("s", ConstantMembership(2), protocol="sr", member_data=member_data), 5)["Members"]
     assignments = {schema_registry.decode_assignment(row["MemberAssignment"]) for row in rows}

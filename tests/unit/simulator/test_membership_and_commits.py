@@ -1,4 +1,4 @@
-"""Tests of simulated logs, memberships and commit patterns. Their values depend only on the time."""
+"""Tests of how the log offsets, members and committed offsets of simulated groups depend on the time."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def test_each_commit_pattern_causes_the_documented_lag() -> None:
     assert max(lag(Batch(120), t) for t in range(0, 240, 5)) > 4 * min(lag(Batch(120), t) for t in range(0, 240, 5))
 
 
-def test_simulated_members_change_every_period_in_an_endless_rotation() -> None:
+def test_a_simulated_group_with_rotation_changes_its_members_after_each_period() -> None:
     schedule = RotatingMembership(10.0, ((0, 1), (0, 1, 2), ()))
     assert [len(schedule.at(t).slots) for t in (0, 9.9, 10, 19.9, 20, 30)] == [2, 2, 3, 3, 0, 2]
     membership = schedule.at(12.5)

@@ -19,7 +19,7 @@ from tests.unit.simulator.raw_client import RawClient, address, ask
 
 
 def old(version: str, **options: int) -> Simulator:
-    """Return a simulated cluster whose brokers have this Kafka release."""
+    """Return a simulated cluster whose brokers run the Kafka release `version`, such as `2.4`."""
     return Simulator(kafka_version=version, clock=ManualClock(), **options)  # type: ignore[arg-type]
 
 
@@ -60,7 +60,7 @@ async def test_a_simulated_cluster_has_exactly_the_group_types_of_the_kafka_rele
         assert {population.type_of(name) for name in population.index} == types
 
 
-async def test_state_filters_of_the_old_coordinator_in_scala_are_case_sensitive() -> None:
+async def test_listgroups_state_filters_of_the_old_scala_coordinator_are_case_sensitive() -> None:
     async with old("3.3") as cluster:
 
         async def count(state: str) -> int:
@@ -72,8 +72,8 @@ async def test_state_filters_of_the_old_coordinator_in_scala_are_case_sensitive(
         assert await count("empty") == 0
 
 
-async def test_only_the_old_coordinator_in_scala_lists_groups_while_loading() -> None:
-    """Kafka 3.3 has the old coordinator. The new one in Kafka 4.4 lists no groups while it is loading."""
+async def test_only_the_old_scala_coordinator_lists_groups_while_it_is_loading() -> None:
+    """Kafka 3.3 has the old group coordinator. The new one in Kafka 4.4 lists no groups while it loads them."""
     for version, listed in (("3.3", True), ("4.4", False)):
         async with old(version) as cluster:
             cluster.faults.load(1, 30)
@@ -129,7 +129,7 @@ async def test_offsetfetch_before_v8_returns_the_offsets_of_one_group() -> None:
         assert wrong["Topics"][0]["Partitions"][0]["ErrorCode"] == 16
 
 
-async def test_groups_of_newer_types_are_coordinated_by_newer_brokers() -> None:
+async def test_groups_of_newer_types_are_coordinated_by_newer_brokers_in_a_mixed_cluster() -> None:
     async with Simulator(brokers=4, kafka_version="2.4,4.4", clock=ManualClock()) as cluster:
         names = [node.release.name for node in cluster.state.nodes]
         assert names == ["2.4", "4.4", "2.4", "4.4"]

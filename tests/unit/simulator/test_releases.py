@@ -16,7 +16,7 @@ from tests import jars
 
 
 def ranges_in(jar: Path) -> Ranges:
-    """Return a dict from the schemas in a `kafka-clients` jar: API key → (lowest, highest version).
+    """Return the API versions in the message schemas of a `kafka-clients` jar: API key → (lowest, highest version).
 
     The result contains only APIs that kgtui uses. Versions that Kafka marks as unstable are left out.
     """

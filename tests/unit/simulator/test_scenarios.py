@@ -1,4 +1,4 @@
-"""Tests of scenario files: every scenario of kgtui can be built, and errors in a scenario file are reported."""
+"""Tests of scenario files, which define simulated clusters: all files of kgtui are valid, and errors are reported."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tests that committed offsets of simulated groups never decrease, and that kgtui judges the groups as intended."""
+"""Tests that committed offsets of simulated groups never decrease, and cause the intended health verdicts in kgtui."""
 
 from __future__ import annotations
 

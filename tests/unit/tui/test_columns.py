@@ -54,7 +54,7 @@ def test_narrow_table_leaves_out_unimportant_columns_and_never_cuts_off_numbers(
     assert [(column.id, width) for column, width in fit_columns(COLUMNS, preferred, 20)] == [("name", 10), ("count", 9)]
 
 
-def test_column_of_a_table_is_found_from_a_horizontal_position() -> None:
+def test_clicked_table_column_is_found_from_the_horizontal_mouse_position() -> None:
     arranged = fit_columns(COLUMNS, {"name": 6, "count": 5, "note": 6}, 80)
     assert [column_at(arranged, x) for x in (0, 6, 7, 13, 19, 20)] == ["name", "name", "count", "note", "note", None]
 

@@ -1,4 +1,4 @@
-"""Tests of the diagnosis of a group: the verdict, its reason, the members that cause the problem, and a next step."""
+"""Tests of the diagnosis of a group: what is wrong and why, which members cause it, and what the user can do."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def screened(snapshot: Snapshot, kind: Problem, status: GroupStatus = GroupStatu
     return replace(snapshot, screened={GROUP: judgment})
 
 
-def test_diagnosis_of_a_stopped_group_mentions_the_owner_of_the_partition() -> None:
+def test_diagnosis_of_a_stopped_group_mentions_the_owner_of_the_stopped_partition() -> None:
     members = (
         Member("m-1", "billing", "/10.0.0.7", assignment=(("other", (0,)),)),
         Member("m-2", "billing", "/10.0.0.8", assignment=((f"{GROUP}-topic", (0,)),)),
@@ -99,7 +99,7 @@ def test_diagnosis_of_a_simple_group_does_not_say_that_members_left() -> None:
     assert diagnose(shown, group, clock).why == expected
 
 
-def test_advice_for_stopped_group_with_lost_records_is_to_restart() -> None:
+def test_advice_for_a_stopped_group_with_lost_records_is_to_start_it_again() -> None:
     """kgtui does not recommend faster consumers, because the group lost the records while it was stopped."""
     judgment = Judgment(
         GroupStatus.ERR, Problem.DATA_LOST, Basis.SCREENED, reason="5 records expired", others=(Problem.STOP,)
@@ -188,8 +188,8 @@ def test_explanation_of_a_stopped_group_begins_with_the_verdict() -> None:
     assert "does not say whether the members read" in state.meaning
 
 
-def test_forbidden_empty_group_is_not_called_deletable() -> None:
-    """Only an Empty group that kgtui could read and does not report as stopped has the text `can be deleted now`."""
+def test_explanation_of_a_forbidden_empty_group_does_not_say_that_it_can_be_deleted() -> None:
+    """`can be deleted now` is shown only for an Empty group that kgtui could read and does not report as stopped."""
     snapshot = described(sample_snapshot(), state="Empty")
     assert explain_group(snapshot, GROUP, clock)[-1].advice == "The group can be deleted now."
     stopped_group = screened(snapshot, Problem.STOP, GroupStatus.ERR)
@@ -206,7 +206,7 @@ def test_group_explanation_lists_verdict_errors_and_state_in_this_order() -> Non
 
 
 def test_diagnosis_of_a_flapping_group_mentions_members_that_joined_or_left() -> None:
-    """The diagnosis says how often each of these members joined or left in the last ten minutes."""
+    """A flapping group rebalances again and again. Joins and leaves of the last ten minutes are counted per member."""
     snapshot = described(screened(sample_snapshot(), Problem.FLAPPING), Member("m-1", "billing", "/10.0.0.7"))
     at, listing = snapshot.taken_at, snapshot.groups[GROUP]
     kinds = [EventKind.LEFT, EventKind.JOINED, EventKind.LEFT]

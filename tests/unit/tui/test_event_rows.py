@@ -30,6 +30,6 @@ def test_single_older_event_is_listed_instead_of_counted() -> None:
     assert [row.folded for row in event_rows(events, 2)] == [()] * 3
 
 
-def test_limit_of_listed_events_does_not_apply_to_broker_events() -> None:
+def test_limit_of_listed_events_per_group_does_not_apply_to_broker_events() -> None:
     events = [broker_lost(2, "b:9092", at, Fault("TIMEOUT", "no response")) for at in (5.0, 4.0, 3.0, 2.0)]
     assert [row.event for row in event_rows(events, 1)] == events

@@ -62,7 +62,7 @@ def test_members_pane_shows_partitions_lag_and_rate_of_each_member_as_bars() -> 
     assert not {"lag", "rate"} & {column.id for column in without}
 
 
-def test_lag_of_partition_with_several_owners_counts_for_no_member() -> None:
+def test_lag_of_a_partition_that_several_members_own_is_shown_for_no_member() -> None:
     loads = member_loads(data.share_group(), data.share_offsets(), None)
     assert {load.lag.value for load in loads.values()} == {None}
 
@@ -100,7 +100,7 @@ def test_members_with_equal_client_ids_have_different_names() -> None:
     assert "client_id" not in [column.id for column in member_columns(alone, member_rows(alone))]
 
 
-def test_members_pane_counts_only_members_without_target_partitions_as_idle() -> None:
+def test_members_pane_counts_a_member_as_idle_only_if_its_target_assignment_is_empty() -> None:
     assigned = member("a", assignment=(("t", (0, 1)),), target=(("t", (0,)),))
     waiting = member("b", assignment=(), target=(("t", (1,)),))
     idle = member("c", assignment=(), target=())
@@ -147,7 +147,7 @@ def test_restore_lag_of_streams_tasks_is_unknown_until_offsets_are_reported() ->
     assert member_restore_lag(without_tasks) == 0, "without standby and warm-up tasks there is nothing to restore"
 
 
-def test_members_pane_shows_undecoded_member_metadata_as_hex() -> None:
+def test_members_pane_shows_member_metadata_that_cannot_be_decoded_as_hex() -> None:
     (row,) = member_rows(data.hostile_group())
     columns = {column.id: column for column in member_columns(data.hostile_group())}
     assert columns["undecoded"].cell(row).text.startswith("00 01 02 03")

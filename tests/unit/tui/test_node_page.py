@@ -34,7 +34,7 @@ ROWS: list[Row] = [
 
 
 def trail(*reads: tuple[int, int, int]) -> bytes:
-    """Return the results of the last reads of a group with one partition, encoded as in `Summary.trail`.
+    """Return the offsets from the last reads of a group with one partition, encoded as in `Summary.trail`.
 
     Args:
         reads: `(time in seconds, committed offset, log end offset)` of each read.
@@ -45,7 +45,7 @@ def trail(*reads: tuple[int, int, int]) -> bytes:
     return made.encode()
 
 
-def test_tree_node_adds_up_the_lags_and_rates_of_groups() -> None:
+def test_page_of_a_tree_node_shows_the_total_lag_and_rates_of_its_groups() -> None:
     found = {
         "a": replace(summary(30), trail=trail((100, 10, 20), (110, 20, 50))),
         "b": replace(summary(40), trail=trail((100, 0, 40)), lag_at=NOW - 60),
@@ -60,7 +60,7 @@ def test_tree_node_adds_up_the_lags_and_rates_of_groups() -> None:
     }  # fmt: skip
 
 
-def test_node_lists_problems_of_its_own_groups_except_unused_groups() -> None:
+def test_page_of_a_tree_node_lists_problems_of_its_groups_except_unused_groups() -> None:
     stopped = Judgment(GroupStatus.ERR, Problem.STOP, Basis.SCREENED, reason="no progress")
     unused = Judgment(GroupStatus.WARN, Problem.UNUSED, Basis.SCREENED)
     found = {group: replace(summary(5), screened=True) for group in "abc"}
@@ -78,7 +78,7 @@ def test_node_lists_problems_of_its_own_groups_except_unused_groups() -> None:
     )  # fmt: skip
 
 
-def test_new_problems_of_a_node_appear_without_recomputing_totals() -> None:
+def test_new_problems_of_a_tree_node_appear_without_recomputing_its_totals() -> None:
     """For a newer snapshot, kgtui updates only the problems. Totals, such as the lag, stay as in the older snapshot."""
     snapshot = snapshot_of(ROWS, lags={"a": 5, "b": 7})
     parts = list(snapshot.by_listing.values())
@@ -108,7 +108,7 @@ def test_totals_of_a_large_cluster_are_updated_at_most_every_20_seconds(
     assert page._earlier_summary(cluster) is None
 
 
-def test_totals_on_the_cluster_page_are_wrapped_only_between_two_values() -> None:
+def test_totals_on_the_cluster_page_have_line_breaks_only_between_two_values() -> None:
     page, snapshot = NodePage(), snapshot_of(ROWS)
     page._sums[None] = _Sums(lag=deque((1.0, 2.0)), written=deque((3.0, 4.0)), consumed=deque((5.0, 6.0)))
     summary = GroupSetSummary(problem_counts={Problem.STOP: 2}, lag=165_000, written=1.0, consumed=200.0)
@@ -125,7 +125,7 @@ def problems_of(snapshot: Snapshot) -> Problems:
     return index.problems()
 
 
-def test_row_of_a_problem_has_the_lags_of_the_last_reads() -> None:
+def test_row_in_the_table_of_problems_has_the_lags_of_the_last_reads() -> None:
     stopped = Judgment(GroupStatus.ERR, Problem.STOP, Basis.SCREENED)
     snapshot = snapshot_of(ROWS, summaries={"a": replace(summary(30), trail=trail((100, 10, 20), (110, 20, 50)))})
     rows = problem_rows(snapshot, [("a", stopped), ("c", stopped)])
@@ -147,7 +147,7 @@ def test_produce_and_consume_rates_are_computed_from_the_last_two_reads() -> Non
     assert found == [None, None, (4.0, 2.0), (0.5, 2.0), (3.0, 0.0)]
 
 
-def test_states_without_groups_are_omitted_on_the_node_page() -> None:
+def test_states_without_groups_are_omitted_on_the_page_of_a_tree_node() -> None:
     rows, columns = state_table({("consumer", "Empty"): 2, ("consumer", "Stable"): 3, ("share", "Stable"): 1})
     assert [column.id for column in columns] == ["type", "state-Stable", "state-Empty", "total"]
     assert [(row.label, row.total) for row in rows] == [("consumer", 5), ("share", 1), ("all", 6)]

@@ -22,7 +22,7 @@ def rows_of(offsets: GroupOffsets) -> list[offset_bars.OffsetRow]:
 
 
 def test_offset_rows_show_lag_and_distance_to_data_loss_as_bars() -> None:
-    """The lag bar has its full length at the largest lag, rounded up.
+    """A lag bar has its full length if its lag is the largest lag of the group, rounded up.
 
     The lead bar shows how far the committed offset is from the log start, where records are deleted.
     """
@@ -52,7 +52,7 @@ def test_offset_rows_show_lag_and_distance_to_data_loss_as_bars() -> None:
 @pytest.mark.parametrize(
     ("largest", "scale"), [(0, 0), (1, 1), (2, 2), (8, 10), (10, 10), (11, 15), (10_014, 15_000), (0.2, 0.2)]
 )
-def test_full_bar_length_stands_for_largest_value_rounded_up(largest: float, scale: float) -> None:
+def test_full_length_of_a_bar_stands_for_the_largest_value_rounded_up(largest: float, scale: float) -> None:
     assert scale_of(largest) == pytest.approx(scale)
 
 

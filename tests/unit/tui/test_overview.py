@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 def overview_text(snapshot: Snapshot, group: str, label: str, *, series: SeriesStore | None = None) -> str:
     """Return the text of a field in the Overview pane, or an empty string if there is no such field.
 
-    `series` contains the lag samples for the lag trend.
+    `series` contains the measured lags from which the field `trend` is computed.
     """
     reading = snapshot.offsets.get(group)
     offset_summary = summarize_offsets(reading.value) if reading is not None else None

@@ -54,7 +54,7 @@ def test_partitions_are_formatted_as_topic_name_and_ranges() -> None:
     assert format_partitions((("a", (0, 1)), ("b", (3,)))) == "a:0-1 b:3"
 
 
-def test_pane_with_current_data_has_no_notice() -> None:
+def test_pane_with_up_to_date_data_has_no_notice() -> None:
     snapshot = data.example_snapshot()
     assert reading_notices(snapshot, "payments.settle", snapshot.details) == []
 
@@ -68,7 +68,7 @@ def test_pane_notice_about_old_data_shows_age_and_reason() -> None:
     assert "network" in advice[1].text
 
 
-def test_pane_says_that_the_group_is_no_longer_listed() -> None:
+def test_pane_says_that_the_brokers_no_longer_list_the_group() -> None:
     snapshot = replace(data.example_snapshot(), groups={})
     (line,) = reading_notices(snapshot, "payments.settle", snapshot.details)
     assert "no longer listed" in line[0].text

@@ -17,6 +17,6 @@ def test_pane_titles_are_shortened_only_if_they_do_not_fit(width: int) -> None:
 
 
 def test_some_pane_titles_are_shortened_if_the_line_has_54_terminal_cells() -> None:
-    """If the line has 80 cells, no title is shortened."""
+    """In a line of 80 terminal cells, all titles fit, so no title is shortened."""
     assert list(pane_titles(54).values()) == ["1 Overview", "2 Members", "3 Assign", "4 Offs", "5 History", "6 Conf"]
     assert list(pane_titles(80).values()) == [f"{entry.key} {entry.title}" for entry in PANES]

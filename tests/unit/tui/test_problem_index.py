@@ -1,6 +1,7 @@
 """Tests of the problem index, which contains the groups with problems.
 
-An update of the index judges only the groups that have changed. The result must be the same as if it judged all groups.
+To save time, an update of the index checks only the groups that have changed. The index must then be the same as if all
+groups had been checked.
 """
 
 from __future__ import annotations
@@ -143,8 +144,8 @@ async def test_problem_index_judges_only_changed_groups(
     assert problems.counts == {Problem.STOP: 1_499, Problem.BEHIND: 1}
 
 
-async def test_problem_index_judges_all_groups_if_changes_are_missing() -> None:
-    """The change log keeps only the last two changes. Five groups change, so three changes are missing."""
+async def test_problem_index_judges_all_groups_if_the_change_log_is_incomplete() -> None:
+    """Five groups change, but the change log keeps only the last two changes, so three changes are missing in it."""
     store, index = await store_with(GROUPS), ProblemIndex()
     store.changes = ChangeLog(most=2)
     updated(index, store.snapshot())
@@ -167,7 +168,7 @@ async def test_unfinished_update_of_problem_index_does_not_overwrite_newer_updat
     assert index.problems().counts == {}
 
 
-async def test_problems_count_as_unchanged_if_only_reason_or_start_changes() -> None:
+async def test_problems_count_as_unchanged_if_only_their_reason_or_start_time_changes() -> None:
     store, index = await store_with(GROUPS), ProblemIndex()
     store.put_screened("g1", replace(STOPPED, reason="5 unread"))
     before = updated(index, store.snapshot())

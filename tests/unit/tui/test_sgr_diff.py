@@ -18,7 +18,7 @@ VISIBLE_ON_BLANKS = {"4", "7", "9"}
 
 
 class Cell(NamedTuple):
-    """What a terminal shows in one cell. For a blank, `foreground` is empty, because its text color is not visible."""
+    """The contents of a terminal cell. In a blank cell, no text color is visible, so `foreground` is empty."""
 
     char: str
     attributes: frozenset[str]
@@ -75,7 +75,7 @@ class Terminal:
 
 
 def screen(data: str) -> tuple[dict[tuple[int, int], Cell], bool]:
-    """Return the cells that a terminal shows for this output, and whether it has the default style at the end."""
+    """Write `data` to a terminal. Return the terminal cells, and whether the default style is active at the end."""
     terminal = Terminal()
     terminal.feed(data)
     return terminal.cells, (terminal.attributes, terminal.foreground, terminal.background) == (set(), "39", "49")
@@ -95,7 +95,7 @@ ROWS = st.lists(st.lists(st.builds(Segment, TEXTS, STYLES), max_size=5), max_siz
 
 
 def frame(rows: list[list[Segment]]) -> str:
-    """Return the output that Textual writes for these rows. Before each row, the output moves the cursor."""
+    """Return terminal output as Textual writes it: for each row, a cursor movement and then the text of the row."""
     from rich.console import Console
 
     console = Console(force_terminal=True, color_system="truecolor", legacy_windows=False, file=None)

@@ -86,12 +86,12 @@ ends = st.sampled_from([b";", b"u", b"~", b"M", b"m", b"R", b"$y", b"t", b":", b
 @given(st.lists(st.one_of(sequences, numbers, ends, st.binary(max_size=8)), max_size=12))
 @example([b"\x1b[", b"99999999999", b"u"])
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-def test_input_thread_reads_the_key_q_after_arbitrary_bytes(typed: list[bytes]) -> None:
+def test_input_thread_still_reads_the_key_q_after_arbitrary_bytes(typed: list[bytes]) -> None:
     messages_for(b"".join(typed))
 
 
 def test_input_thread_of_unpatched_textual_ends_at_an_invalid_byte(monkeypatch: pytest.MonkeyPatch) -> None:
-    """This test fails as soon as Textual ignores invalid bytes. `input_decoder` is then no longer needed."""
+    """This test fails as soon as Textual ignores invalid bytes. The workaround `input_decoder` is then not needed."""
     monkeypatch.setattr(linux_driver, "getincrementaldecoder", codecs.getincrementaldecoder)
     readable, writable = os.pipe()
     driver = object.__new__(LinuxDriver)
@@ -130,7 +130,7 @@ def test_unpatched_textual_handles_pasted_text_after_an_escape_sequence_as_keys(
 ) -> None:
     """This test fails as soon as Textual treats all pasted text as part of the paste.
 
-    `_PasteCleaner` is then no longer needed.
+    The workaround `_PasteCleaner` is then no longer needed.
     """
     monkeypatch.setattr(linux_driver, "getincrementaldecoder", codecs.getincrementaldecoder)
     assert "q" in characters(messages_for(PASTE, driver_class=LinuxDriver))[:-1]

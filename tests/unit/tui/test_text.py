@@ -93,7 +93,7 @@ def test_shortened_numbers_take_at_most_six_cells(value: int) -> None:
     assert len(text.short(value)) <= 6
 
 
-def test_known_partial_unknown_and_missing_lag_are_shown_differently() -> None:
+def test_known_partly_known_unknown_and_missing_lags_are_shown_differently() -> None:
     assert [text.lag(0), text.lag(None), text.lag(None, 2), text.lag(4_100, 1)] == ["0", "–", "?", "≥ 4.1k"]
 
 
@@ -125,10 +125,10 @@ def test_times_are_shown_in_local_time_or_utc(fixed_settings: text.DisplaySettin
 
 
 @pytest.mark.parametrize("seconds", [-(2.0**63), -62_135_596_800.0, 253_402_300_800.0, 2.0**63])
-def test_times_outside_the_calendar_become_the_nearest_date(
+def test_times_outside_the_calendar_are_shown_as_the_nearest_valid_date(
     fixed_settings: text.DisplaySettings, seconds: float
 ) -> None:
-    """The timestamp of a Kafka record can be any 64-bit number, even one outside the calendar."""
+    """A Kafka timestamp can be any 64-bit number, but kgtui shows no date before 1000-01-02 or after 9999-01-02."""
     shown = text.date(seconds)
     assert shown[:10] == ("1000-01-02" if seconds < 0 else "9999-01-02")
     assert rfc3339(seconds).startswith(shown[:10])

@@ -44,7 +44,7 @@ def _unpatched_textual() -> Iterator[None]:
 
 
 def objects_in_cycles(divide: Callable[[Strip, Iterable[int]], Sequence[Strip]], *cuts: int) -> int:
-    """Call `divide` on a strip, delete the strip, and return how many objects remain in reference cycles.
+    """Call `divide` on a strip (a line of text), delete the strip, and count the objects left in reference cycles.
 
     Args:
         divide: `Strip.divide` of Textual or of kgtui.
@@ -61,7 +61,7 @@ def objects_in_cycles(divide: Callable[[Strip, Iterable[int]], Sequence[Strip]],
         gc.enable()
 
 
-def test_unpatched_textual_creates_reference_cycles_in_undivided_strips() -> None:
+def test_unpatched_textual_creates_reference_cycles_if_a_strip_is_not_divided() -> None:
     assert objects_in_cycles(rendering._textual_divide, 8) > 5, "prevent_strip_cycles is no longer needed"
 
 
@@ -106,7 +106,7 @@ def test_writer_thread_of_unpatched_textual_ends_after_a_write_error(monkeypatch
     assert errors, "LossTolerantTerminal is no longer needed"
 
 
-def test_driver_of_unpatched_textual_has_the_attribute_that_kgtui_replaces() -> None:
+def test_driver_of_unpatched_textual_has_the_output_file_that_kgtui_replaces() -> None:
     assert "_file" in LinuxDriver.__init__.__code__.co_names, "with_workarounds has nothing to replace"
 
 
@@ -130,7 +130,7 @@ def test_tracebacks_of_unpatched_textual_contain_local_variables() -> None:
     assert "topsecret" in output.getvalue(), "crash_message is no longer needed"
 
 
-async def test_unpatched_textual_clears_its_style_cache_at_every_refresh() -> None:
+async def test_unpatched_textual_clears_the_style_cache_of_a_widget_at_every_refresh() -> None:
     class Styled(Static):
         COMPONENT_CLASSES: ClassVar[set[str]] = {"styled--part"}
 
@@ -148,7 +148,7 @@ async def test_unpatched_textual_clears_its_style_cache_at_every_refresh() -> No
         assert not widget._rich_style_cache, "StyleCache is no longer needed"
 
 
-async def test_unpatched_textual_lays_out_the_screen_when_virtual_size_changes(
+async def test_unpatched_textual_lays_out_the_screen_when_a_widget_changes_its_virtual_size(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     class ScrollApp(App[None]):
@@ -189,7 +189,7 @@ async def test_scroll_view_of_unpatched_textual_creates_the_default_scroll_bar()
         assert view._vertical_scrollbar is view.vertical_scrollbar
 
 
-async def test_scroll_bar_of_a_line_view_is_running_and_causes_no_relayout() -> None:
+async def test_scroll_bar_of_a_line_view_is_started_and_never_lays_out_the_screen() -> None:
     view = LineView()
     async with ScrollBarApp(view).run_test() as pilot:
         scroll_bar = view.vertical_scrollbar

@@ -69,7 +69,7 @@ async def test_unpatched_textual_fails_after_page_key_in_an_invisible_list() -> 
     ("name", "arguments"),
     [("_action_command_list", ["page_down"]), ("_action_cursor_down", []), ("_watch__list_visible", [])],
 )
-def test_unpatched_textual_fails_after_a_key_in_a_closed_palette(name: str, arguments: list[str]) -> None:
+def test_unpatched_textual_fails_after_a_key_in_a_closed_command_palette(name: str, arguments: list[str]) -> None:
     palette, method = CommandPalette(), ignored_input.METHODS_THAT_NEED_THE_LIST[name]
     with pytest.raises(NoMatches):
         method(palette, *arguments)
@@ -143,7 +143,7 @@ async def test_unpatched_textual_loses_a_key_that_follows_a_focus_change() -> No
         assert app.query_one(Input).value == "", "KeyOrder is no longer needed"
 
 
-async def test_unpatched_textual_passes_keys_to_ancestors_before_running_actions() -> None:
+async def test_unpatched_textual_passes_keys_to_parent_widgets_before_running_actions() -> None:
     app = FilterApp()
     async with app.run_test() as pilot:
         app.query_one("#list").focus()

@@ -23,7 +23,7 @@ XTERM = {
     "bright_green": "#00ff00", "bright_yellow": "#ffff00", "bright_blue": "#5c5cff", "bright_magenta": "#ff00ff",
     "bright_cyan": "#00ffff", "bright_white": "#ffffff",
 }  # fmt: skip
-"""Maps the name of each of the sixteen ANSI colors to its value in xterm."""
+"""Name of an ANSI color → its value in the terminal xterm. There are sixteen ANSI colors."""
 
 
 def _rgb(name: str | None, default: str) -> Color:

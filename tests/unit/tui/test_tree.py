@@ -106,7 +106,7 @@ def test_tree_by_topic_shows_a_group_under_each_of_its_topics() -> None:
     ]  # fmt: skip
 
 
-def test_tree_by_coordinator_accepts_any_state_from_a_broker() -> None:
+def test_tree_by_coordinator_contains_groups_with_unknown_states() -> None:
     rows: list[Row] = [("a", "consumer", "consumer", "broker x", 1), ("b", "consumer", "consumer", "Stable", 10)]
     nodes = run_at_once(build_nodes(snapshot_of(rows), "coordinator"))
     assert [node.path for node in nodes.top] == [("broker 1",), ("broker 10",)]
@@ -128,7 +128,7 @@ def test_tree_uses_states_from_describegroups_if_listgroups_returns_no_states() 
     [("team-007.settle", "team-007.*"), ("a.b.c", "a.*"), ("connect-sink", "connect-*"), ("x_y-z", "x_*"),
      ("plain", None), (".hidden", None), ("trailing.", None), ("", None)],
 )  # fmt: skip
-def test_prefix_of_a_group_id_ends_at_its_first_separator(group: str, prefix: str | None) -> None:
+def test_prefix_of_a_group_id_ends_at_first_dot_or_else_underscore_or_hyphen(group: str, prefix: str | None) -> None:
     assert family_of(group) == prefix
 
 
@@ -147,7 +147,7 @@ def test_total_of_a_tree_node_counts_groups_with_unknown_lag() -> None:
 
 @pytest.mark.parametrize(("any_topic", "lags"), [(True, ["5", "–", "–"]), (False, ["≥ 5", "?", "–"])])
 def test_tree_shows_lags_as_lower_bounds_if_topics_are_possibly_forbidden(any_topic: bool, lags: list[str]) -> None:
-    """The lag of a Connect group is always `–`, because a Connect group has no offsets."""
+    """A group can have more lag in a forbidden topic. A Connect group commits no offsets, so its lag is always `–`."""
     rows: list[Row] = [
         ("a", "consumer", "consumer", "Stable", 1),
         ("b", "consumer", "consumer", "Empty", 1),
@@ -168,7 +168,7 @@ def test_tree_shows_lags_as_lower_bounds_if_topics_are_possibly_forbidden(any_to
 
 
 def lag_cell(line: TreeLine) -> str:
-    """Return the text in the lag column, which must be the last text in the line."""
+    """Return the text in the lag column of a tree row. The lag column must be the last column of the row."""
     return "".join(piece for piece, _ in line.pieces).rstrip()[-LAG_WIDTH:].strip()
 
 
@@ -192,7 +192,7 @@ def test_tree_sorts_equal_values_by_id_and_unknown_values_last(
 
 
 @given(LISTED, st.sampled_from(tuple(SORT_KEYS)), st.booleans())
-def test_tree_and_filter_sort_groups_in_the_same_order(rows: list[Row], sort: str, down: bool) -> None:
+def test_tree_and_filter_query_sort_groups_in_the_same_order(rows: list[Row], sort: str, down: bool) -> None:
     snapshot = snapshot_of(rows)
     ids = sorted(snapshot.groups)
     found = list(run_at_once(sort_groups(ids, snapshot, sort, down)))
@@ -218,9 +218,9 @@ def _model(count: int) -> TreeModel:
 
 @pytest.mark.parametrize("height", [3, 20, 60])
 def test_first_view_of_the_tree_shows_all_top_level_nodes(height: int) -> None:
-    """kgtui opens as many levels of nodes as fit into the height. It shows groups only if all groups fit.
+    """kgtui opens as many levels of tree nodes as fit on the screen. It shows groups only if all groups fit.
 
-    In a filtered tree, all nodes are open.
+    In a filtered tree, all nodes are open, even if they do not fit.
     """
     rows: list[Row] = [
         (f"g-{number:02}", kind, "consumer", state, 1)
@@ -274,7 +274,7 @@ def test_tree_layout_finds_the_row_of_a_group_among_100_000_rows() -> None:
     assert bisect_left(ids, ids[777]) == 777
 
 
-def test_tree_node_counts_only_groups_with_its_most_severe_problem() -> None:
+def test_tree_node_shows_how_many_of_its_groups_have_the_most_severe_problem() -> None:
     warn = Judgment(GroupStatus.WARN, Problem.BEHIND, Basis.SCREENED)
     rows: list[Row] = [
         (name, "consumer", "consumer", state, 1) for name, state in zip("abcd", ["Stable"] * 3 + ["Empty"], strict=True)
@@ -299,8 +299,8 @@ def test_tree_node_counts_only_groups_with_its_most_severe_problem() -> None:
         (None, "·"),
     ],
 )
-def test_node_has_a_check_mark_only_if_all_its_groups_are_ok(total: NodeTotal | None, mark: str) -> None:
-    """`total` is None if the groups of the node have not been read yet."""
+def test_tree_node_has_a_check_mark_only_if_all_its_groups_are_ok(total: NodeTotal | None, mark: str) -> None:
+    """`total` (lag and problems of all groups of the node) is None if kgtui has not computed it yet."""
     nodes = run_at_once(build_nodes(snapshot_of([("a", "consumer", "consumer", "Stable", 1)]), "type"))
     line = node_line(nodes.by_path["consumer", "Stable"], nodes, total, fitted(60), opened=False, cursor=False)
     assert "".join(piece for piece, _ in line.pieces).split()[1:3] == [mark, "Stable"]

@@ -80,7 +80,7 @@ def test_columns_that_the_user_lists_first_are_kept_in_a_narrow_tree() -> None:
     assert [column.id for column in narrow.shown] == ["plot", "timelag"]
 
 
-def test_column_of_the_tree_is_found_from_a_horizontal_position() -> None:
+def test_clicked_tree_column_is_found_from_the_horizontal_mouse_position() -> None:
     fitted_columns = fitted(90)
     heading = "".join(piece for piece, _ in heading_line(fitted_columns, "by state", "name", False).pieces)
     for title, column in (("problem", "problem"), ("count", "members"), ("lag/s", "trend")):
@@ -121,7 +121,7 @@ def test_age_below_a_minute_is_rounded_down_to_multiples_of_ten_seconds() -> Non
 
 
 def test_tree_row_shows_the_age_of_a_lag_after_a_failed_read() -> None:
-    """The row keeps the lag of the last successful read."""
+    """After a failed read, the row still shows the lag of the last successful read, and how old this lag is."""
     fault = Fault("NOT_COORDINATOR", "This is not the coordinator.", 16, group="orders")
     kept = replace(summary(lag=7), at=NOW - 1, lag_at=NOW - 3, fault=fault)
     rows: list[Row] = [("orders", "consumer", "consumer", "Stable", 1)]

@@ -20,5 +20,5 @@ STOPPED = Judgment(GroupStatus.ERR, Problem.STOP, Basis.SCREENED)
 
 
 def shown(width: int, grouping: Grouping = "type") -> set[str]:
-    """Return the ids of the columns that fit the width of the tree."""
+    """Return the ids of the columns that a tree shows if it is `width` terminal cells wide."""
     return {column.id for column in fit_columns(width, TREE_COLUMNS, grouping).shown}

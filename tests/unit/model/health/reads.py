@@ -1,4 +1,4 @@
-"""Helpers for tests of group health. They create data of a group `g`: descriptions, offsets, samples, histories."""
+"""Helpers for tests of group health. They create descriptions, offsets, samples and read histories of a group `g`."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def watch(
 
 
 def samples(*rows: tuple[float, int | None, int | None, int | None]) -> list[Sample]:
-    """Return samples of a partition.
+    """Return samples (the offsets of one partition at several reads).
 
     Each row is `(seconds after T0, committed offset, log end offset, log start offset)`.
     """
@@ -96,7 +96,7 @@ def samples(*rows: tuple[float, int | None, int | None, int | None]) -> list[Sam
 
 
 def kinds(health: GroupHealth) -> list[tuple[str, str]]:
-    """Return `(status, what is missing)` of each undecided verdict.
+    """Return `(status, missing data)` for each status that cannot be decided yet.
 
     `("STOP", "time")` means that the group was watched too briefly to decide whether it has stopped.
     """

@@ -31,7 +31,7 @@ def test_start_of_rising_time_lag_is_found_within_five_minutes(growth: float) ->
     assert abs(minutes - 600) <= 5
 
 
-def test_rising_time_lag_begins_where_its_last_fall_ended() -> None:
+def test_time_lag_has_risen_since_the_end_of_its_last_fall() -> None:
     history = ages((100, 5.0, 0.0), (60, 5.0, 60.0), (40, 3_605.0, -60.0), (100, 1_205.0, 60.0))
     assert abs(rising_since(history) / MINUTE - 200) <= 5
 
@@ -40,7 +40,7 @@ def test_time_lag_that_never_fell_has_risen_since_the_first_read() -> None:
     assert rising_since(ages((100, 5_000.0, 30.0))) == 0
 
 
-def test_shrinking_backlog_began_at_the_start_of_the_last_rise() -> None:
+def test_shrinking_backlog_began_when_the_time_lag_last_started_to_rise() -> None:
     history = ages((300, 10.0, 0.0), (120, 10.0, 60.0), (60, 7_210.0, -60.0))
     assert abs(behind_since(history) / MINUTE - 300) <= 5
     earlier = ages((60, 10.0, 60.0), (60, 3_610.0, -60.0), (60, 10.0, 0.0), (60, 10.0, 60.0), (30, 3_610.0, -60.0))

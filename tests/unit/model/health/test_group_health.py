@@ -57,7 +57,7 @@ def test_time_lag_of_a_group_is_the_largest_time_lag_of_its_partitions() -> None
     assert part.time_lag == TimeLag(0.0, at_least=True)
 
 
-def test_lost_records_are_unknown_without_a_log_start_offset() -> None:
+def test_number_of_lost_records_is_unknown_without_a_log_start_offset() -> None:
     assert health_of(watch([offsets((10, 900), (10, 900), starts=(400, 5))])).lost == 390
     assert health_of(watch([offsets((10, 900), starts=(5,))])).lost == 0
     assert health_of(watch([offsets((10, 900), starts=(None,))])).lost is None
@@ -78,14 +78,14 @@ def test_record_loss_is_predicted_from_the_retention_time() -> None:
 def test_health_says_how_many_epochs_members_are_behind() -> None:
     """The assignment epoch of the group is 7. Member `b` has epoch 5, so it is two epochs behind.
 
-    Static member `c` has left temporarily, so its number is None.
+    The number of epochs is None for `c`, a static member that has left temporarily.
     """
     members = (member("a", epoch=7), member("b", epoch=5), member("c", epoch=-2), member("d"))
     description_read = described("Reconciling", members=members, epoch=8, assignment_epoch=7)
     assert health_of(watch([offsets((1, 1))], description=description_read)).holding_up == {"b": 2, "c": None}
 
 
-def test_empty_period_begins_when_kgtui_first_reads_the_state_empty() -> None:
+def test_period_in_state_empty_begins_when_kgtui_first_reads_this_state() -> None:
     seen = ReadHistory()
     for n, state in enumerate(["Stable", "Empty", "Empty", "Empty"]):
         seen.add(T0 + 10 * n, described(state), offsets((1, 1)))
@@ -130,7 +130,7 @@ def test_share_groups_and_simple_groups_have_no_known_offset_expiry() -> None:
 
 
 def test_time_in_state_empty_counts_only_reads_after_a_gap() -> None:
-    """The group was not read for 990 s. In this time, it could have had members, so only the time after it counts."""
+    """The group was not read for 990 s, and could have had members then. Only the time after this gap counts."""
     seen = watch([offsets((1, 1))] * 3, description=described("Empty"))
     seen.add(T0 + 1000, described("Empty"), offsets((1, 1)))
     seen.add(T0 + 1005, described("Empty"), offsets((1, 1)))
@@ -194,7 +194,7 @@ def test_history_of_many_reads_has_a_limited_size() -> None:
     assert health_of(seen).kind.name == "STOP"
 
 
-def test_unchanged_group_adds_one_row_per_minute_to_the_rebalance_log() -> None:
+def test_unchanged_group_adds_at_most_one_row_per_minute_to_the_rebalance_log() -> None:
     log = RebalanceLog()
     log.add(0.0, "Stable", None, None)
     for n in range(1, 721):
@@ -261,7 +261,7 @@ def test_an_unknown_partition_lag_makes_the_time_until_zero_lag_unknown() -> Non
 def test_lag_trend_is_interrupted_only_by_long_gaps() -> None:
     """The reads are 100 s apart.
 
-    By default, more than 60 s without a read are a gap. With `gap_after=150`, these reads have no gap.
+    By default, more than 60 s between two reads count as a gap. With `gap_after=150`, there is no gap.
     """
     seen = watch([offsets((1, 5 + n)) for n in range(4)], 100.0, watching=Watching(gap_after=150.0))
     assert health_of(seen).trend == pytest.approx(0.01)

@@ -25,7 +25,7 @@ def stuck(reads: int) -> list[GroupOffsets]:
 
 
 def test_group_gets_status_stop_after_more_than_45_seconds_without_commits() -> None:
-    """STOP needs a longer pause than ten commits take. With a commit every 5 s, ten commits take 45 s."""
+    """STOP needs more time without a commit than the last ten commits took: 45 s if there is a commit every 5 s."""
     before, after = health_of(watch(stuck(10))), health_of(watch(stuck(11)))
     assert (before.status, kinds(before)) == (Status.OK, [("STOP", "time")])
     assert missing(before.undecided[0]) == "STOP needs more than 45 s without progress, observed 45 s"
@@ -34,8 +34,8 @@ def test_group_gets_status_stop_after_more_than_45_seconds_without_commits() -> 
     assert reason(after) == "no commit on t-0 for 50 s, 200 unread"
 
 
-def test_group_that_commits_rarely_does_not_get_status_stop_after_50_seconds() -> None:
-    """From a setting or from earlier commits, kgtui knows that the group commits only once per minute."""
+def test_group_that_commits_once_per_minute_does_not_get_status_stop_after_55_seconds() -> None:
+    """kgtui knows from a setting or from earlier commits that the group commits only once per minute."""
     slow = Watching(commit_interval=60.0)
     assert kinds(health_of(watch(stuck(40), watching=slow))) == [("STOP", "time")]
     observed = [offsets((1000 + 10 * (n // 12), 2000 + n)) for n in range(36)]
@@ -44,7 +44,7 @@ def test_group_that_commits_rarely_does_not_get_status_stop_after_50_seconds() -
 
 
 def test_idle_time_between_commits_delays_the_status_stop() -> None:
-    """The five commits take 215 s, because the group was idle after the first commit.
+    """Five commits span a time of 215 s, because the group was idle after the first commit.
 
     By Burrow's rules, STOP then needs more than 215 s without a commit.
     """
@@ -89,7 +89,7 @@ def test_group_with_falling_lag_is_ok() -> None:
     assert (health.status, health.undecided) == (Status.OK, ())
 
 
-def test_status_rewind_ends_when_the_old_offset_is_reached_again() -> None:
+def test_status_rewind_ends_when_commits_reach_the_old_offset_again() -> None:
     """The committed offset goes back from 600 to 200, and later rises to 610."""
     back = [offsets((500, 900)), offsets((600, 900)), offsets((200, 900))]
     assert health_of(watch(back)).kind is Status.REWIND
@@ -113,7 +113,7 @@ def test_later_commits_do_not_change_the_time_and_offsets_of_a_rewind() -> None:
 def test_stopped_partition_has_status_stop_even_after_two_hours(
     length: int, commit_every: int, read_every: int
 ) -> None:
-    """During the stop, kgtui discards some older samples. It must still know the time since the last commit."""
+    """During the stop, kgtui discards some of the older reads, but must still know the time since the last commit."""
     stops, kept, statuses = 1_800, Samples(), []
     for second in range(0, stops + 7_200, read_every):
         position = 10 * (min(second, stops) // commit_every) * commit_every
@@ -172,14 +172,17 @@ def test_worst_partition_is_the_stopped_partition_with_the_most_lag() -> None:
 
 
 def test_undecided_verdicts_are_omitted_if_the_group_already_has_status_err() -> None:
-    """Partition 0 has stopped, so the group has the status ERR. The undecided partition 1 cannot make it worse."""
+    """Partition 0 has stopped, so the group has the status ERR.
+
+    The verdict on partition 1 is undecided, but cannot make the status of the group worse.
+    """
     reads = [offsets((1000, 2000), (5, 6 + n)) if n > 15 else offsets((1000, 2000)) for n in range(18)]
     health = health_of(watch(reads))
     assert (health.kind, health.undecided) == (Status.STOP, ())
     assert [one.status.name for one in health.partitions["t", 1].undecided] == ["STOP"]
 
 
-def test_reason_for_status_stop_mentions_empty_group_or_missing_subscription() -> None:
+def test_reason_for_status_stop_says_if_the_group_is_empty_or_not_subscribed() -> None:
     left = [offsets((10, 200), topic="left")] * 20
     assert reason(health_of(watch(left))).endswith("190 unread; no member subscribes to the topic")
     assert reason(health_of(watch(left, description=described("Empty", members=())))).endswith("; the group is Empty")
@@ -193,7 +196,7 @@ def test_group_that_no_longer_exists_gets_the_status_not_found() -> None:
 
 
 def test_lag_at_a_commit_is_computed_from_an_older_log_end_offset() -> None:
-    """As in Burrow, the log end offset for a commit is about ten seconds older than the commit."""
+    """As in Burrow, the lag at a commit uses a log end offset that is about ten seconds older than the commit."""
     rows = samples(
         (0, 10, 100, 0), (5, 10, 110, 0), (10, 20, 120, 0), (15, 30, 130, 0), (20, None, 140, 0), (25, 30, 150, 0)
     )
@@ -211,9 +214,9 @@ def test_lag_at_a_commit_is_computed_from_an_older_log_end_offset() -> None:
     st.integers(1, 4),
 )
 def test_frequent_reads_find_the_offset_of_each_commit(commits: list[tuple[int, int, int]], every: int) -> None:
-    """kgtui derives the last ten commits from its reads. The derived offsets are exact.
+    """kgtui derives the last ten commits from the changes between its reads. The derived offsets are exact.
 
-    A derived time is less than one read interval after the time of the commit.
+    The derived time is later than the commit by less than the time between two reads.
     """
     at, log_end, made = 0, 100, []
     for gap, offset, _ in commits:

@@ -84,7 +84,7 @@ def test_share_group_whose_start_offset_decreased_gets_status_rewind() -> None:
 
 
 def test_verdict_on_a_share_group_with_unknown_lag_is_undecided() -> None:
-    """If the start offset is missing, too, the group has not begun to read the partition, and the verdict is OK."""
+    """If the start offset is unknown as well, the group has not begun to read the partition, and the verdict is OK."""
     assert kinds(health_of(read_history([(100, None, 500)] * 20))) == [("ERR", "lag")]
     untouched = health_of(read_history([(None, None, 500)] * 20))
     assert (untouched.status, untouched.undecided) == (Status.OK, ())
@@ -124,7 +124,7 @@ def test_share_groups_get_status_stop_or_stall_only_without_progress(reads: list
         assert (row.status is Status.STOP) == empty
 
 
-def test_reads_with_unknown_offsets_do_not_count_as_progress() -> None:
+def test_reads_with_unknown_offsets_do_not_count_as_progress_of_a_share_group() -> None:
     rows: list[Row] = [(0, 2, 0), (0, 1, 0), *[(None, None, 0)] * 9, (0, 1, 0)]
     assert health_of(read_history(rows)).kind is Status.STALL
     assert health_of(read_history(rows[1:-1])).kind is not Status.STALL

@@ -16,7 +16,7 @@ from tests.unit.model.health.reads import T0, samples
 
 
 @given(st.lists(st.integers(1, 60), min_size=3, max_size=30), st.floats(-100, 100), st.floats(-1e6, 1e6))
-def test_slope_of_points_on_a_straight_line_is_exact(gaps: list[int], rate: float, start: float) -> None:
+def test_estimated_slope_of_points_on_a_straight_line_is_exact(gaps: list[int], rate: float, start: float) -> None:
     times = [1e9 + sum(gaps[: n + 1]) for n in range(len(gaps))]
     found = slope(times, [start + rate * (at - times[0]) for at in times])
     assert found is not None
@@ -52,7 +52,7 @@ def test_age_of_a_record_is_interpolated_between_samples() -> None:
 def test_estimated_age_of_a_record_is_between_the_ages_of_two_samples(
     steps: list[tuple[int, int]], position: int
 ) -> None:
-    """The record was written between two samples, because only the later log end offset is above its offset."""
+    """A record was written after the last sample whose log did not contain it, and before the next sample."""
     at, end, rows = 0, 10, [(0.0, 0, 10, 0)]
     for gap, more in steps:
         at, end = at + gap, end + more
@@ -67,14 +67,14 @@ def test_estimated_age_of_a_record_is_between_the_ages_of_two_samples(
         assert found.seconds <= min(absent) + 1e-6
 
 
-def test_growth_of_an_offset_is_computed_from_samples_after_the_last_unknown_one() -> None:
+def test_growth_of_an_offset_is_computed_from_samples_after_the_last_unknown_offset() -> None:
     assert growth([(0, 0), (1000, 10), (2000, 30)]) == 15
     assert growth([(0, 0), (1000, None), (2000, 30), (3000, 35)]) == 5
     assert growth([(0, 0), (1000, None), (2000, 30)]) is None
     assert growth([(0, 0), (1000, 5), (2000, None)]) is None
 
 
-def test_deletion_rate_is_measured_between_increases_of_the_log_start() -> None:
+def test_record_deletion_rate_is_measured_between_increases_of_the_log_start_offset() -> None:
     leaps = samples(*((at, 0, 9000, 100 * (int(at) // 30)) for at in range(0, 100, 5)))
     assert deletion(leaps) == pytest.approx(100 / 30)
     assert deletion(leaps[:10]) is None

@@ -29,7 +29,7 @@ LAST = T0 + 24 * 5
 
 
 def searched(offset: int, written: float = WRITTEN, *, width: float = 0.0, rules: TopicRules = RULES) -> RecordTime:
-    """Return the record times for a committed offset.
+    """Return the times at which the records next to a committed offset were written.
 
     The first unread record was written between `written` and `written + width`. The last consumed record was written 4
     to 5 seconds before `written`.
@@ -41,7 +41,7 @@ def searched(offset: int, written: float = WRITTEN, *, width: float = 0.0, rules
 def judged(
     reads: Sequence[GroupOffsets], times: dict[int, RecordTime], retention: Retention = RETENTION
 ) -> GroupHealth:
-    """Return the health of a group after `reads`. `times` contains the record times by partition of the topic `t`."""
+    """Return the health of a group after `reads`. `times` maps partitions of the topic `t` to their record times."""
     history = watch(reads)
     history.set_record_times({("t", part): found for part, found in times.items()})
     return health_of(history, retention)
@@ -79,7 +79,10 @@ def test_an_unknown_record_time_makes_the_time_lag_a_lower_bound() -> None:
 
 
 def test_time_lag_after_progress_is_estimated_from_an_earlier_record_time() -> None:
-    """Record 1000 was written 3,000 s before `T0`, and record 2000 at `T0`. The time of record 1500 is estimated."""
+    """Record 1000 was written 3,000 s before `T0`, and record 2000 at `T0`.
+
+    kgtui estimates when record 1500, the first unread record after the progress, was written.
+    """
     reads = [offsets((1000 + 500 * (n > 20), 2000 + n)) for n in range(25)]
     found = judged(reads, {0: searched(1000)}).time_lag
     assert found is not None
@@ -119,7 +122,10 @@ def test_topic_with_a_size_limit_may_delete_records_anytime() -> None:
 
 
 def test_unknown_expiry_is_explained_by_the_missing_permission() -> None:
-    """The user lacks DESCRIBE_CONFIGS on the topic. For a group that keeps up, kgtui gives no explanation."""
+    """The user lacks DESCRIBE_CONFIGS on the topic, so kgtui does not know when records expire.
+
+    If the group keeps up, kgtui does not mention this.
+    """
     rules = TopicRules(fault="grant DESCRIBE_CONFIGS on the topic to this user")
     health = judged(stopped(), {0: searched(1000, rules=rules)}, Retention(rules={"t": rules}))
     assert (health.loss, health.expiry_reason) == (None, rules.fault)
@@ -127,7 +133,7 @@ def test_unknown_expiry_is_explained_by_the_missing_permission() -> None:
     assert judged(fine, {0: searched(2240, rules=rules)}, Retention(rules={"t": rules})).expiry_reason == ""
 
 
-def test_group_with_status_ok_gets_a_predicted_loss_only_for_old_records() -> None:
+def test_loss_of_records_is_predicted_for_a_group_with_status_ok_only_if_they_are_old() -> None:
     first = stopped()[:3]
     assert judged(first, {0: searched(1000)}).loss is None
     old = judged(first, {0: searched(1000, T0 - 5_000)})

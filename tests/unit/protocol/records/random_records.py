@@ -17,14 +17,14 @@ CASES = [(kind, version) for kind in RECORD_SCHEMAS.values() for version in rang
 
 
 def name_of(case: object) -> str:
-    """Return the test id of a parameter, which is a record schema or a version number."""
+    """Return the text for a parameter (a record schema or a version number) in the name of a parametrized test."""
     return str(getattr(case, "type", case)).rpartition(".")[2].lower()
 
 
 def random_record(random: Random, kind: RecordSchema, version: int) -> Record:
     """Return the key and value of a random record; `version` is the version of the value.
 
-    One record in eight is a tombstone.
+    One record in eight is a tombstone (it has no value).
     """
     samples = Samples(random)
     key = samples.value(kind.key.struct, 0)

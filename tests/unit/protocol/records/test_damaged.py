@@ -1,6 +1,6 @@
 """Tests that decoding a damaged record returns a record or an `Undecodable`, never an exception.
 
-Memory and time depend only on the number of bytes, not on the lengths that the record claims.
+Memory and time for decoding depend only on the size of the record, not on the lengths that are encoded in it.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from tests.unit.protocol.test_damaged import FORGED_LENGTHS, damage
 
 
 def check_usable(record: CoordinatorRecord) -> None:
-    """Check that a decoded record can be formatted and encoded, and that its classic members can be decoded.
+    """Check that a decoded record can be formatted as JSON and encoded, and that its classic members can be decoded.
 
     Encoding and decoding the record must return an equal record.
     """
@@ -123,7 +123,9 @@ def test_decoding_a_record_with_a_forged_length_needs_little_memory(length: byte
         (RecordType.STREAMS_GROUP_TOPOLOGY, b"\0\0\0\0\0\1\xff\xff\xff\xff\x07"),
     ],
 )
-def test_a_record_that_is_shorter_than_an_array_length_is_rejected(record_type: RecordType, start: bytes) -> None:
+def test_decoding_rejects_an_array_length_that_exceeds_the_size_of_the_record(
+    record_type: RecordType, start: bytes
+) -> None:
     """The array claims to have about two billion elements, but only 3 MB follow.
 
     No element is read, so decoding needs less than 100 kB of memory.

@@ -1,4 +1,4 @@
-"""Tests of decoding records from known bytes, malformed records, and the members of classic groups."""
+"""Tests of decoding records: records with known bytes, malformed records, and the members in classic group records."""
 
 from __future__ import annotations
 
@@ -90,8 +90,8 @@ def test_decoding_a_record_keeps_unknown_tagged_fields_by_number() -> None:
     assert "unknownTaggedFields" not in (decoded(COMMIT_KEY, COMMIT_V4 + b"\0").value or {})
 
 
-def test_the_new_tagged_field_of_kafka_4_4_is_kept() -> None:
-    """kgtui's table for Kafka 4.3.1 lacks the field, which has tag 2. The record keeps its bytes under this tag."""
+def test_decoding_a_record_keeps_a_tagged_field_that_is_new_in_kafka_4_4() -> None:
+    """kgtui's record table, for Kafka 4.3.1, lacks the field (tag 2). The decoded record keeps the field's bytes."""
     key, value = encode(RecordType.STREAMS_GROUP_METADATA, {"GroupId": "g"}, {"Epoch": 3, "ValidatedTopologyEpoch": 1})
     assert value is not None
     assert value.endswith(b"\1\0\4\0\0\0\1"), "one tagged field with number 0 and four bytes"
@@ -175,7 +175,7 @@ def test_decoding_a_malformed_record_returns_the_reason_why_it_is_undecodable(
     assert reason in found.reason
 
 
-def test_an_undecodable_record_has_a_type_and_version_if_readable() -> None:
+def test_an_undecodable_record_has_its_type_and_version_if_they_can_be_decoded() -> None:
     found = [
         undecodable(b"", None),
         undecodable(b"\0\x18", b"\0\7"),
@@ -216,7 +216,7 @@ def test_encoding_a_record_uses_the_newest_version_by_default() -> None:
 
 
 def test_encoding_a_record_rejects_an_unknown_version_and_an_unknown_field() -> None:
-    """A field that the record version lacks is left out if Kafka's schema calls it ignorable, such as `leaderEpoch`."""
+    """A field that the version lacks, such as `leaderEpoch`, is left out if Kafka's schema marks it as ignorable."""
     key = {"group": "g", "topic": "t", "partition": 0}
     assert decoded(*encode(RecordType.OFFSET_COMMIT, key, {"leaderEpoch": 3}, version=0)).value is not None
     with pytest.raises(EncodeError, match="in versions 0 to 4, not 5"):
@@ -259,7 +259,7 @@ def test_members_of_connect_and_schema_registry_groups_are_decoded() -> None:
 
 
 def test_malformed_data_of_a_classic_member_is_kept_as_bytes() -> None:
-    """If the data cannot be decoded, `subscription` and `assignment` of the decoded member are None."""
+    """If a member's data cannot be decoded, `subscription` and `assignment` are None, but the raw bytes are kept."""
     noise = (b"\xff\xfe noise", b"")
     for protocol_type in ("consumer", "connect", "sr", "of somebody's own"):
         members = classic_members(group_of(protocol_type, noise, noise))

@@ -60,12 +60,12 @@ def test_record_tables_support_all_versions_in_their_kafka_schemas(message: Mess
 
 
 @pytest.mark.parametrize("message", MESSAGES, ids=name_of)
-def test_each_field_of_a_record_table_is_in_at_least_one_version(message: Message) -> None:
+def test_each_field_of_a_record_table_exists_in_at_least_one_version_of_the_record(message: Message) -> None:
     check_every_field_is_used(message)
 
 
 @pytest.mark.parametrize("kind", RECORD_SCHEMAS.values(), ids=lambda kind: kind.type.name)
-def test_record_types_and_names_equal_those_in_kafka(kind: RecordSchema) -> None:
+def test_type_numbers_and_names_in_record_tables_equal_those_in_kafka_schemas(kind: RecordSchema) -> None:
     for message, what in ((kind.key, "coordinator-key"), (kind.value, "coordinator-value")):
         kafka = schema(message)
         assert (kafka["apiKey"], kafka["type"], kafka["name"]) == (kind.type, what, message.name)
@@ -82,7 +82,7 @@ RELEASED_IN_3_9 = sorted(name for name in names_in("3.9.2") if not name.startswi
 
 @pytest.mark.parametrize("name", RELEASED_IN_3_9)
 def test_records_of_kafka_3_9_and_4_3_differ_only_in_tagged_fields(name: str) -> None:
-    """kgtui can decode records of both releases with the same table.
+    """Therefore, kgtui can decode records of both Kafka releases with the same record table.
 
     A tagged field that a record of Kafka 3.9 lacks gets its default value.
     """
