@@ -83,8 +83,8 @@ def _reopen_closed_streams() -> None:
     """
     for number, name in enumerate(("stdin", "stdout", "stderr")):
         if getattr(sys, name) is None:
-            # The opened file gets the lowest free descriptor, which is the descriptor of the closed stream. It is
-            # read-only, so that writing output fails and the failure is reported.
+            # The operating system gives /dev/null the lowest free descriptor, which is that of the closed stream. Open
+            # it only for reading, so that writing output fails, and kgtui reports the failure instead of losing output.
             os.open(os.devnull, os.O_RDONLY)
             setattr(sys, name, open(number, "r" if name == "stdin" else "w", closefd=False))  # noqa: SIM115
 

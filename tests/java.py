@@ -36,8 +36,8 @@ def command(classpath: str, source: Path, options: Sequence[str] = ()) -> list[s
         options: options of the JVM, in addition to `FAST_START`.
     """
     if any(option.startswith(_WRITE_ARCHIVE) for option in options):
-        # The JVM will write the class archive for all programs, so its class path must not contain the jar of one
-        # program. Therefore, run the source file, which Java compiles in memory.
+        # This JVM writes the class archive that all programs share. The archive must not depend on the jar of a single
+        # program, so run the program's source file, which Java compiles in memory, instead of its jar.
         return ["java", *FAST_START, *options, "-cp", classpath, str(source)]
     start = ["java", *FAST_START, *_use_archive(classpath), *options]
     return [*start, "-cp", f"{classpath}:{compiled(classpath, source)}", source.stem]

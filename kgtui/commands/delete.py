@@ -118,7 +118,9 @@ def _confirm(args: argparse.Namespace, deletion: Plan) -> None:
             )
         return
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
-        raise RefusedError("there is no terminal to confirm on; pass --yes --expect N instead; nothing was deleted")
+        raise RefusedError(
+            "there is no terminal to confirm on; to delete N groups, pass --yes --expect N; nothing was deleted"
+        )
     if args.format == "json":
         print_error(_plan_table(deletion))
     confirmation = challenge([line.group for line in deletion.allowed], irreversible=deletion.irreversible)

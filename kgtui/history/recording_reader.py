@@ -234,7 +234,7 @@ class RecordingReader:
         days = self._polls.days()
         days = [day for day in days if (day <= day_of(start.ms) if back else day >= day_of(start.ms))]
         # The group can also change between the last poll of one day and the first poll of the next day. To notice this,
-        # compare its states at these two polls. `adjacent` is the state at the one in the previously searched day.
+        # compare its states at these two polls. `adjacent` is the state at the poll in the previously searched day.
         adjacent: GroupState | None = None
         first_poll = 0  # used only if `back`: time of the first poll of the day that was searched before
         for day in reversed(days) if back else days:

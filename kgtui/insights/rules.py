@@ -171,7 +171,7 @@ def _loss(row: GoldRow, lost: int) -> str:
     when = "" if seconds is None else f" in {limit} {duration(seconds)}"
     if lost:
         return f"{lost_records(lost)}; more unread records expire{when}"
-    return f"unread records expire{when}, before they are read"
+    return f"records will expire{when}, before the group reads them"
 
 
 def drain(rows: Iterable[GoldRow], groups: Mapping[str, GoldRow], others: Collection[str]) -> list[Finding]:

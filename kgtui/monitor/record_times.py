@@ -109,7 +109,7 @@ class RecordTimeTier:
         return not self._wake.is_set()
 
     async def run(self) -> None:
-        """Search the requested groups, the selected group first, until this task is canceled."""
+        """Search for the record times of the requested groups, the selected group first, until the task is canceled."""
         while True:
             await self._wake.wait()
             while self._wanted:

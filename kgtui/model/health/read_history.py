@@ -106,7 +106,7 @@ class Samples:
         half = len(self) // 2
         changed = self._last_changes(changes)
         droppable = [number for number in range(1, half) if number not in changed]
-        # If the older half contains only samples that should be kept, every second one is dropped nevertheless.
+        # If all samples of the older half should be kept, drop every second one, so that the length stays limited.
         dropped = set(droppable[::2] or range(1, half, 2))
         kept: array[int] = array("q")
         for number in range(half):

@@ -139,9 +139,9 @@ def _term(found: re.Match[str]) -> str:
 
 
 def _alternatives(found: re.Match[str]) -> str:
-    """Return `a,b` for a match of `a OR b`.
+    """Return `topic:a,b` for a regex match of `topic:a OR topic:b`.
 
-    If the two terms have different keys, as in `topic:a OR client:b`, return the text unchanged.
+    If the keys of the two terms differ, as in `topic:a OR client:b`, return the matched text unchanged.
     """
     negated, key, value, other_key, other = found.groups()
     if other_key not in (key, None):

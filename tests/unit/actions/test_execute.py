@@ -231,7 +231,7 @@ async def test_all_deletions_are_refused_if_the_state_folder_is_not_writable(
 
 
 @pytest.mark.parametrize("step", ["write_backup", "write_intent"])
-async def test_deletion_is_refused_if_the_disk_is_full(
+async def test_kgtui_deletes_nothing_if_the_disk_is_too_full_for_the_backup(
     admin: ScriptedAdmin, folder: StateFolder, monkeypatch: pytest.MonkeyPatch, step: str
 ) -> None:
     """No delete request is sent, and no incomplete backup remains on disk."""

@@ -103,9 +103,9 @@ def test_delete_command_for_many_unused_groups_selects_them_by_prefix() -> None:
         ),
         (
             {"lost": 0, "at_risk": True, "loss_seconds": 7_500.0, "loss_at_most": True},
-            "unread records expire in at most 2 h 5 min, before they are read",
+            "records will expire in at most 2 h 5 min, before the group reads them",
         ),
-        ({"lost": 0, "at_risk": True}, "unread records expire, before they are read"),
+        ({"lost": 0, "at_risk": True}, "records will expire, before the group reads them"),
     ],
 )
 def test_finding_about_expiring_records_mentions_lost_records_and_remaining_time(
@@ -144,7 +144,7 @@ def test_finding_uses_the_previous_forecast_if_the_newest_one_has_no_lag_trend(t
     found = read_insights(write(tmp_path, {FORECAST: rows})).findings
     told = {finding.subject: finding.what for finding in found if finding.kind is Kind.AT_RISK}
     assert told == {
-        "risk": "unread records expire in about 15 min, before they are read",
+        "risk": "records will expire in about 15 min, before the group reads them",
         "known": "3 records expired before they were read",
         "new": "4 records expired before they were read",
     }

@@ -11,7 +11,7 @@ POLLED = BrokerStatus(1, "one:9092", answered_at=1_000.0, answered_since=400.0, 
 
 
 @pytest.mark.parametrize(("now", "expected"), [(1_060.0, 400.0), (1_061.0, 1_061.0), (990.0, 990.0)])
-def test_a_broker_counts_as_responding_only_since_its_last_long_silence(now: float, expected: float) -> None:
+def test_the_time_for_which_a_broker_responds_restarts_after_a_long_silence(now: float, expected: float) -> None:
     """A long silence is more than 60 s (three polling intervals) without a response, or a clock that was set back."""
     assert answered_since(POLLED, now) == expected
 

@@ -70,7 +70,7 @@ class Samples:
 
 
 def samples_with_invalid_utf8(random: Random) -> Samples:
-    """Return a generator of random values. Some of its strings are not valid UTF-8."""
+    """Return a generator of random field values for messages. Some of its strings are not valid UTF-8."""
     return Samples(random, (*_TEXTS, NOT_UTF8))
 
 
