@@ -57,8 +57,8 @@ def running(
     with Terminal(tmp_path_factory.mktemp("home"), size=request.param) as terminal:
         ui = Ui(terminal, "--bootstrap-server", cluster.bootstrap)
         ui.start()
-        # If this property were false in the start state, the program would be restarted before every test.
-        assert ui.is_in_start_state
+        # Without this wait, a screen that never counts as the start state would make every test restart the program.
+        terminal.wait_for(lambda _: ui.is_in_start_state)
         yield ui
 
 
