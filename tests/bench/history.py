@@ -31,7 +31,7 @@ from tests.bench.simulated_cluster import PARTITIONS, SimulatedCluster
 from tests.unit.history.recording_builder import START, RecordingBuilder
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
 INTERVAL = 10.0
 """Time between two polls of the cluster, in seconds."""
@@ -73,7 +73,7 @@ TINY = Size(groups=60, polls=2, segments=2, seeks=4, timelines=2, interval=0.5, 
 def record_figures(size: Size) -> Iterator[Figure]:
     """Yield the CPU time of the recorder per poll, and the size of a recording per day and per row."""
     with tempfile.TemporaryDirectory() as folder:
-        lake = SyntheticLake(Path(folder), replace(size, segments=1))
+        lake = SyntheticLake(Path(folder) / "synthetic", replace(size, segments=1))
         callbacks = Callbacks()
         with _measured(callbacks):
             poll = asyncio.run(_cpu_per_poll(Path(folder) / "live", size, callbacks))
@@ -133,10 +133,20 @@ class SyntheticLake:
         rows: number of rows in a keyframe and in the changes until the next keyframe.
     """
 
-    def __init__(self, path: Path, size: Size) -> None:
-        self.path = path / "synthetic"
+    def __init__(self, path: Path, size: Size, *, topics: Mapping[str, str] | None = None, start: int = START) -> None:
+        """Write the lake.
+
+        Args:
+            path: folder of the lake, which must not exist yet.
+            topics: group id → topic that the group consumes; None for generated ids and topics.
+            start: time of the first poll, in milliseconds since the epoch.
+        """
+        self.path = path
         self._random = random.Random(7)
-        self._names = [f"team-{n % 300:03d}.service-{self._random.randrange(10**6)}" for n in range(size.groups)]
+        if topics is None:
+            names = [f"team-{n % 300:03d}.service-{self._random.randrange(10**6)}" for n in range(size.groups)]
+            topics = {name: f"topic-{n // 3}" for n, name in enumerate(names)}
+        self._names, self._topics = [*topics], [*topics.values()]
         self._ends = {
             (n, part): self._random.randrange(10**9) for n in range(size.groups) for part in range(PARTITIONS)
         }
@@ -146,22 +156,27 @@ class SyntheticLake:
         recording, length = RecordingBuilder(self.path), int(INTERVAL * 1000)
         for poll in range(size.segment_polls):
             groups = range(size.groups) if poll == 0 else self._advance_a_tenth(size.groups)
-            recording.poll(self._poll_result(groups, described=poll == 0), START + poll * length)
+            recording.poll(self._poll_result(groups, described=poll == 0), start + poll * length)
             recording.flush()
         started = time.process_time()
-        recording.poll(PollResult(self._listings), START + size.segment_polls * length, keyframe=True)
+        recording.poll(PollResult(self._listings), start + size.segment_polls * length, keyframe=True)
         recording.flush()
         recording.compact()
         self.keyframe_cpu = time.process_time() - started
         folder = LakeFolder.of(self.path)
-        tables = [RecordedTable(folder.table(table.name), table) for table in TABLES]
-        first = {table.table.name: _files_of(table, START) for table in tables}
-        self.bytes = sum(file["size_bytes"] for files in first.values() for file in files)
-        self.rows = sum(file["num_records"] for files in first.values() for file in files)
+        self._tables = [RecordedTable(folder.table(table.name), table) for table in TABLES]
+        self._first = {table.table.name: _files_of(table, start) for table in self._tables}
+        self._segment = size.segment_polls * length
+        self.bytes = sum(file["size_bytes"] for files in self._first.values() for file in files)
+        self.rows = sum(file["num_records"] for files in self._first.values() for file in files)
         for number in range(2, size.segments + 1):
-            for table in tables:
-                for file in first[table.table.name]:
-                    _copy(table, file["path"], number * size.segment_polls * length)
+            self.add_segment(number)
+
+    def add_segment(self, number: int) -> None:
+        """Append a copy of the first keyframe and its changes, as the part `number` of the recording (from 2 on)."""
+        for table in self._tables:
+            for file in self._first[table.table.name]:
+                _copy(table, file["path"], number * self._segment)
 
     def _advance_a_tenth(self, groups: int) -> list[int]:
         """Change the log end offsets and lags of a random tenth of the groups; return the indexes of these groups."""
@@ -175,13 +190,13 @@ class SyntheticLake:
     def _poll_result(self, groups: range | list[int], *, described: bool) -> PollResult:
         committed = {
             self._names[n]: tuple(
-                CommittedOffset(f"topic-{n // 3}", part, self._ends[n, part] - self._lags[n, part], 7)
+                CommittedOffset(self._topics[n], part, self._ends[n, part] - self._lags[n, part], 7)
                 for part in range(PARTITIONS)
             )
             for n in groups
         }
         bounds = {
-            (f"topic-{n // 3}", part): PartitionBounds(0, self._ends[n, part])
+            (self._topics[n], part): PartitionBounds(0, self._ends[n, part])
             for n in groups
             for part in range(PARTITIONS)
         }
@@ -189,7 +204,7 @@ class SyntheticLake:
         return PollResult(self._listings, descriptions, committed, {}, bounds)
 
     def _description(self, group: str, n: int) -> GroupDescription:
-        topic = f"topic-{n // 3}"
+        topic = self._topics[n]
         members = tuple(
             Member(
                 f"consumer-{number}-{self._random.getrandbits(128):032x}",
@@ -221,7 +236,7 @@ def _copy(table: RecordedTable, path: str, later: int) -> None:
 def replay_figures(size: Size) -> Iterator[Figure]:
     """Yield the times for opening a recording, loading 40 groups at a past time, and loading the history of a group."""
     with tempfile.TemporaryDirectory() as folder:
-        path = SyntheticLake(Path(folder), size).path
+        path = SyntheticLake(Path(folder) / "synthetic", size).path
         started = time.perf_counter()
         recording = RecordingReader(path)
         opened = (time.perf_counter() - started) * 1000

@@ -11,6 +11,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -23,14 +24,24 @@ from deltalake.exceptions import TableNotFoundError
 
 from tests import jars
 from tests.bench.figures import Figure, percentile
+from tests.bench.problems import commit_all
 from tests.bench.terminal import HOME
 from tests.brokers.cluster import Cluster
+from tests.brokers.kio_client import Connection
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 _GROUP, _TOPIC = "payments", "orders"
-_INTERVAL = "1s"
+_INTERVAL = 5.0
+"""Time between two polls of the recorder, between two runs of each streaming query, and between two commits of a group.
+
+The unit is seconds.
+"""
+_LOAD_TOPIC, _LOAD_PARTITIONS = "load", 10
+_TARGETS = {("gold lag", 0.5): 15.0, ("gold lag", 0.95): 30.0}
+"""(table, percentile as a fraction) → maximum time from a commit to its row, in seconds."""
+
 _POLL_SECONDS = 0.1
 _TIMEOUT = 300.0
 
@@ -42,14 +53,16 @@ class Size:
     Attributes:
         commits: number of commits.
         pause: seconds between two commits; not a multiple of a polling interval, so that the waiting times vary.
+        groups: number of other groups, each of which commits offsets of `_LOAD_PARTITIONS` partitions all the time.
     """
 
-    commits: int = 30
+    commits: int = 40
     pause: float = 4.3
+    groups: int = 1_000
 
 
-QUICK = Size(20, 2.3)
-TINY = Size(2, 0.5)
+QUICK = Size(20, 2.3, 100)
+TINY = Size(2, 0.5, 10)
 
 
 @dataclass(slots=True)
@@ -92,21 +105,25 @@ def figures(size: Size) -> Iterator[Figure]:
         try:
             broker.create_topic(_TOPIC)
             broker.produce(_TOPIC, 10 * size.commits)
-            latencies = _measure(broker, Path(folder) / "lake", size)
+            broker.create_topic(_LOAD_TOPIC, partitions=_LOAD_PARTITIONS)
+            with _load(broker, size.groups):
+                latencies = _measure(broker, Path(folder) / "lake", size)
         finally:
             broker.stop()
     for name, seconds in latencies.items():
         for fraction in (0.5, 0.95):
-            what = f"time from a commit to its row in {name}, {size.commits} commits, p{fraction * 100:.0f}"
-            yield Figure(what, percentile(seconds, fraction), "s")
+            load = f"{size.groups:,} groups × {_LOAD_PARTITIONS} partitions that commit every {_INTERVAL:g} s"
+            what = f"time from a commit to its row in {name}, beside {load}, p{fraction * 100:.0f}"
+            yield Figure(what, percentile(seconds, fraction), "s", target=_TARGETS.get((name, fraction)))
 
 
 def _measure(broker: Cluster, lake: Path, size: Size) -> dict[str, list[float]]:
     """Return a dict: table name → for each committed offset, the seconds until it arrived in the table."""
     silver = _ObservedTable(lake / "silver" / "commits", "offset")
     gold = _ObservedTable(lake / "gold" / "lag", "position")
-    recorder = _running(broker, "record", str(lake), "--interval", _INTERVAL, "--flush", _INTERVAL)
-    with recorder, _running(broker, "pipeline", "watch", "--lake", str(lake), "--every", _INTERVAL):
+    every = f"{_INTERVAL:g}s"
+    recorder = _running(broker, "record", str(lake), "--interval", every, "--flush", every)
+    with recorder, _running(broker, "pipeline", "watch", "--lake", str(lake), "--every", every):
         broker.commit(_GROUP, {(_TOPIC, 0): 0})
         _poll_until((silver, gold), 0)
         committed: dict[int, float] = {}
@@ -118,6 +135,29 @@ def _measure(broker: Cluster, lake: Path, size: Size) -> dict[str, list[float]]:
         _poll_until((silver, gold), size.commits)
     tables = {"silver commits": silver, "gold lag": gold}
     return {name: [table.seen[offset] - at for offset, at in committed.items()] for name, table in tables.items()}
+
+
+@contextmanager
+def _load(broker: Cluster, groups: int) -> Iterator[None]:
+    """Let `groups` groups without members commit every `_INTERVAL` seconds during the `with` block."""
+    broker.commit("load-0", {(_LOAD_TOPIC, 0): 0})  # This waits until the coordinator is available.
+    connection, stop = Connection(broker.bootstrap), threading.Event()
+
+    def commit() -> None:
+        offset = 0
+        while not stop.wait(_INTERVAL):
+            offset += 1
+            rows = [(f"load-{number}", _LOAD_TOPIC, (offset,) * _LOAD_PARTITIONS) for number in range(groups)]
+            assert commit_all(connection, rows) == 0
+
+    thread = threading.Thread(target=commit)
+    thread.start()
+    try:
+        yield
+    finally:
+        stop.set()
+        thread.join()
+        connection.close()
 
 
 def _poll_until(tables: tuple[_ObservedTable, ...], offset: int) -> None:

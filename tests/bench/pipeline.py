@@ -11,6 +11,7 @@ complete run.
 from __future__ import annotations
 
 import json
+import math
 import os
 import subprocess
 import sys
@@ -25,8 +26,10 @@ from typing import TYPE_CHECKING, Any
 from tests import jars
 from tests.bench import extrapolation
 from tests.bench.figures import Figure
+from tests.bench.history import INTERVAL, POLLS_PER_KEYFRAME, SyntheticLake
+from tests.bench.history import Size as RecordingSize
 from tests.bench.process_cpu import cpu_seconds
-from tests.bench.sample_records import KINDS, write_records
+from tests.bench.sample_records import KINDS, PARTITIONS, START_MS, STEP_MS, TOPICS, write_records
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -35,6 +38,9 @@ if TYPE_CHECKING:
 
 _WARM_UP, _ROUNDS = 5, 12
 """Number of decoding rounds that only warm up the JVM's compiler, and number of rounds that are measured."""
+
+RECORDS_PER_SEGMENT = int(POLLS_PER_KEYFRAME * INTERVAL * 1000 / STEP_MS) * PARTITIONS
+"""Number of records in the time between two keyframes (polls with all rows) of the recording: ten minutes."""
 
 _WARM_UP_FROM = 100_000
 """If the smallest run has at least this number of records, run it once before the measurement, to warm up the JVM."""
@@ -71,6 +77,14 @@ def figures(size: Size) -> Iterator[Figure]:
         per_million, reference = (_total(one) / one["records"] * 1e6 for one in (run, runs[0]))
         what = f"time per million records of a complete run over {run['records']:,} records on 2 cores"
         yield Figure(what, per_million, "s", f"run over {runs[0]['records']:,}", reference, 1.1, of_ratio=True)
+    for run in runs:
+        cpu = run["gold_cpu"]
+        what = (
+            f"gold round after 1 % more than {run['records']:,} records and their recording, CPU without an empty round"
+        )
+        more, whole = (max(cpu[name] - cpu["empty"], 0.0) for name in ("more", "whole"))
+        yield Figure(what, more, "s", "the whole time span", whole, 0.05, of_ratio=True)
+        yield Figure("gold round without new data, CPU", cpu["empty"], "s")
     for layer, layer_seconds in runs[-1]["seconds"].items():
         what = f"time of the {layer} job in the run over {runs[-1]['records']:,} records"
         yield Figure(what, layer_seconds, "s", "whole run", _total(runs[-1]))
@@ -150,7 +164,12 @@ def _compute(frame: DataFrame) -> None:
 
 
 def _run(spark: SparkSession, folder: Path, records: int) -> dict[str, Any]:
-    """Run the pipeline once; return each layer's duration, and the size of the bronze and silver tables."""
+    """Run the pipeline over records and a recording of the same time span, then once more after 1 % more of both.
+
+    Returns:
+        Number of records, duration of each layer in the first run, and size of the bronze and silver tables. Also the
+        CPU seconds of the gold job in three rounds: `whole`, `more` (after 1 % more) and `empty` (without new data).
+    """
     from kgtui.commands.pipeline import update_gold
     from kgtui.lake.schemas import BRONZE, SILVER
     from kgtui.lake.tables import create_tables
@@ -158,18 +177,33 @@ def _run(spark: SparkSession, folder: Path, records: int) -> dict[str, Any]:
     from kgtui.pipeline.spark_lake import SparkLake
 
     files = write_records(folder / "records", records)
+    segments = max(math.ceil(records / RECORDS_PER_SEGMENT), 1)
+    recording = SyntheticLake(
+        folder / "lake", RecordingSize(groups=len(TOPICS), segments=segments), topics=TOPICS, start=START_MS
+    )
     ends = {"start": time.perf_counter()}
+    gold_cpu: list[float] = []
 
     def note_end(step: str) -> None:
         ends["bronze" if step.startswith("reading") else "silver"] = time.perf_counter()
 
+    def measured_gold(lake: SparkLake) -> None:
+        started = cpu_seconds(os.getpid())
+        update_gold(lake)
+        gold_cpu.append(cpu_seconds(os.getpid()) - started)
+
     lake = SparkLake(spark, folder / "lake")
     create_tables(lake.folder, (*BRONZE, *SILVER))
-    run_once(lake, Sources(records=files), update_gold, note_end)
+    run_once(lake, Sources(records=files), measured_gold, note_end)
     ends["gold"] = time.perf_counter()
     seconds = {layer: end - start for (_, start), (layer, end) in pairwise(ends.items())}
     stored = {layer: _bytes(folder / "lake" / layer) for layer in ("bronze", "silver")}
-    return {"records": records, "seconds": seconds, "bytes": stored}
+    write_records(files, max(records // 100, PARTITIONS), first=records)
+    recording.add_segment(segments + 1)
+    for _ in range(2):
+        run_once(lake, Sources(records=files), measured_gold, lambda _: None)
+    cpu = dict(zip(("whole", "more", "empty"), gold_cpu, strict=True))
+    return {"records": records, "seconds": seconds, "bytes": stored, "gold_cpu": cpu}
 
 
 def _bytes(folder: Path) -> int:

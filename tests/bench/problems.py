@@ -37,7 +37,7 @@ from tests.brokers.kio_client import Connection, find_coordinator
 from tests.brokers.members import CLASSIC, Members
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from kgtui.model.snapshot import Snapshot
     from tests.brokers.cluster import Cluster
@@ -260,15 +260,7 @@ class _Workload:
 
     def _commit_all(self) -> int:
         """Commit the offsets of all groups without members, and return the number of rejected commits."""
-        connection, rows, rejected = self._connections[0], list(self._positions()), 0
-        for start in range(0, len(rows), command_line.IN_FLIGHT):
-            part = rows[start : start + command_line.IN_FLIGHT]
-            for group, topic, offsets in part:
-                connection.send(_commit_request(group, topic, offsets))
-            for _ in part:
-                response = connection.receive(OffsetCommitResponse)
-                rejected += any(int(row.error_code) for topic in response.topics for row in topic.partitions)
-        return rejected
+        return commit_all(self._connections[0], list(self._positions()))
 
     def _join_only(self, group: str) -> None:
         """Join a group as its leader, but never send an assignment, so that the group stays in the rebalance."""
@@ -292,6 +284,24 @@ class _Workload:
             self._stop.wait(5.0)
             members.leave()
             self._stop.wait(5.0)
+
+
+def commit_all(connection: Connection, positions: Sequence[tuple[str, str, tuple[int, ...]]]) -> int:
+    """Commit offsets without members, and return the number of rejected commits.
+
+    Args:
+        connection: connection to the coordinator of all groups.
+        positions: (group id, topic, offset to commit for each partition from 0 on).
+    """
+    rejected = 0
+    for start in range(0, len(positions), command_line.IN_FLIGHT):
+        part = positions[start : start + command_line.IN_FLIGHT]
+        for group, topic, offsets in part:
+            connection.send(_commit_request(group, topic, offsets))
+        for _ in part:
+            response = connection.receive(OffsetCommitResponse)
+            rejected += any(int(row.error_code) for found in response.topics for row in found.partitions)
+    return rejected
 
 
 def _commit_request(group: str, topic: str, offsets: tuple[int, ...]) -> OffsetCommitRequest:

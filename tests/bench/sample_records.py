@@ -24,7 +24,15 @@ PARTITIONS = 16
 """Number of partitions of `__consumer_offsets`. `write_records` writes one file per partition."""
 
 _GROUPS, _PARTITIONS_PER_GROUP = 2_000, 10
-_START_MS, _STEP_MS = 1_790_000_000_000, 50
+TOPICS = {f"team-{number % 40}.service-{number}": f"t{number % 200}" for number in range(_GROUPS)}
+"""Group id → topic whose partitions the group commits."""
+
+START_MS = 1_790_035_200_000
+"""Time of the first record of each partition, in milliseconds since the epoch: the beginning of a day (UTC)."""
+
+STEP_MS = 50
+"""Time between two records of a partition, in milliseconds."""
+
 _COMMITS_PER_OTHER = 100
 _OTHER_KEYS = b"\x00\x02"
 """Boundary between the keys of offset commit records, which are lower, and the keys of all other records.
@@ -46,21 +54,25 @@ value if the client uses OffsetCommit v10 (Kafka 4.1).
 """
 
 
-def write_records(folder: Path, records: int, kind: Kind = "commits") -> Path:
-    """Write `records` random records of the kind `kind` to `folder`, and return `folder`.
+def write_records(folder: Path, records: int, kind: Kind = "commits", *, first: int = 0) -> Path:
+    """Write `records` random records of the kind `kind` to new files in `folder`, and return `folder`.
 
     The offset commits are for 2,000 groups × 10 partitions. There is one file per partition of `__consumer_offsets`.
+
+    Args:
+        first: number of records that earlier calls have written. The new records have higher offsets and later times.
     """
-    folder.mkdir(parents=True)
-    random = np.random.default_rng(7)
+    folder.mkdir(parents=True, exist_ok=True)
+    random = np.random.default_rng(7 + first)
     keys = _keys()
     others = [(key, value) for key, value in every_record_type(7, 20) if key >= _OTHER_KEYS]
-    per_partition = max(records // PARTITIONS, 1)
+    first_offset, per_partition = first // PARTITIONS, max(records // PARTITIONS, 1)
+    offsets = first_offset + np.arange(per_partition)
     for partition in range(PARTITIONS):
-        times = _START_MS + np.arange(per_partition) * _STEP_MS
+        times = START_MS + offsets * STEP_MS
         columns = {
             "partition": pa.array(np.full(per_partition, partition, np.int32)),
-            "offset": pa.array(np.arange(per_partition)),
+            "offset": pa.array(offsets),
             "timestamp": pa.array(times * 1000, pa.timestamp("us", tz="UTC")),
             "key": keys.take(pa.array(random.integers(0, len(keys), per_partition))),
             "value": _commits(random, times, kind),
@@ -70,17 +82,15 @@ def write_records(folder: Path, records: int, kind: Kind = "commits") -> Path:
             chosen = pa.array(random.integers(0, len(others), sum(is_other.to_pylist())))
             for name, data in zip(("key", "value"), zip(*others, strict=True), strict=True):
                 columns[name] = pc.replace_with_mask(columns[name], is_other, pa.array(data, pa.binary()).take(chosen))
-        pq.write_table(pa.table(columns), folder / f"{partition}.parquet", compression="snappy")
+        pq.write_table(pa.table(columns), folder / f"{first}-{partition}.parquet", compression="snappy")
     return folder
 
 
 def _keys() -> pa.Array:
-    names = [
-        (f"team-{g % 40}.service-{g}", f"t{g % 200}", p) for g in range(_GROUPS) for p in range(_PARTITIONS_PER_GROUP)
-    ]
     keys = [
         encode(RecordType.OFFSET_COMMIT, {"group": group, "topic": topic, "partition": partition}, None)[0]
-        for group, topic, partition in names
+        for group, topic in TOPICS.items()
+        for partition in range(_PARTITIONS_PER_GROUP)
     ]
     return pa.array(keys, pa.binary())
 
