@@ -22,20 +22,10 @@ if TYPE_CHECKING:
 
 HERE = Path(__file__).parent
 
-SECOND_GROUP = frozenset({
-    "test_backlog_start", "test_churn", "test_cleanup", "test_decoding", "test_forecast", "test_health",
-    "test_incremental_gold", "test_lag", "test_rebalances",
-})  # fmt: skip
-"""Modules whose tests run in a second xdist worker, with a Spark session of its own.
-
-With a single session, the Spark tests would take longer than all other tests in the other workers. The tests of these
-modules need no broker.
-"""
-
 
 @pytest.hookimpl(tryfirst=True)  # This hook must add `xdist_group` marks before xdist's own hook reads them.
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Run the Spark tests in two xdist workers, so that only two JVMs are needed.
+    """Run all Spark tests in one xdist worker, so that they share one JVM.
 
     Spark tests that need a broker come first, so that the broker can be stopped early. Spark tests that wait for
     background runs come last.
@@ -43,7 +33,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if HERE in item.path.parents:
             if not requested_by(item):
-                item.add_marker(pytest.mark.xdist_group("spark-2" if item.path.stem in SECOND_GROUP else "spark"))
+                item.add_marker(pytest.mark.xdist_group("spark"))
             if not item.get_closest_marker("timeout"):
                 # The timeout is longer than in other tests, because Spark is slow while other tests use the CPU.
                 item.add_marker(pytest.mark.timeout(900))
@@ -51,11 +41,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             # PySpark leaves sockets open, so that Python issues a ResourceWarning, which must not fail a test.
             item.add_marker(pytest.mark.filterwarnings("ignore::ResourceWarning"))
             item.add_marker(pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"))
-    items.sort(
-        key=lambda item: (
-            _waits_for_background_runs(item), not group_of(item).startswith("spark"), not requested_by(item)
-        )
-    )  # fmt: skip
+    items.sort(key=lambda item: (_waits_for_background_runs(item), group_of(item) != "spark", not requested_by(item)))
 
 
 def _waits_for_background_runs(item: pytest.Item) -> bool:
