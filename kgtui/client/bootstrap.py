@@ -110,10 +110,12 @@ async def bootstrap(transport: Transport, seeds: Sequence[Address], *, timeout: 
         raise unreachable(list(log.items())) from None
 
 
-def unreachable(attempts: Sequence[tuple[str, str]]) -> UnreachableError:
+def unreachable(
+    attempts: Sequence[tuple[str, str]], problem: str = "no broker could be reached", advice: str | None = None
+) -> UnreachableError:
     """Return an UnreachableError that says why each attempt to reach a broker failed."""
     reasons = "; ".join(dict.fromkeys(reason for _, reason in attempts))
-    return UnreachableError(f"no broker could be reached: {reasons}", tuple(attempts))
+    return UnreachableError(f"{problem}: {reasons}", tuple(attempts), advice)
 
 
 async def _ask(transport: Transport, seed: Address, timeout: float, log: Attempts) -> FirstServer:

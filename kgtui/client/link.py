@@ -299,8 +299,7 @@ class Links:
     """The connections to all brokers of a cluster.
 
     Each broker has one `Link` for requests with large responses (`Lane.BULK`), and one for small requests (`Lane.UI`).
-    A link is created on first use, and closed when its broker leaves the cluster or gets a new
-    address.
+    A link is created on first use, and closed when its broker leaves the cluster or gets a new address.
     """
 
     def __init__(self, options: PoolOptions) -> None:

@@ -318,9 +318,8 @@ class Pool:
             attempts.append((name, f"{name} {why}"))
         if not all(pauses.values()):
             return unreachable(attempts)
-        reasons = "; ".join(reason for _, reason in attempts)
         advice = "raise --timeout, or raise the quota of this user (request_percentage)"
-        return UnreachableError(f"a quota is exceeded: {reasons}", tuple(attempts), advice)
+        return unreachable(attempts, "a quota is exceeded", advice)
 
     async def _refresh(self) -> ClusterView:
         if self._view is not None and not self._start_over:

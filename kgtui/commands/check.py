@@ -285,7 +285,7 @@ def _judge(
         snapshot,
         [group for group in ids if print_all or group in may_lack or _is_notable(health[group])],
         _counts(selected),
-        any(_fails(one, fail_on) for one in selected),
+        any(_status(one) >= fail_on for one in selected),
         fail_on,
         watch.seconds,
         watch.interval,
@@ -321,11 +321,11 @@ class _VerdictSnapshot(Snapshot):
     __slots__ = ()
 
     def judgment(self, group: str) -> Judgment:
-        from kgtui.model.health.judged import judgment_of_verdict, worse_problem
+        from kgtui.model.health.judged import verdict_or_worse
         from kgtui.model.judgment import NOT_READ
 
         health = self.health.get(group)
-        return NOT_READ if health is None else worse_problem(health) or judgment_of_verdict(health)
+        return NOT_READ if health is None else verdict_or_worse(health)
 
 
 def _select_by_health(query: Query, snapshot: Snapshot) -> list[str]:
@@ -341,17 +341,14 @@ def _select_by_health(query: Query, snapshot: Snapshot) -> list[str]:
 
 def _is_notable(health: GroupHealth) -> bool:
     """Return whether a group is printed without `--all`: it has a problem, or could not be read."""
-    from kgtui.model.health.judged import worse_problem
-
-    return health.status is not Status.OK or not health.reads or worse_problem(health) is not None
+    return _status(health) is not Status.OK or not health.reads
 
 
-def _fails(health: GroupHealth, fail_on: Status) -> bool:
-    """Return whether the verdict, or another problem such as lost records, is at least as bad as `fail_on`."""
-    from kgtui.model.health.judged import worse_problem
+def _status(health: GroupHealth) -> Status:
+    """Return the status of the health verdict, or of a problem that is worse."""
+    from kgtui.model.health.judged import verdict_or_worse
 
-    worse = worse_problem(health)
-    return health.status >= fail_on or (worse is not None and Status[worse.status.name] >= fail_on)
+    return Status[verdict_or_worse(health).status.name]
 
 
 def _gone(health: GroupHealth) -> bool:

@@ -30,12 +30,15 @@ from tests.brokers.tools import MAIN_CLASSES
 from tests.java import FAST_START
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterator, Sequence
 
 VERSION = "4.3.1"
 PARTITIONS = 10
 IN_FLIGHT = 100
 """Maximum number of OffsetCommit requests in flight on one connection."""
+
+Commit = tuple[str, str, tuple[int, ...]]
+"""`(group id, topic, offset to commit for each partition from 0 on)`."""
 
 RECORDS = 20
 """Number of records that are written to each topic."""
@@ -139,10 +142,10 @@ def make_groups(broker: Cluster, size: Size) -> None:
         broker.produce(topic, RECORDS)
     names = [f"team-{number % 97:02}.orders-service.eu-west-1.{number:06}" for number in range(size.groups)]
     connection = Connection(find_coordinator(broker.bootstrap, names[0], 60))
-    missing = {name: topics[number % len(topics)] for number, name in enumerate(names)}
+    missing = [(name, topics[number % len(topics)], (*range(PARTITIONS),)) for number, name in enumerate(names)]
     try:
         for attempt in range(100):
-            missing = _commit_all(connection, missing)
+            missing = commit_all(connection, missing)
             if not missing:
                 return
             # Try again, because the coordinator rejects commits until it has loaded its partition of
@@ -153,28 +156,28 @@ def make_groups(broker: Cluster, size: Size) -> None:
     raise TimeoutError(f"{len(missing)} groups could not be created")
 
 
-def _commit_all(connection: Connection, topics: Mapping[str, str]) -> dict[str, str]:
-    """For each group in `topics` (group → topic), commit offsets in the group's topic.
+def commit_all(connection: Connection, commits: Sequence[Commit]) -> list[Commit]:
+    """Commit the offsets of groups without members, and return the commits that the coordinator rejected.
 
-    Return a dict like `topics` that contains only the groups whose commits failed.
+    Args:
+        connection: connection to the coordinator of all groups.
     """
-    failed: dict[str, str] = {}
-    names = list(topics)
-    for start in range(0, len(names), IN_FLIGHT):
-        batch = names[start : start + IN_FLIGHT]
-        for name in batch:
-            connection.send(_commit_request(name, topics[name]))
-        for name in batch:
+    rejected = []
+    for start in range(0, len(commits), IN_FLIGHT):
+        batch = commits[start : start + IN_FLIGHT]
+        for commit in batch:
+            connection.send(_commit_request(*commit))
+        for commit in batch:
             response = connection.receive(OffsetCommitResponse)
-            if any(int(p.error_code) for topic in response.topics for p in topic.partitions):
-                failed[name] = topics[name]
-    return failed
+            if any(int(row.error_code) for topic in response.topics for row in topic.partitions):
+                rejected.append(commit)
+    return rejected
 
 
-def _commit_request(group: str, topic: str) -> OffsetCommitRequest:
-    partitions = tuple(
-        OffsetCommitRequestPartition(partition_index=i32(p), committed_offset=i64(p), committed_metadata="")
-        for p in range(PARTITIONS)
+def _commit_request(group: str, topic: str, offsets: tuple[int, ...]) -> OffsetCommitRequest:
+    rows = tuple(
+        OffsetCommitRequestPartition(partition_index=i32(number), committed_offset=i64(offset), committed_metadata="")
+        for number, offset in enumerate(offsets)
     )
-    topics = (OffsetCommitRequestTopic(name=TopicName(topic), partitions=partitions),)
+    topics = (OffsetCommitRequestTopic(name=TopicName(topic), partitions=rows),)
     return OffsetCommitRequest(group_id=GroupId(group), member_id="", topics=topics)

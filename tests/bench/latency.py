@@ -23,8 +23,8 @@ from deltalake import DeltaTable
 from deltalake.exceptions import TableNotFoundError
 
 from tests import jars
+from tests.bench.command_line import commit_all
 from tests.bench.figures import Figure, percentile
-from tests.bench.problems import commit_all
 from tests.bench.terminal import HOME
 from tests.brokers.cluster import Cluster
 from tests.brokers.kio_client import Connection
@@ -148,7 +148,7 @@ def _load(broker: Cluster, groups: int) -> Iterator[None]:
         while not stop.wait(_INTERVAL):
             offset += 1
             rows = [(f"load-{number}", _LOAD_TOPIC, (offset,) * _LOAD_PARTITIONS) for number in range(groups)]
-            assert commit_all(connection, rows) == 0
+            assert commit_all(connection, rows) == []
 
     thread = threading.Thread(target=commit)
     thread.start()

@@ -18,14 +18,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from confluent_kafka import Producer
 from kio.schema.join_group.v3.request import JoinGroupRequest, JoinGroupRequestProtocol
 from kio.schema.join_group.v3.response import JoinGroupResponse
-from kio.schema.offset_commit.v9.request import (
-    OffsetCommitRequest,
-    OffsetCommitRequestPartition,
-    OffsetCommitRequestTopic,
-)
-from kio.schema.offset_commit.v9.response import OffsetCommitResponse
-from kio.schema.types import GroupId, TopicName
-from kio.static.primitive import i32, i32Timedelta, i64
+from kio.schema.types import GroupId
+from kio.static.primitive import i32Timedelta
 
 from kgtui.admin.kafka import connect
 from kgtui.model.health.values import DEFAULT_WATCHING
@@ -37,7 +31,7 @@ from tests.brokers.kio_client import Connection, find_coordinator
 from tests.brokers.members import CLASSIC, Members
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping
 
     from kgtui.model.snapshot import Snapshot
     from tests.brokers.cluster import Cluster
@@ -260,7 +254,7 @@ class _Workload:
 
     def _commit_all(self) -> int:
         """Commit the offsets of all groups without members, and return the number of rejected commits."""
-        return commit_all(self._connections[0], list(self._positions()))
+        return len(command_line.commit_all(self._connections[0], list(self._positions())))
 
     def _join_only(self, group: str) -> None:
         """Join a group as its leader, but never send an assignment, so that the group stays in the rebalance."""
@@ -284,33 +278,6 @@ class _Workload:
             self._stop.wait(5.0)
             members.leave()
             self._stop.wait(5.0)
-
-
-def commit_all(connection: Connection, positions: Sequence[tuple[str, str, tuple[int, ...]]]) -> int:
-    """Commit offsets without members, and return the number of rejected commits.
-
-    Args:
-        connection: connection to the coordinator of all groups.
-        positions: (group id, topic, offset to commit for each partition from 0 on).
-    """
-    rejected = 0
-    for start in range(0, len(positions), command_line.IN_FLIGHT):
-        part = positions[start : start + command_line.IN_FLIGHT]
-        for group, topic, offsets in part:
-            connection.send(_commit_request(group, topic, offsets))
-        for _ in part:
-            response = connection.receive(OffsetCommitResponse)
-            rejected += any(int(row.error_code) for found in response.topics for row in found.partitions)
-    return rejected
-
-
-def _commit_request(group: str, topic: str, offsets: tuple[int, ...]) -> OffsetCommitRequest:
-    rows = tuple(
-        OffsetCommitRequestPartition(partition_index=i32(number), committed_offset=i64(offset), committed_metadata="")
-        for number, offset in enumerate(offsets)
-    )
-    topics = (OffsetCommitRequestTopic(name=TopicName(topic), partitions=rows),)
-    return OffsetCommitRequest(group_id=GroupId(group), member_id="", topics=topics)
 
 
 @contextmanager

@@ -135,11 +135,10 @@ def test_a_batch_that_was_decoded_in_part_is_completed_by_another_decoder(
     """
     records = [*commits(), (b"", None), *every_record_type(1, 1)]
     batch = bronze_rows(lake.spark, records)
-    catalog = lake.spark.conf.get("spark.sql.catalog.kgtui")
 
     def use(java: bool) -> None:
         if java:
-            lake.spark.conf.set("spark.sql.catalog.kgtui", str(catalog))
+            assert enable_decoder(lake.spark)
         else:
             lake.spark.conf.unset("spark.sql.catalog.kgtui")
 

@@ -345,7 +345,7 @@ HEALTH_STATE = table(
     "gold",
     "health_state",
     "intermediate results about one partition, from which the pipeline updates `health` without reading earlier "
-    "polls and commits again; internal",
+    "polls and commits again; for internal use",
     ("group", "topic", "partition", "at"),
     DAY,
     GROUP,

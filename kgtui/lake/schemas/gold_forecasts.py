@@ -102,7 +102,7 @@ FORECAST_STATE = table(
     "gold",
     "forecast_state",
     "intermediate results about one partition, from which the pipeline updates `forecast` without reading earlier "
-    "minutes again; internal",
+    "minutes again; for internal use",
     ("group", "topic", "partition", "hour"),
     DAY,
     GROUP,

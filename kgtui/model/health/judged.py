@@ -38,10 +38,11 @@ record was written.
 _FIRST_READ = 5.0  # maximum seconds from the first read of a group to the first read of its offsets
 
 
-def judgment_of_verdict(health: GroupHealth) -> Judgment:
-    """Return a judgment that contains only the verdict by Burrow's rules, without problems such as lost records."""
+def verdict_or_worse(health: GroupHealth) -> Judgment:
+    """Return the judgment of `kgtui check`: the health verdict, or a problem of the group that is worse."""
     kind = None if health.worst is None else _PROBLEMS.get(health.kind)
-    return Judgment(GroupStatus[health.status.name], kind, Basis.OBSERVED, health.seconds)
+    verdict = Judgment(GroupStatus[health.status.name], kind, Basis.OBSERVED, health.seconds)
+    return worse_problem(health) or verdict
 
 
 def worse_problem(health: GroupHealth) -> Judgment | None:

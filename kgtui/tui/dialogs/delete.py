@@ -138,6 +138,8 @@ class DeleteDialog(ModalScreen[Results | None]):
         self._finished_groups = 0
         self._unsubscribe: Callable[[], None] | None = None
         self._planning = False
+        self._rejected = False
+        """Whether the status line says that the typed text is wrong."""
         self._planned_from: tuple[object, ...] = ()
         """The monitor's data about the groups when the planning started. A new plan is made when this data changes."""
 
@@ -303,7 +305,8 @@ class DeleteDialog(ModalScreen[Results | None]):
     @on(Input.Changed)
     def _typed(self) -> None:
         self.query_one("#delete", Button).disabled = not self._confirmed
-        if self._challenge is not None and not self.deleting:
+        if self._rejected:
+            self._rejected = False
             self._show_status("", MUTED)  # Remove the message about an earlier text that was wrong.
 
     @property
@@ -331,11 +334,14 @@ class DeleteDialog(ModalScreen[Results | None]):
             return
         second, word = self.query_one("#second-word", Input), self._challenge.second_word
         if not self._challenge.met(self.query_one("#typed", Input).value):
-            self._show_status("Nothing was deleted, because the typed text is not the requested one", ERROR)
+            reason = "the typed text is not the requested one"
         elif second.value:
-            self._show_status(f"Nothing was deleted, because the second text is not {word}", ERROR)
+            reason = f"the second text is not {word}"
         else:
             second.focus()
+            return
+        self._rejected = True
+        self._show_status(f"Nothing was deleted, because {reason}", ERROR)
 
     @work(exclusive=True, group="delete", exit_on_error=False)
     async def _execute(self, made: Plan) -> None:
