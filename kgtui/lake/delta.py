@@ -96,6 +96,23 @@ def data_files(delta: DeltaTable) -> list[dict[str, Any]]:
     return to_rows(to_table(delta.get_add_actions(flatten=True)))
 
 
+def plain_parquet_files(path: LakePath, first: date, last: date) -> tuple[str, list[str]] | None:
+    """Return what another program needs to read some days of a table's newest version without Delta Lake.
+
+    Returns:
+        Pair (schema of the table as JSON, paths of the Parquet files of the days from `first` to `last`, relative to
+        `path`). None if the table cannot be opened, or if its files can only be read with Delta Lake, because another
+        program has turned on deletion vectors or column mapping.
+    """
+    try:
+        delta = open_table(path)
+        if delta.protocol().min_reader_version > 1:
+            return None
+        return delta.schema().to_json(), [file["path"] for file in data_files(delta) if first <= file[DAY] <= last]
+    except storage_errors():
+        return None
+
+
 def is_compacted(file: Mapping[str, Any]) -> bool:
     """Return whether a file was written by compaction. `file` is a dict from `RecordedTable.files`."""
     return COMPACTED in str(file["path"])

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from pyspark.errors import PySparkException
 from pyspark.sql import functions as F
+from pyspark.sql.types import StructType
 
 from kgtui.lake.folder import LOG, LakeFolder, is_table
 from kgtui.lake.store import remove_folder
@@ -94,23 +95,21 @@ class SparkLake:
         """Return the rows of the days from `first` to `last`. Rows that are written after this call are left out."""
         if not self.exists(table):
             return self.read(table)
+        from kgtui.lake.delta import plain_parquet_files
+
+        # If there are few files, find and read them without Spark's Delta Lake, which would need 0.3 s to find them.
+        found = plain_parquet_files(self.path(table), first, last)
         uri = self.uri(table)
-        rows = self.spark.read.format("delta").load(uri).filter(F.col("day").between(F.lit(first), F.lit(last)))
-        # If there are few files, read them directly, because Delta Lake would take 0.3 s to find them in every query.
-        files = rows.inputFiles()
-        if 0 < len(files) <= _MOST_PARQUET_FILES and self._is_plain_parquet(table):
+        if found is not None and not found[1]:
+            rows = self.spark.range(0)
+        elif found is not None and len(found[1]) <= _MOST_PARQUET_FILES:
+            schema, files = StructType.fromJson(json.loads(found[0])), [f"{uri}/{path}" for path in found[1]]
             # With `basePath`, Spark reads the column `day` from the names of folders. Without `__globPaths__="false"`,
             # characters such as `[` in the path of the lake would be wildcards.
-            rows = self.spark.read.schema(rows.schema).options(basePath=uri, __globPaths__="false").parquet(*files)
+            rows = self.spark.read.schema(schema).options(basePath=uri, __globPaths__="false").parquet(*files)
+        else:
+            rows = self.spark.read.format("delta").load(uri).filter(F.col("day").between(F.lit(first), F.lit(last)))
         return self._with_all_columns(rows, table)
-
-    def _is_plain_parquet(self, table: Table) -> bool:
-        """Return whether the files of a table can be read without Delta Lake.
-
-        They cannot if another program has turned on deletion vectors or column mapping.
-        """
-        detail = self.spark.sql(f"DESCRIBE DETAIL {self.sql_name(table)}").select("minReaderVersion").collect()
-        return bool(detail[0][0] == 1)
 
     def _with_all_columns(self, rows: DataFrame, table: Table) -> DataFrame:
         """Convert rows that Spark has read to the columns and types of a table; missing columns become null."""

@@ -15,12 +15,15 @@ from deltalake import DeltaTable
 
 from kgtui.commands.pipeline import update_gold
 from kgtui.lake.schemas import FORECAST, HEALTH, HEALTH_STATE, LAG
+from kgtui.model.rfc3339 import utc_datetime
 from kgtui.pipeline.jobs import gold
+from kgtui.pipeline.jobs.gold_inputs import GoldInputs, GoldOptions
 from kgtui.pipeline.spark_lake import SparkLake
 from tests.spark.following_commits import FollowingCommits, without_group
 from tests.spark.sample_data import Cluster
 from tests.spark.spark_settings import compute_only, new_lake
 from tests.spark.stored_rows import stored_rows
+from tests.spark.table_schemas import spark_schema
 from tests.unit.history.recording_builder import START, RecordingBuilder
 
 if TYPE_CHECKING:
@@ -90,6 +93,29 @@ def test_incremental_runs_equal_a_complete_run_for_random_commits(
         update_gold(lake)
     assert {row["basis"] for row in stored_rows(lake.folder.local_path, HEALTH)} == {"observed", "commits"}
     assert_equals_a_complete_run(lake)
+
+
+def test_forecasts_of_the_previous_hour_are_computed_again_only_if_a_new_hour_begins(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    lake = new_lake(spark, tmp_path / "lake")
+    recording = RecordingBuilder(lake.folder.local_path)
+
+    def first_hour() -> int:
+        """Return the first hour that the gold job computes if all rows since 10:01 are new, relative to 10:00."""
+        return (GoldInputs(lake, TEN + MINUTE, GoldOptions()).since_slot(FORECAST) - TEN) // HOUR
+
+    recording.poll(Cluster(1).poll(), TEN + MINUTE, keyframe=True)
+    recording.flush()
+    assert first_hour() == -1
+    ten = utc_datetime(TEN / 1000)
+    row = dict.fromkeys(FORECAST.names) | dict.fromkeys(("hour", "covered_from", "covered_to"), ten)
+    row |= {"day": ten.date(), "group": "g", "source": "recorded"}
+    lake.overwrite(FORECAST, spark.createDataFrame([row], spark_schema(FORECAST)))
+    assert first_hour() == 0
+    recording.poll(Cluster(1).poll(), TEN + HOUR)
+    recording.flush()
+    assert first_hour() == -1
 
 
 @pytest.mark.full

@@ -81,7 +81,8 @@ class Slots:
     Attributes:
         column: column with the beginning of the slot.
         seconds: length of a slot in seconds. The first slot of a day begins at midnight UTC.
-        before: gold rows up to this many seconds before a new input row are recomputed, because it may change them.
+        before: gold rows up to this many seconds before a new input row are recomputed, unless all new input rows
+            belong to an hour that was already the newest one in the previous run.
     """
 
     column: str
@@ -95,8 +96,8 @@ SLOTS = {
     HEALTH_STATE: Slots("at", WINDOW_SECONDS),
     CHURN: Slots("hour", HOUR),
     CLEANUP: Slots("day", 24 * HOUR),
-    # Also recompute the hour before a changed hour, because `behind_since` (when the backlog of a group began) is
-    # computed only for the last two hours of a day.
+    # If a new hour begins, also recompute the hour before the first changed hour, because `behind_since` (when the
+    # backlog of a group began) is computed only for the last two hours of a day.
     FORECAST: Slots("hour", HOUR, before=HOUR),
     FORECAST_STATE: Slots("hour", HOUR),
     BASELINE: Slots("hour", HOUR),
@@ -136,7 +137,7 @@ class GoldInputs:
 
     def all_rows(self, table: Table) -> DataFrame:
         """Return all rows of a table up to the day `options.last`."""
-        return self.lake.read(table).filter(F.col("day") <= F.lit(self.options.last))
+        return self.lake.read_days(table, date.min, self.options.last)
 
     @cached_property
     def timeline(self) -> DataFrame:
@@ -210,9 +211,14 @@ class GoldInputs:
 
     @cached_property
     def health_times(self) -> DataFrame:
-        """Time slots of the gold table `health`. They are checkpointed, because they are small and used often."""
+        """Time slots of the gold table `health`. They are checkpointed, because they are small and used often.
+
+        The column `ends_hour` is left out if no state will be saved, because then the state need not be computed.
+        """
         times = time_slots(self.timeline, self.options.window, self.since_slot(HEALTH))
-        return times.transform(with_hour_ends).localCheckpoint()
+        if self.has_complete_hour or not self.lake.exists(HEALTH_STATE):
+            times = times.transform(with_hour_ends)
+        return times.localCheckpoint()
 
     @cached_property
     def health_start(self) -> tuple[int, int, int]:
@@ -259,7 +265,7 @@ class GoldInputs:
             return None
         # The column `steady_since` of `lag` contains the time of the first poll after the latest gap before a row.
         day = self.first - DAY_BEFORE
-        rows = self.lake.read(LAG).filter((F.col("day") == F.lit(day)) & ~is_since("steady_since", day_start(day)))
+        rows = self.lake.read_days(LAG, day, day).filter(~is_since("steady_since", day_start(day)))
         row = rows.select(F.unix_millis("steady_since").alias("at")).first()
         return None if row is None else int(row["at"])
 
@@ -300,11 +306,22 @@ class GoldInputs:
         If older rows of the table were computed from polls that have been deleted, these rows are not recomputed.
         """
         seconds = self.options.window if table in (HEALTH, HEALTH_STATE) else SLOTS[table].seconds
-        since = max(self.since - SLOTS[table].before * 1000, day_start(self.first))
+        before = SLOTS[table].before
+        if before and self._continues_hour:
+            before = 0
+        since = max(self.since - before * 1000, day_start(self.first))
         first = self.options.first_poll_day
         if first is not None and first > self.first and self._needs_polls(table, first):
             since = max(since, day_start(first))
         return since - since % (seconds * 1000)
+
+    @cached_property
+    def _continues_hour(self) -> bool:
+        """Whether all new rows belong to one hour, and the gold table `forecast` already has rows of this hour."""
+        if self.has_complete_hour or not self.lake.exists(FORECAST):
+            return False
+        hour = self.since - self.since % (HOUR * 1000)
+        return not self.rows(FORECAST).filter(is_since("hour", hour)).isEmpty()
 
     def _needs_polls(self, table: Table, first: date) -> bool:
         """Return whether a table has rows before the day `first` that were computed from polls."""
