@@ -162,6 +162,8 @@ def state_at(rows: DataFrame, times: DataFrame, key: Sequence[str]) -> DataFrame
     """
     order = Window.partitionBy("keyframe", *key).orderBy("poll")
     ours = [name for name in rows.columns if name == "keyframe" or name not in times.columns]
+    # Leave out rows of other keyframes before they are sorted.
+    rows = rows.join(F.broadcast(times.select("keyframe")), "keyframe", "left_semi")
     spans = rows.select(*ours, F.lead("poll").over(order).alias("until"))
     valid = (F.col("poll") <= F.col("at")) & (F.col("until").isNull() | (F.col("at") < F.col("until")))
     later = times.withColumnRenamed("keyframe", "of_keyframe")

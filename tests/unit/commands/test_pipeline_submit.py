@@ -23,7 +23,7 @@ OPTIONS = {
     "spark.databricks.delta.snapshotPartitions": "2",
     "spark.hadoop.fs.permissions.umask-mode": "077",
     "spark.scheduler.mode": "FAIR",
-    "spark.sql.codegen.cache.maxEntries": "1000",
+    "spark.sql.codegen.cache.maxEntries": "10000",
     "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
     "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
 }
