@@ -82,12 +82,10 @@ def observed_windows(
         .transform(with_lag)
         .transform(with_lifetimes, (*PARTITION_KEY, "steady_since"))
     )
-    rows = rows.transform(_with_moves, options).transform(_with_still_since, options)
+    rows = rows.transform(_with_observed_commits, options).transform(_with_still_since, options)
     saves = "ends_hour" in times.columns
     if saves:
         rows = rows.transform(_with_saved_values, options)
-    # Add the commits last, because Spark must sort the rows in another order for them.
-    rows = rows.transform(_with_observed_commits, options)
     refresh_ms = options.offset_refresh * 1000 * _REFRESH_EARLY
     order = Window.partitionBy("keyframe", *PARTITION_KEY).orderBy("poll")
     columns = dict.fromkeys((*_STATE, *(_SAVED if saves else ())))
@@ -147,12 +145,10 @@ def first_poll_of_windows(options: Options) -> Column:
     return F.min(F.col("number") - _reach(options.intervals, options.offset_refresh * 1000 * _REFRESH_EARLY))
 
 
-def _with_moves(rows: DataFrame, options: Options) -> DataFrame:
-    """Add `moves` and `first_read` (see `observed_windows`), computed from this row and earlier rows.
+def _with_observed_commits(rows: DataFrame, options: Options) -> DataFrame:
+    """Add `commits`, `moves` and `first_read` (see `observed_windows`), computed from this row and earlier rows.
 
-    Also add `moved` (whether the row counts as a commit), `new_moves` (same as `moves`, but without the commits in the
-    saved state) and `commit_lag`. As in Burrow, the lag of a commit is computed from the log end offset about
-    `offset_refresh` seconds before it.
+    As in Burrow, the lag of a commit is computed from the log end offset about `offset_refresh` seconds before it.
     """
     if "carried" not in rows.columns:
         rows = rows.withColumn("carried", F.lit(None).cast(STATE))
@@ -186,21 +182,17 @@ def _with_moves(rows: DataFrame, options: Options) -> DataFrame:
         lag_of_commit(F.col("end"), F.col("position"))
     )
     rows = rows.withColumns({"moved": moved, "commit_lag": commit_lag})
+    commit = F.struct(F.col("position").alias("offset"), F.col("poll").alias("at"), F.col("commit_lag").alias("lag"))
+    ring = Window.partitionBy(*_LIFETIME, "moved").orderBy("poll").rowsBetween(1 - options.intervals, 0)
+    rows = rows.withColumn("ring", F.collect_list(commit).over(ring))
+    empty = F.array().cast(f"array<{COMMIT}>")
+    newest = F.last(F.when(F.col("moved"), F.col("ring")), ignorenulls=True).over(order)
     first_read = F.min(F.when(F.col("counts").isNotNull(), F.col("poll"))).over(order)
-    rows = rows.withColumn("new_moves", F.sum(F.col("moved").cast("int")).over(order))
     return rows.withColumns({
-        "moves": F.col("new_moves") + F.coalesce("state.moves", F.lit(0)),
+        "commits": newest_commits(F.col("state.commits"), F.coalesce(newest, empty), options),
+        "moves": F.sum(F.col("moved").cast("int")).over(order) + F.coalesce("state.moves", F.lit(0)),
         "first_read": F.coalesce("state.first_read", first_read),
     })  # fmt: skip
-
-
-def _with_observed_commits(rows: DataFrame, options: Options) -> DataFrame:
-    """Add `commits` (see `observed_windows`) to rows that `_with_moves` has returned."""
-    commit = F.struct(F.col("position").alias("offset"), F.col("poll").alias("at"), F.col("commit_lag").alias("lag"))
-    newest = Window.partitionBy(*_LIFETIME).orderBy("new_moves").rangeBetween(1 - options.intervals, 0)
-    ring = F.collect_list(F.when(F.col("moved"), commit)).over(newest).cast(f"array<{COMMIT}>")
-    rows = rows.withColumn("ring", ring)
-    return rows.withColumn("commits", newest_commits(F.col("state.commits"), F.col("ring"), options))
 
 
 def newest_commits(earlier: Column, later: Column, options: Options) -> Column:
