@@ -97,12 +97,14 @@ def data_files(delta: DeltaTable) -> list[dict[str, Any]]:
 
 
 def plain_parquet_files(path: LakePath, first: date, last: date) -> tuple[str, list[str]] | None:
-    """Return what another program needs to read some days of a table's newest version without Delta Lake.
+    """Return the schema of a table, and the Parquet files with the rows of the days from `first` to `last`.
+
+    With both, the newest version of the table can be read without Delta Lake.
 
     Returns:
-        Pair (schema of the table as JSON, paths of the Parquet files of the days from `first` to `last`, relative to
-        `path`). None if the table cannot be opened, or if its files can only be read with Delta Lake, because another
-        program has turned on deletion vectors or column mapping.
+        Pair (schema as JSON, paths of the files relative to `path`). None if the table cannot be opened, or if its
+        files can only be read with Delta Lake, because another program has turned on deletion vectors or column
+        mapping.
     """
     try:
         delta = open_table(path)

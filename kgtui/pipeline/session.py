@@ -76,8 +76,8 @@ def local_options(folder: str | None = None) -> dict[str, str]:
         # Size of a memory page. Spark's default can be 64 MB, which is too large, because each table in a join needs at
         # least one page.
         "spark.buffer.pageSize": "2m",
-        # Number of compiled classes that Spark keeps. A gold job needs about a thousand. With the default of 100, each
-        # gold job would compile most of its classes again.
+        # Number of compiled classes that Spark keeps. A gold job and the streams together need more than 1,000. If
+        # Spark kept fewer (its default is 100), each gold job would compile most of its classes again.
         "spark.sql.codegen.cache.maxEntries": "10000",
         # Without this option, Spark would store which line of Python code creates each expression, to show the line in
         # errors. This would need five JVM calls per expression.

@@ -14,6 +14,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 
+from kgtui.lake.delta import plain_parquet_files
 from kgtui.lake.folder import LOG, LakeFolder, is_table
 from kgtui.lake.store import remove_folder
 from kgtui.lake.table_changes import CHANGED_FROM, newest_version
@@ -95,20 +96,17 @@ class SparkLake:
         """Return the rows of the days from `first` to `last`. Rows that are written after this call are left out."""
         if not self.exists(table):
             return self.read(table)
-        from kgtui.lake.delta import plain_parquet_files
-
-        # If there are few files, find and read them without Spark's Delta Lake, which would need 0.3 s to find them.
-        found = plain_parquet_files(self.path(table), first, last)
-        uri = self.uri(table)
-        if found is not None and not found[1]:
+        # Find the files without Spark, which would need 0.3 s. If there are few, also read them without Delta Lake.
+        found, uri = plain_parquet_files(self.path(table), first, last), self.uri(table)
+        if found is None or len(found[1]) > _MOST_PARQUET_FILES:
+            rows = self.spark.read.format("delta").load(uri).filter(F.col("day").between(F.lit(first), F.lit(last)))
+        elif not found[1]:
             rows = self.spark.range(0)
-        elif found is not None and len(found[1]) <= _MOST_PARQUET_FILES:
+        else:
             schema, files = StructType.fromJson(json.loads(found[0])), [f"{uri}/{path}" for path in found[1]]
             # With `basePath`, Spark reads the column `day` from the names of folders. Without `__globPaths__="false"`,
             # characters such as `[` in the path of the lake would be wildcards.
             rows = self.spark.read.schema(schema).options(basePath=uri, __globPaths__="false").parquet(*files)
-        else:
-            rows = self.spark.read.format("delta").load(uri).filter(F.col("day").between(F.lit(first), F.lit(last)))
         return self._with_all_columns(rows, table)
 
     def _with_all_columns(self, rows: DataFrame, table: Table) -> DataFrame:

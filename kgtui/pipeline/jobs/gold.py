@@ -193,7 +193,7 @@ def _write_chain(
     lake, shared = inputs.lake, inputs
     use_pool(lake.spark, "gold")
     for table, build in chain.items():
-        is_unchanged = table in GOLD_STATE and lake.exists(table) and not inputs.has_complete_hour
+        is_unchanged = table in GOLD_STATE and not inputs.saves_state(table)
         if is_unchanged or table not in TABLES:
             continue
         for attempt in range(_ATTEMPTS):

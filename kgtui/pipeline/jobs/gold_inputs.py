@@ -200,12 +200,16 @@ class GoldInputs:
         topics = list(self.options.topics.items())
         return self.lake.spark.createDataFrame(topics, "topic string, retention_seconds double")
 
+    def saves_state(self, table: Table) -> bool:
+        """Return whether a table in `GOLD_STATE`, from which the next run continues, must be written.
+
+        These tables have rows only for complete hours.
+        """
+        return self.has_complete_hour or not self.lake.exists(table)
+
     @property
     def has_complete_hour(self) -> bool:
-        """Whether at least one recomputed hour is complete. An hour is complete if there are polls in a later hour.
-
-        The tables in `GOLD_STATE`, from which the next run continues, have rows only for complete hours.
-        """
+        """Whether at least one recomputed hour is complete. An hour is complete if there are polls in a later hour."""
         hour = HOUR * 1000
         return self.newest[0] // hour > self.since_slot(HEALTH) // hour
 
@@ -216,7 +220,7 @@ class GoldInputs:
         The column `ends_hour` is left out if no state will be saved, because then the state need not be computed.
         """
         times = time_slots(self.timeline, self.options.window, self.since_slot(HEALTH))
-        if self.has_complete_hour or not self.lake.exists(HEALTH_STATE):
+        if self.saves_state(HEALTH_STATE):
             times = times.transform(with_hour_ends)
         return times.localCheckpoint()
 

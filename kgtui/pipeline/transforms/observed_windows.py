@@ -15,7 +15,12 @@ from pyspark.sql import functions as F
 
 from kgtui.pipeline.transforms.health_state import COMMIT, RECORDED, STATE
 from kgtui.pipeline.transforms.lag import with_lag
-from kgtui.pipeline.transforms.recorded_state import PARTITION_KEY, with_lifetimes, with_state_after_gaps
+from kgtui.pipeline.transforms.recorded_state import (
+    PARTITION_KEY,
+    with_lifetimes,
+    with_state_after_gaps,
+    with_until,
+)
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
@@ -87,12 +92,11 @@ def observed_windows(
     if saves:
         rows = rows.transform(_with_saved_values, options)
     refresh_ms = options.offset_refresh * 1000 * _REFRESH_EARLY
-    order = Window.partitionBy("keyframe", *PARTITION_KEY).orderBy("poll")
     columns = dict.fromkeys((*_STATE, *(_SAVED if saves else ())))
     ranges = _log_end_ranges(timeline, times, options.intervals, refresh_ms)
-    # Leave out rows of other keyframes before they are sorted.
-    rows = rows.join(F.broadcast(ranges.select(F.col("range_keyframe").alias("keyframe"))), "keyframe", "left_semi")
-    spans = rows.select(*PARTITION_KEY, "poll", "log_end", *columns, F.lead("poll").over(order).alias("until"))
+    keyframes = ranges.select(F.col("range_keyframe").alias("keyframe"))
+    rows = rows.transform(with_until, keyframes, PARTITION_KEY)
+    spans = rows.select(*PARTITION_KEY, "poll", "log_end", *columns, "until")
     overlap = (F.col("poll") <= F.col("to")) & (F.col("until").isNull() | (F.col("until") > F.col("from")))
     joined = spans.join(F.broadcast(ranges), (F.col("keyframe") == F.col("range_keyframe")) & overlap)
     saved = [F.when(F.col("ends_hour"), F.struct(*_SAVED)).alias("saved")] if saves else []

@@ -160,15 +160,27 @@ def state_at(rows: DataFrame, times: DataFrame, key: Sequence[str]) -> DataFrame
         DataFrame with the columns of `rows` and `times`. `poll` is the poll that recorded the row: `at` or an earlier
         poll.
     """
-    order = Window.partitionBy("keyframe", *key).orderBy("poll")
     ours = [name for name in rows.columns if name == "keyframe" or name not in times.columns]
-    # Leave out rows of other keyframes before they are sorted.
-    rows = rows.join(F.broadcast(times.select("keyframe")), "keyframe", "left_semi")
-    spans = rows.select(*ours, F.lead("poll").over(order).alias("until"))
+    spans = rows.transform(with_until, times.select("keyframe"), key).select(*ours, "until")
     valid = (F.col("poll") <= F.col("at")) & (F.col("until").isNull() | (F.col("at") < F.col("until")))
     later = times.withColumnRenamed("keyframe", "of_keyframe")
     joined = spans.join(F.broadcast(later), (F.col("keyframe") == F.col("of_keyframe")) & valid)
     return joined.filter(~F.col("gone")).drop("until", "of_keyframe", "gone")
+
+
+def with_until(rows: DataFrame, keyframes: DataFrame, key: Sequence[str]) -> DataFrame:
+    """Add the column `until`: the poll of the next row with the same key and keyframe; null if there is none.
+
+    Rows of keyframes that are not in `keyframes` are dropped, so that Spark need not sort them.
+
+    Args:
+        rows: rows of a recorded table that `with_timeline` has returned.
+        keyframes: rows with the column `keyframe`.
+        key: columns that identify a group, partition or error.
+    """
+    order = Window.partitionBy("keyframe", *key).orderBy("poll")
+    rows = rows.join(F.broadcast(keyframes), "keyframe", "left_semi")
+    return rows.withColumn("until", F.lead("poll").over(order))
 
 
 def with_state_after_gaps(rows: DataFrame, timeline: DataFrame, key: Sequence[str]) -> DataFrame:
