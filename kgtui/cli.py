@@ -47,7 +47,7 @@ If one of these variables is set but empty, kgtui refuses to run.
 """
 
 _MOST_REASON_CHARACTERS = 2_000
-"""Maximum length of the exception's text in the message about a crash, in characters. Longer texts are cut off."""
+"""Maximum length of an exception's text in the error message about a crash, in characters. Longer texts are cut off."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -83,16 +83,17 @@ def _reopen_closed_streams() -> None:
     """
     for number, name in enumerate(("stdin", "stdout", "stderr")):
         if getattr(sys, name) is None:
-            # The operating system gives /dev/null the lowest free descriptor, which is that of the closed stream. Open
-            # it only for reading, so that writing output fails, and kgtui reports the failure instead of losing output.
+            # /dev/null gets the lowest free descriptor, which is the descriptor of the closed stream. Open /dev/null
+            # only for reading, so that writing output fails, and kgtui reports the failure instead of losing output.
             os.open(os.devnull, os.O_RDONLY)
             setattr(sys, name, open(number, "r" if name == "stdin" else "w", closefd=False))  # noqa: SIM115
 
 
 def _flush(code: int) -> int:
-    """Flush stdout, and return the exit code.
+    """Flush stdout, and return the exit code of the process.
 
-    Return `PIPE_CLOSED` if the reader of stdout has exited. If writing fails for another reason, return 1 instead of 0.
+    The result is `PIPE_CLOSED` if the program that reads stdout has exited. Otherwise, it is `code`, or 1 if `code` is
+    0 (success) but output could not be written.
     """
     from kgtui.output import redirect_to_devnull
 

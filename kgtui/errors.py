@@ -29,11 +29,11 @@ CRASHED = 70
 
 
 class KgtuiError(Exception):
-    """Base class of all errors that kgtui raises on purpose."""
+    """Base class of all errors that kgtui reports to the user, for example as one line on stderr."""
 
     exit_code = 1
     fault_name = "FAILED"
-    """Name of this kind of error, such as `NO_ANSWER`. Messages show this name in brackets (see `Fault.name`)."""
+    """Name of this kind of error, such as `NO_ANSWER`. It becomes `Fault.name`, which messages show in brackets."""
     advice = ""
     """What the user can do about the error; empty if the message already contains the advice."""
 
@@ -49,7 +49,7 @@ class ConfigError(UsageError):
 
 
 class LakeError(UsageError):
-    """A lake cannot be used.
+    """A lake (a folder of Delta tables with recordings) cannot be used.
 
     For example, the folder is not a lake, a newer version of kgtui has written it, or kgtui was installed without the
     extra `history`.
@@ -77,7 +77,7 @@ class SparkError(UsageError):
 
 
 class SourceError(KgtuiError):
-    """The pipeline cannot read the records of a topic or a folder, or has received fewer records than exist there."""
+    """The Spark pipeline cannot read the records of a topic or folder, or has received fewer records than exist."""
 
 
 class UnreachableError(KgtuiError):

@@ -104,10 +104,10 @@ def replace_private(path: Path, data: bytes) -> None:
 
 @contextmanager
 def owner_only() -> Iterator[None]:
-    """Inside the `with` block, new files can be read and written only by their owner.
+    """Set the umask in the `with` block, so that only their owner can read and write new files.
 
-    The setting (the umask) belongs to the whole process. Therefore, it also applies to files that other threads and
-    new subprocesses create.
+    The umask belongs to the whole process. Therefore, it also applies to files that other threads and new subprocesses
+    create.
     """
     before = os.umask(0o077)
     try:

@@ -21,11 +21,14 @@ if TYPE_CHECKING:
 
 
 def judge_partition(window: Window, now: int, options: Options = DEFAULTS) -> PartitionVerdict:
-    """Return Burrow's verdict on one partition. The first rule that applies decides:
+    """Return Burrow's verdict on one partition.
+
+    The first rule that applies decides. `minimum_complete`, `intervals` and `allowed_lag` are in `options`.
 
     1. The window has no commits, or fewer commits than `minimum_complete` × `intervals`: OK.
     2. The current lag is unknown, or is at most `allowed_lag`: OK.
-    3. The group has stopped committing, and its last offset is lower than every log end offset in the window: STOP.
+    3. More time has passed since the last commit than between the first and the last commit, and the last committed
+       offset is lower than every log end offset in the window: STOP.
     4. The committed offset fell, and has not risen to the earlier value again: REWIND.
     5. The lag was always above `allowed_lag`, and the committed offset never changed: STALL.
     6. The lag was always above `allowed_lag`, and the lag never fell: WARN.

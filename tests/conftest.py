@@ -72,7 +72,7 @@ def folder(tmp_path: Path) -> StateFolder:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Deselect tests marked `full` unless `--full` is given."""
+    """Deselect tests marked `full`, unless `--full` is given or the option `-m` names this mark."""
     if config.getoption("--full") or "full" in config.option.markexpr:
         return
     left_out = [item for item in items if item.get_closest_marker("full")]

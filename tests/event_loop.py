@@ -1,4 +1,4 @@
-"""Measure durations in the event loop of a test, so that a test does not fail because the machine is busy."""
+"""Helpers for tests of timing in an event loop, so that these tests do not fail only because the machine is busy."""
 
 from __future__ import annotations
 

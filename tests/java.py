@@ -67,7 +67,8 @@ def compiled(classpath: str, source: Path) -> Path:
 def archive(version: str) -> Path:
     """Return the path of the class archive of Kafka `version`. This function does not create the archive.
 
-    The path depends on the JVM and the jars, because a JVM cannot use the archive of another JVM or of other jars.
+    A class archive contains the loaded classes of a broker, so that later JVMs start faster. The path depends on the
+    JVM and the jars, because a JVM cannot use the archive of another JVM or of other jars.
     """
     found = sorted(jars.folder(version).glob("*.jar"))
     state = [_jvm(), *(f"{jar} {jar.stat().st_size} {jar.stat().st_mtime_ns}" for jar in found)]
@@ -78,7 +79,8 @@ def archive(version: str) -> Path:
 def write_archive(version: str) -> None:
     """Write the class archive of Kafka `version` if it does not exist. Delete older archives of this version.
 
-    The JVM of a broker writes the archive when it exits, so a broker is started and stopped.
+    The archive contains the loaded classes of a broker, so that later JVMs start faster. The JVM of a broker writes the
+    archive when the JVM exits, so this function starts and stops a broker.
     """
     target = archive(version)
     if target.is_file():

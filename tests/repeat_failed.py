@@ -1,7 +1,7 @@
 """Repeat the failed tests of the last run, one after the other: `python -m tests.repeat_failed [PYTEST OPTIONS]`.
 
 If all repeated tests pass, the program prints a warning and succeeds, because the machine was probably too busy in the
-last run. If more than `MOST_FAILURES` tests failed, no test is repeated, and the program fails.
+last run. If no test or more than `MOST_FAILURES` tests failed, no test is repeated, and the program fails.
 """
 
 from __future__ import annotations

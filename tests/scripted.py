@@ -39,7 +39,7 @@ def member(name: str = "m-1", **changes: object) -> Member:
 
 @dataclass
 class ScriptedAdmin:
-    """A `GroupAdmin` whose methods return what a test has set in the attributes.
+    """A `GroupAdmin` (admin client for groups) whose methods return what a test has set in the attributes.
 
     Attributes:
         groups: group id → `Listing`, the group's row in a list of groups.
@@ -54,9 +54,9 @@ class ScriptedAdmin:
         hidden: group id → topics in `Answer.hidden`, whose offsets the user may not see. Unlike a broker, this class
             also returns these offsets.
         brokers: node id → broker.
-        broken: node id or group id → error of requests to this broker or for this group. Methods return a `Fault`
-            unchanged, and convert a `ClientError` to the fault NO_ANSWER. Only `ScriptedFeed.poll` raises ClientError,
-            for both types.
+        broken: node id or group id → error of requests to this broker or for this group. The error is a `Fault`, or a
+            `ClientError`, which methods convert to the fault NO_ANSWER. Methods return these faults. Only
+            `ScriptedFeed.poll` returns no faults: for both types of errors, it raises ClientError.
         delete_outcomes: group id → outcome of the deletion. By default, only Empty groups are deleted.
         calls: `(method, ids)` of each call, in order.
         gate: event for which each call waits; None if calls do not wait.

@@ -46,7 +46,7 @@ class TokenServer:
         lifetime: lifetime of the tokens in seconds. An `exp` in `claims` overrides the expiry time in the tokens.
         accepts: function that takes the form fields, and returns whether the client is authenticated. If not, the
             response is the error `invalid_grant`.
-        signed_with: private key (and its id) that signs the tokens; None for tokens without a signature.
+        signed_with: `(private key, key id)` with which the tokens are signed; None for tokens without a signature.
         pause: delay before the response in seconds.
         drip: which part of the response is sent slowly, one byte per 20 ms: `status` for the whole response, `body` for
             the body, None for nothing.

@@ -1,7 +1,7 @@
 """Write and read backups of groups, as one JSON-lines file and one CSV file per group.
 
 The JSON-lines file has a header (`"kind": "backup"`), then one line per offset and config. The last line (`"kind":
-"end"`) contains the number of these lines, so that kgtui notices a truncated file. kgtui ignores unknown fields.
+"end"`) contains the number of lines in between, so that kgtui notices a truncated file. kgtui ignores unknown fields.
 
 The CSV file has lines `topic,partition,offset` for `kafka-consumer-groups --group G --reset-offsets --from-file`. It
 leaves out partitions that no longer exist, because Kafka's tool would reject the whole file.
@@ -57,7 +57,7 @@ class Backup:
 
     @property
     def csv(self) -> Path:
-        """Path of the CSV file of this backup. It differs from the path of the JSON-lines file only in the suffix."""
+        """Path of the CSV file of this backup: the path of the JSON-lines file, but with the suffix `.csv`."""
         return self.path.with_suffix(".csv")
 
     @property

@@ -20,7 +20,10 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 LONGEST = 60
-"""Maximum length of a group id that the user must type in full, in characters. For a longer id, its end is enough."""
+"""Maximum length of a group id that the user must type in full, in characters.
+
+For a longer id, its last characters and its length are enough.
+"""
 
 _SECOND_WORD = "irreversible"
 
@@ -83,7 +86,8 @@ def _first_text(groups: Sequence[str]) -> tuple[str, frozenset[str], str]:
 def spelling(name: str) -> str:
     r"""Return a name in printable ASCII, so that two different names never look the same.
 
-    All other characters are replaced with escapes such as `\u0430`. Spaces at both ends become `\x20`.
+    Characters that are not printable ASCII are replaced with escapes such as `\u0430`. Spaces at the beginning and at
+    the end become `\x20`.
     """
     core = name.strip(" ")
     before = len(name) - len(name.lstrip(" ")) if core else 0

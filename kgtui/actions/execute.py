@@ -294,7 +294,7 @@ class _Deletion:
 
 
 def _result_if_not_deleted(one: _Ready, outcome: Outcome) -> GroupResult | None:
-    """Return the result of a group that the delete request certainly did not delete; None if it may be deleted."""
+    """Return the result for a group that the delete request certainly did not delete; None if it may have done so."""
     fault = outcome.fault
     if fault is None or outcome.uncertain:
         return None

@@ -241,7 +241,7 @@ def undo_text(loss: DeletionLoss) -> str:
 
 
 RECENT = 300.0
-"""A group may be in use if it was created, committed, or lost its last member less than this many seconds ago."""
+"""A group may be in use if, less than this many seconds ago, it was created, committed or lost its last member."""
 
 
 class SafeToDelete(StrEnum):

@@ -48,7 +48,7 @@ def has_drafts(folder: Path) -> bool:
 def remove_drafts(folder: Path) -> None:
     """Remove incomplete files of processes that were killed while they wrote the files. Raises OSError.
 
-    No other process may delete groups during this call, because the files that it is writing would be removed too.
+    No other process may delete Kafka groups during this call, because the backups that it is writing would be removed.
     """
     for draft in _drafts(folder):
         draft.unlink(missing_ok=True)
@@ -118,7 +118,7 @@ def shared_lock(path: Path) -> Iterator[None]:
 def sole_lock(path: Path) -> Iterator[bool]:
     """Try to take an exclusive lock on a file.
 
-    Yield True if that succeeded, and False if a different process has a lock.
+    Yield True if this process now holds the lock, and False if a different process holds a lock on the file.
 
     Raises OSError.
     """

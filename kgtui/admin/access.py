@@ -163,7 +163,7 @@ class Refusals:
 
     @property
     def topics(self) -> frozenset[str]:
-        """Topics on which the user might lack DESCRIBE: brokers refused requests about them or omitted them."""
+        """Topics on which the user might lack DESCRIBE, because brokers refused requests about them or omitted them."""
         return frozenset(self._suspects.union(topic for topic, _ in self._partitions))
 
     def allowed(self, topics: Collection[str]) -> None:

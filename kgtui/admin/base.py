@@ -135,7 +135,7 @@ class GroupAdmin(Protocol):
     ) -> Answer[Mapping[TopicPartition, PartitionBounds]]:
         """Read the log start and log end offset of each partition from its leader.
 
-        If a leader does not answer, its partitions are missing in the answer, and a fault names the broker.
+        If a leader does not answer, the answer lacks its partitions, and contains a `Fault` that names the broker.
 
         Args:
             starts: whether to read log start offsets too. Without them, half as many requests are needed.
@@ -170,14 +170,15 @@ class GroupAdmin(Protocol):
     ) -> Answer[Mapping[str, tuple[GroupConfig, ...]]]:
         """Return the configs of each group, sorted by the name of the config (KIP-848, KIP-1226).
 
-        Before Kafka 4.0, each group has the fault `NOT_SUPPORTED`.
+        From brokers before Kafka 4.0, configs cannot be read, and each group gets the `Fault` NOT_SUPPORTED.
         """
         ...
 
     async def retention(self, topics: Iterable[str], *, timeout: float = DEFAULT_TIMEOUT) -> Answer[Retention]:
         """Return the retention times of topics, and the retention time of committed offsets in groups without members.
 
-        If the configs of a topic cannot be read, its retention time is missing in the answer, and a fault says why.
+        If the configs of a topic cannot be read, the answer lacks its retention time, and contains a `Fault` that says
+        why.
         """
         ...
 

@@ -78,7 +78,7 @@ async def group_configs(
 ) -> Answer[dict[str, tuple[GroupConfig, ...]]]:
     """Return a dict: group id → configs, sorted by name, from the first broker that answers.
 
-    If no broker answers, the answer contains one fault per group.
+    If no broker answers, the result contains one `Fault` (error) per group.
     """
     try:
         return await _first(nodes, partial(read_configs, pool, groups=groups, deadline=deadline), deadline)
@@ -90,7 +90,7 @@ async def retention(pool: Pool, nodes: Sequence[int], topics: Sequence[str], dea
     """Return the retention time of each topic, and the retention time of committed offsets.
 
     If a request fails, no further requests are sent. The answer then lacks the topics of the failed request and all
-    topics that were not requested, and a fault says why.
+    topics that were not requested, and contains a `Fault` that says why.
     """
     seconds_by_topic: dict[str, float] = {}
     rules: dict[str, TopicRules] = {}

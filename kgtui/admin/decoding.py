@@ -138,7 +138,7 @@ def _registry_node(metadata: bytes, assigned: bytes) -> RegistryNode | None:
 
 
 NO_OPERATIONS_GIVEN = -2147483648
-"""Value of the bit field for authorized operations that means that the broker did not report these operations."""
+"""Value of the bit field for authorized operations if the broker did not report these operations."""
 
 _OPERATIONS = {
     3: "READ",

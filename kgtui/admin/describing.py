@@ -223,7 +223,10 @@ def _cannot_describe(group: str, group_type: str | None, node: int) -> Fault:
 
 
 def _as_listed(description: GroupDescription, group_type: str) -> GroupDescription:
-    """Return a copy of a description from ListGroups data: without members, and marked as not authoritative."""
+    """Return a copy of a description that was made from ListGroups data.
+
+    In the copy, the members are None (unknown), and `authoritative` is False, because no describe RPC found the group.
+    """
     return replace(
         description,
         type=group_type,

@@ -81,8 +81,8 @@ class KafkaGroupAdmin:
         self._user = UserAccess(pool)
         self._lister = Lister(pool)
 
-    # `_describer`, `_offsets` and `_bounds` are created on first use, so that `kgtui list` does not import their
-    # modules.
+    # `_describer`, `_offsets` and `_bounds` are created on first use, so that a command that only lists groups does not
+    # import their modules.
 
     @cached_property
     def _describer(self) -> Describer:
@@ -329,7 +329,7 @@ async def _send_delete(pool: Pool, node: int, names: Sequence[str], deadline: De
     reply: Reply[dict[str, Any]] = await pool.call(
         node, DELETE_GROUPS, {"GroupsNames": list(names)}, timeout=deadline.left(), lane=Lane.UI
     )
-    for row in reply.value["Results"]:  # Rows are matched by group id, because brokers can change their order.
+    for row in reply.value["Results"]:  # Rows are matched by group id, because their order can differ.
         if row["ErrorCode"]:
             batch.codes[row["GroupId"]] = (row["ErrorCode"], row["ErrorMessage"])
         else:

@@ -91,8 +91,8 @@ class Interner:
     def _type(self, row: GroupRow, version: int) -> str | None:
         if version >= TYPES_FROM:
             return canonical_type(row.type)
-        # A broker without ConsumerGroupDescribe has only classic groups. On other brokers, a group with the protocol
-        # type `consumer` can be a classic or a consumer group, so its type remains unknown (None).
+        # A broker without ConsumerGroupDescribe has only classic groups. On other brokers, a group with the
+        # protocol type `consumer` can be a classic or a consumer group, so its group type remains unknown (None).
         return CLASSIC if self._assume_classic or row.protocol_type != "consumer" else None
 
 
@@ -273,7 +273,7 @@ async def _skip_known(
     """Find the rows of the last list of groups that are unchanged in the new list, and skip them.
 
     Args:
-        known: the chunks (sequences of rows) of the last list, in the order in which the new list is searched for them.
+        known: the chunks (sequences of rows) of the last list, in the order of that list.
         rows: the new list. After the call, it has been read up to the last chunk that was found.
 
     Returns:

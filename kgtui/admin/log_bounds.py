@@ -47,7 +47,8 @@ class BoundsReader:
     ) -> Answer[dict[TopicPartition, PartitionBounds]]:
         """Return a dict: partition → log bounds, read from the partition leaders.
 
-        If a leader does not answer, its partitions are missing in the dict, and a fault names the broker.
+        If a leader does not answer, the dict lacks its partitions, and the `Answer` contains a `Fault` (error) that
+        names the broker.
 
         Args:
             starts: whether log start offsets are read too, which doubles the number of requests.
@@ -126,9 +127,10 @@ class BoundsReader:
         return again
 
     def _leader_may_have_changed(self, node: int, error: KgtuiError) -> bool:
-        """Remove a leader that did not answer from the cache. Return whether to request its partitions again.
+        """Forget a leader that did not answer. Return whether to find the new leaders of its partitions and ask them.
 
-        The result is False after a timeout, and if the same leader already failed a moment ago.
+        The result is True only if the connection could not be opened or was lost, and if this leader did not already
+        fail a moment ago.
         """
         if not isinstance(error, (ConnectError, DisconnectedError, DeadlineError)):
             return False

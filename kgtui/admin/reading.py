@@ -38,7 +38,10 @@ _UNANSWERED = frozenset({"NOT_CONNECTED", "NO_ANSWER", "DISCONNECTED", "UNREACHA
 """Names of the errors that mean that a coordinator does not answer. kgtui then skips the coordinator's other groups."""
 
 _GROUPS_PER_SLICE = 50
-"""Number of groups for which kgtui finds out what their members read before the event loop can run other tasks."""
+"""Number of groups that are processed before the event loop can run other tasks.
+
+For each of these groups, kgtui finds out which partitions and topics its members read.
+"""
 
 _CONCURRENT_SEARCHES = 8
 """Maximum number of concurrent calls of `GroupAdmin.record_times` that `read_record_times` makes."""
@@ -102,8 +105,8 @@ async def read_groups(
         on_described: called with the new descriptions as soon as they arrive.
 
     Raises:
-        UnreachableError: no broker was reachable. If this happens only while log bounds are read, a fault is added
-            instead.
+        UnreachableError: no broker was reachable. If this happens only while log bounds are read, a `Fault` is added to
+            the result instead.
     """
     read = GroupsRead(dict(described or {}))
     committed, share = _by_kind_of_offsets(offsets or {}, every_offset=every_offset)

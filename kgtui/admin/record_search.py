@@ -22,13 +22,13 @@ ROUNDS = 20
 """Maximum number of requests for one search. After the last request, the result is the narrowest time range found."""
 
 _AHEAD_MS = 3_600_000
-"""The search fails if the timestamp of a record is more than this time in the future, in milliseconds.
+"""The search fails if the timestamp of a record is more than this many milliseconds in the future.
 
 Since Kafka 4.0, brokers refuse such records by default (`message.timestamp.after.max.ms`).
 """
 
 WIDTH_MS = 1000
-"""The search ends if a record's time is known to within this time, in milliseconds, even if `precision` is smaller."""
+"""The search ends if a record's time is known to within this many milliseconds, even if `precision` is finer."""
 
 _GUARD_ROUNDS, _GUARD_FACTOR = 4, 8
 """If 4 answers narrow a record's time range by less than a factor of 8, the middle of the range is requested next."""

@@ -92,14 +92,14 @@ async def list_offsets(
 
 
 _TIERED_FROM, _FAST_TIERED_FROM = 8, 10
-"""Versions of ListOffsets: tiered storage is supported since version 8 (Kafka 3.4). Version 10 came with Kafka 4.0.
+"""Versions of ListOffsets: 8 (Kafka 3.4) is the first with tiered storage, and 10 is the first of Kafka 4.0.
 
 Before Kafka 4.0, a search in a tiered topic blocks a request handler thread of the broker, which delays all clients.
 Therefore, kgtui does not search tiered topics on such brokers.
 """
 
 _SLICE_SECONDS = 0.003
-"""Maximum time that the searches for record times compute before the event loop can run other tasks, in seconds."""
+"""Maximum computing time of the searches for record times before the event loop can run other tasks, in seconds."""
 
 _LEADER_LOOKUPS = 4
 """Maximum number of leader lookups in one call of `RecordTimeReader.read`.
@@ -128,8 +128,8 @@ class RecordTimeReader:
     ) -> Answer[dict[TopicPartition, RecordTime]]:
         """Return when the first unread and the last consumed record of each partition were written.
 
-        If a search is not finished in time, its result is a time range. If a leader does not answer, a fault names the
-        leader.
+        If a search is not finished in time, its result is a time range. If a leader does not answer, the `Answer`
+        contains a `Fault` (error) that names the leader.
 
         Args:
             positions: partition → committed offset and log bounds. The committed offset must be below the log end

@@ -22,7 +22,7 @@ class Address(NamedTuple):
 
 
 def split_address(text: str) -> Address:
-    """Parse `host:port` or `[IPv6]:port`. Raises ConfigError."""
+    """Parse `host:port` or `[IPv6]:port`. Raises ConfigError if the text has neither form, or the port is invalid."""
     host, colon, port = text.strip().rpartition(":")
     bracketed = host.startswith("[") and host.endswith("]")
     valid = colon and host and port.isascii() and port.isdigit() and 0 < int(port[:6]) < 65536

@@ -94,9 +94,9 @@ def assertion_from_properties(properties: Mapping[str, str]) -> Assertion:
 
 
 def create(assertion: Assertion) -> str:
-    """Return the assertion in `assertion.file`, or sign a new one.
+    """Return the signed assertion in the file `assertion.file`. If no file is set, create and sign a new assertion.
 
-    Files are read in each call, so that users can replace them while kgtui runs.
+    Each call reads the files again, so that users can replace them while kgtui runs.
 
     Raises:
         ConfigError: a file cannot be used. The message names the property and contains no secret.

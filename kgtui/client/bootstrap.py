@@ -89,6 +89,8 @@ def read_view(answer: Mapping[str, Any], features: Mapping[str, int] | None) -> 
 async def bootstrap(transport: Transport, seeds: Sequence[Address], *, timeout: float, log: Attempts) -> FirstServer:
     """Ask all bootstrap servers at the same time for the brokers of the cluster.
 
+    Return the first response and its connection. Close the connections to the other servers.
+
     Args:
         timeout: time limit for connecting to a server, and for its Metadata response, in seconds.
         log: dict that this function fills: address of a bootstrap server → error of the attempt to connect to it, or

@@ -12,10 +12,10 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 SKEW = 30.0
-"""Difference between the clocks of broker and identity provider that brokers accept by default, in seconds.
+"""Largest difference between the clocks of broker and identity provider that brokers accept by default, in seconds.
 
-If this machine's clock differs from the token endpoint's clock by more than this value, error messages advise users to
-correct the clock of this machine.
+kgtui applies the same limit to the clocks of this machine and of the token endpoint. If they differ by more, error
+messages advise users to correct the clock of this machine.
 """
 
 _CHECKED_CLAIMS = {"iss": "issuer", "aud": "audience", "scope": "scope"}
@@ -43,7 +43,10 @@ def time_of(claims: Mapping[str, Any], name: str) -> float | None:
 
 
 def describe(claims: Mapping[str, Any]) -> str:
-    """Return those claims of a token that brokers check, such as ` (issuer 'a', scope 'b')`; empty if none is set."""
+    """Format the claims that brokers check, for an error message about a token: ` (issuer 'a', scope 'b')`.
+
+    The text is empty if the token has none of these claims.
+    """
     shown = [f"{name} {_shortened(claims[key])}" for key, name in _CHECKED_CLAIMS.items() if key in claims]
     if (start := time_of(claims, "nbf")) is not None:
         shown.append(f"valid from {rfc3339(start, 'seconds')}")

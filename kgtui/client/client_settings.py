@@ -37,7 +37,8 @@ class ClientSettings:
 
     Attributes:
         protocol: `PLAINTEXT`, `SSL`, `SASL_PLAINTEXT` or `SASL_SSL`.
-        mechanism: SASL mechanism; None without SASL. For AWS_MSK_IAM, the value is OAUTHBEARER.
+        mechanism: SASL mechanism; None without SASL. For AWS_MSK_IAM, the value is OAUTHBEARER, because kgtui logs in
+            to Amazon MSK with a signed token.
         oauth: where tokens come from; None for mechanisms other than OAUTHBEARER and AWS_MSK_IAM.
         kerberos: where Kerberos tickets come from; None for mechanisms other than GSSAPI.
         tls: certificates and TLS versions; None if the connection does not use TLS.
@@ -45,7 +46,8 @@ class ClientSettings:
         request_timeout: time limit of a request, in seconds (`request.timeout.ms`), or None.
         api_timeout: time limit of a call with all its requests, in seconds (`default.api.timeout.ms`), or None.
         max_response: maximum size of a response, in bytes (`receive.message.max.bytes`).
-        pool: attributes of `PoolOptions` that are set, such as `{"backoff_max": 1.0}`.
+        pool: attributes of `PoolOptions` (timeouts and limits of connections) that the properties set, such as
+            `{"backoff_max": 1.0}`.
         warnings: one sentence for each unknown property, and for each unknown option in `sasl.jaas.config`.
     """
 
@@ -106,7 +108,7 @@ PROPERTIES: dict[str, tuple[str, Callable[[str, str], str | float]]] = {
     "reconnect.backoff.ms": ("backoff", _pause),
     "request.timeout.ms": ("request_timeout", _timeout),
 }
-"""Property → `(attribute of ClientSettings or PoolOptions, function that parses the value)`.
+"""Property → `(attribute of ClientSettings or PoolOptions that stores it, function that parses its value)`.
 
 Properties for login and TLS are not listed here, because they depend on each other, and are parsed together.
 """

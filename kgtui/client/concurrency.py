@@ -17,9 +17,10 @@ T = TypeVar("T")
 
 
 class DaemonThread:
-    """Runs blocking functions one after the other in a daemon thread. The thread ends when no function is waiting.
+    """Runs blocking functions one after the other in a daemon thread.
 
-    Unlike the threads of `asyncio.to_thread`, this thread does not delay the exit of the process.
+    The thread ends when no function is waiting, and the next call starts a new one. Unlike the threads of
+    `asyncio.to_thread`, a daemon thread does not delay the exit of the process.
 
     Args:
         name: name of the thread, for debuggers.
@@ -32,9 +33,9 @@ class DaemonThread:
         self._is_running = False
 
     async def run(self, work: Callable[[], T]) -> T:
-        """Run `work` in the daemon thread, and return its result.
+        """Run the function `work` in the daemon thread, and return its result.
 
-        If the call is canceled before `work` has started, `work` does not run.
+        If the caller is canceled before `work` has started, `work` does not run.
         """
         future: Future[T] = Future()
         with self._lock:
@@ -117,7 +118,7 @@ async def first_success(
 
 
 async def all_of(calls: Iterable[Coroutine[Any, Any, T]]) -> list[T]:
-    """Run coroutines at the same time, and return their results in the order of `calls`.
+    """Run coroutines (`calls`) at the same time, and return their results in the same order.
 
     If a coroutine raises a KgtuiError, the other coroutines are canceled, and this error is raised.
     """

@@ -265,14 +265,15 @@ class Peer(Enum):
 async def explain_with_probe(error: ConnectError, address: Address, settings: ClientSettings) -> ConnectError:
     """Find out what kind of server listens at an address, and return a ConnectError whose message names this kind.
 
-    If the cause of `error` is already clear, or if it stays unclear, return `error` itself.
+    If the cause of `error` is already clear, kgtui does not connect again, and `error` itself is returned. `error` is
+    also returned if the cause stays unclear.
     """
     if not _ambiguous(error.__cause__):
         return error
     peer, protocol = await probe(address, timeout=PROBE_TIMEOUT)
     if isinstance(error.__cause__, ResponseTooLargeError) and peer not in {Peer.FOREIGN, Peer.TLS}:
-        # If the server uses TLS or another foreign protocol, kgtui has read its first bytes as the size of a response.
-        # Otherwise, the response really is too large, as `error` says.
+        # kgtui has read the first four bytes from the server as the size of a response, and this size was too large.
+        # The probe has found neither TLS nor another foreign protocol, so the bytes really are a size, as `error` says.
         return error
     message = _explain_peer(peer, protocol, address, settings)
     if peer is Peer.TLS and not message and isinstance(error.__cause__, (EOFError, ConnectionError)):
@@ -311,7 +312,7 @@ async def probe(address: Address, *, timeout: float) -> tuple[Peer, str]:
                     peer = Peer.TLS
         except TimeoutError:
             # The server closes plaintext connections, so it may use TLS. Perhaps it was only too busy to complete the
-            # TLS handshake in time.
+            # TLS handshake in time. Therefore, the kind of server stays unknown.
             if peer is Peer.HANGS_UP:
                 peer = Peer.UNKNOWN
     return peer, protocol

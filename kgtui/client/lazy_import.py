@@ -1,7 +1,7 @@
-"""Import `aiokafka.conn` without other modules that are slow to import.
+"""Import `aiokafka.conn` without the slow modules that aiokafka usually imports with it.
 
-These modules are aiokafka's consumer and producer, which kgtui does not use, and gssapi. kgtui itself imports gssapi if
-a Kerberos login needs it.
+These modules are aiokafka's consumer and producer, which kgtui does not use, and the package gssapi. kgtui itself
+imports gssapi if a Kerberos login needs it.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class _LazyPackage(ModuleType):
-    """A package whose `__init__.py` does not run at import, but when code first reads an attribute that is missing.
+    """A package whose `__init__.py` does not run at import, but when code first reads an attribute that is not set yet.
 
     `importlib.util.LazyLoader` cannot be used, because it runs `__init__.py` if a submodule of the package is imported.
     """
@@ -35,7 +35,7 @@ class _LazyPackage(ModuleType):
 
 @contextmanager
 def lazy_package(package: str) -> Iterator[None]:
-    """In the `with` block, importing a submodule of a package does not run the package's `__init__.py`.
+    """Import submodules of a package in the `with` block without running the package's `__init__.py`.
 
     Imports after the block run `__init__.py` as usual. If the package is already loaded, this function has no effect.
     """
@@ -50,8 +50,8 @@ def lazy_package(package: str) -> Iterator[None]:
         yield
     finally:
         if type(module) is _LazyPackage:
-            # Make later imports run `__init__.py`: importing a submodule reads `__path__`. If `__path__` is missing,
-            # Python calls `_LazyPackage.__getattr__`, which runs `__init__.py`.
+            # Delete `__path__`, so that later imports run `__init__.py`. Python reads `__path__` when it imports a
+            # submodule. If `__path__` is missing, Python calls `_LazyPackage.__getattr__`, which runs `__init__.py`.
             del module.__path__
 
 

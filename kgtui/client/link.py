@@ -53,7 +53,7 @@ class _Progress:
 
 
 class Raw(NamedTuple):
-    """The undecoded response of one broker. `took_ms` is the time from request to response, in milliseconds."""
+    """The undecoded response of one broker. `took_ms` is the time between request and response, in milliseconds."""
 
     version: int
     body: bytes
@@ -115,7 +115,7 @@ class Link:
     def adopt(self, session: Session) -> None:
         """Use `session`, an open connection to the broker of this link, so that the link need not connect.
 
-        If the link is already connected or connecting, close the connection of `session` instead.
+        If the link is already connected or connecting, close `session` instead, because the link does not need it.
         """
         if self.live or self._connecting:
             session.connection.close()
@@ -138,14 +138,18 @@ class Link:
             self._connecting = asyncio.create_task(self._dial())
             self._connecting.add_done_callback(self._connected)
         connecting = self._connecting
-        # If the previous attempt to connect failed, the running attempt will probably fail too. Wait at most
-        # `second_wait` seconds for the running attempt, and then raise the error of the previous attempt.
+        # If the previous attempt to connect failed, the running attempt will probably fail too. Therefore, wait only
+        # `second_wait` seconds for the running attempt. If it has not ended by then, raise the previous error.
         if self._backoff.failures and not (await asyncio.wait((connecting,), timeout=self._options.second_wait))[0]:
             raise ConnectError(self._failure, broker=self.node, address=str(self.address))
         return await self._await_session(connecting)
 
     async def version(self, api: Api, *, timeout: float) -> int:
-        """Return the version of an API that was negotiated. Raises UnsupportedError, ConnectError, DeadlineError."""
+        """Return the negotiated version of an API; connect first if necessary.
+
+        Raises:
+            UnsupportedError, ConnectError, DeadlineError
+        """
         try:
             async with asyncio.timeout(timeout):
                 return self._pick(await self.session(), api, None)
@@ -206,8 +210,9 @@ class Link:
             except DisconnectedError as error:
                 self._drop(session)
                 # Perhaps the broker closed the connection because it was idle, or because the login had expired
-                # (KIP-368). Therefore, send the request again on a new connection. Do not send it again if the closed
-                # connection had not been used yet, or if the request changes the cluster.
+                # (KIP-368). Therefore, send the request again on a new connection. There are two exceptions: a
+                # connection that had not been used yet, because it was too new for both reasons, and a request that
+                # changes the cluster, because the broker might have executed it.
                 if not used_before or api.key in WRITES:
                     raise DisconnectedError(str(error), broker=self.node, address=str(self.address)) from error
 
@@ -308,11 +313,11 @@ class Links:
         self._retired: list[Link] = []
 
     def get(self, node: int, lane: Lane) -> Link | None:
-        """Return the link to a broker for large or small responses (`lane`); None if it has not been created yet."""
+        """Return a broker's link for large or for small responses (`lane`); None if it has not been created yet."""
         return self._links.get((node, lane))
 
     def at(self, broker: BrokerAddress, lane: Lane, transport: Transport) -> Link:
-        """Return the link to a broker for large or small responses (`lane`). Create it if it does not exist yet."""
+        """Return a broker's link for large or for small responses (`lane`). Create it if it does not exist yet."""
         link = self._links.get((broker.node, lane))
         if link is None:
             address = Address(broker.host, broker.port)
@@ -320,9 +325,10 @@ class Links:
         return link
 
     def adopt(self, entry: FirstServer, transport: Transport) -> None:
-        """Reuse the connection to a bootstrap server for large responses of the broker with the same address.
+        """Keep the connection to a bootstrap server, if a broker advertises the same address.
 
-        If no broker has this address, close the connection.
+        It becomes the connection for large responses (`Lane.BULK`) to this broker. If no broker advertises the address,
+        close the connection.
 
         Args:
             entry: the connection, and the metadata that the bootstrap server returned.

@@ -107,7 +107,9 @@ class Login:
 
 
 class LoginSession:
-    """The SASL login on one connection. A request that is sent shortly before the session ends repeats the login.
+    """The SASL login on one connection.
+
+    Shortly before the SASL session ends, the next request on the connection starts a new login (see `ready`).
 
     Attributes:
         failure: why repeating the login failed; empty if it has not failed. A failure closes the connection.
@@ -152,7 +154,7 @@ class LoginSession:
             raise DisconnectedError(self.failure, address=str(self._address))
 
     def close(self) -> None:
-        """Cancel the repeated login, if one is running. The connection stays open; the caller must close it."""
+        """Cancel a login that is being repeated. The connection stays open; the caller must close it."""
         if self._task is not None:
             self._task.cancel()
 
@@ -165,7 +167,10 @@ class LoginSession:
         self._renew_at = started + lifetime * random.uniform(*RENEW_AFTER)  # noqa: S311 - spreads the load
 
     async def _renew(self) -> None:
-        """Get a new token or ticket if the login needs one, and then log in again. Only the login delays requests."""
+        """Get a new token or ticket if the login needs one, and then log in again.
+
+        Requests wait while the login runs, but not while kgtui gets the token or ticket.
+        """
         try:
             await self._login.prepare(self._address)
         except KgtuiError as error:

@@ -35,19 +35,23 @@ BATCHED_FROM = 4
 """First version of FindCoordinator that accepts several groups in one request (KIP-699)."""
 
 _NOT_MENTIONED = (-1, -1)
-"""`(node id, error code)` of a group that a FindCoordinator response does not contain."""
+"""`(node id, error code)` for a requested group that is missing in a FindCoordinator response.
+
+The node id -1 stands for no broker. The error code -1 is UNKNOWN_SERVER_ERROR.
+"""
 
 FIRST_LOOKUP_PAUSE = 0.25
-"""First pause after `LeaderCache.failed` has removed the leaders of a broker from the cache, in seconds.
+"""First pause of `LeaderCache.failed` after it has removed a broker's topics from the cache, in seconds.
 
-During the pause, `failed` has no effect for this broker. The pause doubles each time, until the broker responds.
+During the pause, `failed` has no effect for this broker, so that kgtui does not look up the same leaders again and
+again. The pause doubles each time, until the broker responds.
 """
 
 LONGEST_LOOKUP_PAUSE = 2.0
-"""Longest pause after `LeaderCache.failed` has removed the leaders of a broker from the cache, in seconds."""
+"""Longest pause of `LeaderCache.failed`, in seconds (see `FIRST_LOOKUP_PAUSE`)."""
 
 _REPEATED = frozenset({Reaction.RETRY, Reaction.FIND_COORDINATOR, Reaction.REBOOTSTRAP})
-"""Reactions to error codes after which kgtui sends FindCoordinator again."""
+"""If the error code in a FindCoordinator response calls for one of these reactions, kgtui sends the request again."""
 
 
 class Requests(Protocol):
@@ -200,7 +204,11 @@ class CoordinatorCache:
                 pause = min(pause * 2, self._requests.options.retry_pause_max)
 
     async def _look_up_once(self, pending: Sequence[str], timeout: float, found: Coordinators) -> dict[str, int]:
-        """Look up coordinators once, and add them to `found`. Return a dict: group id → error code of a failure."""
+        """Look up coordinators once, and add them to `found`.
+
+        Returns:
+            Group id → error code, for the groups whose coordinator was not found.
+        """
         if timeout <= 0:
             raise DeadlineError("the time limit was over before the coordinator was looked up")
         rows = await self._requests.ask_any(partial(self._ask, pending, timeout), timeout=timeout)
@@ -277,10 +285,10 @@ class LeaderCache:
         self._topics.clear()
 
     def failed(self, node: int) -> bool:
-        """If a broker did not respond, forget the leaders of each topic in which this broker leads a partition.
+        """Remove from the cache each topic in which a broker leads a partition, because this broker did not respond.
 
         Returns:
-            False if the cache did not change, because this method was called for the same broker a moment ago (see
+            False if this method did nothing, because it was called for the same broker a moment ago (see
             `FIRST_LOOKUP_PAUSE`).
         """
         backoff = self._silent.setdefault(node, Backoff(FIRST_LOOKUP_PAUSE, LONGEST_LOOKUP_PAUSE))
@@ -292,7 +300,7 @@ class LeaderCache:
         return True
 
     def answered(self, node: int) -> None:
-        """After a broker has responded, end the pause in which `failed` has no effect for this broker."""
+        """End the pause in which `failed` has no effect for a broker, because this broker has responded."""
         self._silent.pop(node, None)
 
     async def find(
@@ -341,7 +349,10 @@ class LeaderCache:
         return tuple(row for reply in replies for row in reply.value["Topics"])
 
     def _add(self, rows: Iterable[Mapping[str, Any]], found: Leaders) -> None:
-        """Add the leaders in topic rows of Metadata responses to `found`. Cache topics whose leaders are all known."""
+        """Add the leaders in Metadata responses (`rows`, one per topic) to `found`.
+
+        A topic is cached only if the leaders of all its partitions are known.
+        """
         for row in rows:
             topic = row["Name"]
             self._topics.pop(topic, None)

@@ -58,7 +58,10 @@ _SSO_OPERATION = "CreateToken"
 
 _SSO_KEYS = frozenset({"sso_session", "sso_start_url"})
 _MOST_PROFILES = 10
-"""Maximum number of AWS profiles in a `source_profile` chain that kgtui follows, because it can be a cycle."""
+"""Maximum number of AWS profiles that kgtui visits when it follows `source_profile`.
+
+Without this limit, kgtui could run forever, because profiles can refer to each other in a cycle.
+"""
 
 
 def explain_error(error: Exception, session: Any, profile: str) -> str:
@@ -253,7 +256,7 @@ def sign(settings: MskIam, region: str) -> SignedToken:
     """Create a signed token for Amazon MSK. Blocks while botocore requests credentials from AWS.
 
     Args:
-        region: AWS region of the brokers; empty for the region in the environment.
+        region: AWS region of the brokers; empty for the region in `AWS_REGION` or in the AWS configuration.
 
     Raises:
         ConnectError: credentials or region are missing, or AWS refuses the role. The message contains no secret.

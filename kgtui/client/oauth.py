@@ -139,13 +139,13 @@ def _split(url: str) -> SplitResult | None:
 
 
 def _jwt_bearer(properties: Mapping[str, str]) -> dict[str, Any]:
-    """Return the arguments for `OAuth` with a signed assertion as the grant (grant type `jwt-bearer`, KIP-1139)."""
+    """Return the arguments of `OAuth` for the grant type `jwt-bearer`: the grant is a signed assertion (KIP-1139)."""
     scope = properties.get(_SCOPE_KEY, "").strip()
     return {"assertion": assertion_from_properties(properties), "jwt_bearer": True, "scope": scope}
 
 
 def _client_credentials(properties: Mapping[str, str], options: Mapping[str, str]) -> dict[str, Any]:
-    """Return the arguments for `OAuth` with a client secret, or with an assertion that replaces the secret.
+    """Return the arguments of `OAuth` for a client secret, or for an assertion that replaces the secret.
 
     As in Kafka 4.3, kgtui uses an assertion if `sasl.oauthbearer.assertion.file` or
     `sasl.oauthbearer.assertion.claim.iss` is set.
@@ -212,7 +212,8 @@ def _extensions(options: Mapping[str, str], prefix: str) -> tuple[tuple[str, str
 def _timeout(properties: Mapping[str, str]) -> float:
     """Return the time limit for the token endpoint, in seconds.
 
-    It is the larger of `sasl.login.connect.timeout.ms` and `sasl.login.read.timeout.ms`; `TIMEOUT` if neither is set.
+    It is the larger of `sasl.login.connect.timeout.ms` and `sasl.login.read.timeout.ms`; `TIMEOUT` if neither is set,
+    or if the larger value is 0.
     """
     keys = ("sasl.login.connect.timeout.ms", "sasl.login.read.timeout.ms")
     given = ((key, properties.get(key, "")) for key in keys)

@@ -25,13 +25,13 @@ class PoolOptions:
 
     Attributes:
         connect_timeout: time limit for one attempt to connect, including the TLS handshake and the login.
-        second_wait: how long a request waits for an attempt to connect if the previous attempt failed.
+        second_wait: how long a request waits for a running attempt to connect if the attempt before it failed.
         backoff, backoff_max: first and longest pause between attempts to connect.
         bulk_in_flight, ui_in_flight: maximum number of concurrent requests on each connection (see `Lane`).
         stall: if a request times out, and the broker has sent nothing for this long, the connection is closed.
         head_start: how long to wait for a broker's response before the next broker is asked too.
         retry_pause, retry_pause_max: first and longest pause between attempts to look up coordinators.
-        thread_bytes: size in bytes; larger responses are decoded in a thread.
+        thread_bytes: responses of more than this number of bytes are decoded in a thread.
         batch: maximum number of groups or topics in one lookup.
     """
 

@@ -145,7 +145,7 @@ class Pool:
         self._leaders.clear()
 
     async def version(self, node: int, api: Api, *, timeout: float, lane: Lane = Lane.BULK) -> int:
-        """Return the version of an API that was negotiated on one of the two connections (`lane`) to a broker.
+        """Return the negotiated version of an API on one of the two connections (`lane`) to a broker.
 
         Raises:
             UnsupportedError, ConnectError, DeadlineError
@@ -193,15 +193,16 @@ class Pool:
     ) -> Reply[Any]:
         """Send one request to one broker, and decode the response.
 
-        If the connection breaks, kgtui sends the request again on a new connection. kgtui does not do this if the
-        broken connection had not been used before, or if the request changes the cluster.
+        If the connection breaks, kgtui sends the request again on a new connection, because brokers close idle
+        connections. It does not send the request again if it was the first one on the broken connection, or if it
+        changes the cluster.
 
         Args:
             value: fields of the request, or a function that returns them for an API version.
             timeout: time limit in seconds. It includes the time to connect, to wait for earlier requests, and to wait
                 if the broker throttles kgtui.
             version: API version; by default the highest that kgtui and the broker support.
-            decode: function that replaces `api.response.decode`.
+            decode: function that decodes the response; by default `api.response.decode`.
 
         Raises:
             ConnectError, DeadlineError, DisconnectedError, UnsupportedError, DecodeError, EncodeError
@@ -214,7 +215,8 @@ class Pool:
         raw = await link.exchange(api, value, timeout=remaining, version=version)
         read = decode or api.response.decode
         compiled = decode is not None or api.response.decoder_compiled(raw.version)
-        # Compiling a decoder is slow. If the decoder for this API version is not compiled yet, use a thread.
+        # Decode large responses in a thread, so that they do not block the event loop. Use the thread also if the
+        # decoder of this API version is not compiled yet, because compiling is slow.
         if len(raw.body) > self.options.thread_bytes or not compiled:
             decoded = await self._in_thread(partial(read, raw.version, raw.body))
         else:
@@ -268,15 +270,15 @@ class Pool:
         return await self._leaders.find(topics, needed=needed, timeout=timeout, refresh=refresh)
 
     def leader_failed(self, node: int) -> bool:
-        """If a broker did not respond, forget the leaders of each topic in which this broker leads a partition.
+        """Remove from the cache each topic in which a broker leads a partition, because this broker did not respond.
 
         Returns:
-            False if the cache did not change, because this method was called for the same broker a moment ago.
+            False if this method did nothing, because it was called for the same broker a moment ago.
         """
         return self._leaders.failed(node)
 
     def leader_answered(self, node: int) -> None:
-        """After a broker has responded, end the pause in which `leader_failed` has no effect for this broker."""
+        """End the pause in which `leader_failed` has no effect for a broker, because this broker has responded."""
         self._leaders.answered(node)
 
     def live_lane(self, node: int) -> Lane:
@@ -284,7 +286,7 @@ class Pool:
         return self._links.live_lane(node)
 
     async def ask_any(self, ask: Callable[[int], Awaitable[T]], *, timeout: float) -> T:
-        """Send a request to one broker after the other, until one of them responds. Return this response.
+        """Send a request to one broker after the other, until one of them responds. Return the first response.
 
         If a broker does not respond within `options.head_start` seconds, the next broker is asked too.
 
@@ -309,7 +311,10 @@ class Pool:
             raise self._unanswered(nodes, timeout) from None
 
     def _unanswered(self, nodes: Sequence[int], timeout: float) -> UnreachableError:
-        """Return the error to raise if none of the brokers has responded within `timeout` seconds."""
+        """Return the error for the case that no broker has responded within `timeout` seconds.
+
+        The error says which brokers throttle kgtui because of a quota.
+        """
         pauses = {node: self._links.throttled_for(node) for node in nodes}
         attempts = []
         for node, pause in pauses.items():

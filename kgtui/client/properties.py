@@ -160,9 +160,9 @@ _LOGIN_NAMES = frozenset(
         "ssl.secure.random.implementation",
     }
 )
-"""More login and TLS properties of Kafka's clients up to 4.4, in addition to those in `_LOGIN_AND_TLS`.
+"""Login and TLS properties of Kafka's clients up to 4.4 that are not in `_LOGIN_AND_TLS`.
 
-kgtui ignores some of these properties, but does not report them as unknown.
+kgtui ignores some of these properties. It does not warn about them, because they are valid in Kafka's clients.
 """
 
 _OTHER_NAMES = frozenset(
@@ -183,7 +183,7 @@ _OTHER_NAMES = frozenset(
         "value.serializer",
     }
 )
-"""Common properties that kgtui ignores, but suggests as the correct name of a misspelled property."""
+"""Common properties that kgtui ignores. Warnings suggest these names if a property seems to be misspelled."""
 
 
 def check_supported(properties: Mapping[str, str]) -> None:
@@ -333,9 +333,9 @@ def parse_jaas(text: str) -> LoginModule:
 
 
 def _known(option: str) -> str:
-    """Return how an error message should name an option: by its name if it is well known, else as "an option".
+    """Return the name of an option for an error message if the name is well known, else the text "an option".
 
-    Any other name could be part of a password that is not quoted correctly.
+    An unknown name is not shown, because it could be part of a password that is not quoted correctly.
     """
     return option if option in {"username", "password", "tokenauth"} else "an option"
 

@@ -85,8 +85,8 @@ class TicketRenewal:
             await asyncio.sleep(pause)
             renew_below = left - pause / 2
             left = await self._lifetime()
-            # If the lifetime is longer than expected, the cache contains a newer ticket, for example from `kinit`. Do
-            # not renew this ticket yet.
+            # If more time is left than expected after the pause, the cache contains a newer ticket, for example from
+            # `kinit`. Do not renew the newer ticket yet.
             if left < renew_below:
                 await self._renew()
                 left = await self._lifetime()
@@ -103,7 +103,7 @@ class TicketRenewal:
         except BaseException as error:
             with suppress(ProcessLookupError):
                 process.kill()
-            await process.communicate()  # This closes the pipe of stderr, which must not outlive the event loop.
+            await process.communicate()  # Closes the pipe of stderr now, because it must not outlive the event loop.
             if isinstance(error, TimeoutError):
                 _log.info("the Kerberos ticket cannot be renewed: kinit did not end within %g s", KINIT_TIMEOUT)
                 return
@@ -179,7 +179,10 @@ class Tickets:
             ) from error
 
     async def _lifetime(self) -> float:
-        """Return the remaining lifetime of the ticket in the ticket cache, in seconds; 0 if no ticket is valid."""
+        """Return the remaining lifetime of the ticket in the ticket cache, in seconds.
+
+        The result is 0 if no ticket is valid, and infinite if the Kerberos library reports no lifetime.
+        """
         return await self._thread.run(self._read_lifetime)
 
     def _read_lifetime(self) -> float:

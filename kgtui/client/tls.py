@@ -252,7 +252,7 @@ class Tls:
 
     @contextmanager
     def _naming_key(self, setting: str, expected: str, text: str) -> Iterator[None]:
-        """Convert OpenSSL's errors about a private key into a ConfigError with a clear message.
+        """Convert OpenSSL's errors about a private key in the `with` block into a ConfigError with a clear message.
 
         Args:
             setting: beginning of the error message, such as `ssl.keystore.location=FILE`.
@@ -274,7 +274,7 @@ class Tls:
                 raise
 
     def _password(self) -> str:
-        """Return the password of the private key. Without a password function, OpenSSL would ask on the terminal."""
+        """Return the password of the private key. OpenSSL calls this method instead of asking on the terminal."""
         return str.__str__(self.key_password.reveal())
 
 
@@ -311,7 +311,7 @@ def _store_type(properties: Mapping[str, str], store: str, sources: tuple[str, .
 
     Args:
         store: `truststore` or `keystore`.
-        sources: last parts of the property names that can define the store, such as `location` in
+        sources: ends of the names of the properties that can define the store. For example, `location` stands for
             `ssl.keystore.location`.
     """
     given = [f"ssl.{store}.{source}" for source in sources if properties.get(f"ssl.{store}.{source}")]
@@ -357,7 +357,7 @@ def _versions(properties: Mapping[str, str]) -> tuple[ssl.TLSVersion, ssl.TLSVer
 
 @contextmanager
 def _naming(key: str, expected: str) -> Iterator[None]:
-    """In the `with` block, convert an error while reading a certificate or key into a ConfigError.
+    """Convert an error that the `with` block raises while it reads a certificate or key into a ConfigError.
 
     Args:
         key: beginning of the error message, such as `ssl.keystore.location=FILE`.

@@ -33,7 +33,8 @@ REFRESH_AFTER = (0.80, 0.85)
 RETRY_PAUSE = 10.0
 """Pause after a failed attempt to refresh a token, in seconds. The old token stays in use while it is valid.
 
-If a broker has refused a token, kgtui also waits until the token is this old before it gets a new one.
+If a broker has refused a token, kgtui replaces the token only when it is this old, so that not every refused login
+requests a new token.
 """
 
 _TOKEN = re.compile(r"[A-Za-z0-9\-._~+/]+=*")
@@ -42,11 +43,11 @@ _TOKEN = re.compile(r"[A-Za-z0-9\-._~+/]+=*")
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """A token with its times, in seconds since the epoch.
+    """A token for OAUTHBEARER, with the times at which kgtui received it and at which it expires.
 
     Attributes:
-        expires: time on this machine's clock; infinite if unknown.
-        ahead: token endpoint's clock minus this machine's, in seconds; 0 if unknown.
+        received, expires: times on this machine's clock, in seconds since the epoch. `expires` is infinite if unknown.
+        ahead: time of the token endpoint's clock minus time of this machine's clock, in seconds; 0 if unknown.
     """
 
     text: Secret
@@ -68,7 +69,7 @@ class Tokens:
         self._identity = ""
 
     async def get(self, host: str = "") -> Token:
-        """Return a valid token. Near the end of its lifetime, request a new one.
+        """Return the cached token, or a new one if the cached token expires soon or must be replaced (see `refuse`).
 
         Args:
             host: host name of the broker, which contains the AWS region for Amazon MSK.

@@ -45,7 +45,7 @@ HEAD_START = 0.25
 """Time to wait for a connection to one IP address of a host before kgtui also tries the next address, in seconds."""
 
 CLOSING_TIMEOUT = 1.0
-"""Maximum time to wait for a broker to close a TLS connection, in seconds. After that, kgtui aborts it."""
+"""Maximum time to wait for a broker to close a TLS connection, in seconds. Then kgtui aborts the connection."""
 
 
 class _NeverBelowInfo(logging.Filter):
@@ -98,7 +98,7 @@ class Connection:
     Attributes:
         last_answer: time of the last response, or of the login, on the clock `time.monotonic`.
         used: whether a response has arrived since the API versions were negotiated. If the connection breaks
-            before that, kgtui does not send the request again.
+            earlier, kgtui does not send the first request again, because an idle timeout cannot be the cause.
     """
 
     def __init__(self, raw: Any, address: Address, login: LoginSession | None = None) -> None:

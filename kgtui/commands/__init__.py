@@ -32,7 +32,7 @@ terminal UI.
 | `clusters` | `kgtui clusters`: the configured clusters |
 | `record` | `kgtui record`: records all groups into a lake (a folder of Delta tables) |
 | `lake` | `kgtui lake`: table sizes, compaction, deletion of old days |
-| `pipeline` | `kgtui pipeline run` and `watch`: compute the silver and gold tables with Spark |
+| `pipeline` | `kgtui pipeline run` and `watch`: compute the silver and gold tables of a lake with Spark |
 | `pipeline_demo` | `kgtui pipeline demo`: simulated history, pipeline and findings |
 | `pipeline_submit` | prints the `spark-submit` command for YARN and Kubernetes |
 | `insights` | `kgtui insights`: the findings of a lake |

@@ -146,7 +146,7 @@ async def check(
 
     Args:
         query: filter. Its terms about health are applied after the watch, because the health is not known before.
-        watching: settings such as the allowed lag.
+        watching: settings for judging the health, such as the allowed lag.
         clock: clock for scheduling the reads; None for the system's clock.
     """
     from kgtui.commands.group_watch import ClusterWatch, Schedule
@@ -167,7 +167,7 @@ async def check(
 
 
 async def _search_record_times(admin: GroupAdmin, watch: ClusterWatch, retention: Retention, timeout: float) -> None:
-    """For groups that are not OK, find out when the last consumed and the first unread record were written.
+    """For groups that are not OK, find out when the last consumed and the first unread records were written.
 
     Store these times in `watch`. Groups without unread records are left out.
     """
@@ -249,8 +249,8 @@ def _report(args: argparse.Namespace, query: Query, selection: Selection, watch:
 
     results, selected = _judge(args, query, selection, watch, retention)
     print_result(args.format, check_results.WRITERS, results)
-    # A filter such as `verdict:STOP` excludes groups that are OK now, although a longer watch might show a worse
-    # verdict. Therefore, with a filter on verdicts, `watched` contains the excluded groups too.
+    # A filter such as `verdict:STOP` excludes groups that are OK now, but that might get a worse verdict in a longer
+    # watch. The user must learn about these groups too, so with a filter on verdicts, `watched` contains all groups.
     watched = list(results.snapshot.health.values()) if Need.WATCHING in query.needs else selected
     _notify_limits(results, selected, watched)
     missing = notify_missing(args, _without_health(query), selection)
@@ -345,7 +345,10 @@ def _is_notable(health: GroupHealth) -> bool:
 
 
 def _status(health: GroupHealth) -> Status:
-    """Return the status of the health verdict, or of a problem that is worse."""
+    """Return the status of the health verdict on a group, or of a problem of the group that is worse than the verdict.
+
+    Such a problem is possible, because the verdict considers neither lost records nor rebalances.
+    """
     from kgtui.model.health.judged import verdict_or_worse
 
     return Status[verdict_or_worse(health).status.name]
@@ -371,7 +374,7 @@ def _notify_limits(results: CheckResults, selected: Sequence[GroupHealth], watch
 
     Args:
         selected: health of the groups that match the filter.
-        watched: health of the groups whose verdicts are reported if they are not final.
+        watched: health of the groups for which a verdict that is not final is reported.
     """
     from kgtui.model.health.wording import undecided_lines
 

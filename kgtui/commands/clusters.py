@@ -63,7 +63,7 @@ def as_json(settings: Settings) -> bytes:
             "command_config": cluster.command_config or None,
             "read_only": cluster.read_only,
             "color": cluster.color or None,
-            "colour": cluster.color or None,  # Former spelling of the key `color`, which other programs may still read.
+            "colour": cluster.color or None,  # The former name of the key `color`. Programs of users may still read it.
             "environment": cluster.environment or None,
             "properties": sorted(cluster.properties),
         }

@@ -59,8 +59,10 @@ async def connected(args: argparse.Namespace) -> AsyncIterator[KafkaGroupAdmin]:
 def recorded(args: argparse.Namespace) -> AbstractAsyncContextManager[ReplayAdmin] | None:
     """Return a context manager that opens the recording `--lake` at the time `--at`; None if `--lake` is not given.
 
-    If the options also name a cluster, print that the cluster is not used. Raises `UsageError` if `--at` is given
-    without `--lake`.
+    If the options also name a cluster, tell the user on stderr that the cluster is not used.
+
+    Raises:
+        UsageError: `--at` is given without `--lake`.
     """
     if args.lake is not None:
         for option in ("bootstrap_server", "cluster"):
@@ -99,7 +101,7 @@ async def open_recording(lake: str, at: str | None, *, option: str = "--at") -> 
 
 
 async def as_of(snapshot: Snapshot, admin: GroupAdmin) -> Snapshot:
-    """Add the time of the poll, and the time at which each group entered its state, to a snapshot of a recording.
+    """Add to a snapshot of a recording the time of its poll, and the time at which each group entered its state.
 
     A snapshot of a live cluster is returned unchanged.
     """

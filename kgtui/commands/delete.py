@@ -74,8 +74,8 @@ def run(args: argparse.Namespace) -> int:
 
 async def _run(args: argparse.Namespace, query: Query | None, folder: StateFolder) -> int:
     """Plan the deletion, ask for confirmation, delete, and return the exit code."""
-    # Use one connection to the cluster (`admin`) for all steps, because each new one prints the warnings about client
-    # properties again.
+    # Use one connection to the cluster (`admin`) for all steps, because each new connection would print the warnings
+    # about client properties again.
     async with connected(args) as admin:
         deletion, matching, missing = await _plan(args, admin, query, folder)
         if args.dry_run:
@@ -104,9 +104,9 @@ def _check_expected(args: argparse.Namespace, matching: int) -> None:
 
 
 def _confirm(args: argparse.Namespace, deletion: Plan) -> None:
-    """Ask the user for confirmation. With `--yes`, only check the options.
+    """Ask the user for confirmation. With `--yes`, only check that the other required options are given.
 
-    Raises `RefusedError` if the user does not confirm, or if an option is missing.
+    Raises `RefusedError` if the user does not confirm, or if a required option, such as `--expect`, is missing.
     """
     if args.yes:
         if args.expect is None:
@@ -135,7 +135,7 @@ def _confirm(args: argparse.Namespace, deletion: Plan) -> None:
 
 @contextmanager
 def _interruptible() -> Iterator[None]:
-    """In the `with` block, Ctrl-C interrupts a read from the terminal immediately, without waiting for Enter."""
+    """Let Ctrl-C in the `with` block interrupt a read from the terminal immediately, without waiting for Enter."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -181,7 +181,10 @@ def _refuse_read_only(args: argparse.Namespace) -> None:
 async def _plan(
     args: argparse.Namespace, admin: GroupAdmin, query: Query | None, folder: StateFolder
 ) -> tuple[Plan, int, bool]:
-    """Return the plan, the number of selected groups, and whether requested groups are missing (exit code 1)."""
+    """Return the plan, the number of selected groups, and whether requested groups are missing.
+
+    If groups are missing, the exit code is 1.
+    """
     timeout, missing = timeout_of(args), False
     await _check_unfinished(admin, folder, timeout)
     selection = await _matching(admin, query, args.group, timeout)

@@ -47,13 +47,13 @@ LIMITED_BELOW = {
     "FindCoordinator": ((4, "coordinators are looked up one at a time"),),
     "DescribeShareGroupOffsets": ((1, "the lag of share groups is unknown"),),
 }
-"""Maps an API name to pairs (version, limitation). A broker has the limitation if it supports only lower versions."""
+"""API name → pairs (version, limitation). The limitation applies to brokers that support only lower versions."""
 
 LIMITED_WITHOUT = {
     **{entry.describe_rpc: entry.absence for entry in GROUP_TYPES.values() if entry.feature},
     "DescribeShareGroupOffsets": "start offsets of share groups are unknown",
 }
-"""Maps an API name to the limitation of brokers that do not support this API."""
+"""API name → limitation that applies to brokers without this API."""
 
 
 class NamedGroup(NamedTuple):
@@ -76,7 +76,7 @@ class DoctorResults:
     """The results of `kgtui doctor`.
 
     Attributes:
-        versions: node id → API name → version in use; None if kgtui and the broker support no common version.
+        versions: node id → API name → version that kgtui uses; None if kgtui and the broker support no common version.
         took_ms: node id → response time of a Metadata request, in milliseconds.
         cluster_operations: what the user may do on the cluster; None if not reported.
         groups: number of listed groups; None if the groups could not be listed.
@@ -287,7 +287,7 @@ def limitations(versions: Mapping[str, int | None]) -> list[str]:
     """Return short texts about what does not work with a broker, such as `the list of groups has no types`.
 
     Args:
-        versions: API name → version in use; None if kgtui and the broker support no common version.
+        versions: API name → version that kgtui uses with this broker; None if both support no common version.
     """
     found = []
     for name, version in versions.items():

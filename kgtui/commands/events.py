@@ -160,9 +160,12 @@ class _Printer:
 
 
 async def watch(args: argparse.Namespace, admin: GroupAdmin, query: Query) -> int:
-    """Print the events of a cluster during the time `--for`. Return 1 if a broker never answered.
+    """Print the events of a cluster for the duration `--for`. Without this option, print events until Ctrl-C.
 
-    Raises `UnreachableError` if no broker answers at the start.
+    Return the exit code: 1 if a broker never answered, otherwise 0.
+
+    Raises:
+        UnreachableError: no broker answered at the start.
     """
     from kgtui.monitor import Monitor
 
@@ -192,7 +195,7 @@ async def _print_new(
     """Print new events until this coroutine is canceled.
 
     Raises:
-        BrokenPipeError: the reader of stdout has exited.
+        BrokenPipeError: the program that reads stdout has exited.
     """
     printer, printed, serial = _Printer(args, query), 0, 0
     announced, warned, compared = not sys.stderr.isatty(), access.lists_every_group, False
@@ -229,7 +232,7 @@ async def _print_new(
 
 
 def _notify_if_missing(args: argparse.Namespace, query: Query, snapshot: Snapshot, groups: Sequence[str]) -> None:
-    """If no group matches yet, print similar group ids, and that the command waits for groups that match."""
+    """If no group matches yet, tell the user that the command waits for such groups, and print similar group ids."""
     # Print nothing if the filter needs more data than the list of groups, such as lag. This data is not read yet.
     if not query.needs and notify_missing(args, query, _as_selection(snapshot, groups)):
         notify("waiting for groups that match; press Ctrl-C to end")

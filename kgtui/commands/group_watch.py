@@ -33,9 +33,9 @@ if TYPE_CHECKING:
     from kgtui.model.offsets import GroupOffsets
 
 _OVERTIME = 1.0
-"""Seconds to wait for the last read after its timeout has expired.
+"""Seconds for which the last read may continue after its timeout has expired.
 
-In this time, the read can report the timeout as an error. Otherwise, it would be canceled without an error.
+In this time, the read can report the timeout as an error. Without it, the read would be canceled and report no error.
 """
 
 
@@ -84,15 +84,15 @@ class _Watch:
         self.group_faults: dict[str, Fault] = {}
         self.without_offsets: set[str] = set()
         self.hidden: set[str] = set()
-        self._offsets_read: set[str] = set()  # Groups whose last read of offsets succeeded, even with an empty result.
+        self._offsets_read: set[str] = set()  # Groups for which the last read of offsets succeeded.
         self._incomplete: set[str] = set()  # Groups whose last read may lack offsets, because permissions are missing.
         self._hidden_topics: dict[str, tuple[str, ...]] = {}
 
     def mark_hidden(self, access: Access) -> None:
         """Find the groups whose offsets brokers may hide from the user, and store their ids in `hidden`.
 
-        If a hidden topic of such a group is known, or if the group has no visible offsets, an error is added to
-        `group_faults`, too. Call this method after the last read.
+        If a hidden topic of such a group is known, or if the group has no visible offsets, also add an error to
+        `group_faults`. Call this method after the last read.
 
         Args:
             access: the user's permissions, read after the groups.
@@ -177,7 +177,7 @@ class ClusterWatch(_Watch):
     def faults(self) -> tuple[Fault, ...]:
         """Errors that affected a whole broker or the cluster in the last read from each coordinator.
 
-        Equal errors are contained only once. Errors of single groups are in `group_faults`.
+        The tuple has no duplicates. Errors of single groups are in `group_faults`.
         """
         return tuple(dict.fromkeys(fault for faults in self._faults_by_broker.values() for fault in faults))
 
@@ -290,12 +290,13 @@ class RecordedWatch(_Watch):
 def polls_before(admin: ReplayAdmin, seconds: float) -> Sequence[RecordedPoll]:
     """Return the selected poll `admin.poll` and the polls in the `seconds` seconds before it, oldest first.
 
-    If these polls cover less than `seconds` seconds, one older poll is added if possible.
+    If these polls cover less than `seconds` seconds, one older poll is added, unless there is none or polls are missing
+    after it.
     """
     end = admin.poll
     polls = admin.recording.polls(end.at - seconds, end.at)
     before = admin.recording.step(polls[0], -1)
-    # Do not add the poll `before` if a gap (missing polls) follows it, because nothing is known about the gap.
+    # Do not add the poll `before` if polls are missing after it, because nothing is known about the time between.
     if before is not None and not polls[0].gap and polls[0].at > end.at - seconds:
         polls.insert(0, before)
     return polls

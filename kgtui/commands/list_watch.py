@@ -32,13 +32,13 @@ if TYPE_CHECKING:
 
 
 class ListWatch:
-    """Reads the selected groups repeatedly. If a group cannot be read, the values of its last read are kept.
+    """Reads the selected groups repeatedly. If a group cannot be read, the values of its last successful read are kept.
 
     Args:
         query: the filter; None selects every group.
         select: function that takes a timeout in seconds, and returns the selected groups.
         interval: seconds between two reads.
-        timeout: upper limit of the timeouts that are passed to `select`, in seconds.
+        timeout: maximum timeout that is passed to `select`, in seconds.
         missing: ids of groups that no broker lists, but that may still exist. For example, no broker lists a group
             while it moves to a different coordinator.
     """
@@ -107,7 +107,7 @@ class ListWatch:
 
 
 def _nothing_read(last: Selection, error: UnreachableError) -> Selection:
-    """Return a selection without groups, as the result of a read in which no broker responded.
+    """Return a selection without groups. It stands for a read in which no broker responded.
 
     The result contains the brokers of the previous selection `last`. Each broker gets the fault `error`.
     """

@@ -77,7 +77,7 @@ def run(args: argparse.Namespace) -> int:
         raise UsageError("--watch takes a duration above 0, such as 5s")
     gc_enabled = gc.isenabled()
     if args.watch is None:
-        # Disable garbage collection. It takes time, but would free nothing, because all data is used until the end.
+        # Disable garbage collection, because it takes time but would free nothing. All data is used until the end.
         gc.disable()
         # Python runs a last garbage collection at exit. Freeze all objects, so that this collection skips them.
         atexit.register(gc.freeze)
@@ -113,7 +113,7 @@ async def _select(
 
 
 async def _judge_empty_groups(admin: GroupAdmin, timeout: float, snapshot: Snapshot, read: GroupsRead) -> Snapshot:
-    # Import `unused_groups` here, because the import is slow, and only lists that show or filter by lag need it.
+    # Import `unused_groups` only when it is needed, because the import is slow. Only lists with lag need it.
     from kgtui.commands.unused_groups import with_unused_groups
 
     return await with_unused_groups(admin, timeout, snapshot, read)

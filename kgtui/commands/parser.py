@@ -54,7 +54,7 @@ EPILOG = "Without a command, kgtui opens the terminal UI. `kgtui ls --help` expl
 
 
 class CommandParser(argparse.ArgumentParser):
-    """Parses the options of `kgtui` or of one command. On errors, it raises `UsageError`, where argparse would exit.
+    """Parses the options of `kgtui` or of one command. On errors, it raises `UsageError` instead of exiting.
 
     Args:
         module: name of the command's module, which is imported only if the command is used. None for `kgtui` itself.
@@ -95,13 +95,13 @@ class CommandParser(argparse.ArgumentParser):
         """Return argparse's help text. It ends with the text that the command's function `epilog` returns."""
         if self._epilog is not None:
             self.epilog = self._epilog()
-        # Set the formatter only for help texts, because it imports `rich_argparse`, which is slow. If it were set
-        # earlier, argparse would use it for every added option.
+        # Set the formatter only when a help text is needed, because it imports `rich_argparse`, which is slow. If the
+        # formatter were set earlier, argparse would use it for every option that is added.
         self.formatter_class = _formatter
         return super().format_help()
 
     def print_help(self, file: Any = None) -> None:
-        """Print the help on stdout. If this fails, raise an error, which argparse would ignore."""
+        """Print the help on stdout. Unlike argparse, raise an error if this fails."""
         from kgtui.commands.printing import print_text
 
         print_text(self.format_help())
@@ -109,7 +109,8 @@ class CommandParser(argparse.ArgumentParser):
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
         """Add the options of the command, then parse as argparse does.
 
-        Unknown options already raise an error here, so that the message refers to `kgtui COMMAND --help`.
+        Unlike in argparse, unknown options raise an error here and not in `parse_args`, so that the error message
+        refers to `kgtui COMMAND --help` instead of `kgtui --help`.
         """
         self.load()
         found, rest = super().parse_known_args(args, namespace)
@@ -207,7 +208,7 @@ def build(prog: str = "kgtui", *, only: Collection[str] | None = None) -> Comman
     )
     add_cluster_options(parser)
     add_ui_options(parser)
-    # Without `prog`, argparse would format the usage text to find the program's name, which takes time.
+    # Pass `prog`. Otherwise, argparse would format the usage text to find the program's name, which takes time.
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", prog=prog, title="commands")
     for name, (module, summary) in COMMANDS.items():
         if only is None or name in only:

@@ -63,7 +63,7 @@ def run(args: argparse.Namespace) -> int:
     try:
         _record(lake, history)
     except BaseException:
-        # Remove the temporary folder. Its path was not printed yet, so the user could not find the folder.
+        # Remove the temporary folder. Its path was not printed yet, so the user could not find and remove the folder.
         if args.lake is None:
             shutil.rmtree(lake, ignore_errors=True)
         raise

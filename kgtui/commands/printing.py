@@ -56,7 +56,10 @@ def print_bytes(data: bytes) -> None:
 
 
 def stdout_is_closed() -> bool:
-    """Return whether the program that reads stdout has exited, or the terminal is closed, without writing anything."""
+    """Return whether the program that reads stdout has exited, or the terminal is closed.
+
+    This function finds out without writing to stdout.
+    """
     from select import poll
 
     watcher = poll()
@@ -77,7 +80,7 @@ def print_result(
 
     Args:
         writers: format → function that takes `data`, and returns text or UTF-8 bytes.
-        clear: whether to clear the terminal before text is printed.
+        clear: whether to clear the screen first, if stdout is a terminal and the result is text.
 
     Raises:
         KeyError: `writers` has no function for the format.
@@ -178,8 +181,8 @@ class Progress:
     """Context manager for a progress line, which is erased at the end.
 
     Args:
-        stream: where to show the line; None for stderr. If the stream is not a terminal, each update is printed as a
-            separate line on stderr.
+        stream: terminal that shows the line; None for stderr. If the stream is not a terminal, updates are printed as
+            separate lines on stderr, at most one every `_REPEAT` seconds.
     """
 
     def __init__(self, stream: TextIO | None = None) -> None:
@@ -190,7 +193,7 @@ class Progress:
         self._shown = False
 
     def update(self, sentence: str) -> None:
-        """Show a new sentence. It is dropped if the last one was shown too recently (see `_REDRAW` and `_REPEAT`)."""
+        """Show a new sentence, unless the last one was shown only a moment ago (see `_REDRAW` and `_REPEAT`)."""
         now = time.monotonic()
         if now - self._last < self._every:
             return

@@ -104,7 +104,7 @@ def notify_operators(query: Query) -> None:
 def notify_missing(args: argparse.Namespace, query: Query | None, selection: Selection) -> bool:
     """Print a message if no group matches the filter, or if a group that `--group` names does not exist.
 
-    The message contains similar group ids, if there are any.
+    If other groups have similar ids, the message contains these ids.
 
     Returns True if the exit code must be 1: the message was printed, and `--allow-empty` is not given.
     """
@@ -202,7 +202,8 @@ async def select_groups(
         members: whether to read the members of the selected groups.
         lag: whether to read offsets and log end offsets of the selected groups.
         access_max_age: maximum age of cached permissions of the user, in seconds. Older permissions are read again.
-        on_read: called with the snapshot after the lag was read; returns the snapshot to which the filter is applied.
+        on_read: called after the lag was read, with the snapshot and the data that was read. It returns the snapshot to
+            which the filter is applied.
         timeout: maximum total duration in seconds. Each read gets an equal part of the time that is left.
 
     Raises:
@@ -232,8 +233,8 @@ async def select_groups(
     if show_lag:
         summaries, unread = snapshot.summaries, snapshot.group_faults.keys()
         snapshot = with_hidden_faults(snapshot, [group for group in ids if group in summaries and group not in unread])
-    # If the filter needs more data than the list of groups, also report the read errors of groups that do not match,
-    # because these groups might match if all their data were known.
+    # If the filter needs more data than the list of groups, also report the read errors of groups that do not match.
+    # These groups might match if all their data were known.
     concerned = set(snapshot.group_faults) if query.needs else set(ids)
     faults += others + tuple(f for group, f in sorted(snapshot.group_faults.items()) if group in concerned)
     return Selection(
@@ -318,8 +319,8 @@ def _enriched(snapshot: Snapshot, read: GroupsRead, ids: Sequence[str], *, lag: 
             faults.setdefault(group, hidden_topics_fault(group, topics_hidden))
         with_offset = read.topics_of(group)
         if with_offset is None and not (lag and snapshot.groups[group].has_offsets):
-            # The offsets of this group were not requested. Pass an empty tuple of topics with offsets, so that the
-            # summary contains only the topics to which members subscribe.
+            # The offsets of this group were not requested, so pass no topics with offsets. The summary then contains
+            # only the topics to which members subscribe.
             with_offset = ()
         summaries[group] = summary_of(
             read.descriptions.get(group),

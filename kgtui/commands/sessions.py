@@ -28,9 +28,9 @@ if TYPE_CHECKING:
 CONNECT_TIMEOUT = 3.0
 """Maximum time to wait for an answer of a broker when connecting to a cluster, in seconds."""
 _MAX_CALLS_PER_POLL = 8
-"""During playback, the same poll is shown for at most this many calls of `LakeReplayPosition.advance`.
+"""Maximum number of calls of `LakeReplayPosition.advance` for which playback shows the same poll.
 
-If the next poll is so much later that it would take more calls, the first call jumps to it. Otherwise, playback would
+If the time until the next poll would take more calls, the first call jumps to the next poll. Otherwise, playback would
 seem to hang.
 """
 
@@ -200,7 +200,7 @@ class SessionOpener:
 
 
 async def _failed_attempts(target: Target) -> tuple[tuple[str, str], ...]:
-    """Try to connect to a cluster. Return a pair (address, reason) per failed attempt, or `()` if a broker answers."""
+    """Try to connect to a cluster. Return a pair (address, reason) per failed attempt; `()` if a broker answered."""
     from kgtui.admin.kafka import connect
 
     try:
@@ -290,8 +290,8 @@ class LakeReplayPosition:
     async def advance(self, seconds: float) -> bool:
         """Move forward by `seconds` of recorded time. Return False if the last poll is already shown.
 
-        If there is no poll in this time, the same poll stays visible, and the next call continues from the end of this
-        time. Gaps in the recording are skipped.
+        If no poll was recorded in this time, the same poll stays visible, and the next call continues from the end of
+        this time. Gaps in the recording are skipped.
         """
         shown = self._admin.poll
         self._ahead = self._ahead + seconds if self._ahead_of == shown else seconds

@@ -71,7 +71,7 @@ async def _run(args: argparse.Namespace) -> int:
 
 
 async def _listed(admin: GroupAdmin, timeout: float) -> Mapping[str, Listing]:
-    """Return all groups of the cluster, to suggest ids similar to a missing one; empty if listing fails."""
+    """Return all groups of the cluster, among which ids similar to a missing id are looked up; empty on errors."""
     try:
         return (await admin.list_groups(timeout=timeout)).rows
     except KgtuiError:
@@ -79,7 +79,7 @@ async def _listed(admin: GroupAdmin, timeout: float) -> Mapping[str, Listing]:
 
 
 async def _with_recorded_times(snapshot: Snapshot, admin: GroupAdmin) -> Snapshot:
-    """If `admin` reads a recording, add times that earlier polls show, such as when each group last made progress."""
+    """If `admin` reads a recording, add times known from earlier polls, such as when each group last made progress."""
     recording: RecordingReader | None = getattr(admin, "recording", None)
     if recording is None:
         return snapshot

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from kgtui.simulator.options import Options
 
 START_TIME = 2.0
-"""Seconds after the start of the terminal UI during which garbage collection is disabled, for a faster start."""
+"""Seconds for which garbage collection is disabled after the terminal UI was started, so that it starts faster."""
 THREAD_SWITCH_INTERVAL = 0.0005
 """Python's thread switch interval, in seconds. It is short, so that the thread that reads keys never waits long."""
 
@@ -47,8 +47,8 @@ def _start(args: argparse.Namespace, demo: Options | None) -> int:
 
     start_log(debug=args.debug)
     sys.setswitchinterval(THREAD_SWITCH_INTERVAL)
-    # Disable garbage collection. It would delay the start, but free almost nothing, because nearly all new objects are
-    # still in use.
+    # Disable garbage collection during the start, because it takes time but would free almost nothing. Nearly all new
+    # objects are still in use.
     gc.disable()
     try:
         return asyncio.run(_run(args, demo))
@@ -58,7 +58,7 @@ def _start(args: argparse.Namespace, demo: Options | None) -> int:
 
 async def _run(args: argparse.Namespace, demo: Options | None) -> int:
     asyncio.get_running_loop().call_later(START_TIME, gc.enable)
-    # Import the terminal UI in a thread, while the groups are read. The first screen can then already show groups.
+    # Import the terminal UI in a thread, so that the groups are read meanwhile. The first screen can then show them.
     loading = asyncio.create_task(asyncio.to_thread(import_module, "kgtui.tui.app"))
     async with AsyncExitStack() as stack:
         opener = SessionOpener(args, stack)

@@ -26,7 +26,7 @@ async def with_unused_groups(admin: GroupAdmin, timeout: float, snapshot: Snapsh
     """Return a copy of the snapshot in which unused groups have the problem `UNUSED` instead of `EMPTY`.
 
     Args:
-        timeout: maximum duration of the search for the times at which unread records were written, in seconds.
+        timeout: maximum duration of all reads, in seconds. They find out when the unread records were written.
         snapshot: contains the summaries of the groups.
         read: the offsets of the groups in the snapshot.
     """

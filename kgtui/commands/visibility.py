@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 def with_hidden_faults(snapshot: Snapshot, groups: Iterable[str]) -> Snapshot:
     """Return a copy of the snapshot with an error for each group in `groups` whose offsets brokers may hide.
 
-    Brokers hide offsets in topics on which the user lacks DESCRIBE.
+    Brokers hide offsets in topics on which the user lacks the permission DESCRIBE.
     """
     if not _has_marks(snapshot) and not snapshot.offsets:
         return snapshot

@@ -34,7 +34,7 @@ _IN_JAAS = re.compile(
 )
 """Matches one reference in `sasl.jaas.config`, such as `password="file:secret.txt"`.
 
-One of these groups is not None:
+In each match, one of these named groups of the regular expression is not None:
 - `file`: PATH in `="file:PATH"`; `option` is the word before `=`
 - `bare`: `${NAME}` without quotes after `=`
 - `inside`: any other `${NAME}`, usually between quotes
@@ -59,7 +59,7 @@ class Properties(dict[str, str]):
         return f"Properties({', '.join(sorted(self))})"
 
     def override(self, stronger: Properties, where: str) -> None:
-        """Add the properties in `stronger`. They replace properties with the same names.
+        """Add the properties and warnings in `stronger`. Its properties replace properties with the same names.
 
         For each property whose value changes, a warning is added to `warnings`.
 
@@ -207,7 +207,12 @@ def filled_in(properties: Mapping[str, str], where: str, folder: Path) -> Proper
 
 
 def _undeclared_references(properties: Mapping[str, str], declared: Container[str], where: str) -> Iterator[str]:
-    """Yield one warning for each property that refers to a config provider whose name is not in `declared`."""
+    """Yield one warning for each property that refers to a config provider that `config.providers` does not declare.
+
+    Args:
+        declared: names of the providers in `config.providers`.
+        where: file or table that contains the properties, for the warnings.
+    """
     for key, value in properties.items():
         for found in _ANY_PROVIDER_REFERENCE.finditer(value):
             name = found["provider"]

@@ -85,8 +85,8 @@ class Settings:
         default: name of the cluster to use if the user names none; may be empty.
         keys: action in the terminal UI → key on the keyboard.
         presets: name of a saved filter → filter expression.
-        storage: URI prefix, such as `s3a://bucket` → storage options (such as credentials) of lakes with this prefix.
-            References such as `${NAME}` in these options are not replaced yet.
+        storage: URI prefix, such as `s3a://bucket` → storage options (such as credentials) of lakes (folders with
+            recordings) whose URI has this prefix. References such as `${NAME}` in these options are not replaced yet.
     """
 
     path: Path
@@ -182,7 +182,7 @@ def _current(table: dict[str, Any], version: int, path: Path, name: str) -> dict
 
 
 def _cluster(table: Mapping[str, Any], path: Path, name: str) -> ClusterSettings:
-    """Split the table of a cluster into kgtui's own keys and Java properties."""
+    """Return the settings of a cluster from its table, which can contain both kgtui's own keys and Java properties."""
     known = {item.name for item in fields(ClusterSettings)} - {"properties"}
     ours = {key: value for key, value in table.items() if key in known}
     java = _flat({key: value for key, value in table.items() if key not in known})
@@ -285,7 +285,7 @@ def _check_columns(columns: tuple[str, ...], where: str) -> None:
 def storage_options() -> dict[str, dict[str, str]]:
     """Return the table `[storage]` of `config.toml` as a dict: URI prefix of lakes → storage options for these lakes.
 
-    References such as `${NAME}` in the storage options are replaced.
+    A lake is a folder with recordings. References such as `${NAME}` in the storage options are replaced.
 
     Raises:
         ConfigError: a reference cannot be replaced, or `config.toml` is not valid.

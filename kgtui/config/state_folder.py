@@ -46,7 +46,7 @@ class StateFolder:
 
     @property
     def lakes(self) -> Path:
-        """Folder of the recordings that are started in the terminal UI. It contains one folder per cluster."""
+        """Folder of the lakes (recordings) that are started in the terminal UI. It contains one folder per cluster."""
         return self.path / "lakes"
 
     @property
@@ -61,7 +61,7 @@ class StateFolder:
 
     @property
     def crashes(self) -> Path:
-        """Folder of crash reports."""
+        """Folder of crash reports, which is the state folder itself."""
         return self.path
 
 

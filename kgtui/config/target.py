@@ -137,7 +137,7 @@ def protected(read_only: bool, flags: object = None) -> bool:
     """Return whether `config.toml`, `--read-only` or `KGTUI_READ_ONLY` forbids changes to the cluster.
 
     Args:
-        read_only: the setting in `config.toml`.
+        read_only: whether `config.toml` sets `read_only` for the cluster.
         flags: parsed command line; only `read_only` is used.
     """
     return read_only or bool(getattr(flags, "read_only", False)) or flag("KGTUI_READ_ONLY", default=False)

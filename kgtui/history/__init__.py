@@ -1,4 +1,4 @@
-"""Record the groups of a cluster over time, and replay any recorded moment.
+"""Record the groups of a cluster over time, and replay the state of the cluster at any recorded time.
 
 The packages deltalake and pyarrow are imported only when a lake (a folder of Delta tables) is opened.
 
@@ -10,16 +10,16 @@ The packages deltalake and pyarrow are imported only when a lake (a folder of De
 | `changes` | finds the rows that changed between two polls |
 | `rows` | converts between model objects and table rows |
 | `flushing` | writes polls to the lake on a separate thread |
-| `recording_reader` | `RecordingReader`: polls, states and changes in a recording |
+| `recording_reader` | `RecordingReader`: reads the polls, states and changes of a recording |
 | `poll_index` | list of all polls, with the gaps between them |
-| `keyframe` | rows of a table at any poll, computed from the keyframe (poll with all rows) before it |
+| `keyframe` | state at any poll, computed from the last keyframe (poll with the complete state) and later changes |
 | `point_in_time` | state of the cluster at one poll; comparison of two polls |
 | `poll_reader` | descriptions and offsets at consecutive polls, for the health rules |
 | `group_timeline` | lag, rates, members and changes of one group over time |
 | `state_times` | since when each group has been in its current state |
 | `recorded_events` | finds the events in a recording |
 | `recorded_access` | stores the permissions of the recorder's user |
-| `replay` | `ReplayAdmin`: a read-only `GroupAdmin` on a recording |
+| `replay` | `ReplayAdmin`: a read-only `GroupAdmin` (access to a cluster) that reads a recording |
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Find the rows that changed between two polls.
+"""Find the rows that changed between two polls (reads of the cluster by the recorder).
 
 Groups, members and partitions are stored as rows (see `kgtui.history.rows`). Rows are tuples, because Python compares
 tuples fast.
@@ -67,7 +67,7 @@ class PollResult:
 
 
 class ChangeTracker:
-    """Keeps the state of all groups in memory, and finds the rows that the next poll changes."""
+    """Keeps the state of all groups at the latest poll in memory, and finds the rows that differ at the next poll."""
 
     def __init__(self) -> None:
         self._groups: dict[str, RowValues] = {}
@@ -117,7 +117,7 @@ class ChangeTracker:
                 self._partition_rows(group, self._shares(group, result.share[group], result.bounds), out)
 
     def finish(self, result: PollResult, out: RowsByTable) -> None:
-        """Append rows to `out` for groups that disappeared, and for faults that began, changed or ended.
+        """Append rows to `out` for groups that disappeared, and for faults (failed reads) that began, changed or ended.
 
         Call this once per poll, after calling `add` for all groups.
         """

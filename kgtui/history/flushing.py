@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 MAX_WAITING_ROWS = 1_000_000
-"""Maximum number of rows that wait in memory while the lake cannot be written. If more rows wait, all are dropped.
+"""Number of rows that may wait in memory while the lake cannot be written. If more rows wait, all of them are dropped.
 
 Example: with 17,000 rows per poll and a poll every ten seconds, rows are dropped after about ten minutes.
 """
@@ -37,7 +37,7 @@ _log = logging.getLogger(__name__)
 class Flusher:
     """Collects rows of polls in memory, and writes them to the lake at regular intervals.
 
-    Create a `Flusher` while an event loop is running. Call `begin` before, and `end` after, all other methods.
+    Create a `Flusher` while an event loop is running. Call `begin` before all other methods, and `end` at the end.
 
     Args:
         notify: called with a message for the user when a problem begins or ends.
@@ -134,7 +134,7 @@ class Flusher:
 
         Args:
             at: time of this poll, in milliseconds since the epoch.
-            keyframe: time of the last keyframe (poll with all rows), in milliseconds since the epoch.
+            keyframe: time of the last keyframe (a poll with the complete state), in milliseconds since the epoch.
             rows: table name → rows, for all tables except `polls`.
             poll_row: this poll's values in table `polls`, without the columns before `taken_at`.
         """
@@ -143,9 +143,9 @@ class Flusher:
         self._oldest = self._oldest or self._elapsed()
 
     def write_if_due(self) -> None:
-        """Start writing the waiting rows to the lake if they would wait too long until the next poll.
+        """Start writing the waiting rows to the lake, unless they can wait until the next poll.
 
-        Call this method after each poll, so that no row waits longer than `RecorderOptions.flush` seconds.
+        A row may wait for at most `RecorderOptions.flush` seconds. Call this method after each poll.
 
         Raises:
             RefusedError: another process has taken the lock of the lake.

@@ -37,12 +37,13 @@ def group_timeline(
     since: float,
     until: float,
 ) -> GroupTimeline:
-    """Compute a group's lag, read and write rates and number of members at each poll, and the changes of the group.
+    """Compute a group's lag, rates and number of members at each poll, and the polls at which the group changed.
 
     Args:
         groups, members, partitions: all rows of the group in the tables with these names.
         faults: the group's rows in table `faults`, and the rows about a broker or the whole cluster.
-        recorded_polls: consecutive polls, oldest first. The first one must be a keyframe (a poll with all rows).
+        recorded_polls: consecutive polls, oldest first. The first one must be a keyframe (a poll with the complete
+            state).
         since, until: start and end of the history, in seconds since the epoch. Polls before `since` are used only to
             find the state at `since`.
     """
@@ -119,7 +120,7 @@ def _columns(
         if now is not None and now.listed:
             seconds = None if before is None or poll.gap else (poll.ms - before.ms) / 1000
             if before is not None and not unread.isdisjoint((before.ms, poll.ms)):
-                seconds = None  # no rates, because offsets were not read now or at the previous poll
+                seconds = None  # No rates, because this poll or the previous one could not read the offsets.
             row[0] = sums.lag % INT64_RANGE if sums.known_lags else math.nan
             row[1] = math.nan if now.members is None else now.members
             row[2] = change.written / seconds if seconds and sums.known_ends else math.nan
@@ -222,22 +223,22 @@ PARTITION_COLUMNS = (
 INT64_RANGE = 2**64
 """Number of different values of a 64-bit integer.
 
-If a sum in Arrow overflows, it wraps around. The real sum is then the result plus a multiple of this number.
+A sum of lags in Arrow is a signed 64-bit integer and can overflow. The sum modulo this number is the real sum.
 """
 
 SUMS = ("lag", "known_lags", "known_ends", "known_positions")
 """Attributes of `PollChange` that say how much a total, such as the lag, has changed since the previous poll.
 
-At a keyframe (a poll with all rows), these attributes contain the total itself. The total at a later poll is the total
-at the keyframe plus all changes since then.
+At a keyframe (a poll with the complete state), these attributes contain the total itself. The total at a later poll is
+the total at the keyframe plus all changes since then.
 """
 
 
 class PollChange(NamedTuple):
     """The changes since the previous poll, summed over the partitions of a group.
 
-    A position is a committed offset or a share-partition start offset. At a keyframe (a poll with all rows), the
-    attributes in `SUMS` contain totals instead of changes.
+    A position is a committed offset or a share-partition start offset. At a keyframe (a poll with the complete state),
+    the attributes in `SUMS` contain totals instead of changes.
 
     Attributes:
         lag: change of the lag, in records.
@@ -288,10 +289,10 @@ def poll_changes(rows: pa.Table, recorded_polls: Sequence[RecordedPoll]) -> dict
 
 
 def _sum_changes(columns: Mapping[str, pa.Array]) -> dict[str, pa.Array]:
-    """Return a dict: name in `SUMS`, such as `lag` → change in each row since the previous row of the partition.
+    """Return a dict: name in `SUMS`, such as `lag` → column with the change since the previous row of the partition.
 
-    If a row is the first one of its partition since a keyframe (a poll with all rows), the dict has the value itself
-    instead of the change. Rows must be sorted by topic, partition and poll.
+    If a row is the first one of its partition since a keyframe (a poll with the complete state), the column has the
+    value itself instead of the change. Rows must be sorted by topic, partition and poll.
     """
     import pyarrow as pa
     import pyarrow.compute as pc
@@ -309,7 +310,7 @@ def _sum_changes(columns: Mapping[str, pa.Array]) -> dict[str, pa.Array]:
 
 
 def _movements(columns: Mapping[str, pa.Array]) -> dict[str, pa.Array]:
-    """Return three columns: how far the offsets moved since the previous row of the same partition, in records.
+    """Return a dict of three columns: how far offsets moved since the previous row of the partition, in records.
 
     - `written`: how far the log end offset moved forward; null if it moved backward
     - `read`: how far the position (committed offset or share-partition start offset) moved forward; null if it moved

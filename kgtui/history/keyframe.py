@@ -1,4 +1,7 @@
-"""Read a keyframe (a poll with all rows) and the polls after it, and compute a table's rows at any of these polls."""
+"""Read a keyframe and the polls after it, and compute the state of a table at any of these polls.
+
+A keyframe is a poll for which the recorder stored the complete state. For other polls, it stored only changed rows.
+"""
 
 from __future__ import annotations
 
@@ -18,14 +21,15 @@ if TYPE_CHECKING:
     from kgtui.lake.schemas.definition import RowValues
 
 _MAX_GROUPS, _MAX_FRACTION = 16, 0.02
-"""`BlockState` converts the rows of each requested group from Arrow to Python separately.
+"""Limits up to which `BlockState` converts rows from Arrow to Python one group at a time.
 
-If more than 16 groups and more than 2 % of its groups have been requested, it converts all its rows at once.
+If more than 16 groups and more than 2 % of all groups in a `BlockState` have been requested, it converts all its rows
+at once.
 """
 
 
 class Keyframe:
-    """Rows of a keyframe (a poll with all rows) and of the polls before the next keyframe.
+    """Rows of a keyframe (a poll with the complete state) and of the polls before the next keyframe.
 
     The rows of a table are read from disk when they are needed.
 
@@ -62,7 +66,7 @@ class Keyframe:
 
 
 class KeyframeTable:
-    """Rows of one table for a keyframe (a poll with all rows) and the polls before the next keyframe.
+    """Rows of one table for a keyframe (a poll with the complete state) and the polls before the next keyframe.
 
     Rows are read from disk in blocks. All rows of a group are in the same block.
     """
@@ -82,7 +86,7 @@ class KeyframeTable:
         return len(self._rows)
 
     def block_of(self, group: str) -> int | None:
-        """Return the index of the block in which to look for the rows of a group; None if the group has no rows.
+        """Return the index of the only block that can contain rows of a group; None if the group has no rows.
 
         Args:
             group: group id, with lone surrogates escaped.
@@ -99,12 +103,15 @@ class KeyframeTable:
             self._blocks.update(dict.fromkeys(missing, self._read(missing, self._columns)))
 
     def block(self, index: int) -> _KeyframeRows:
-        """Return the rows of a block, and of any other blocks that the same call of `load` read from disk."""
+        """Return the rows of a block, which is read from disk if necessary.
+
+        The result also has the rows of all other blocks that were read in the same call of `load`.
+        """
         self.load([index])
         return self._blocks[index]
 
     def narrow(self, columns: tuple[str, ...], poll: int) -> pa.Table:
-        """Return the state of the table at a poll, with only the column `group` and the given columns."""
+        """Return the state of the table at a poll, reduced to the column `group` and the given columns."""
         rows = self._narrow.get(columns)
         if rows is None:
             needed = dict.fromkeys(("poll", "gone", *self._table.key, *columns))
@@ -117,7 +124,7 @@ class KeyframeTable:
 
 
 class _KeyframeRows:
-    """Rows of one table for a keyframe (a poll with all rows) and the polls before the next keyframe.
+    """Rows of one table for a keyframe (a poll with the complete state) and the polls before the next keyframe.
 
     The rows are sorted by key and poll.
     """

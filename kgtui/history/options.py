@@ -14,8 +14,8 @@ class RecorderOptions:
     Attributes:
         interval: time from the start of a poll to the start of the next poll.
         flush: maximum time for which rows wait in memory until they are written. In a crash, only these rows are lost.
-        keyframe: time between two keyframes (polls that write all rows). The polls between them write only changed
-            rows.
+        keyframe: time between two keyframes (polls that write the complete state). The polls between them write only
+            changed rows.
         describe: maximum time between two reads of a group's description.
         keep_days: age at which polls are deleted, in full days; None to keep all polls.
     """

@@ -222,9 +222,10 @@ class LagChange(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """The differences between the states of a cluster at two polls, sorted by group.
+    """The differences between the states of a cluster at two polls.
 
-    Members, owners and lags are compared only in groups that exist at both polls.
+    Members, owners and lags are compared only in groups that exist at both polls. All tuples except `lags` are sorted
+    by group.
 
     Attributes:
         joined: groups that exist only at the later poll.

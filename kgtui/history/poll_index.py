@@ -16,11 +16,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class RecordedPoll:
-    """One recorded poll.
+    """One poll of a recording. In each poll, the recorder reads the state of all groups from the cluster.
 
     Attributes:
         ms: time of the poll, in milliseconds since the epoch.
-        keyframe: time of the last poll with all rows, in milliseconds since the epoch; `ms` if this poll has all rows.
+        keyframe: time of the last keyframe (a poll with the complete state), in milliseconds since the epoch; `ms` if
+            this poll is a keyframe.
         gap: why polls are missing directly before this poll; empty if none are missing.
     """
 
@@ -71,7 +72,7 @@ class PollIndex:
         return [self[position] for position in range(start, stop)]
 
     def newest(self, until: float | None = None) -> RecordedPoll | None:
-        """Return the newest poll at or before `until`, in seconds since the epoch; None if there is none.
+        """Return the newest poll at or before `until` (seconds since the epoch); None if there is no such poll.
 
         If `until` is None, return the newest poll of the recording.
         """
@@ -79,12 +80,15 @@ class PollIndex:
         return self[stop - 1] if stop else None
 
     def step(self, poll: RecordedPoll, by: int) -> RecordedPoll | None:
-        """Return the poll that is `by` polls after `poll`, or before it if `by` is negative; None if there is none."""
+        """Return the poll that is `by` polls after `poll`; None if there is no such poll.
+
+        If `by` is negative, the result is an earlier poll. For example, -1 gives the previous poll.
+        """
         position = bisect_left(self._polls, poll.ms) + by
         return self[position] if 0 <= position < len(self._polls) else None
 
     def of_keyframe(self, keyframe: int) -> list[int]:
-        """Return the times of a keyframe (a poll with all rows) and of all polls before the next keyframe.
+        """Return the times of a keyframe (a poll with the complete state) and of all polls before the next keyframe.
 
         Times are in milliseconds since the epoch.
         """
@@ -97,7 +101,10 @@ class PollIndex:
         return found
 
     def keyframes(self, until: int) -> list[int]:
-        """Return the times of all keyframes (polls with all rows) up to `until`, oldest first, in epoch ms."""
+        """Return the times of all keyframes (polls with the complete state) up to `until`, oldest first.
+
+        All times, including `until`, are in milliseconds since the epoch.
+        """
         return sorted(set(self._keyframes[: bisect_right(self._polls, until)]))
 
     def days(self) -> list[date]:
@@ -114,7 +121,7 @@ class PollIndex:
     def of_day(self, day: date) -> list[tuple[int, int]]:
         """Return a pair (time of the poll, time of its keyframe) for each poll of a UTC day, in ms since the epoch.
 
-        A keyframe is a poll with all rows. The first poll of a day is always a keyframe.
+        A keyframe is a poll with the complete state. The first poll of a day is always a keyframe.
         """
         start = datetime.combine(day, datetime.min.time(), UTC).timestamp()
         first, end = bisect_left(self._polls, _ms(start)), bisect_left(self._polls, _ms(start + 86_400))

@@ -1,4 +1,4 @@
-"""Read the recorded descriptions and offsets of some groups at consecutive polls, as input of the health rules."""
+"""Read the recorded descriptions and offsets of some groups at consecutive polls, as input for the health rules."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from kgtui.model.offsets import GroupOffsets, TopicPartition
 
 _WHOLE_COORDINATOR = frozenset({"cluster", "broker", "offsets"})
-"""Scopes of faults that can concern several groups. The scope says what could not be read, such as `offsets`.
+"""Scopes of faults (failed reads) that can concern several groups. A scope says what failed, such as `offsets`.
 
 A fault with a broker id but no group id concerns all groups of the broker. A fault with neither concerns all groups of
 the cluster.
@@ -37,8 +37,9 @@ class GroupRead(NamedTuple):
     """The description and the offsets of one group at one poll.
 
     Attributes:
-        description: None if the group has not been described yet, or the description could not be read.
-        offsets: None if the offsets could not be read, or if groups of this type have no offsets.
+        description: the last recorded description; None if the group has not been described yet, or the description
+            could not be read.
+        offsets: the last recorded offsets; None if they could not be read, or if groups of this type have no offsets.
         fault: why data of the group could not be read; None if all data could be read.
     """
 
@@ -53,7 +54,7 @@ class PollRead:
 
     Attributes:
         groups: group id → description and offsets. Groups that did not exist are left out.
-        faults: faults of a broker or of the whole cluster.
+        faults: faults (failed reads) that concern a whole broker or the whole cluster.
     """
 
     poll: RecordedPoll
@@ -69,7 +70,8 @@ def read_polls(
     Raises:
         LakeError: rows cannot be read.
     """
-    # To save memory, load only one keyframe (a poll with all rows) and the polls before the next keyframe at a time.
+    # To save memory, load only one keyframe (a poll with the complete state) at a time, with the polls before the next
+    # keyframe.
     for keyframe, polls_ in groupby(polls, lambda poll: poll.keyframe):
         polls_of_keyframe = list(polls_)
         states = _GroupStates(recording, groups, keyframe, polls_of_keyframe[-1].ms)
@@ -82,7 +84,8 @@ def read_polls(
 class _GroupStates:
     """The recorded state of some groups at one poll.
 
-    To select a poll, call `go_to` for a keyframe (a poll with all rows), and then for every later poll in order.
+    To select a poll, call `go_to` for a keyframe (a poll with the complete state), and then for each later poll up to
+    the wanted one.
     """
 
     def __init__(self, recording: RecordingReader, groups: Collection[str], keyframe: int, until: int) -> None:
@@ -100,7 +103,10 @@ class _GroupStates:
         self._reads: dict[str, GroupRead] = {}
 
     def go_to(self, poll: RecordedPoll) -> None:
-        """Update the state to a poll. Call this for a keyframe (a poll with all rows), then for every later poll."""
+        """Update the state to a poll.
+
+        Call this for a keyframe (a poll with the complete state), and then for each later poll in order.
+        """
         changed, moved = self._apply_group_changes(poll.ms), set[str]()
         for group, topic, partition, gone, *row in self._tables["partitions"].at(poll.ms):
             moved.add(group)

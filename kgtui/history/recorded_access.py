@@ -51,7 +51,8 @@ class AccessRecorder:
     async def record(self, *, timeout: float) -> Access | None:
         """Read the permissions from the cluster, store them if they changed, and return them.
 
-        If they cannot be read, log the error and return the last known permissions; None if there are none.
+        If they cannot be read, return the permissions that were read last; None if they could never be read. Errors of
+        reading and storing are only logged.
         """
         try:
             self._last = access = await self._admin.access(max_age=ACCESS_MAX_AGE, timeout=timeout)

@@ -88,7 +88,9 @@ class _RecordedState:
         self._begun = False
 
     def read_keyframe(self, keyframe: int, polls: Sequence[RecordedPoll]) -> Iterator[tuple[RecordedPoll, list[Event]]]:
-        """Yield a pair (poll, its events) for a keyframe (a poll with all rows), and for each later poll in `polls`.
+        """Yield a pair (poll, its events) for each poll in `polls`. The first poll must be a keyframe.
+
+        A keyframe is a poll with the complete state. The other polls have only changed rows.
 
         Args:
             keyframe: time of the keyframe, in milliseconds since the epoch.
@@ -104,8 +106,8 @@ class _RecordedState:
             yield poll, events if self._begun else []
             self._begun = True
             if whole:
-                # Forget the descriptions before this keyframe (a poll with all rows). A search that begins at the
-                # keyframe does not know them either, so that both searches find the same events.
+                # Forget the descriptions from before this keyframe (a poll with the complete state). A search that
+                # begins at this keyframe does not know them, and it must find the same events as this search.
                 self._descriptions.clear()
 
     def _read(self, table: Table, keyframe: int, until: int) -> pa.Table:
@@ -134,7 +136,7 @@ class _RecordedState:
 
         Args:
             moved: group id → pair (offsets before the poll, offsets at the poll), for groups whose offsets changed.
-            whole: whether the poll is a keyframe (a poll with all rows).
+            whole: whether the poll is a keyframe (a poll with the complete state).
         """
         listed_before, members_before = self._advance(poll, tables, whole=whole)
         events: list[Event] = []
@@ -162,7 +164,7 @@ class _RecordedState:
         """Update the state of groups and members to a poll. Return the previous rows of the groups that changed.
 
         Args:
-            whole: whether the poll is a keyframe (a poll with all rows).
+            whole: whether the poll is a keyframe (a poll with the complete state).
 
         Returns:
             Pair of dicts:

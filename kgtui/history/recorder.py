@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
 
 _CLOCK_TOLERANCE = 1.0
-"""If the clock is this many seconds or more behind the previous poll, the recorder assumes it was set back."""
+"""If the clock is at least this many seconds behind the previous poll, the recorder assumes that it was set back."""
 
 _log = logging.getLogger(__name__)
 
@@ -191,10 +191,10 @@ class Recorder:
             self._lost = "a poll failed"
 
     def _time_of_poll(self) -> int:
-        """Return the time of a new poll, in milliseconds since the epoch. It is later than the previous poll.
+        """Return the time of a new poll, in milliseconds since the epoch. It is always later than the previous poll.
 
-        If the clock was set back, return the time of the previous poll plus the time that has passed since then, so
-        that the times between polls remain right.
+        If the clock was set back, the result is the time of the previous poll plus the time that has passed since then.
+        The time differences between polls then remain right.
         """
         now, moment = int(self._now() * 1000), self._elapsed()
         passed, self._previous_moment = moment - self._previous_moment, moment
@@ -211,7 +211,7 @@ class Recorder:
         return self._last + max(int(passed * 1000), 1)
 
     async def _start_keyframe(self, gap: str) -> None:
-        """Make the next poll a keyframe (a poll with all rows). Call this if the lake may lack earlier changes.
+        """Make the next poll a keyframe (a poll with the complete state). Call this if the lake may lack changes.
 
         Args:
             gap: why these changes may be missing. The text is stored in the column `gap` of table `polls`.

@@ -45,7 +45,10 @@ if TYPE_CHECKING:
 
 
 _CACHED_KEYFRAMES = 3
-"""Number of keyframes (polls with all rows) that stay in memory, so that stepping between adjacent polls is fast."""
+"""Number of keyframes that stay in memory, with the polls after each of them, so that stepping between polls is fast.
+
+A keyframe is a poll with the complete state.
+"""
 
 _CACHED_DAYS = 64
 """Number of `DayOfChanges` (changes to one group on one day) that stay in memory for later calls of `next_change`."""
@@ -82,8 +85,8 @@ class RecordingReader:
             last = self._polls.newest()
             rows = self._tables[POLLS.name].read(["poll", "keyframe", "gap"], after=last.ms if last else None)
             if last is not None and rows.num_rows:
-                # Drop the cached rows since the last keyframe (a poll with all rows). The new polls may have added rows
-                # after this keyframe, which the cache lacks.
+                # Drop the cached rows since the last keyframe (a poll with the complete state). The new polls may have
+                # added rows after this keyframe, which the cache lacks.
                 self._keyframes.pop(last.keyframe, None)
                 self._clusters.pop(last.keyframe, None)
             self._polls.add(zip(*(rows[name].to_pylist() for name in ("poll", "keyframe", "gap")), strict=True))
@@ -104,9 +107,10 @@ class RecordingReader:
         return self._polls.between(since, until)
 
     def step(self, poll: RecordedPoll, by: int = 1) -> RecordedPoll | None:
-        """Return the poll that is `by` polls after `poll`, or before it if `by` is negative; None if there is none.
+        """Return the poll that is `by` polls after `poll`; None if there is no such poll.
 
-        At the end of the recording, look for polls that were recorded since the last call of `refresh`.
+        If `by` is negative, the result is an earlier poll. At the end of the recording, look for polls that were
+        recorded since the last call of `refresh`.
 
         Raises:
             LakeError: the lake cannot be read.
@@ -148,7 +152,7 @@ class RecordingReader:
         return PointInTime(poll, keyframe, cluster_of_text(cluster_id, text), answered, interval / 1000)
 
     def rows_of(self, table: Table, columns: Sequence[str], keyframe: int, until: int) -> pa.Table:
-        """Return a table's rows of all polls from a keyframe (a poll with all rows) to the poll at `until`.
+        """Return a table's rows of all polls from a keyframe (a poll with the complete state) to the poll at `until`.
 
         Args:
             keyframe: time of the keyframe, in milliseconds since the epoch.
@@ -163,13 +167,16 @@ class RecordingReader:
         return filter_polls(rows, [poll for poll in self._polls.of_keyframe(keyframe) if poll <= until])
 
     def keyframes(self, until: RecordedPoll) -> list[int]:
-        """Return the times of all keyframes (polls with all rows) up to a poll, oldest first, in ms since the epoch."""
+        """Return the times of all keyframes (polls with the complete state) up to a poll, oldest first.
+
+        Times are in milliseconds since the epoch.
+        """
         return self._polls.keyframes(until.ms)
 
     def rows_since(self, table: Table, columns: Sequence[str], keyframe: int, poll: RecordedPoll) -> pa.Table:
-        """Return a table's rows of all polls from a keyframe (a poll with all rows) to the next keyframe after `poll`.
+        """Return a table's rows of all polls from a keyframe up to, but not including, the first keyframe after `poll`.
 
-        The rows of this next keyframe are not included.
+        A keyframe is a poll with the complete state. The result can span several keyframes.
 
         Args:
             columns: names of the columns, including `poll`.
@@ -222,9 +229,9 @@ class RecordingReader:
             raise LakeError(f"{self.path} cannot be read: {reason_of(error)}") from error
 
     def next_change(self, group: str, after: float | RecordedPoll, *, back: bool = False) -> RecordedPoll | None:
-        """Return the next poll at which the state, coordinator, description or members of a group changed, or None.
+        """Return the next poll at which the state, coordinator, description or members of a group changed.
 
-        Changes to offsets are ignored, because they happen in nearly every poll.
+        Return None if there is no such poll. Changes to offsets are ignored, because they happen in nearly every poll.
 
         Args:
             after: start of the search, as a poll or in seconds since the epoch. A change at this poll is ignored.
@@ -234,14 +241,15 @@ class RecordingReader:
         days = self._polls.days()
         days = [day for day in days if (day <= day_of(start.ms) if back else day >= day_of(start.ms))]
         # The group can also change between the last poll of one day and the first poll of the next day. To notice this,
-        # compare its states at these two polls. `adjacent` is the state at the poll in the previously searched day.
+        # compare its states at these two polls. One of the two days was searched in the previous iteration. `adjacent`
+        # is the group's state at the poll of that day.
         adjacent: GroupState | None = None
-        first_poll = 0  # used only if `back`: time of the first poll of the day that was searched before
+        first_poll = 0  # Used only if `back` is true: time of the first poll of the day that was searched before.
         for day in reversed(days) if back else days:
             polls = self._polls.of_day(day)
             changes = self._changes_of_day(group, day, polls)
-            # The previous iteration searched the day before or after this day. `midnight_poll` is the first poll of the
-            # later one of these two days.
+            # The previous iteration searched the day after this day if `back` is true, otherwise the day before. In
+            # both cases, `midnight_poll` is the time of the first poll of the later day.
             midnight_poll = first_poll if back else polls[0][0]
             changed_at_midnight = adjacent is not None and adjacent != (changes.last if back else changes.first)
             if changed_at_midnight and midnight_poll != start.ms:
@@ -264,15 +272,15 @@ class RecordingReader:
         poll, gone = found[-1]
         if gone:
             return float(poll) / 1000
-        # `poll` is the last poll with a row of the group. A later keyframe (a poll with all rows) has no row of it, so
-        # the group had disappeared by then.
+        # `poll` is the last poll with a row of the group. A later keyframe (a poll with the complete state) has no row
+        # of the group, so the group had disappeared by then.
         later = self._polls.between(poll / 1000, None)
         return next((one.at for one in later if one.ms == one.keyframe and one.ms > poll), None)
 
     def _changes_of_day(self, group: str, day: date, polls: list[tuple[int, int]]) -> DayOfChanges:
         cached = self._days.pop((group, day), None)
         if cached is None or cached[0] != len(polls):
-            # The first poll of a day is a keyframe (a poll with all rows), so no earlier rows are needed.
+            # The first poll of a day is a keyframe (a poll with the complete state), so no earlier rows are needed.
             span = (polls[0][0], polls[-1][0])
             groups, members = (self._read_group(table, table.names[1:], group, span) for table in (GROUPS, MEMBERS))
             cached = len(polls), changes_of_day(groups, members, polls)
@@ -286,7 +294,7 @@ class RecordingReader:
 
         Args:
             span: times of the first and last poll, in milliseconds since the epoch. The first poll must be a keyframe
-                (a poll with all rows).
+                (a poll with the complete state).
         """
         recorded = self._tables[table.name]
         with self._reading():
@@ -301,7 +309,7 @@ class RecordingReader:
         """Return the history of a group from `since` to `until` (seconds since the epoch).
 
         The history contains the group's lag, read and write rates and number of members at each poll, and the polls at
-        which the group changed. If there are no polls in this time, it is empty.
+        which the group changed. If the recording has no polls in this time, the history is empty.
 
         Raises:
             LakeError: rows cannot be read.
@@ -362,7 +370,7 @@ def changes_of_day(groups: pa.Table, members: pa.Table, polls: Iterable[tuple[in
     Args:
         groups, members: the group's rows of this day in these tables.
         polls: all polls of the day, oldest first, as pairs (time of the poll, time of its keyframe) in milliseconds
-            since the epoch. A keyframe is a poll with all rows.
+            since the epoch. A keyframe is a poll with the complete state.
     """
     group_rows, member_rows = _by_poll(groups), _by_poll(members)
     group_row: object = None

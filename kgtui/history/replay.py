@@ -1,4 +1,4 @@
-"""A read-only `GroupAdmin` (access to a cluster) for a recording, used by the terminal UI and commands for a replay."""
+"""A read-only `GroupAdmin` (access to a cluster), with which the terminal UI and the commands read a recording."""
 
 from __future__ import annotations
 
@@ -40,10 +40,10 @@ _READ_ONLY = "a recording cannot be changed"
 
 
 class ReplayAdmin:
-    """A `GroupAdmin` that returns the data of one recorded poll.
+    """A `GroupAdmin` (access to a cluster) that returns the data of one recorded poll.
 
-    `seek`, `step` and `next_change` select a different poll. For data that the recorder could not read, the recorded
-    fault is returned. `delete_groups` refuses every group.
+    `seek`, `step` and `next_change` select a different poll. For data that the recorder could not read, methods return
+    the recorded fault (error). `delete_groups` refuses every group.
     """
 
     def __init__(self, recording: RecordingReader, point_in_time: PointInTime) -> None:
@@ -56,7 +56,7 @@ class ReplayAdmin:
 
     @classmethod
     async def open(cls, recording: RecordingReader, at: float | RecordedPoll | None = None) -> Self:
-        """Return an admin that shows a poll of a recording.
+        """Return a `ReplayAdmin` that shows a poll of a recording.
 
         Args:
             at: a poll, or seconds since the epoch (newest poll up to this time); None for the newest poll.
@@ -193,7 +193,7 @@ class ReplayAdmin:
         precision: float = PRECISION,
         timeout: float = DEFAULT_TIMEOUT,
     ) -> Answer[Mapping[TopicPartition, RecordTime]]:
-        """Return a fault and no record times, because a recording does not contain the timestamps of records."""
+        """Return only a fault (an error), because a recording does not contain the timestamps of records."""
         return Answer({}, (Fault("NOT_SUPPORTED", "the times of records are not recorded"),))
 
     async def group_configs(
@@ -221,9 +221,9 @@ class ReplayAdmin:
 
     def _access(self) -> Access:
         state, stored = self._point_in_time, load_access(LakeFolder.of(self.recording.path))
-        if not state.hidden:  # an older kgtui did not record whether offsets may be hidden
+        if not state.hidden:  # The poll does not say whether offsets may be hidden, for example in an old recording.
             return stored
-        # If the poll says that offsets may be hidden in every group, the user lacked DESCRIBE on some topics then.
+        # If offsets may be hidden in every group of the poll, the user lacked DESCRIBE on some topics at that time.
         hides = all(state.hidden.values())
         if hides is stored.hides_topics:
             return stored

@@ -218,12 +218,18 @@ def offsets_of_rows(positions: Mapping[TopicPartition, RowValues], *, hidden: bo
 
 
 def fault_row(fault: Fault) -> RowValues:
-    """Return the error code, the message and the advice of a fault as a row of table `faults`."""
+    """Return the error code, the message and the advice of a fault (a failed read) as a row of table `faults`."""
     return (fault.code, fault.message, fault.advice)
 
 
 def fault_of_row(broker: int | None, group: str | None, name: str, row: RowValues) -> Fault:
-    """Convert a row of table `faults` to a fault."""
+    """Convert a row of table `faults` to a `Fault` (a failed read).
+
+    Args:
+        broker: node id of the broker; None if the fault does not concern a single broker.
+        group: group id; None if the fault does not concern a single group.
+        name: name of the error.
+    """
     code, message, advice = row
     return Fault(name, message or "", code, broker, group, advice or "")
 

@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 MOST_ROWS = 1_000_000
 """Approximate maximum number of rows of table `groups` that one search reads.
 
-Each keyframe (a poll with all rows) has one row per group. With 100,000 groups, a search covers the last ten keyframes.
+Each keyframe (a poll with the complete state) has one row per group. With 100,000 groups, a search therefore covers the
+last ten keyframes.
 """
 
 COLUMNS = ("poll", "keyframe", "group", "gone", "state")
@@ -44,8 +45,8 @@ class StateChanges:
     The constructor reads the rows from disk.
 
     Args:
-        poll: poll for which `at` will be called. `at` also works for polls with the same keyframe (last poll with all
-            rows).
+        poll: poll for which `at` will be called. `at` also works for polls with the same keyframe (last poll with the
+            complete state).
         groups: number of groups at this poll. With more groups, fewer keyframes are read (see `MOST_ROWS`).
 
     Raises:
@@ -62,8 +63,8 @@ class StateChanges:
     def covers(self, poll: RecordedPoll) -> bool:
         """Return whether the method `at` can be called for a poll.
 
-        The poll must have the same keyframe (last poll with all rows) as the poll that was passed to the constructor,
-        and must have been recorded before this object was created.
+        The poll must have the same keyframe (last poll with the complete state) as the poll that was passed to the
+        constructor, and must have been recorded before this object was created.
         """
         return poll.keyframe == self._keyframes[-1] and poll.ms <= self._recorded.ms
 
@@ -78,8 +79,8 @@ class StateChanges:
         columns = {name: rows[name].chunk(0) for name in COLUMNS}
         number = pc.index_in(columns["keyframe"], pa.array(self._keyframes, pa.int64()))
         before = previous(number)
-        # A keyframe (a poll with all rows) has a row for every group that existed. If a group has no row at a keyframe,
-        # the group did not exist then.
+        # A keyframe (a poll with the complete state) has a row for every group that existed. If a group has no row at a
+        # keyframe, the group did not exist then.
         absent = pc.or_(
             pc.greater(number, pc.add(before, 1)),
             pc.and_(pc.greater(number, before), pc.not_equal(columns["poll"], columns["keyframe"])),
@@ -104,7 +105,7 @@ class StateChanges:
         if self._rows.num_rows:
             rows = self._rows.filter(pc.less_equal(self._rows["poll"], poll.ms))
             polls = rows["poll"].to_pylist()
-            # The rows of a group are sorted by poll. In the dict, its last change of state overwrites earlier changes.
+            # The rows of a group are sorted by poll, so the group's last change of state overwrites the earlier ones.
             for group, ms, gone in zip(to_values(rows["group"]), polls, rows["gone"].to_pylist(), strict=True):
                 since[str(group)] = 0.0 if gone or ms == self._keyframes[0] else ms / 1000
         return StateTimes({group: at for group, at in since.items() if at and group in listed}, self._search)

@@ -13,5 +13,5 @@ reads one gold table and returns findings. A finding says what the problem is, w
 | `report` | the HTML report: findings, episodes and plots (page: `templates/report.html.j2`) |
 | `report_plots` | the plots of the report, as SVG |
 
-The package imports only `lake` and `model`.
+From kgtui, the package imports only `lake`, `model` and `errors`.
 """

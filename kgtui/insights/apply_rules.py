@@ -70,7 +70,7 @@ def readable_ages(gold: Gold) -> tuple[TableAge, ...]:
 def end_of(ages: Iterable[TableAge]) -> float | None:
     """Return the end of the time that the gold tables cover, in seconds since the epoch; None if all tables are empty.
 
-    The rules use it as the current time.
+    The rules use this end as the current time.
     """
     # Use the end of the tables `lag` and `health`, because every pipeline run adds rows to them. The other gold tables
     # have only one row per hour or day.

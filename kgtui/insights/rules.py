@@ -309,7 +309,8 @@ def unusual(
 def _unusual_since(history: LagHistory, name: str, value: float, normal: float) -> float:
     """Return the time, in epoch seconds, at which a group's lag or rate became unusual.
 
-    Since then, the lag or rate has been closer to `value` than to `normal`.
+    Since then, the lag or rate has been closer to `value` than to `normal`, except in interruptions of less than
+    `_USUAL_MINUTES` minutes.
 
     Args:
         name: `lag`, `rate_in` or `rate_out`.

@@ -20,6 +20,6 @@ because Spark executors may lack them.
 | `compaction` | merges small files of bronze, silver and gold tables |
 | `maintenance` | table sizes, compaction, and deletion of old days |
 | `gold` | reads the gold tables |
-| `pending_days` | days whose gold tables must be recomputed |
-| `table_changes` | earliest time of the rows that were added to a table |
+| `pending_days` | finds the days whose gold tables must be recomputed |
+| `table_changes` | finds the earliest time of the new rows in a table |
 """

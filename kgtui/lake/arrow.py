@@ -139,9 +139,12 @@ def to_milliseconds(time: datetime | int) -> int:
 
 
 def filter_polls(rows: pa.Table, polls: Sequence[int]) -> pa.Table:
-    """Return only the rows of the given polls.
+    """Return only the rows of the given polls (reads of the cluster by the recorder).
 
     Callers pass the polls that are in table `polls`, because rows of other polls come from an interrupted write.
+
+    Args:
+        polls: times of the polls, in milliseconds since the epoch.
     """
     import pyarrow as pa
     import pyarrow.compute as pc
@@ -199,8 +202,9 @@ _ESCAPED = re.compile(f"{_MARK}([0-9a-f]{{4}})")
 def escape_surrogates(text: str) -> str:
     """Replace lone surrogates, which Arrow and Delta tables cannot store.
 
-    Ids that are not valid UTF-8 contain lone surrogates (PEP 383). For example, U+DCFF becomes U+FDD0 and then `dcff`.
-    U+FDD0 itself is replaced too, so that `unescape_surrogates` can restore every text.
+    Ids that are not valid UTF-8 contain lone surrogates (PEP 383). Each one is replaced with U+FDD0, followed by its
+    code in hexadecimal. For example, U+DCFF becomes U+FDD0 followed by `dcff`. U+FDD0 itself is replaced in the same
+    way, so that `unescape_surrogates` can restore every text.
     """
     return text if text.isascii() else _STRANGE.sub(lambda match: f"{_MARK}{ord(match[0]):04x}", text)
 

@@ -45,7 +45,7 @@ WRITTEN = "part-"
 
 _APP = "kgtui-recorder"
 DAY = f"partition.{PARTITION}"
-"""Key in the dicts that `data_files` returns. The value of the key is the UTC day of the rows in the file."""
+"""Key under which a dict from `data_files` contains the UTC day of the rows in the file."""
 
 
 def load_deltalake() -> Any:
@@ -65,7 +65,7 @@ def load_deltalake() -> Any:
 
 
 def storage_errors() -> tuple[type[Exception], ...]:
-    """Return the exception types for an `except` clause: those that disk access, deltalake and pyarrow can raise."""
+    """Return the exception types that disk access, deltalake and pyarrow can raise, for use in an `except` clause."""
     import pyarrow as pa
 
     return (OSError, load_deltalake().exceptions.DeltaError, pa.ArrowException)
@@ -179,7 +179,7 @@ class RecordedTable:
             after: return only rows of polls after this one.
             day: return only rows of this day.
             span: pair (first poll, last poll); return only rows of polls in this range, both included. The first poll
-                must be a keyframe (a poll with all rows).
+                must be a keyframe (a poll with the complete state).
             equal: column name → value; return only rows with these values.
         """
         import pyarrow.dataset as ds
@@ -227,7 +227,7 @@ class RecordedTable:
             columns: names of the columns to read, without `day`.
             group: group id, with lone surrogates escaped.
             span: pair (time of the first poll, time of the last poll), both included, in milliseconds since the epoch.
-                The first poll must be a keyframe (a poll with all rows).
+                The first poll must be a keyframe (a poll with the complete state).
         """
         import pyarrow as pa
 
@@ -252,7 +252,9 @@ class RecordedTable:
         return to_one_chunk(select_columns(rows, self.table, columns))
 
     def read_keyframe(self, day: date, keyframe: int) -> RowBlocks:
-        """Return all rows of a keyframe (a poll with all rows), and of the polls between it and the next keyframe.
+        """Return all rows of a keyframe and of the polls between it and the next keyframe.
+
+        A keyframe is a poll with the complete state. The polls between two keyframes have only changed rows.
 
         Args:
             day: UTC day of the keyframe.
@@ -309,8 +311,8 @@ class RecordedTable:
         Args:
             rows: one or more lists of rows. At least one list must not be empty.
             day: UTC day of all rows.
-            serial: a number that increases with every call. If the table already contains rows with this number,
-                nothing is appended, so a failed call can be repeated safely.
+            serial: a number that must be higher for every new batch of rows. If the table already contains rows with
+                this or a higher number, nothing is appended, so a failed call can be repeated safely.
         """
         import pyarrow as pa
 
@@ -334,7 +336,8 @@ class RecordedTable:
 
         Args:
             files: the files to merge, as returned by the method `files`.
-            polls: times of the polls whose rows are kept. Rows of other polls come from interrupted writes.
+            polls: times of the polls whose rows are kept, in milliseconds since the epoch. Rows of other polls are
+                dropped, because they come from interrupted writes.
         """
         rows = merge_files([self.path / file["path"] for file in files], self.table, polls)
         self._replace(files, rows, files[0][DAY])

@@ -142,11 +142,12 @@ class LakeFolder:
         self._check()
 
     def prepare(self) -> None:
-        """Create the lake if it does not exist. Only its owner can access it.
+        """Create the lake if it does not exist. Only its owner can access a local lake.
 
         Raises:
-            LakeError: the folder has files but is not a lake, or a newer kgtui wrote the lake.
-            OSError: the folder cannot be written.
+            LakeError: the folder has files but is not a lake, a newer kgtui wrote the lake, or the store cannot be
+                written.
+            OSError: the local folder cannot be written.
         """
         self.check_usable()
         with self._explained("written"):
@@ -162,8 +163,8 @@ class LakeFolder:
             cluster_id: id of the cluster that is recorded. If it is None, nothing is stored.
 
         Raises:
-            LakeError: the lake belongs to a different cluster.
-            OSError: the folder cannot be written.
+            LakeError: the lake belongs to a different cluster, or the store cannot be written.
+            OSError: the local folder cannot be written.
         """
         with self._explained("written"):
             self._claim(cluster_id)
@@ -191,8 +192,8 @@ class LakeFolder:
             topic_id: id of the topic. If it is None (brokers before Kafka 2.8), nothing is stored.
 
         Raises:
-            LakeError: the lake has the records of a different topic.
-            OSError: the folder cannot be written.
+            LakeError: the lake has the records of a different topic, or the store cannot be written.
+            OSError: the local folder cannot be written.
         """
         with self._explained("written"):
             content = self._read_marker()
@@ -212,12 +213,17 @@ class LakeFolder:
         write_json(self.path / MARKER, content)
 
     def _foreign_files(self) -> list[str]:
-        """Return the names of all files except the lock file and temporary marker files, which a new lake can have."""
+        """Return the names of the files that show that the folder is used for something else than a lake.
+
+        These are all files except the lock file and temporary copies of `lake.json`, which a new lake can have.
+        """
         return [name for name in _names(self.path) if not name.startswith((LOCK, f".{MARKER}."))]
 
     @contextmanager
     def _explained(self, action: str) -> Iterator[None]:
-        """Convert an `OSError` in the `with` block to `LakeError`, except an error when writing to a local folder.
+        """Convert an `OSError` in the `with` block to a `LakeError` that says why the lake cannot be used.
+
+        An `OSError` from writing to a local folder is not converted.
 
         Args:
             action: `read` or `written`. The word completes the error message `… cannot be …`.
@@ -261,7 +267,7 @@ def is_table(path: LakePath) -> bool:
 
 
 def log_names(path: LakePath) -> list[str]:
-    """Return the file names in the log of a Delta table; none if the table does not exist."""
+    """Return the file names in the log of a Delta table; an empty list if the table does not exist."""
     try:
         return _names(path / LOG)
     except (FileNotFoundError, NotADirectoryError):
@@ -286,7 +292,10 @@ _TOPICS, _OFFSETS = "topics", "offsets"
 
 
 def load_retention(folder: LakeFolder) -> Retention:
-    """Return the retention of topics and of committed offsets from `retention.json`; empty without a valid file."""
+    """Return the retention of topics and of committed offsets from `retention.json`.
+
+    If the file is missing or not valid, the result is empty.
+    """
     try:
         stored = json.loads((folder.path / _FILE).read_text(encoding="utf-8"))
         topics = {topic: float(seconds) for topic, seconds in stored[_TOPICS].items()}

@@ -47,8 +47,8 @@ class TableAge:
     """The age of a gold table. Times are in seconds since the epoch.
 
     Attributes:
-        table: `layer/name`.
-        covered_to: end of the time that the newest rows cover; None if the table has no rows.
+        table: name of the table as `layer/name`.
+        covered_to: end of the period that the newest rows describe; None if the table has no rows.
         written: time of the last write; None if the table cannot be read.
         error: why the table cannot be read; empty if it can be read.
     """
@@ -117,11 +117,13 @@ class Gold:
         groups: Collection[str] | None = None,
         where: str = "",
     ) -> list[GoldRow]:
-        """Return all rows with the newest time in the table, such as the rows of the newest hour.
+        """Return the rows with the newest time in the table, such as the rows of the newest hour.
+
+        A group that has no row with this time is left out, even if it has older rows.
 
         Args:
             column: name of the time column.
-            columns, groups, where: as in the method `rows`.
+            columns, groups, where: columns to read, and conditions on the rows, as in the method `rows`.
         """
         last = self.last(table, column)
         if last is None:
@@ -198,7 +200,7 @@ class Gold:
         Usually, the newest value is in the statistics in the Delta log. Otherwise, the rows are read.
 
         Args:
-            until: ignore values after this time; None for no limit. Only for time columns.
+            until: ignore values after this time; None for no limit. Must be None for a day column.
         """
         delta = self._delta(table)
         if delta is None:
@@ -289,10 +291,10 @@ def _literal(value: str | datetime | date) -> str:
 
 
 def _first_day(moment: datetime | date) -> date:
-    """Return the earliest day (column `day`) of rows whose time is `moment` or later.
+    """Return the earliest possible value of column `day` in rows whose time is `moment` or later.
 
-    Column `day` contains the day on which the period of a row starts. If the time of a row is the end of its period,
-    the period can have started on the day before.
+    For a datetime, this is the day before `moment`. Column `day` contains the day on which the period of a row starts,
+    but the time of a row can be the end of its period. The period can then have started on the day before.
     """
     return (moment - timedelta(days=1)).date() if isinstance(moment, datetime) else moment
 

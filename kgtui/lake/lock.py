@@ -1,8 +1,8 @@
 """The lock of a lake on a local disk, so that only one process records into the lake.
 
 The lock file names the process that holds the lock. If the file exists but this process is no longer running, the
-process has crashed. Whether a process on this machine is running is known from the kernel's file lock. For a process on
-a different machine, the age of the lock file decides.
+process has crashed. While a process on this machine is running, the kernel's file lock (`flock`) prevents others from
+taking the lock. A process on a different machine counts as running as long as it keeps renewing the lock file.
 """
 
 from __future__ import annotations
@@ -109,7 +109,7 @@ def held(lock: LakeLock, on_lost: Callable[[str], None]) -> Iterator[None]:
     """Hold a lock until the end of the `with` block. A background thread renews the lock regularly.
 
     Args:
-        on_lost: called in this thread, with a message for the user, if another process has taken the lock.
+        on_lost: called in the background thread, with a message for the user, if another process has taken the lock.
 
     Raises:
         RefusedError: another process holds the lock.
@@ -139,7 +139,7 @@ def held(lock: LakeLock, on_lost: Callable[[str], None]) -> Iterator[None]:
 
 
 def current_holder(path: LakePath) -> Holder | None:
-    """Return the running process that holds a lock; None if there is none, or if the lock file cannot be read.
+    """Return the running process that holds a lock; None if no process holds it or the lock file cannot be read.
 
     Args:
         path: the lock file.

@@ -58,7 +58,7 @@ class LakeStatus:
 
     Attributes:
         disk: total size, in bytes, of all files in the lake.
-        recorder: the process that records into the lake; None if there is none.
+        recorder: the process that records into the lake; None if no recorder is running.
     """
 
     path: LakePath
@@ -72,7 +72,7 @@ class MaintenanceResult:
     """The result of the maintenance of one table.
 
     Attributes:
-        table: `layer/name`, or only the layer for all recorded tables together.
+        table: name of the table as `layer/name`; `recorded` if the result is about all recorded tables together.
         what: text for the user that says what was done.
         freed: number of bytes by which the table's folder became smaller; negative if the folder grew.
         error: why maintenance failed; empty if it succeeded.
@@ -112,8 +112,8 @@ def status(path: str | LakePath) -> LakeStatus:
 def optimize(path: str | LakePath) -> Iterator[MaintenanceResult]:
     """Compact small files of each table, write a checkpoint of its Delta log, and remove unused files.
 
-    Each step is done when the caller requests the next result. All recorded tables together yield one result. Every
-    other table yields one result.
+    All recorded tables together yield one result. Every other table yields one result. The work for a result is done
+    when the caller requests the result.
 
     Raises:
         LakeError: the folder is not a lake.
@@ -132,7 +132,8 @@ def prune(
 ) -> Iterator[MaintenanceResult]:
     """Delete the rows of old days, and remove unused files.
 
-    Each table is pruned when the caller requests the next result. Tables that keep their rows forever yield no result.
+    Each table yields one result, and is pruned when the caller requests the result. Tables that keep their rows forever
+    yield no result.
 
     Args:
         keep: for how many days each table keeps its rows.
@@ -194,8 +195,8 @@ def _compact_recorded(folder: LakeFolder, stored: Sequence[StoredTable]) -> str:
         writer = LakeWriter(folder)
         newest = writer.begin()
         if newest is not None:
-            # The recorder compacts only files that are older than its last keyframe (poll with all rows). Here, compact
-            # all files, because no recorder adds rows while this process holds the lock.
+            # The recorder compacts only files that are older than its last keyframe (a poll with the complete state).
+            # Here, compact all files, because no recorder adds rows while this process holds the lock.
             writer.maintain(newest + 1, None, time.time())
         for table in stored:
             if table.layer == LAYER:
@@ -216,9 +217,10 @@ def _compact(folder: LakeFolder, table: StoredTable) -> str:
 
 @contextmanager
 def _pipeline_paused(folder: LakeFolder) -> Iterator[None]:
-    """If the lake is in a store, hold the pipeline's lock until the end of the `with` block.
+    """Keep the pipeline from running during the `with` block, if the lake is in a store.
 
-    In a store, Spark does not notice that another process writes to its tables.
+    The block holds the pipeline's lock, because in a store Spark does not notice that another process writes to the
+    same tables. For a lake on a local disk, nothing is locked.
 
     Raises `RefusedError` if the pipeline is running.
     """

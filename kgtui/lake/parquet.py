@@ -40,9 +40,9 @@ This number is so large that pyarrow's `write_table` never splits the rows of on
 
 
 class RowBlocks(Protocol):
-    """Rows of one table, from a keyframe (a poll with all rows) until the next keyframe.
+    """Rows of one table, from a keyframe (a poll with the complete state) until the next keyframe.
 
-    The rows are sorted by key and poll, and divided into blocks. All rows of a group are in the same block.
+    The rows are sorted by key and poll, and divided into blocks. All rows of a Kafka group are in the same block.
     """
 
     def __len__(self) -> int:
@@ -50,7 +50,7 @@ class RowBlocks(Protocol):
         ...
 
     def block_of(self, group: str) -> int | None:
-        """Return the index of the block in which to look for the rows of a group; None if the group has no rows.
+        """Return the index of the only block that can contain rows of a group; None if the group has no rows.
 
         Args:
             group: group id, with lone surrogates escaped.
@@ -134,7 +134,8 @@ class _Block(NamedTuple):
 def _blocks(metadata: pq.FileMetaData) -> list[_Block] | None:
     """Divide a file into blocks; return None if the file lacks statistics of column `group`.
 
-    Each Parquet row group is a block, but adjacent row groups whose ranges of Kafka group ids overlap are one block.
+    Each Parquet row group is a block. However, adjacent row groups whose ranges of Kafka group ids overlap form one
+    block together, so that all rows of a Kafka group are in the same block.
     """
     blocks: list[_Block] = []
     column = metadata.schema.names.index(_GROUP)

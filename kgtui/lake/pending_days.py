@@ -30,7 +30,7 @@ _TIMES = {
     GROUP_EVENTS.title: "record_time",
     REBALANCES.title: "start",
 }
-"""Dict: title of a recorded or silver table that is searched for new rows → name of the table's time column.
+"""Tables that are searched for new rows. Dict: name of the table as `layer/name` → name of its time column.
 
 Of the recorded tables, only `polls` is searched, because it has a row for each poll.
 """
@@ -45,12 +45,13 @@ class PendingDays:
 
     Attributes:
         days: days to recompute, in order.
-        since: earliest time to recompute, which is on the first of these days, in milliseconds since the epoch.
-        sources: name of a recorded or silver table → dict with `version`, `newest` (newest time in a row) and
-            `modified` (when the newest file was written). Times are in milliseconds since the epoch, or None.
+        since: earliest time to recompute, in milliseconds since the epoch. It is on the first day in `days`.
+        sources: name of a recorded or silver table as `layer/name` → dict with `version`, `newest` (newest time in a
+            row) and `modified` (when the newest file was written). Times are in milliseconds since the epoch; None if
+            unknown.
         last: tomorrow (UTC). Rows of later days are ignored, because a broker's clock was wrong when it wrote them.
         future: days after `last` that have rows.
-        first_poll_day: earliest day with recorded polls; None if there are none.
+        first_poll_day: earliest day with recorded polls; None if the lake has no polls.
     """
 
     folder: LakeFolder
@@ -71,10 +72,10 @@ class PendingDays:
 
 
 def pending_days(folder: LakeFolder) -> PendingDays:
-    """Return the days whose gold tables must be recomputed; none if there are no new rows.
+    """Return the days whose gold tables must be recomputed. If there are no new rows, the result has no days.
 
-    All days are returned if no run was complete yet, if a gold table was deleted and created again, or if a gold table
-    or one of its columns is missing.
+    The result has all days if the pipeline has never finished a run, if a gold table was deleted and created again, or
+    if a gold table or one of its columns is missing.
 
     Raises:
         LakeError: a table cannot be read.
@@ -115,7 +116,7 @@ def _changed_since(table: StoredTable, before: dict[str, int | None] | None) -> 
     """Return the time from which gold rows must be recomputed, in ms since the epoch; None if no rows are new.
 
     Args:
-        before: the table's entry in `PendingDays.sources` of the previous run; None if there is none.
+        before: the table's entry in `PendingDays.sources` of the previous run; None if it had no entry.
     """
     before = before or {}
     version, newest = before.get("version"), before.get("newest")
@@ -130,7 +131,7 @@ def _changed_since(table: StoredTable, before: dict[str, int | None] | None) -> 
 
 
 def _changed_without_log(table: StoredTable, newest: int | None, modified: int | None) -> int | None:
-    """Do the same as `_changed_since` without the Delta log, which keeps its entries for only a day.
+    """Return the same time as `_changed_since`, but without the Delta log, whose entries are deleted after a day.
 
     Args:
         newest, modified: the values with these names in `PendingDays.sources` of the previous run; None if unknown.
@@ -144,7 +145,7 @@ def _changed_without_log(table: StoredTable, newest: int | None, modified: int |
 def _table_ids(folder: LakeFolder) -> dict[str, str]:
     """Return a dict: name of a gold table → id of its Delta table, which changes when the table is created again.
 
-    A table that lacks columns is left out. All days are then recomputed.
+    A table that lacks columns is left out, which makes `pending_days` return all days.
     """
     columns = {table.name: table.names for table in (*GOLD, *GOLD_STATE)}
     found = {table.name: table.identity(columns[table.name]) for table in _existing_tables(folder, *GOLD, *GOLD_STATE)}

@@ -1,4 +1,4 @@
-"""Paths in object stores and HDFS, with the methods of `pathlib.Path` that lakes need.
+"""Paths in stores (object stores such as S3, and HDFS), with the methods of `pathlib.Path` that lakes need.
 
 deltalake is imported only when a store is read or written.
 """
@@ -42,13 +42,13 @@ When kgtui starts, it replaces this function with one that reads `[storage]` in 
 
 _SCHEME = re.compile(r"([a-zA-Z][a-zA-Z0-9+.-]+):(/?)")
 _OTHER_SCHEMES = ("adl", "dbfs", "gcs", "http", "https", "oss", "s3n", "viewfs", "wasb", "wasbs", "webhdfs")
-"""URI schemes that kgtui rejects. If it did not know them, it would take `s3n:b` for the name of a local folder."""
+"""URI schemes that kgtui rejects. Without this list, kgtui would take `s3n:b` for the name of a local folder."""
 _WRITE_BUFFER = 8 << 20
 
 
 @dataclass(frozen=True, slots=True)
 class StorePath:
-    """A file or folder in a store. A folder exists as long as it contains a file.
+    """A file or folder in a store (an object store such as S3, or HDFS). A folder exists as long as it contains a file.
 
     Methods raise `OSError` if the store cannot be accessed. `store_errors.reason_of` converts it to a text for users.
 
@@ -94,7 +94,7 @@ class StorePath:
         return any(True for _ in self._entries())
 
     def iterdir(self) -> Iterator[StorePath]:
-        """Yield the files and folders in this folder; none if the folder does not exist."""
+        """Yield the files and folders in this folder. If the folder does not exist, yield nothing."""
         for entry in self._entries():
             yield StorePath(self.root, entry.path.strip("/"))
 
@@ -149,7 +149,7 @@ class StorePath:
                 self.file_system().delete_file(entry.path)
 
     def file_system(self) -> Any:
-        """Return a pyarrow file system for the store. In this file system, the path of this file is `key`."""
+        """Return a pyarrow file system for the store. It finds this file under the path `self.key`."""
         return _file_system(self.root, tuple(sorted(options_for(self).items())))
 
     def _info(self) -> Any:
@@ -226,7 +226,8 @@ def _local_path(uri: str, parts: SplitResult) -> Path:
 def options_for(path: LakePath) -> dict[str, str]:
     """Return the storage options for deltalake; empty for a local path.
 
-    An option in `config.toml` is left out if an environment variable sets it, because deltalake reads such variables.
+    An option in `config.toml` is left out if an environment variable with the same name is set. Environment variables
+    take precedence, and deltalake reads them itself.
     """
     if not isinstance(path, StorePath):
         return {}

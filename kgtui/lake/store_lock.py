@@ -1,7 +1,7 @@
 """The lock file of a lake in a store such as S3, enforced by the store's conditional writes.
 
 A process takes the lock by creating the file, on condition that the file does not exist. While it holds the lock, it
-keeps rewriting the file. After `STALE` seconds without a write, another process may replace the file.
+rewrites the file at regular intervals. After `STALE` seconds without a write, another process may replace the file.
 
 Some stores lack conditional writes. In such a store, two processes can take the lock at the same time.
 """
@@ -114,7 +114,7 @@ class StoreLock(LakeLock):
 
 
 def current_store_holder(path: StorePath) -> Holder | None:
-    """Return the living process that holds a lock; None if there is none, or if the store cannot be read.
+    """Return the running process that holds a lock; None if no process holds it or the store cannot be read.
 
     Args:
         path: the lock file.
@@ -138,7 +138,8 @@ class LockFile(NamedTuple):
     """The content of a lock file.
 
     Attributes:
-        renewed: when the file was last written according to the store's clock, in seconds since the epoch.
+        holder: the process that holds the lock; with an unknown host and pid 0 if the content is not valid.
+        renewed: when the file was last written, in seconds since the epoch, according to the store's clock.
         tag: the ETag, which changes with every write.
         is_own: whether this process wrote the file, through the same `ConditionalFile` object that read it.
     """
@@ -207,8 +208,8 @@ class ConditionalFile:
             try:
                 return str(obstore.put(self._store, self._path.key, json.dumps(content).encode(), mode=mode)["e_tag"])
             except (AlreadyExistsError, PreconditionError, NotFoundError, FileNotFoundError):
-                # The conditional write fails if an earlier attempt wrote the file, but its response was lost. In this
-                # case, read the new ETag from the store, and try again.
+                # The conditional write also fails if an earlier attempt of this process succeeded, but the response was
+                # lost. In this case, read the new ETag from the store, and try again.
                 found = self.read()
                 if found is None or not found.is_own:
                     return None
@@ -216,9 +217,11 @@ class ConditionalFile:
         return None
 
     def test(self) -> float | None:
-        """Test whether the store enforces conditional writes. If so, return the time of its clock, otherwise None.
+        """Test whether the store enforces conditional writes.
 
-        The time is in seconds since the epoch.
+        Returns:
+            The current time of the store's clock, in seconds since the epoch; None if the store does not enforce
+            conditional writes.
         """
         import obstore
         from obstore.exceptions import AlreadyExistsError, GenericError, NotSupportedError, PreconditionError

@@ -1,4 +1,4 @@
-"""Read the Delta log of a table to find the earliest time of the rows that were added after a given version.
+"""Find the earliest time of the rows that were added to a table after a given version, from its Delta log.
 
 This module uses only the standard library.
 """

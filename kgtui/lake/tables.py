@@ -123,16 +123,17 @@ class StoredTable:
         return max(times, default=None)
 
     def earliest(self, column: str, after: int) -> int | None:
-        """Return the earliest time of a row in the files that were written after the time `after`.
+        """Return the earliest time of the rows in those files that were written after the time `after`.
 
-        The result can be the time of an old row, because compaction copies old rows into new files.
+        Rows in such a file can be older than the file, because compaction copies old rows into new files.
 
         Args:
             column: name of the time column, which contains timestamps or milliseconds since the epoch.
             after: time in milliseconds since the epoch.
 
         Returns:
-            Milliseconds since the epoch; None if there are no such files; `UNKNOWN` if one of them has no statistics.
+            Milliseconds since the epoch; None if no file was written after this time; `UNKNOWN` if one of these files
+            has no statistics.
         """
         files = [file for file in data_files(self._open()) if to_milliseconds(file["modification_time"]) > after]
         found = [file.get(f"min.{column}") for file in files if file["num_records"] != 0]
@@ -213,7 +214,10 @@ def create_tables(folder: LakeFolder, schemas: Iterable[Table]) -> None:
 
 
 def recorded_cluster_id(path: LakePath | str) -> str | None:
-    """Return the cluster id in the newest recorded poll; None if there is no poll, no id, or the lake is unreadable."""
+    """Return the cluster id in the newest recorded poll.
+
+    Return None if the lake has no poll or cannot be read, or if the poll has no cluster id.
+    """
     polls = RecordedTable(LakeFolder.of(path).table(POLLS.name), POLLS)
     try:
         newest = max((file["max.poll"] for file in polls.files()), default=None)

@@ -1,7 +1,8 @@
 """Write polls into the recorded tables of a lake, and maintain these tables while recording.
 
-Table `polls` is written last, and readers ignore rows whose poll is not in `polls`. They therefore never see a poll of
-which only a part was written. Rows that cannot be written stay in memory for the next write.
+A poll is one read of the cluster by the recorder. Table `polls` is written last, and readers ignore rows whose poll is
+not in `polls`. Readers therefore never see a poll of which only a part was written. Rows that cannot be written stay in
+memory for the next write.
 """
 
 from __future__ import annotations
@@ -35,10 +36,11 @@ class Batch:
     """The rows of several successive polls, which are appended to the tables together.
 
     Attributes:
-        keyframe: time of the polls' keyframe (the last poll with all rows), in milliseconds since the epoch.
+        keyframe: time of the polls' keyframe (the last poll with the complete state), in milliseconds since the epoch.
         last: time of the newest poll, in milliseconds since the epoch.
-        parts: table name → one pair per poll: the values of the columns `day`, `keyframe` and `poll`, which are the
-            same in all rows of the poll, and the rows without these columns.
+        parts: table name → list with one pair per poll. The first element is a tuple of the values of the columns
+            `day`, `keyframe` and `poll`, which are the same in all rows of the poll. The second element is the list of
+            rows, without these columns.
         done: names of the tables to which this batch was already appended.
     """
 
@@ -103,7 +105,7 @@ class LakeWriter:
 
         Args:
             poll: time of this poll, in milliseconds since the epoch.
-            keyframe: time of the last poll with all rows, in milliseconds since the epoch.
+            keyframe: time of the last keyframe (a poll with the complete state), in milliseconds since the epoch.
             rows: rows of all tables except `polls`, without columns `day`, `keyframe` and `poll`.
             poll_row: the poll's row in table `polls`, without the columns before `taken_at`.
         """
@@ -155,8 +157,8 @@ class LakeWriter:
         If the compaction fails, for example because of a damaged file, the other two steps are done nevertheless.
 
         Args:
-            keyframe: time of the last poll with all rows, in milliseconds since the epoch. Only files with earlier rows
-                are compacted.
+            keyframe: time of the last keyframe (a poll with the complete state), in milliseconds since the epoch. Only
+                files whose rows are all from before this poll are compacted.
             keep_days: number of full days for which rows are kept; None to keep all rows.
             now: seconds since the epoch.
         """
@@ -199,10 +201,11 @@ class LakeWriter:
         return set(read["poll"].to_pylist())
 
     def _compact_polls(self, keyframe: int) -> None:
-        """Merge the files of table `polls` into one file per day, because readers of a lake read all of them first.
+        """Merge the files of table `polls` into one file per day, because every reader of a lake first reads all polls.
 
         Args:
-            keyframe: time in milliseconds since the epoch. Files with polls at or after this time are not merged.
+            keyframe: time of a keyframe, in milliseconds since the epoch. Files with rows of this or a later keyframe
+                are not merged.
         """
         table = self._tables[POLLS.name]
         days: dict[date, list[dict[str, Any]]] = {}

@@ -25,7 +25,7 @@ The package imports only `kgtui.errors`, the standard library and RE2. An unknow
 | `health` | computes verdict, lag trend, data loss and age of unread records of a group from its polled offsets |
 | `judgment` | `Judgment`: whether something is wrong with a group, and since when |
 | `empty_reason` | texts that say why a group without members has a problem |
-| `series` | ring buffers with lag, members and rates of watched groups |
+| `series` | ring buffers with lag, members and rates of groups that kgtui reads at every poll |
 | `timeline` | lag, members, rates and changes of one group over an interval, for plots |
 | `event` | events, their kinds and texts, and the log of the newest events |
 | `event_search` | finds events by comparing two reads of a group |

@@ -24,10 +24,10 @@ class NoMatch:
 
     Attributes:
         meant: the filter that the user probably meant. If it is set, no other attribute is set.
-        word: the word that group ids must contain, if the filter has no other condition on ids; otherwise None.
+        word: the word that group ids must contain, if this is the filter's only condition on ids; otherwise None.
         excluded: number of groups that meet all conditions on ids, but not the other conditions of the filter.
-        example: id of one of the `excluded` groups; empty if there are none.
-        similar: group ids that are similar to the words in the filter.
+        example: id of one of these groups; empty if `excluded` is 0.
+        similar: group ids that are similar to the words in the filter; empty if `excluded` is not 0.
     """
 
     meant: Query | None = None
@@ -38,7 +38,10 @@ class NoMatch:
 
 
 def no_match_steps(query: Query, snapshot: Snapshot) -> Generator[None, None, NoMatch]:
-    """Return why no group matches a filter. This generator yields regularly, so that other tasks can run meanwhile."""
+    """Find out why no group matches a filter, in a generator that yields regularly so that other tasks can run.
+
+    The result is the return value of the generator.
+    """
     meant = yield from meant_steps(query, snapshot)
     about_ids = [term for term in query.terms if isinstance(term, IdTerm)]
     if not about_ids or meant is not None:
@@ -69,7 +72,7 @@ def why_not_listed(
         group: group id, or a part of an id.
         clock: converts epoch seconds to text.
         fault: why the group could not be described, or None.
-        gone_at: when the group disappeared from a recording (epoch seconds), or None.
+        gone_at: when the group disappeared, according to a recording (epoch seconds); None if no recording shows it.
         events: whether to search the events for the time at which the group disappeared.
         whole: whether `group` is a whole id.
     """

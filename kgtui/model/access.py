@@ -25,13 +25,13 @@ A super user is allowed to perform all of them, and so is every user of a cluste
 """
 
 HIDDEN = "OFFSETS_MAY_BE_HIDDEN"
-"""`Fault.name` for a group for which brokers return no offsets, if they possibly hide its offsets from the user."""
+"""`Fault.name` for a group that has no visible offsets, but may have offsets that brokers hide from the user."""
 
 HIDDEN_TOPICS = "OFFSETS_HIDDEN"
 """`Fault.name` for a group whose members read topics on which the user lacks DESCRIBE."""
 
 NONE_VISIBLE = "no offsets that you may see"
-"""Text for a group for which brokers return no offsets, if they possibly hide its offsets from the user."""
+"""Text for a group that has no visible offsets, but may have offsets that brokers hide from the user."""
 
 VISIBLE_ONLY = "only in topics that you may see"
 """Text next to a number, such as a lag, that includes only topics on which the user has DESCRIBE."""
@@ -78,7 +78,8 @@ class Access:
     def sees_every_topic(self) -> bool:
         """Whether kgtui knows that brokers hide no topic from the user.
 
-        If the denied topics are not known, this is True only for super users.
+        If `denied_topics` is None (not known), this is True only for users with all `CLUSTER_OPERATIONS`, such as super
+        users.
         """
         if not self.any_topic or self.denied_topics:
             return False
@@ -116,7 +117,7 @@ def lower_bound_reason(access: Access) -> str:
 
 
 def hidden_fault(group: str, access: Access | None) -> Fault:
-    """Return a fault which says that brokers may hide offsets of a group. It is for groups without visible offsets.
+    """Return the fault of a group without visible offsets. It says that brokers may hide offsets from the user.
 
     Args:
         access: the permissions of the user; None if they were not read.

@@ -19,16 +19,16 @@ RowsT = TypeVar("RowsT", covariant=True)
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """The error of one request.
+    """The error of one request, or the reason why the result of the request is incomplete.
 
-    Besides Kafka's error names, the following names of kgtui are used. If there was no valid response, the name is
-    `NOT_CONNECTED`, `NO_ANSWER`, `DISCONNECTED`, `NOT_SUPPORTED` or `DAMAGED_ANSWER`. If the user lacks a permission to
-    see offsets, it is `OFFSETS_HIDDEN` or `OFFSETS_MAY_BE_HIDDEN`.
+    The name is Kafka's error name, or a name that kgtui defines. `NOT_CONNECTED`, `NO_ANSWER`, `DISCONNECTED`,
+    `NOT_SUPPORTED` and `DAMAGED_ANSWER` mean that there was no valid response. `OFFSETS_HIDDEN` and
+    `OFFSETS_MAY_BE_HIDDEN` mean that the user lacks a permission to see offsets.
 
     Attributes:
-        name: Kafka's error name, such as `GROUP_AUTHORIZATION_FAILED`, or one of kgtui's names.
-        message: error message, which names the request and the broker.
-        code: Kafka's error code; None for kgtui's names.
+        name: Kafka's error name, such as `GROUP_AUTHORIZATION_FAILED`, or a name that kgtui defines.
+        message: error message. If a request failed, it names the request and the broker.
+        code: Kafka's error code; None for names that kgtui defines, except `OFFSETS_HIDDEN`.
         broker: node id of the requested broker, or None.
         group: group id; None if a whole broker or cluster is affected.
         advice: what the user can do, or empty.

@@ -1,10 +1,10 @@
-"""Current and target owners of the partitions of a group, and members that delay pending moves.
+"""Current and target owners of the partitions of a group, and members that delay the change to the target owners.
 
 The classes call a partition, a streams task with its role, a connector or a connector task an "item".
 
 While a member is giving up a partition, brokers do not report that the member still owns it. (They store the partition
-in `ConsumerGroupMember.partitionsPendingRevocation`.) kgtui only knows that the epoch of the member is below the
-assignment epoch. Therefore, every member with such an epoch counts as a possible owner of the partition.
+in `ConsumerGroupMember.partitionsPendingRevocation`.) kgtui only knows that the epoch of this member is below the
+assignment epoch. Therefore, every member whose epoch is below it counts as a possible owner of the partition.
 """
 
 from __future__ import annotations
@@ -72,10 +72,11 @@ class Skew:
 
 
 MOST_INFERRED = 20_000
-"""Maximum number of partitions per topic, or tasks per subtopology, that kgtui adds because they must exist.
+"""Maximum number of partitions per topic, or tasks per subtopology, that kgtui adds to an assignment.
 
-For example, if partition 7 is assigned, partitions 0 to 6 must exist, too. Without the limit, a damaged assignment with
-partition 2³¹ − 1 would fill the memory.
+kgtui adds the partitions and tasks that must exist although no member owns them. For example, if partition 7 is
+assigned, partitions 0 to 6 must exist, too. Without the limit, a damaged assignment with partition 2³¹ − 1 would fill
+the memory.
 """
 
 
@@ -90,7 +91,7 @@ class PlacementStatus(Enum):
     LEAVING = "leaving"
     """A member owns the partition, task or connector, but must give it up."""
     ARRIVING = "arriving"
-    """The target owner does not own the partition or task yet. No member is known that must give it up first."""
+    """The target owner does not own the partition or task yet. kgtui knows no member that must give it up first."""
     UNOWNED = "unowned"
     """No member owns the partition, task or connector, and no member is its target owner."""
     UNSUBSCRIBED = "not subscribed"
@@ -107,7 +108,7 @@ class Placement(NamedTuple):
     Attributes:
         owners: ids of the current owners.
         targets: ids of the target owners; None if the group has no target assignment.
-        waits_for: ids of members that delay a `LEAVING` or `ARRIVING` item; otherwise empty.
+        waits_for: ids of the members for which a `LEAVING` or `ARRIVING` item waits; empty for other statuses.
     """
 
     item: Item
@@ -141,7 +142,7 @@ class Assignment:
     Attributes:
         placements: one per item, sorted by name, number and role.
         targeted: whether the group has a target assignment (KIP-848, KIP-1071).
-        blockers: members that delay the target assignment. The member that must give up most items comes first.
+        blockers: members that delay the target assignment. The member that must give up the most items is first.
         idle: ids of members that own no items and will get none.
         unreported: ids of members whose assignment is not known.
         skews: one `Skew` by member, one by host and, if members have racks, one by rack.
@@ -295,9 +296,9 @@ def _status(
 
 
 def _waits(owners: tuple[str, ...], goal: tuple[str, ...] | None, behind: dict[str, int | None]) -> tuple[str, ...]:
-    # An item is a partition, task or connector. A `LEAVING` item waits for the owners that must give it up. An
-    # `ARRIVING` item waits for all members, except its target owners, whose epoch is below the assignment epoch,
-    # because one of them may still own the item. Without such members, the item waits for its target owners.
+    # An item is a partition, task or connector. A `LEAVING` item waits for the owners that must give it up. For an
+    # `ARRIVING` item, every other member whose epoch is below the assignment epoch may still own the item, so the item
+    # waits for these members. If there is no such member, the item waits for its target owners.
     leaving = set(owners) - set(goal or ())
     if leaving:
         return tuple(sorted(leaving))
@@ -341,7 +342,10 @@ def targets_of(member: Member) -> frozenset[Item]:
 
 
 def has_assignment(member: Member) -> bool:
-    """Return whether the assignment of a member is known. True for a schema registry node, which never has one."""
+    """Return whether the assignment of a member is known.
+
+    True for a schema registry node. It never has an assignment, so no assignment is missing.
+    """
     if member.registry is not None:
         return True
     return member.streams is not None or member.connect is not None or member.assignment is not None

@@ -22,7 +22,7 @@ _UNKNOWN = -1
 
 
 class Status(IntEnum):
-    """The status of a partition or group, with Burrow's values. A larger value is worse.
+    """The status of a partition or group, with the same numbers as in Burrow. A larger number is worse.
 
     `STOP`, `STALL` and `REWIND` are for partitions only. The status of a group with such a partition is `ERR`.
     """
@@ -35,9 +35,9 @@ class Status(IntEnum):
     ERR = 3
     """A partition of the group is `STOP`, `STALL` or `REWIND`."""
     STOP = 4
-    """The group has stopped committing, and there are unread records."""
+    """The group has stopped committing in the partition, although the partition has unread records."""
     STALL = 5
-    """The group commits the same offset again and again, and there are unread records."""
+    """The group commits the same offset again and again, although the partition has unread records."""
     REWIND = 6
     """The committed offset went back, and is still below its earlier value."""
 
@@ -148,7 +148,7 @@ class GroupVerdict:
 
     @property
     def worst(self) -> Status:
-        """The worst status of a partition, such as `STOP`. The attribute `status` is less exact: `ERR` in this case."""
+        """The worst status of a partition, such as `STOP`, which the attribute `status` replaces with `ERR`."""
         return max((row.status for row in self.partitions.values()), default=self.status)
 
 
@@ -168,7 +168,7 @@ class CommitRing:
         self._ends: array[int] = array("q")
 
     def log_end(self, offset: int) -> None:
-        """Add a newer log end offset. The caller must do this every `Options.offset_refresh` seconds."""
+        """Store the newest log end offset. The caller must do this every `Options.offset_refresh` seconds."""
         self._ends.append(offset)
         del self._ends[: -self._options.intervals]
 
@@ -207,7 +207,8 @@ class CommitRing:
 def ceased(commits: Sequence[Commit], now: int) -> bool:
     """Return whether the group has stopped committing, by Burrow's rule.
 
-    The time since the last commit must be longer than the time between the first and the last commit.
+    By this rule, it has stopped if the time since the last commit is longer than the time between the first and the
+    last commit in `commits`.
 
     Args:
         commits: oldest first, at least one.

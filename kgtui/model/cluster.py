@@ -95,8 +95,9 @@ class Retention:
         """Return a copy with the newer values in `answer`.
 
         Args:
-            answer: the newer values. If its `topics` are empty and its `offsets` are None, only `rules` are updated.
-            asked: topics whose configs were read for `answer`. Their old values in `topics` are dropped.
+            answer: the newer values. If it has neither `topics` nor `offsets`, the copy keeps the old ones, and only
+                `rules` is updated.
+            asked: topics whose configs were read for `answer`. The copy's `topics` has no old values for them.
         """
         rules = {**self.rules, **answer.rules}
         if not answer.topics and answer.offsets is None:

@@ -23,7 +23,7 @@ class CommandLine:
     Attributes:
         text: the command in one line, quoted for a shell. Words with control characters are written as `$'…'`, which
             bash, zsh and ksh understand.
-        note: how the command differs from kgtui, or empty.
+        note: what the command does differently from kgtui, or empty.
     """
 
     text: str
@@ -36,7 +36,7 @@ def describe(
     """Return the command line that shows a group with Kafka's scripts.
 
     Kafka's scripts cannot describe Connect and schema registry groups. For such a group, the command lists all groups
-    of the same kind instead.
+    of the same kind instead, unless `view` is `configs`.
 
     Args:
         kind: one of `kgtui.model.group_types.KINDS`.

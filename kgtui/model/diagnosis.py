@@ -30,9 +30,9 @@ if TYPE_CHECKING:
 _MOST_NAMED = 3  # maximum number of members that a diagnosis names
 
 _FLAPPING_SECONDS = 600.0
-"""Number of seconds. The diagnosis of a flapping group names the members that joined or left in this time.
+"""How far the diagnosis of a flapping group looks back, in seconds.
 
-A flapping group rebalances again and again.
+The diagnosis names the members that joined or left during this time. A flapping group rebalances again and again.
 """
 
 _ABOUT_EMPTY = ONLY_COUNTED | {Problem.EMPTY}
@@ -174,7 +174,7 @@ def _owner(snapshot: Snapshot, group: str, topic: str, partition: int) -> str:
 
 
 def _who_lost(snapshot: Snapshot, group: str) -> str:
-    """Return who owns the partition with most lost records, and how many other partitions lost records, as text."""
+    """Return as text who owns the partition with the most lost records, and how many other partitions lost records."""
     reading = snapshot.offsets.get(group)
     lost = [row for row in lags(reading.value) if row.lost] if reading is not None else []
     if not lost:

@@ -22,7 +22,7 @@ _WITHOUT_MEMBERS = "no members (offsets are committed without them)"
 SIMPLE_ADVICE = (
     "If the unread records must be processed, check that the application that commits these offsets still runs."
 )
-"""The advice for a simple group with unread records."""
+"""The advice for a simple group (whose offsets are committed without members) with unread records."""
 
 
 class StateSearch(NamedTuple):
@@ -40,7 +40,8 @@ class StateSearch(NamedTuple):
 def before_text(search: StateSearch | None, clock: Callable[[float], str] | None = None) -> str:
     """Return a text for the time of a change that kgtui did not observe.
 
-    It is `before kgtui started`, `before the recording`, or a text such as `before 09:12`.
+    For a live cluster, the text is `before kgtui started`. For a recording, it is `before the recording`. If only a
+    part of the recording was searched, it contains the start of this part, such as `before 09:12`.
 
     Args:
         search: the searched part of a recording; None for a live cluster.

@@ -38,4 +38,4 @@ For example, the coordinator may have appended the write to `__consumer_offsets`
 """
 
 TOPIC_GONE = frozenset({UNKNOWN_TOPIC_OR_PARTITION, UNKNOWN_TOPIC_ID})
-"""Error codes that mean that the topic does not exist."""
+"""Error codes after which kgtui treats a topic or partition as deleted."""

@@ -43,7 +43,8 @@ class Event(NamedTuple):
         group: group id; None for events of brokers.
         listing: type, state and coordinator of the group after the change; None for events of brokers. If the group has
             disappeared, its last known values.
-        before, after: old and new value, such as two states, or None. If a broker was lost, `after` is the error.
+        before, after: old and new value, such as two states, or None. For offsets of several partitions, the values
+            are sums. If a broker was lost, `after` is the error.
         subject: what has changed, such as the names of members or partitions; for a verdict, its reason.
         number: number of changed members or partitions.
         broker: node id; None for events of groups.
@@ -249,8 +250,8 @@ class EventLog:
         """Return the events that were added since the attribute `total` had the value of the argument `total`.
 
         Returns:
-            Pair `(events, dropped)`: the added events, oldest first, and the number of added events that are missing
-            from them because the full log has already dropped them
+            Pair `(events, dropped)`: the added events that are still in the log, oldest first, and the number of added
+            events that the full log has already dropped.
         """
         new = self.total - total
         found = list(islice(self._events, max(len(self._events) - new, 0), None))

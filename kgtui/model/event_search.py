@@ -186,7 +186,7 @@ def offset_events(
 
 
 def without_members(listing: Listing) -> bool:
-    """Return whether a group has no members, because the list of groups shows it in the state Empty."""
+    """Return whether the list of groups shows a group in the state Empty, which means that it has no members."""
     return listing.state == EMPTY
 
 

@@ -257,7 +257,7 @@ _LOST = _Text(
 _GRANT = re.compile(r"grant ([A-Z_]+) on the (\w+)")
 """Finds the missing ACL operation in `Fault.advice`, such as DELETE in `grant DELETE on the group`.
 
-The advice is the only part of a recorded fault that names the operation.
+The operation is searched in the advice, because no other part of a fault in a recording names it.
 """
 
 

@@ -38,13 +38,19 @@ class Need(Enum):
 
 
 def current_description(snapshot: Snapshot, group: str) -> Reading[GroupDescription] | None:
-    """Return the description of a group; None if it was not read, or if the summary from the sweep is newer."""
+    """Return the polled description of a group; None if there is none, or if a newer summary exists.
+
+    The summary comes from the sweep, kgtui's background read of all groups.
+    """
     reading, summary = snapshot.details.get(group), snapshot.summaries.get(group)
     return None if summary is not None and _is_newer(summary.at, reading) else reading
 
 
 def current_offsets(snapshot: Snapshot, group: str) -> Reading[GroupOffsets] | None:
-    """Return the offsets of a group; None if they were not read, or if the lag in the sweep's summary is newer."""
+    """Return the polled offsets of a group; None if there are none, or if the lag in the group's summary is newer.
+
+    The summary comes from the sweep, kgtui's background read of all groups.
+    """
     reading, summary = snapshot.offsets.get(group), snapshot.summaries.get(group)
     return None if summary is not None and _is_newer(summary.lag_at, reading) else reading
 
@@ -139,7 +145,7 @@ def hidden_offsets_fault(snapshot: Snapshot, group: str) -> Fault | None:
 
 
 def lag_read_at(snapshot: Snapshot, group: str) -> float | None:
-    """Return the time of the read from which `lag_total` computes the lag, in epoch seconds; None if there is none."""
+    """Return when the offsets behind `lag_total` were read, in epoch seconds; None if they were never read."""
     reading, summary = current_offsets(snapshot, group), snapshot.summaries.get(group)
     return reading.at if reading is not None else summary.lag_at if summary is not None else None
 
@@ -197,7 +203,10 @@ hosts = of_members("host")
 
 
 def type_of(snapshot: Snapshot, group: str) -> str | None:
-    """Return the group type from the list of groups, the description or the summary; None if unknown."""
+    """Return the type of a group; None if it is unknown, or if the group is not listed.
+
+    Old brokers do not list group types. The type then comes from the description or the summary of the group.
+    """
     listing = snapshot.groups.get(group)
     if listing is None or listing.type is not None:
         return listing.type if listing is not None else None
@@ -284,9 +293,10 @@ def lag_trend(snapshot: Snapshot, group: str) -> float | None:
 
 
 def lag_trend_and_span(snapshot: Snapshot, group: str) -> tuple[float, float] | None:
-    """Return `(trend, seconds)`: the result of `lag_trend`, and the seconds between the oldest and newest read used.
+    """Return `(trend, seconds)`; None if the trend is not known.
 
-    None if the trend is not known.
+    `trend` is the result of `lag_trend`. `seconds` is the time from the oldest to the newest background read from which
+    the trend is computed.
     """
     from kgtui.model.trail import lag_trend_and_span
 

@@ -128,9 +128,10 @@ def listing_of(description: GroupDescription) -> Listing:
 
 
 def topics_of(description: GroupDescription) -> set[str] | None:
-    """Return all topics of a group: subscribed topics, topics of owned partitions, and source topics of streams groups.
+    """Return the topics that a group reads, according to its description; None if the broker withheld the members.
 
-    None if the broker withheld the members.
+    They are the subscribed topics, the topics of owned partitions, and the source and repartition topics of a streams
+    group.
     """
     if description.members is None:
         return None

@@ -50,7 +50,7 @@ class GroupKind:
     Attributes:
         name: value of the filter term `kind:`.
         tool: Kafka's script that describes these groups; None if there is none.
-        has_offsets: False for Connect and schema registries, whose groups commit no offsets.
+        has_offsets: whether groups of this kind can have offsets. Connect and schema registry groups commit none.
     """
 
     name: str
@@ -82,13 +82,13 @@ class GroupType:
     Attributes:
         name: name in the Kafka protocol (`org.apache.kafka.common.GroupType`).
         title: name that `kafka-groups.sh` prints.
-        describe_rpc: the only RPC that reliably reports the group state.
+        describe_rpc: RPC that describes groups of this type. No other RPC reliably reports their state.
         active_states: valid states, except Empty and Dead (Kafka's `GroupState.groupStatesForType`).
         rank: position of the type in lists. If the type of a group is unknown, describe RPCs are tried in this order.
         tool: Kafka's script for these groups.
         offsets_rpc: OffsetFetch or DescribeShareGroupOffsets.
         offset_expiry: when brokers delete the offsets of an Empty group.
-        feature: cluster feature that the type needs; None for classic groups.
+        feature: cluster feature that the type needs, such as `share.version`; None for classic groups.
         kip: KIP that introduced the type; empty for classic groups.
         kinds: protocol type → kind of group. Empty if all groups of the type have the same kind, named like the type.
         deletable_states: states in which the coordinator accepts a deletion.

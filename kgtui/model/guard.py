@@ -23,7 +23,8 @@ if TYPE_CHECKING:
 FRESH_SECONDS = 10.0
 """The terminal UI offers to delete a group only if its description is at most this many seconds old.
 
-If 2.5 poll intervals of the coordinator are longer than this, a description may be 2.5 poll intervals old.
+If 2.5 poll intervals of the coordinator are longer than this, a description may be 2.5 poll intervals old. Groups that
+are listed as Empty are an exception (`is_listed_as_empty`).
 """
 
 READ_ONLY = "this session is read-only, so nothing can be changed"
@@ -35,7 +36,8 @@ _DELETING_OPERATIONS = frozenset({"DELETE", "ALL"})
 def why_not_delete(group: str, description: GroupDescription) -> str | None:
     """Return why kgtui must not delete a group; None if it may delete the group.
 
-    kgtui refuses to delete `Dead` classic groups, although Kafka's GroupMetadataManager would delete them.
+    kgtui refuses to delete `Dead` classic groups, although Kafka's GroupMetadataManager would delete them. The
+    coordinator is already removing such a group, or does not know it.
     """
     if description.group != group:
         return "the description belongs to another group; refresh and try again"

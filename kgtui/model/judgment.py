@@ -48,7 +48,10 @@ class Problem(Enum):
     STOP = "stopped"
     """There are unread records, and the group has stopped committing or has lost all its members."""
     STALL = "stalled"
-    """There are unread records, and the group has members but makes no progress."""
+    """There are unread records, and a share group has members, but has acknowledged no records for too long.
+
+    A group of another type gets `STOP` instead, because kgtui cannot see that it commits the same offset again.
+    """
     REWIND = "rewound"
     """The committed offset went back, and is still below its earlier value."""
     FLAPPING = "flapping"
@@ -58,7 +61,7 @@ class Problem(Enum):
     NO_PARTITIONS = "no partitions"
     """The group has members, but none of them has a partition."""
     REBALANCING = "rebalancing"
-    """The group has rebalanced, or has been NotReady, for so long that something probably blocks it."""
+    """The group has been in a rebalance, or in the state NotReady, for so long that something probably blocks it."""
     UNREADABLE = "unreadable"
     """The newest read of the group failed, or its coordinator does not respond."""
     EMPTY = "empty"
@@ -191,11 +194,14 @@ kgtui reads a group with a suspected problem at every poll until there is a heal
 """
 
 ONLY_COUNTED = frozenset({Problem.UNUSED, Problem.ABANDONED})
-"""For these problems, *Needs attention* in the terminal UI shows only the number of groups, which can be thousands."""
+"""Problems for which the list *Needs attention* in the terminal UI shows the number of groups, but not the groups.
+
+There can be thousands of such groups.
+"""
 
 
 class Basis(Enum):
-    """How kgtui has read the group of a judgment: not at all, once, in the background, or at every poll."""
+    """How often kgtui has read a group to judge it: not at all, once, in the background, or at every poll."""
 
     NOT_READ = "not read yet"
     READ_ONCE = "read once"
@@ -231,7 +237,7 @@ class NoMembers(NamedTuple):
         """Return a text such as `all members left, 7 unread`.
 
         Args:
-            since: beginning of the text: the attribute `since`, in which the caller has replaced `{before}`.
+            since: beginning of the text. It is the attribute `since`, after the caller has replaced `{before}` in it.
         """
         unused = f"records unread for more than {ABANDONED_TIME}" if self.unused else ""
         return ", ".join(filter(None, (since, unused, f"{self.unread:,} unread")))
@@ -242,14 +248,14 @@ class Judgment:
     """The judgment on a group.
 
     Attributes:
-        kind: what is wrong, or None.
-        basis: how kgtui has read the group, such as once or at every poll.
+        kind: the most severe problem of the group; None if no problem is known.
+        basis: how often kgtui has read the group, such as once or at every poll.
         observed: seconds for which kgtui has read the group at every poll; 0 unless the basis is `OBSERVED`.
         since: start of the problem in epoch seconds, or None.
         since_seen: whether kgtui observed this start. If not, the problem may be older than `since`.
         after: a time at which the problem did not exist yet, in epoch seconds, or None.
         reason: what is wrong, in one short sentence without a time; may be empty.
-        others: less severe problems, the most severe first.
+        others: further problems of the group, the most severe first.
         no_members: the parts of `reason` if the problem is that the group has no members; otherwise None.
     """
 
@@ -310,7 +316,7 @@ class FoundProblem(NamedTuple):
 
     Attributes:
         at: time of the first judgment with the problem, in epoch seconds.
-        seen: whether the problem began at the time `at`, because kgtui was already reading the group at every poll. If
+        seen: True if kgtui was already reading the group at every poll, so that the problem began at the time `at`. If
             False, the problem may be older.
     """
 
@@ -322,10 +328,13 @@ class FoundProblem(NamedTuple):
 NOT_FOUND = Judgment(GroupStatus.NOT_FOUND, reason="the group no longer exists")
 NOT_READ = Judgment(GroupStatus.UNKNOWN)
 READ_ONCE = Judgment(GroupStatus.UNKNOWN, basis=Basis.READ_ONCE)
-"""The judgment on a group that was read only once, and has unread records or is in a rebalance."""
+"""The judgment on a group that was read only once, and has unread records or is in a rebalance.
+
+The status is UNKNOWN, because one read cannot show whether the group makes progress.
+"""
 SCREENED_OK = Judgment(GroupStatus.OK, basis=Basis.SCREENED)
 READ_OK = Judgment(GroupStatus.OK, basis=Basis.READ_ONCE)
-"""The judgment on a group that was read only once and has no unread records."""
+"""The judgment on a group that was read only once, has no unread records, and is not in a rebalance."""
 LAG_UNKNOWN = Judgment(GroupStatus.UNKNOWN, basis=Basis.READ_ONCE, reason="the lag could not be read")
 """The judgment on a group that may have unread records, because the lag of some partitions could not be read."""
 
@@ -336,7 +345,7 @@ def unreadable(fault: Fault, judgment: Judgment, read_at: float | None = None) -
     Args:
         judgment: the judgment after the last successful read. A judgment with a problem that is more severe than
             `Problem.UNREADABLE` is returned unchanged.
-        read_at: last successful read in epoch seconds, or None.
+        read_at: time of the last successful read in epoch seconds; None if there was none.
     """
     if judgment.harm > _HARM[Problem.UNREADABLE]:
         return judgment
@@ -361,8 +370,8 @@ def judgment_of_summary(
     This means that screening has found no problem in the group, or has not judged it yet.
 
     Args:
-        summary: None if the group was not read yet.
-        state: listed state of the group, or None.
+        summary: the values that background reads have stored about the group; None if it was not read yet.
+        state: newest known state of the group, or None.
         since: observed start of this state in epoch seconds, or None.
         appeared: whether the group was created in this state while kgtui was running.
     """
@@ -399,7 +408,7 @@ def judgment_of_unused(lag: int, basis: Basis) -> Judgment:
 
     Args:
         lag: number of unread records.
-        basis: how kgtui has read the group, such as once or at every poll.
+        basis: how often kgtui has read the group, such as once or at every poll.
     """
     return _without_members(
         GroupStatus.WARN, Problem.UNUSED, basis, NoMembers("Empty since {before}", lag, unused=True)

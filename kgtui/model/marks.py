@@ -94,7 +94,10 @@ VERDICT_LOOKS: dict[str, Look] = {
     "ABANDONED": Look("empty", MUTED),
     "UNKNOWN": Look("fault", ERROR),
 }
-"""Name of a `GroupStatus` → symbol and color. `UNKNOWN` is for groups that cannot be read."""
+"""Maps the name of a `GroupStatus` to its symbol and color, for groups that are OK or have a problem.
+
+The problem of a group with the status `UNKNOWN` is that it cannot be read. `NOT_FOUND` has no symbol.
+"""
 
 PROBLEM_LOOKS: dict[Problem, Look] = {
     problem: VERDICT_LOOKS["ERR" if problem.harm >= Problem.REWIND.harm else "WARN"] for problem in Problem
@@ -117,7 +120,10 @@ _MEANINGS = {
     "forbidden": "your user lacks the permission to read the value",
     "at_least": "at least this number, because a part of the sum is not known",
 }
-"""Attribute of `Marks` → meaning of the symbol, for the help. Symbols of group states are in `STATE_LOOKS`."""
+"""Maps the name of an attribute of `Marks` to the meaning of this symbol, for the help.
+
+If `STATE_LOOKS` contains the symbol, too, the help shows the group states before this meaning.
+"""
 
 
 def legend(marks: Marks) -> list[tuple[str, str]]:

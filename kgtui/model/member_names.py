@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def owners_by_partition(description: GroupDescription | None) -> dict[TopicPartition, tuple[Member, ...]]:
-    """Return `(topic, partition)` → members that own the partition; empty if the group was not described.
+    """Return a dict: `(topic, partition)` → members that own the partition; empty if `description` is None.
 
     In streams groups, the owners are the members with an active task for the partition.
     """
@@ -65,11 +65,12 @@ _RANDOM_PART = re.compile(r"-[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$")
 
 
 def names_of_ids(member_ids: Iterable[str], members: Iterable[Member] = ()) -> dict[str, str]:
-    """Return a dict: member id → shortest unique name of the member. The member may have left the group.
+    """Return a dict: member id → shortest unique name of the member, also for members that have left the group.
 
     The name is the instance id or client id. If this is not unique, a part of the member id is added (`billing#3fa8`).
 
     Args:
+        member_ids: ids of current and former members.
         members: members whose instance ids and client ids are known. All other names are made from the member ids.
     """
     known = {member.member_id: member.instance_id or member.client_id for member in members}

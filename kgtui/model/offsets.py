@@ -115,8 +115,8 @@ class PartitionLag:
             (not reported), `pending` (log offsets not read yet), or `error` with a code. `topic deleted` is rare,
             because coordinators delete the offsets of deleted topics (observed on 4.3.1 and 3.9.2).
         error: Kafka's error code behind the reason, or 0.
-        times: when the records before and after the position were written; None if not searched. The last search may
-            have been for an earlier position.
+        times: when the records directly before and after the position were written; None if kgtui has not searched for
+            these times. They may be for an earlier position, because kgtui does not search at every poll.
     """
 
     topic: str
@@ -225,7 +225,7 @@ def lag_of_commit(commit: CommittedOffset, bounds: PartitionBounds | None) -> Pa
 def lag_of_share(share: ShareOffset, bounds: PartitionBounds | None) -> PartitionLag:
     """Return the lag of a share partition as the broker reports it.
 
-    kgtui cannot compute it, because records after the start offset may already be acknowledged.
+    kgtui cannot compute this lag, because records after the start offset may already be acknowledged.
     """
     start, end = (bounds.log_start, bounds.log_end) if bounds else (None, None)
     lead = lost = None

@@ -26,8 +26,9 @@ BY_SIZE = "retention.bytes is set for the topic"
 UNLIMITED = "retention.ms of the topic is unlimited"
 
 PRECISION = 0.01
-"""Largest error of the time that the search finds for a record, as a fraction of the record's age.
+"""Largest accepted error of the time at which a record was written, as a fraction of the record's age.
 
+kgtui searches for this time with several ListOffsets requests, and stops as soon as the error is small enough.
 With 0.01, the time of a record that is 100 minutes old may be wrong by 1 minute.
 """
 
@@ -59,7 +60,7 @@ class RecordTime:
         unread: time of the first unread record; None if unknown.
         consumed: time of the last consumed record; None if unknown.
         reason: why `unread` is not known, or empty.
-        rounds: number of responses that the search for these times has received.
+        rounds: number of ListOffsets responses for this partition that the search for these times has used.
         expires_at: when retention can delete the first unread record (epoch seconds); None if unknown or never.
         any_time: whether the first unread record can be deleted at any time, because `retention.bytes` is set.
         expiry_reason: why `expires_at` is None. Empty if `expires_at` is known, or if `with_expiry` was not called.
@@ -78,7 +79,7 @@ class RecordTime:
 def with_expiry(found: RecordTime, rules: TopicRules | None) -> RecordTime:
     """Return a copy of `found` with the time at which retention can delete the first unread record.
 
-    If this time is not known, the copy contains the reason.
+    If this time is not known, or if the record is never deleted, the copy contains the reason.
 
     Args:
         rules: retention configs of the topic; None if not read.

@@ -78,7 +78,8 @@ class Membership:
     def update(self, members: tuple[Member, ...] | None) -> MembershipChange:
         """Store the members of a new read, and return the differences from the previous read.
 
-        The result is empty if no members were known before, or if `members` is None (withheld by the broker).
+        The result contains no differences if no members were known before, or if `members` is None, because the broker
+        withheld them.
         """
         old = self._members
         if members is None or old is members or old == members:
@@ -173,7 +174,8 @@ class ChangePoint(NamedTuple):
     def compared(self) -> tuple[object, ...]:
         """The values that are compared with those of the previous read, to find a change.
 
-        Members and owners are not included, because `joined`, `left` and `moved` already show their changes.
+        Member ids and the owners of partitions are not included, because `joined`, `left` and `moved` already show
+        their changes.
         """
         return self.listed, self.state, self.epoch, self.assignment_epoch, self.members
 
@@ -235,8 +237,8 @@ class Series:
             at: epoch seconds.
             lag: total lag in records, or None.
             members: number of members, or None.
-            description: the newest description; None if not read. If it differs from the previous one, a change point
-                is added.
+            description: the newest description; None if not read. If it differs from the previous one, or if committed
+                offsets went back, a change point is added.
             offsets: the newest offsets, from which the rates are computed; None if not read.
         """
         gap = self._gap(at)
@@ -254,7 +256,7 @@ class Series:
             self._add_change_point(at, description, rewound, gap, before)
 
     def _gap(self, at: float) -> str:
-        """Return the reason for a gap between the last sample and the time `at`; empty if there is no gap."""
+        """Return `not watched` if the time between the last sample and `at` is a gap; otherwise an empty text."""
         if not self.times:
             return ""
         usual = self.times[-1] - self.times[-2] if len(self.times) > 1 else 0.0
@@ -313,7 +315,7 @@ class Series:
     def lag_trend(self, window: float = 60.0) -> float | None:
         """Return the change of the lag in records per second, over the `window` seconds before the newest known lag.
 
-        None if the lag is known in fewer than two samples of these seconds.
+        None if the lag is known in fewer than two samples of this period.
         """
         known = [(t, lag) for t, lag in zip(self.times, self.lag, strict=True) if not math.isnan(lag)]
         if not known:

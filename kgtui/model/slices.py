@@ -45,10 +45,11 @@ class Slices:
         seconds: float,
         still_needed: Callable[[], bool] = lambda: True,
     ) -> None:
-        """Begin the first slice immediately, even if `run` is called later.
+        """Begin the first slice, so that its duration counts from now, even if `run` is called later.
 
         Args:
-            sleep: the function `asyncio.sleep`, which is an argument because `kgtui.model` must not import asyncio.
+            sleep: the function `asyncio.sleep`. It is an argument, because modules in `kgtui.model` must not import
+                asyncio, so that they work without an event loop.
             seconds: maximum duration of a slice.
             still_needed: called after every pause. If it returns False, the computation ends with `SupersededError`.
         """

@@ -266,8 +266,9 @@ class Snapshot:
     def _completed(self, group: str, listing: Listing, judgment: Judgment) -> Judgment:
         """Return a judgment with the start time of the problem and a reason, as far as they are known.
 
-        If the start of the problem is unknown, the time at which kgtui found the problem is used. In a recording, and
-        for a simple group (one that only commits offsets), the reason may be replaced (`kgtui.model.empty_reason`).
+        If the start of the problem is unknown, the time at which kgtui found the problem is used. If the problem is
+        that the group has no members, the reason is worded differently in a recording, and for a simple group, which
+        commits offsets without members (`kgtui.model.empty_reason`).
         """
         if judgment.since is None:
             found = self.found_problems.get(group)

@@ -111,7 +111,7 @@ class Summary:
 
     @property
     def is_lag_unknown(self) -> bool:
-        """Whether the group may have unread records: each known lag is 0, but some partitions have an unknown lag."""
+        """Whether it is unknown if there are unread records: no known lag is above 0, but some lags are unknown."""
         return not self.lag and self.lag_unknown > 0
 
 

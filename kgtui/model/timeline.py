@@ -36,7 +36,8 @@ class Change(NamedTuple):
         now: the later change point. For an event, only its time is set.
         lasted: how long the group was in its previous state, in seconds; None if the state did not change, or if the
             start of the previous state is unknown.
-        rebalanced: duration in seconds of the rebalance that ended, or None.
+        rebalanced: duration in seconds of the rebalance that ended with this change; None if none ended, or if its
+            start is unknown.
         event: an event that no change point shows, or None.
     """
 
@@ -80,7 +81,7 @@ class GroupTimeline:
         written: records written per second since the previous sample.
         read: records read per second since the previous sample.
         change_points: reads that found a change, oldest first; some may be older than `since`.
-        gaps: `(start, end, reason)` of each time without data, in epoch seconds.
+        gaps: `(start, end, reason)` of each period without data. Start and end are epoch seconds.
         may_lack_topics: whether lag and rates are lower bounds, because brokers may have hidden topics.
         events: events to list with the changes, oldest first.
     """
@@ -165,7 +166,7 @@ class GroupTimeline:
         """Return the newest change point (read that found a change) at or before `at`.
 
         None if `at` is in a gap or before the first change point. Also None if `at` is later than the last sample by
-        more than 1/20 of the timeline's interval.
+        more than 1/20 of the timeline's interval, because the group may have changed since that sample.
         """
         for start, end, _ in self.gaps:
             if start < at < end:

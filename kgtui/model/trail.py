@@ -4,7 +4,8 @@ For each of the last `SAMPLES` reads, a trail has the sums of offsets and lag ov
 it has the newest position (committed offset or share-partition start offset) and the time since the position last
 changed. Times are whole epoch seconds.
 
-Trails are stored as bytes to save memory: at most 300 bytes for 10 partitions, and 220 if all offsets are below 2³¹.
+Trails are stored as bytes to save memory: at most 300 bytes for 10 partitions, and 220 if the sum of the log end
+offsets is below 2³¹.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ SAMPLES = 5
 """Maximum number of reads for which a trail keeps the sums of offsets and lag. The oldest read is dropped."""
 
 WAITED_MAX = 0xFFFF
-"""Maximum of the stored time for which a position has not changed, in seconds (18 hours).
+"""Longest time without a change of a position that a trail can store, in seconds (18 hours).
 
 A longer time is stored as this maximum.
 """
@@ -47,7 +48,7 @@ _REBALANCED_AT = Struct(f"<{REBALANCES_KEPT}I")
 """Format of the times of the last rebalances in an encoded trail. Without rebalances, the times are left out."""
 _REWIND = Struct("<IIqB")
 _MOST_COMPARED = 500
-"""If a group has more partitions than this, `Trail._moved_forward` compares none, because its run time is quadratic."""
+"""Maximum number of partitions for `Trail._moved_forward`, whose run time is quadratic. For more, it returns False."""
 _FORGET_REWIND_AFTER = 10
 """A rewind (an offset that went back) is forgotten after this number of later reads with progress.
 
@@ -81,7 +82,7 @@ class Sums(NamedTuple):
 
 
 class _Format(NamedTuple):
-    """Binary formats in an encoded trail: of one sample, of two consecutive samples, and of an array of positions."""
+    """Binary formats in an encoded trail: `struct` formats of one and two samples, `array` type code of positions."""
 
     sums: Struct
     two_sums: Struct
@@ -116,7 +117,7 @@ class Trail:
 
     def __init__(self) -> None:
         # Hashes of the group's partitions (`_layout`), of its members (`_members`), and of the partitions in the last
-        # ignored read (`_partial`). 0 means that there is no hash.
+        # read that was ignored because it lacked partitions (`_partial`). 0 means that there is no hash.
         self._layout = self._members = self._partial = 0
         self.first_at = self.progress_at = self.pace = self.rebalances = 0
         self.rebalanced_at: tuple[int, ...] = (0,) * REBALANCES_KEPT
@@ -224,7 +225,8 @@ class Trail:
     def _moved_forward(self, rows: Sequence[Position]) -> bool:
         """Return whether an offset has moved forward since the previous read, which had fewer partitions.
 
-        The result is False if the added partitions are not next to each other in `rows`.
+        The trail has only a hash of the previous partitions, so the added partitions are found by trial: `rows` without
+        them must have the same hash. The result is False if they are not next to each other in `rows`.
         """
         added = len(rows) - len(self.positions)
         if added <= 0 or len(rows) > _MOST_COMPARED:
@@ -295,12 +297,13 @@ class Trail:
         owned = any(member.assignment or _has_tasks(member) for member in members)
         self.idle = min(self.idle + 1, _MANY) if members and not owned else 0
         before, self._members = self._members, membership_signature(description)
-        # Do not count a rebalance twice: since the newest read, a list of groups may have shown this one already.
+        # Do not count a rebalance twice. If one was added after the newest read, because it was visible in a list of
+        # groups, it is probably the same one.
         if before not in (0, self._members) and self.rebalanced_at[-1] <= self.at:
             self.rebalanced(at)
 
     def rebalanced(self, at: int) -> None:
-        """Add a rebalance that was observed at `at`."""
+        """Add a rebalance that was observed at the time `at` (epoch seconds)."""
         self.rebalances = min(self.rebalances + 1, 0xFFFF)
         self.rebalanced_at = (*self.rebalanced_at[1:], at)
 
@@ -310,7 +313,8 @@ class Trail:
             return None
         position = self.samples[-1].positions
         # If the log end offset in an earlier read is above the current committed offset, a record that was written
-        # before that read is still unread. The code compares the sums over all partitions.
+        # before that read is still unread. It is enough to compare the sums over all partitions: if the sum is larger,
+        # this is true for at least one partition.
         older = next((sums.at for sums in self.samples if sums.log_ends > position and not sums.unknown), None)
         age = 0 if older is None or self.samples[-1].unknown else self.at - older
         return float(max(age, max(self.waited, default=1) - 1, 0))
@@ -342,7 +346,10 @@ def lag_trend(data: bytes) -> float | None:
 
 
 def lag_trend_and_span(data: bytes) -> tuple[float, float] | None:
-    """Return `(trend of the lag in records/s, seconds between the first and the last read)`; None if there is none."""
+    """Return `(trend of the lag in records/s, seconds between the first and the last read)` of an encoded trail.
+
+    None if there are fewer than two reads, or if the number of partitions with unknown lag has changed.
+    """
     form, samples = _format_and_samples(data)
     if samples < 2:
         return None
@@ -377,7 +384,7 @@ def _format_and_samples(data: bytes) -> tuple[_Format, int]:
 
 
 def _hash(keys: Sequence[tuple[str, int]]) -> int:
-    """Return a hash of partitions, from 1 to 2³² − 1.
+    """Return a hash of partitions, from 1 to 2³² − 1. It is never 0, because 0 stands for a missing hash.
 
     Hashes from different processes must not be compared, because Python's hash of a string differs between processes.
     """
@@ -395,7 +402,13 @@ def _sums(at: int, rows: Sequence[Position]) -> Sums:
 
 
 def _recreated(rows: Sequence[Position], positions: Sequence[int]) -> bool:
-    """Return whether a log now ends below the previous committed offset, which means that the topic was recreated."""
+    """Return whether a topic was recreated.
+
+    This is so if a log now ends below the position that the previous read found, and the new position is lower, too.
+
+    Args:
+        positions: positions in the previous read, for the same partitions as `rows`; -1 stands for none.
+    """
     for (_, position, log_end, _), old in zip(rows, positions, strict=True):
         if log_end is not None and position is not None and log_end < old and position < old:
             return True

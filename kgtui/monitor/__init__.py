@@ -1,4 +1,4 @@
-"""Poll a `GroupAdmin`, and publish the newest data of all groups as snapshots.
+"""Poll a cluster through a `GroupAdmin`, and publish the newest data of all groups as snapshots.
 
 | module | contents |
 |---|---|

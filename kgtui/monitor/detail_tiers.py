@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 
 class AccessTier:
-    """Reads the permissions of the user repeatedly, and stores them.
+    """Polling loop that reads the permissions of the Kafka user that kgtui logs in as.
 
     The permissions are read every `ACCESS_MAX_AGE` seconds. They are read earlier if a broker starts or stops
     refusing requests, or if the user requests a refresh.
@@ -93,7 +93,7 @@ class ViewTier:
         changed: called after each change to the store.
         on_read: called with the result of each read.
         with_times: function that takes a group id and the group's offsets. It returns the offsets together with the
-            known times of unread records.
+            times at which unread records were written, as far as these times are known.
     """
 
     def __init__(
@@ -125,8 +125,8 @@ class ViewTier:
     def set_view(self, selected: str | None, visible: Sequence[str]) -> None:
         """Set the selected group and the visible groups.
 
-        A newly selected group is read immediately. If a visible group has no stored description, the visible groups
-        are read immediately, too.
+        A newly selected group is read immediately. If a group becomes visible that has no stored description, the
+        visible groups are read immediately, too.
         """
         if selected != self._selected:
             self._selected = selected
@@ -137,7 +137,7 @@ class ViewTier:
         self._visible = shown
 
     def want_configs(self, group: str | None) -> None:
-        """Read the configs of this group, too, as long as the group is selected. If None, read no configs."""
+        """While this group is selected, read its configs besides members and offsets. With None, read no configs."""
         if group != self._configs_of:
             self._configs_of = group
             self._wake_selected.set()
@@ -198,7 +198,7 @@ class ViewTier:
             await self._read_configs(group)
 
     async def _follow_visible(self, tasks: asyncio.TaskGroup) -> None:
-        """Read all visible groups once per interval, and other groups as soon as the user scrolls to them.
+        """Read the visible groups once per interval, and earlier after the user has scrolled to new groups.
 
         A read after scrolling skips groups that were already read during the last interval.
         """
@@ -302,8 +302,8 @@ class ViewTier:
         if description is not None or offsets is not None:
             summary = store.put_summary(group, now, description, offsets, fault)
             if summary is not None:
-                # If `summary.lag` comes from an earlier read, the time series already contains it. The lag of this
-                # sample is then unknown (None).
+                # If this read did not return the lag, `summary.lag` is from an earlier read, which the time series
+                # already contains. The lag of this sample is then unknown (None).
                 lag = summary.lag if summary.lag_at == now else None
                 self._series.add(group, now, lag, summary.members, description=description, offsets=offsets)
         incomplete = description is None or (offsets is None and listing.has_offsets)
@@ -329,8 +329,9 @@ class DetailTiers:
     """Runs all polling loops of the monitor except tier 0, which lists the groups.
 
     Args:
-        changed: called after changes to selected or visible groups.
-        changed_in_background: called after changes to summaries or health verdicts.
+        changed: called after changes that should be shown soon, such as new data of selected or visible groups.
+        changed_in_background: called after other changes, such as new summaries or health verdicts. They may be shown
+            later.
     """
 
     def __init__(
@@ -378,5 +379,5 @@ class DetailTiers:
         self._health.set_view(selected)
 
     def want_configs(self, group: str | None) -> None:
-        """Read the configs of this group, too, as long as the group is selected. If None, read no configs."""
+        """While this group is selected, read its configs besides members and offsets. With None, read no configs."""
         self._view.want_configs(group)

@@ -38,7 +38,7 @@ _LONGEST_PAUSE = 60.0
 """Maximum pause, in seconds, between two searches for the times of unread records in Empty groups."""
 
 _RETRY_AFTER = 3_600.0
-"""Seconds until the search for record times in a group is repeated, if it has failed or found no time."""
+"""Seconds until kgtui searches a group for the times of its unread records again, if the last search found none."""
 
 
 class EmptyGroupSearch:
@@ -47,7 +47,7 @@ class EmptyGroupSearch:
     After a successful search, a group is not searched again, because the offsets of Empty groups rarely change.
 
     Args:
-        screening: judges a group again after the search in it has succeeded.
+        screening: judges a group again after kgtui has found out when its unread records were written.
         timeout: time limit for each step of a search, in seconds.
     """
 
@@ -136,7 +136,7 @@ class EmptyGroupTier:
         self._changed = changed
 
     async def run(self) -> None:
-        """Search one batch of groups after another until this task is canceled. In a replay, do nothing."""
+        """Search batches of groups until this task is canceled. In the replay of a recording, do nothing."""
         while self._timer.recorded_at is None:
             began = self._timer.now()
             if await self._search.search_next(self._in_view()):
@@ -154,8 +154,8 @@ async def unread_times(admin: GroupAdmin, read: GroupsRead, *, limit: int, timeo
         timeout: time limit for the search, in seconds.
 
     Returns:
-        Group id → seconds since the epoch. The dict contains no group that has no unread records, or for which one of
-        the times is unknown.
+        Group id → result of `unread_since`, in seconds since the epoch. Groups for which this result is None are left
+        out.
     """
     rows = {group: lags(offsets) for group, offsets in read.offsets_by_group().items()}
     times = await read_record_times(admin, rows, precision=_PRECISION, limit=limit, timeout=timeout)
@@ -164,9 +164,10 @@ async def unread_times(admin: GroupAdmin, read: GroupsRead, *, limit: int, timeo
 
 
 def unread_since(rows: Sequence[PartitionLag], times: Mapping[TopicPartition, RecordTime]) -> float | None:
-    """Return a time, in epoch seconds, at or before which the first unread record of each partition was written.
+    """Return the latest time (epoch seconds) at which the first unread record of a partition may have been written.
 
-    The result is None if there are no unread records, or if the time of one of the first unread records is unknown.
+    In each partition, the first unread record is at least as old as this time. The result is None if there are no
+    unread records, or if the time is unknown for one of the partitions.
 
     Args:
         rows: offsets and lag of all partitions of a group.

@@ -36,7 +36,7 @@ A call with more verdicts would delay the reaction to key presses.
 _FOUND = frozenset({
     Problem.DATA_LOST, Problem.LOSS_NEAR, Problem.NO_PARTITIONS, Problem.FLAPPING, Problem.BEHIND
 })  # fmt: skip
-"""Problems whose start kgtui cannot observe. Instead, it shows the time at which it found the problem."""
+"""Problems whose start kgtui often does not know. It then shows the time at which it found the problem."""
 
 _OBSERVED_BEFORE = 30.0
 """A newly found problem counts as just begun only if kgtui has read the group at every poll for this many seconds.
@@ -45,7 +45,7 @@ Otherwise, the problem may have begun before the first of these reads.
 """
 
 _FROM_BEFORE = ONLY_COUNTED | {Problem.EMPTY}
-"""No event is added if a group that had no problem before gets one of these problems.
+"""No event is added if a group gets one of these problems, and had no other problem before.
 
 Many groups already have these problems when kgtui starts. Events for all of them would hide the other events.
 """
@@ -59,7 +59,7 @@ class EventTracker:
 
     Args:
         log: the log to which events are added.
-        members: maximum number of remembered members and owned partitions.
+        members: limit for the number of remembered members plus the number of their partitions, over all groups.
 
     Attributes:
         found: group id → problem and when kgtui found it. Only problems whose start is unknown are included.

@@ -1,9 +1,9 @@
 """Tune Python's garbage collector, so that it does not block the event loop in a cluster with many groups.
 
-With 100,000 groups, a full collection takes up to 0.2 s. Therefore, automatic collections are disabled while a poll is
-stored. In a cluster with many groups, they are always disabled, and all objects that exist after the first load are
-frozen (`gc.freeze`). Data that is read later is untracked, so that the collector does not visit it. This is safe,
-because the data is never part of a reference cycle.
+With 100,000 groups, a full collection takes up to 0.2 s. Therefore, automatic collections are disabled while the data
+of a poll is stored. In a cluster with many groups, they are always disabled, and all objects that exist after the first
+read of the groups are frozen (`gc.freeze`). Data that is read later is untracked, so that the collector does not visit
+it. This is safe, because the data is never part of a reference cycle.
 
 `GcTuning.tidy` collects the few remaining cycles when memory has grown or when the user does nothing. It also freezes
 objects, so that no collection takes longer than 20 ms.
@@ -23,10 +23,10 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 _FREEZE_FROM = 10_000
-"""Objects are frozen (`gc.freeze`) if the cluster has at least this many groups."""
+"""If the cluster has at least this many groups, objects are frozen, so that collections skip them (`gc.freeze`)."""
 
 _GROWTH = 20_000
-"""A garbage collection is due if there are this many more memory blocks (about 2 MB) than after the last one."""
+"""A garbage collection is due if over this many memory blocks (about 2 MB) were added since the last collection."""
 
 _YOUNG = 12_000
 """A garbage collection is postponed if there are more new objects than this, because it would take over 5 ms.
@@ -38,7 +38,10 @@ _POSTPONED_MOST = 30
 """After this number of postponed collections in a row, all objects are frozen. Collections skip frozen objects."""
 
 _OLD = 20_000
-"""If more unfrozen objects than this have survived a garbage collection, all objects are frozen."""
+"""If more objects than this have survived garbage collections, all objects are frozen, so that collections skip them.
+
+Objects that are already frozen do not count.
+"""
 
 _AWAY_AFTER = 60.0
 """If the selected and visible groups have not changed for this many seconds, the user counts as away.

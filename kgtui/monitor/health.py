@@ -37,7 +37,7 @@ At the default polling interval, this many reads show all commits that Burrow's 
 """
 
 READS_PER_PARTITION = 2 * MIN_READS_PER_PARTITION
-"""Number of reads that are kept per partition. It is smaller if the group has many partitions (`_READS_PER_GROUP`)."""
+"""Number of reads that are kept per partition, unless the group has too many partitions (see `_READS_PER_GROUP`)."""
 
 _READS_PER_GROUP, _READS_IN_ALL = 60_000, 600_000
 """Maximum number of partition reads that are kept for one group, and for all groups.
@@ -70,7 +70,7 @@ _RETENTION_TOPICS = 20_000
 
 
 class RetentionTier:
-    """Reads the retention times of the topics that the selected and visible groups read.
+    """Reads the retention times of the topics that the selected and visible groups consume.
 
     The retention time of a topic is read again after `RETENTION_MAX_AGE` seconds, even if the last read failed.
 
@@ -96,7 +96,7 @@ class RetentionTier:
             self._wake.set()
 
     async def read_now(self, topics: Iterable[str]) -> None:
-        """Read the retention times of topics immediately. Skip topics that kgtui has already tried to read."""
+        """Read the retention times of topics immediately. Skip topics for which kgtui has already tried this."""
         unread = [topic for topic in topics if topic not in self._asked]
         if unread:
             await self._read(unread)
@@ -146,15 +146,15 @@ class ReadResult(NamedTuple):
 
 
 class HealthTier:
-    """Keeps the reads of groups in view and of groups with a possible problem, and computes health verdicts on them.
+    """Keeps the last reads of some groups, and computes health verdicts on these groups.
 
-    The verdict on a group is computed every `Options.expire_cache` seconds (`kgtui.model.burrow`), or less often if the
-    CPU budget is used up.
+    These are the selected and visible groups, and groups with a possible problem. The verdict on a group is computed
+    every `Options.expire_cache` seconds (`kgtui.model.burrow`), or less often if the CPU budget is used up.
 
     Args:
         changed: called after a verdict has been stored.
         retention: reads the retention times of topics.
-        watching: settings for verdicts. Its `gap_after` is replaced with a value for the polling interval.
+        watching: settings for verdicts. Its `gap_after` is ignored, and computed from the polling interval instead.
         on_healthy: called with each group whose lag does not grow, and whose verdict is OK and final. A verdict is
             final if more reads cannot lead to a worse verdict.
     """
@@ -259,12 +259,12 @@ class HealthTier:
             await asyncio.to_thread(history.add, read.at, read.description, read.offsets, fault=read.fault)
         since = self._store.state_since.get(group)
         if history.empty_since is not None and since is not None and self._store.groups[group].state == EMPTY:
-            # The group counts as Empty from the time of the list that first showed this, because its members and
-            # offsets may have been read much later.
+            # The group counts as Empty from the time of the list of groups that first showed this state, because its
+            # members and offsets may have been read much later.
             history.empty_since = since, False
         elif history.empty_since is not None and since is None and self._timer.recorded_at is None:
-            # Every list from the coordinator since `answered_since` has shown the group as Empty. So the group has been
-            # Empty since then, or even longer.
+            # The coordinator has responded without long gaps since `answered_since`, and has always listed the group as
+            # Empty. So the group has been Empty since then, or even longer.
             broker = self._store.brokers.get(self._store.groups[group].coordinator)
             if broker is not None and broker.answered_since is not None:
                 history.empty_since = min(history.empty_since[0], broker.answered_since), True

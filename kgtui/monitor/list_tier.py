@@ -29,8 +29,8 @@ class PendingRemoval:
 
     Attributes:
         node: broker that listed the groups before.
-        groups: missing groups that no broker has listed yet.
-        unlisted: brokers that may coordinate the groups now, but have not sent a new list yet.
+        groups: missing groups that no broker has listed again.
+        unlisted: brokers that may coordinate the groups now, but have not sent a new list of groups yet.
         broker_left: whether the broker `node` has left the cluster.
         since: when the groups were first missing, in seconds since the epoch.
     """
@@ -43,13 +43,15 @@ class PendingRemoval:
 
 
 class PendingRemovals:
-    """Removes groups that a broker no longer lists, after all brokers that may coordinate them now have sent a list.
+    """Removes groups that a broker no longer lists, but first waits for new lists from the other brokers.
 
     When groups move, the old coordinator drops them before the new coordinator has loaded them. If they were removed
-    immediately, they would disappear from the screen while a broker restarts.
+    immediately, they would disappear from the screen while a broker restarts. Therefore, groups are removed only after
+    each broker that may have taken them over has sent a list without them, or has not responded for `REMOVAL_GRACE`
+    seconds.
 
     Args:
-        remove: called with a broker and its groups that can be removed.
+        remove: called with the node id of a broker, and the groups of this broker that can be removed.
         now: returns the current time, in seconds since the epoch.
     """
 
@@ -129,7 +131,7 @@ class PendingRemovals:
 
 
 class ListTier:
-    """Finds the brokers of the cluster, and polls the list of groups of each.
+    """Finds the brokers of the cluster, and polls each broker for its list of groups.
 
     Args:
         timer: the timer that all polling loops share.
@@ -156,7 +158,8 @@ class ListTier:
         self._listed: set[int] = set()
         self._left_at: dict[int, float] = {}
         self._missing = MissingGroups(admin, store, options.timeout)
-        # In a replay, groups that no broker lists are removed without a check, because no coordinator can be asked.
+        # In the replay of a recording, groups that no broker lists are removed without a check, because there is no
+        # coordinator to ask.
         self._removals = PendingRemovals(store.drop if timer.recorded_at else self._check_missing, timer.now)
         self._missing_found = asyncio.Event()
         self._wake = asyncio.Event()
@@ -185,7 +188,7 @@ class ListTier:
             await asyncio.gather(*tasks, return_exceptions=True)
 
     def _check_missing(self, node: int, groups: Collection[str]) -> None:
-        """Schedule a check of missing groups, which removes those that their coordinator does not know."""
+        """Schedule a check of groups that no broker lists. It removes the groups that no longer exist."""
         self._missing.add(node, groups)
         self._missing_found.set()
 
@@ -285,7 +288,8 @@ class ListTier:
         missing = self._store.listing_index.coordinated_by(node) - delta.updated.keys() if first else delta.removed
         self._removals.add(node, missing, self._polls)
         if missing:
-            # A new broker may coordinate the missing groups, so the metadata is read immediately.
+            # A broker that kgtui does not know yet may coordinate the missing groups. To find such a broker, the
+            # metadata is read immediately.
             self._wake.set()
 
     def _pause(self, node: int, took: float, failures: int) -> float:

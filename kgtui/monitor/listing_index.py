@@ -63,8 +63,8 @@ class ListingIndex:
         Changed lists are replaced, not modified, because snapshots use the old lists.
 
         Args:
-            moves: groups whose `Listing` has changed. If `groups` has yet another `Listing` for a group, the group has
-                changed again, and its new `Listing` in `moves` is ignored.
+            moves: groups whose `Listing` has changed. If the new `Listing` of a group differs from the one in `groups`,
+                it is outdated and is ignored.
             groups: group id → newest `Listing`.
         """
         for listing in moves.joined.keys() | moves.left.keys():

@@ -20,7 +20,10 @@ if TYPE_CHECKING:
     from kgtui.model.trail import Trail
 
 _PAUSE = 120
-"""Seconds until all committed offsets of a group with unread records are compared with the log start offsets again."""
+"""Seconds between two comparisons of all committed offsets of a group with the log start offsets.
+
+In between, only committed offsets that have stopped moving are compared.
+"""
 
 _OLDER_PART = 0.5
 """A committed offset counts as near the log start offset if it is in the older part of the log.
@@ -47,8 +50,9 @@ async def compare_with_log_starts(
 ) -> dict[str, LogStartCheck]:
     """Compare the positions (committed offsets) of groups with log start offsets. Return group id → result.
 
-    Groups whose offsets could not be read are missing in the returned dict. Most calls compare only positions that have
-    not moved since the previous read. About every `_PAUSE` seconds, a call compares all positions with unread records.
+    Groups whose positions or log start offsets could not be read are missing in the returned dict. Most calls compare
+    only positions that have not moved since the previous read. About every `_PAUSE` seconds, a call compares all
+    positions with unread records.
 
     Args:
         trails: group id → data of its last reads, including `read`.
@@ -89,9 +93,9 @@ async def compare_with_log_starts(
 
 
 def _due(trail: Trail) -> bool:
-    """Return whether all positions of a group with unread records must be compared with the log start offsets now.
+    """Return whether each position that has unread records must be compared with the log start offset now.
 
-    This is due after the second read, and then once per `_PAUSE` seconds.
+    This comparison is due after the second read of a group, and then once per `_PAUSE` seconds.
     """
     if len(trail.samples) < 2:
         return False

@@ -60,7 +60,8 @@ class Monitor:
     Attributes:
         snapshot: the newest snapshot; empty before the first poll.
         series: time series of groups that are or were selected, visible or suspected of a problem.
-        events: the newest events. In a replay, this log is empty, because events come from the recording.
+        events: the newest events. In the replay of a recording, this log is empty, because the recording has its own
+            events.
     """
 
     def __init__(
@@ -74,7 +75,8 @@ class Monitor:
         self._options = options = options or MonitorOptions()
         self._timer = PollTimer(options.interval, now, recorded_at)
         self._gc = GcTuning()
-        # In a replay, no events are kept, because many groups change whenever the user moves to a different time.
+        # In the replay of a recording, no events are kept, because many groups change whenever the user moves to a
+        # different time of the recording.
         self.events = EventLog(options.kept_events if recorded_at is None else 0)
         self._events_since = now() if recorded_at is None else None
         self._tracker = EventTracker(self.events, EVENT_MEMBERS)
@@ -147,7 +149,7 @@ class Monitor:
         self._timer.note_input()
 
     def want_configs(self, group: str | None) -> None:
-        """Read the configs of this group, too, as long as the group is selected. If None, read no configs."""
+        """While this group is selected, read its configs besides members and offsets. With None, read no configs."""
         self._configs_of = group
         if self._details is not None:
             self._details.want_configs(group)
@@ -178,7 +180,7 @@ class Monitor:
         self._timer.set_interval(seconds)
 
     def forget(self, groups: Iterable[str]) -> None:
-        """Remove groups that have just been deleted, without waiting for new lists from all brokers."""
+        """Stop showing groups that have just been deleted, without waiting for new lists from all brokers."""
         self._store.forget(groups)
         self._publish_soon(0.0)
 
@@ -197,7 +199,7 @@ class Monitor:
         """Schedule the next snapshot. Changes that are stored before it is published are included.
 
         Args:
-            factor: factor for the minimum time between two snapshots. With 0, the snapshot is published at once.
+            factor: multiplies the minimum time between two snapshots. With 0, the snapshot is published at once.
             at_least: minimum delay from now, in seconds, so that more changes can arrive.
         """
         if not self._store.dirty:

@@ -28,7 +28,7 @@ SCREEN_GAPS = GapRule(at_least=30.0, intervals=3.0)
 """In the terminal UI, the time between two reads of a group is a gap if it exceeds both limits.
 
 `at_least` is a limit in seconds, and `intervals` is a limit as a multiple of the polling interval. For example, there
-is a gap after a group was off the screen, because kgtui then reads it only in the background.
+is a gap for the time in which a group was off the screen, because kgtui reads such groups only in the background.
 """
 
 ABANDON_AFTER = 0.25
@@ -38,7 +38,7 @@ KEY_REPEAT_LIMIT = 1.0
 """Maximum delay of reads, in seconds, while the user holds down a key that changes the selected or visible groups."""
 
 QUIET_FROM = 2_000
-"""With more groups than this, background reads wait while the user presses keys.
+"""If the cluster has more groups than this, background reads wait while the user presses keys.
 
 Otherwise, their computations would delay the reaction to the keys.
 """
@@ -116,22 +116,25 @@ Suspects are groups with a possible problem. kgtui chooses some of them, and rea
 """
 
 RECORD_TIME_PAUSE = 30.0
-"""Minimum time, in seconds, between two searches for the times of unread records in the same group."""
+"""Minimum time, in seconds, between two searches in one group for the times at which unread records were written."""
 
 RECORD_TIME_PARTITIONS = 1_000
-"""Maximum number of partitions in one search for the times of unread records."""
+"""Maximum number of partitions in one search for the times at which unread records were written."""
 
 EMPTY_SEARCH_GROUPS = 100
-"""Maximum number of Empty groups in one search for the times of unread records."""
+"""Maximum number of Empty groups in one search for the times at which unread records were written."""
 
 EMPTY_SEARCH_PAUSE = 2.0
-"""Minimum pause, in seconds, between two searches for the times of unread records in Empty groups."""
+"""Minimum seconds between two searches for the times at which unread records of Empty groups were written."""
 
 EMPTY_SEARCH_LOAD = 0.1
-"""After a search for record times in Empty groups, kgtui pauses for the search's duration divided by this number."""
+"""After each search for the write times of unread records in Empty groups, kgtui pauses.
+
+The pause is the duration of the search divided by this number. With 0.1, it is ten times as long as the search.
+"""
 
 SHOW_RECORD_TIME_PARTITIONS = 20_000
-"""Maximum number of partitions in which `kgtui show` and `kgtui check` search for the times of unread records."""
+"""Maximum number of partitions in which `kgtui show` and `kgtui check` find out when unread records were written."""
 
 RETENTION_PAUSE = 2.0
 """Seconds from the moment when the retention time of a topic is needed until it is read from the cluster.
@@ -251,17 +254,17 @@ def sweep_groups(by_listing: Mapping[Listing, list[str]], node: int) -> tuple[li
 def listed_without_members(listing: Listing) -> bool:
     """Return whether the listed type and state of a group show that it has no members.
 
-    Such a group is not described. If the broker is too old to list types, the result is False.
+    Such a group need not be described. If the broker is too old to list types, the result is False.
     """
     return listing.state == EMPTY and listing.type is not None
 
 
 def answered_since(status: BrokerStatus | None, now: float) -> float:
-    """Return the time since which a broker has responded without long gaps, in seconds since the epoch.
+    """Return the time since which a broker has responded without a gap (`SCREEN_GAPS`), in seconds since the epoch.
 
     Args:
-        status: status of the broker before this response, or None.
-        now: time of this response, in seconds since the epoch.
+        status: status of the broker before its newest response; None if this is its first response.
+        now: time of the newest response, in seconds since the epoch.
     """
     if status is None or status.answered_at is None or status.answered_since is None:
         return now
@@ -276,7 +279,7 @@ RECORD_DESCRIBE_INTERVAL = 120.0
 """Maximum time, in seconds, between two descriptions of the same group by the recorder."""
 
 RECORD_MIN_TIMEOUT = 5.0
-"""Timeout of one poll of the recorder, in seconds. A polling interval that is longer is used as timeout instead."""
+"""Minimum timeout of one poll of the recorder, in seconds. If the polling interval is longer, it is the timeout."""
 
 RECORD_FIRST_LISTS = 15.0
 """Maximum time, in seconds, that the recorder waits for the first list of groups from each broker."""
@@ -344,7 +347,7 @@ CHECK_MIN_TIMEOUT = 10.0
 """Minimum timeout of one read by `kgtui check`, in seconds, unless `--timeout` is shorter."""
 
 WATCH_FIRST_TIMEOUT = 10.0
-"""Maximum timeout of a read by `kgtui ls --watch`, in seconds, as long as no read was answered by all brokers."""
+"""Maximum timeout of a read by `kgtui ls --watch`, in seconds, until all brokers have answered a read."""
 
 
 def check_timeout(interval: float, timeout: float) -> float:
@@ -367,7 +370,7 @@ def watch_timeout(interval: float, slowest: float | None, timeout: float) -> flo
 
     Args:
         interval: time between two reads, in seconds.
-        slowest: duration of the slowest complete read, in seconds; None if there was none.
+        slowest: duration of the slowest read that all brokers answered, in seconds; None if there was no such read.
         timeout: `--timeout`, in seconds.
     """
     return min(timeout, WATCH_FIRST_TIMEOUT if slowest is None else max(interval, 4 * slowest))

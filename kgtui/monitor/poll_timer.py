@@ -46,7 +46,7 @@ class PollTimer:
         self.refresh()
 
     def set_interval(self, seconds: float) -> None:
-        """Set the interval, from `SHORTEST_INTERVAL` to `LONGEST_INTERVAL`. All polling loops read immediately."""
+        """Set the polling interval, limited by `SHORTEST_INTERVAL` and `LONGEST_INTERVAL`, and read immediately."""
         self.interval = min(max(seconds, SHORTEST_INTERVAL), LONGEST_INTERVAL)
         self.refresh()
 
@@ -79,7 +79,7 @@ class PollTimer:
     async def pause_for(self, seconds: float, *, wake: asyncio.Event | None = None) -> bool:
         """Wait until `seconds` have passed, `wake` is set or `refresh` is called.
 
-        If polling is paused, the wait does not end after `seconds`, but when polling is resumed.
+        If polling is paused when `seconds` have passed, the wait continues until polling is resumed.
 
         Returns:
             Whether `refresh` was called.

@@ -34,7 +34,7 @@ class RecordTimeTier:
     """Searches for the times at which unread records were written, with ListOffsets requests by timestamp.
 
     If the offsets of a group have moved, its partitions are searched again, at most every `RECORD_TIME_PAUSE` seconds.
-    In a replay, nothing is searched.
+    In the replay of a recording, nothing is searched.
 
     Args:
         retention: reads the configs of topics. Compacted topics are not searched.
@@ -68,7 +68,7 @@ class RecordTimeTier:
         self._wake = asyncio.Event()
 
     def set_selected(self, group: str | None) -> None:
-        """Set the selected group. The search for its record times is accurate to one second."""
+        """Set the selected group. The times of its unread records are determined to within one second."""
         if (
             group is not None
             and group != self._selected

@@ -11,8 +11,8 @@ class ScreenedGroups:
 
     Attributes:
         judgments: group id → judgment. Use `put` to change it.
-        by_kind: problem → ids of the groups whose most severe problem it is, in the order in which they were found.
-        empty: ids of the groups that have `Problem.EMPTY`.
+        by_kind: problem → ids of the groups whose most severe problem it is, in the order in which they got it.
+        empty: ids of the groups that have `Problem.EMPTY`, even if another problem is more severe.
     """
 
     def __init__(self) -> None:

@@ -65,7 +65,7 @@ _MOST_REBALANCED = 1_000
 _CHANGES_PER_SLICE = 50
 """Maximum number of groups that are judged in one step without a pause. A step takes about 3 ms."""
 _CLOCK_TOLERANCE = 2.0
-"""If the machine's clock is set forward or back by more than this number of seconds, this counts as a jump."""
+"""Changes of the machine's clock by up to this number of seconds are ignored (see `Screening.check_clock`)."""
 
 
 class Screening:
@@ -92,9 +92,9 @@ class Screening:
         store.on_state_change = self.state_changed
 
     def note_unsettled(self) -> None:
-        """Remember which groups are in a rebalance now. Call this after each broker has sent its first list.
+        """Remember which groups are in a rebalance now. Call this whenever a broker has sent its first list of groups.
 
-        The store reports rebalances that begin later.
+        If a rebalance begins later, the store calls `state_changed`.
         """
         now = self._store.now()
         for listing, ids in self._store.by_listing.items():
@@ -163,8 +163,8 @@ class Screening:
     def without_problem_to_observe(self) -> set[str]:
         """Return the groups that should be read more often although they have no known problem.
 
-        They have unread records in the older half of a log, or had a rebalance in the last `OBSERVED_AFTER_REBALANCE`
-        seconds.
+        They have unread records in the older half of a log, which retention deletes first, or had a rebalance in the
+        last `OBSERVED_AFTER_REBALANCE` seconds.
         """
         since = self._store.now() - OBSERVED_AFTER_REBALANCE
         self._rebalanced_at = {group: at for group, at in self._rebalanced_at.items() if at > since}
@@ -173,7 +173,7 @@ class Screening:
     def refuted(self, group: str) -> None:
         """Forget a suspected problem of a group, and judge the group again.
 
-        Call this when the exact verdict on the group is OK, so that the suspicion was wrong.
+        Call this when the exact verdict on the group is OK, which means that the suspicion was wrong.
         """
         health = self._store.health.get(group)
         if health is None or health.loss is None or not health.loss.is_near:
@@ -287,14 +287,14 @@ class Screening:
             yield trail_rules.judgment_of_screening(GroupStatus.WARN, Problem.REBALANCING, why, began, seen=seen)
 
     def _of_empty(self, group: str, listing: Listing, trail: Trail, now: float) -> Judgment | None:
-        """Return the judgment on an Empty group; None if it has no unread records, or if it still commits offsets."""
+        """Return the judgment on an Empty group; None if the group has no unread records or still commits offsets."""
         lag = trail.samples[-1].lag if trail.samples else 0
         if not lag:
             return None
         since = self._store.state_since.get(group)
         if trail.progress_at and trail.progress_at >= (since or 0.0):
-            # The group commits offsets without having members, as simple groups do. It is therefore judged like a group
-            # with members.
+            # The group commits offsets without having members. For example, this happens if its consumers assign
+            # partitions to themselves. It is therefore judged like a group with members.
             stopped = next(trail_rules.not_moving(trail), None)
             if stopped is None or listing.kind == SIMPLE:
                 return stopped

@@ -97,7 +97,7 @@ class Store:
         return self._clock()
 
     async def take_list(self, node: int, delta: ListingDelta, *, first: bool) -> None:
-        """Store the changes in a broker's list, in steps between which other tasks run.
+        """Store the changes in a broker's list of groups, in steps between which other tasks run.
 
         Groups that are no longer listed stay until `drop` is called.
 
@@ -223,7 +223,7 @@ class Store:
         *,
         memberless: bool = False,
     ) -> Summary | None:
-        """Store and return the summary of a group; None if the group no longer exists.
+        """Store and return the summary of a group. If the group no longer exists, return None.
 
         If the offsets could not be read, the summary keeps the lag of the last successful read.
 

@@ -97,8 +97,8 @@ class SuspectTier:
     def _worst_first(self, suspects: Iterable[Collection[str]]) -> Iterator[str]:
         """Yield the ids of at most `MonitorOptions.suspects` suspects, the most severe problem first.
 
-        Among the groups with one problem, those that were also chosen last time come first. Both these groups and the
-        other groups are sorted by id.
+        Among groups with the same problem, the groups that were chosen last time come first, sorted by id, and then
+        the other groups, sorted by id.
         """
         left = self._most
         for groups in suspects:

@@ -47,10 +47,9 @@ _COMMITTING_SECONDS = 600.0
 """For this many seconds after a commit, a group without members is read as often as a group with members."""
 
 _CHANGED_PER_BATCH = 0.5
-"""Maximum number of groups with a changed state that are added to a batch of the sweep.
+"""Maximum number of groups with a changed state in a batch of the sweep, as a fraction of the other groups in it.
 
-The number is a fraction of the other groups in the batch. Without this limit, many state changes would stop the sweep
-of all other groups.
+Without this limit, many state changes would stop the sweep of all other groups.
 """
 
 
@@ -59,7 +58,8 @@ class SweepTier:
 
     The groups of each coordinator are read in a task of their own, so that a slow broker delays only its own groups.
 
-    The first two sweeps read all groups. Later sweeps read all groups with members, but only some Empty groups.
+    The first two sweeps read all groups. Each later sweep reads all groups with members, and some of the Empty groups
+    in turn.
 
     Args:
         changed: called after each change to the store.
@@ -109,8 +109,8 @@ class SweepTier:
             busy, empty = sweep_groups(self._store.by_listing, node)
             if not busy and not empty:
                 break
-            # Some groups commit offsets without having members, and are read as often as groups with members. To find
-            # such groups, the first two sweeps read the offsets of all groups, so that they can be compared.
+            # Some groups commit offsets without having members, and are read as often as groups with members. The first
+            # two sweeps read the offsets of all groups, because only a comparison of two reads can find such groups.
             busy += [group for group in empty if rounds == 1 or group in self._committing]
             empty = [group for group in empty if rounds != 1 and group not in self._committing]
             seconds = 0.0

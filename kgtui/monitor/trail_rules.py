@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from kgtui.model.trail import Trail
 
 FLAPPING_SECONDS = 1_200
-"""A group is flapping if its last `REBALANCES_KEPT` rebalances began within this many seconds.
+"""A group is flapping if its last 3 rebalances (`REBALANCES_KEPT`) began within this many seconds.
 
 The exact verdict requires 6 rebalances per hour, which would be 3 rebalances in 1,800 s. This time is shorter, so that
 the few rebalances of a deployment do not count as flapping.
@@ -30,10 +30,10 @@ CALM_AFTER = 600
 
 _WAITED = round(DEFAULT_WATCHING.window)
 _PACES = 3
-"""A partition counts as stopped only if its position has not moved for `Trail.pace` times this number.
+"""A partition counts as stopped if its position has not moved for more than this number times `Trail.pace`.
 
-`Trail.pace` is the longest recent time, in seconds, between two reads in which an offset had moved forward. If the
-product is less than the window of Burrow's rules, the length of this window is used instead.
+`Trail.pace` is the longest recent time, in seconds, between two reads that found progress. If the product is less than
+the window of Burrow's rules, the length of this window is used instead.
 """
 
 

@@ -1,4 +1,4 @@
-"""Writes the output of `kgtui check`: one line per group, with the verdict on the group."""
+"""Writes the output of `kgtui check`: one line per group, with the verdict on its health, such as `OK` or `STOP`."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from kgtui.output.formats import Format
 
 _STEADY = 0.05
-"""The trend of a lag is shown as 0 if the lag rises or falls by less than this number of records per second."""
+"""The trend of a lag is shown as `0/s` if the lag changes by less than this number of records per second."""
 _LONG_TIME_LAG = 60.0
 """The estimated time to catch up is shown only if the oldest unread record is at least this old, in seconds."""
 _SOURCE = "computed from the data that kgtui check read"
@@ -41,8 +41,8 @@ class CheckResults:
     Attributes:
         ids: ids of the groups to print, in this order.
         counts: verdict → number of groups, including groups that are not printed.
-        failed: whether at least one group has the verdict `fail_on` or a worse verdict, or a worse problem such as
-            lost records.
+        failed: whether the check failed: at least one group has the verdict `fail_on`, a worse verdict, or a worse
+            problem such as lost records.
         fail_on: the mildest verdict that counts as a failure (`--fail-on`).
         seconds: how long `kgtui check` observed the groups, in seconds.
         interval: time between two reads, in seconds.
@@ -153,9 +153,9 @@ def _rebalance_notes(health: GroupHealth) -> list[str]:
 
 
 def verdict_text(health: GroupHealth) -> str:
-    """Format a verdict: `OK`, `WARN`, `GONE`, an error such as `STOP`, or a worse problem such as `LOST`.
+    """Return the verdict on a group: `OK`, `WARN`, an error such as `STOP`, or a worse problem such as `LOST`.
 
-    `OK?` means that there is too little data to exclude a worse verdict.
+    `GONE` means that the group does not exist. `OK?` means that there is too little data to exclude a worse verdict.
     """
     worse = worse_problem(health)
     if worse is not None and worse.problem_name is not None:
@@ -228,7 +228,7 @@ def _bad_partitions(health: GroupHealth) -> list[dict[str, Any]]:
 
 
 def _health(name: str, title: str, kind: Type, value: Callable[[GroupHealth], Any], **more: Any) -> GroupField:
-    """Return a field of the output of `kgtui check`. `value` computes the field's value from a group's health data."""
+    """Define a field of the output of `kgtui check`. `value` computes the field's value from a group's health data."""
     return Field(name, title, kind, _SOURCE, lambda snapshot, group: value(snapshot.health[group]), **more)
 
 

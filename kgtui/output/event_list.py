@@ -1,4 +1,4 @@
-"""Writes the output of `kgtui events`: one line per event, as a table or as JSON."""
+"""Writes the output of `kgtui events` as a table or as JSON: one line per event, which is a change in the cluster."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _MIN_WIDTHS = (20, 12, 24, 0)
 """Minimum width of each column, in terminal cells. Most texts fit, so that a new event rarely makes a column wider."""
 
 _MAX_WIDTH = 36
-"""Maximum width of a column, in terminal cells. After a longer text, the other cells of the line are not aligned."""
+"""Maximum width of a column, in terminal cells. A longer text is not cut off, but shifts the cells to its right."""
 
 
 class EventTableWriter:

@@ -1,4 +1,4 @@
-"""Writes the incident export of a group to a file that only its owner can read.
+"""Writes an incident export (data about one group for an incident report) to a file that only its owner can read.
 
 To add a format, add an entry to `EXPORTS`.
 """
@@ -23,7 +23,7 @@ ExportFormat = Literal["markdown", "json"]
 
 
 class Export(NamedTuple):
-    """A format of the incident export.
+    """A file format of the incident export, which contains data about one group for an incident report.
 
     Attributes:
         key: key on the keyboard that chooses this format in the Export dialog.
@@ -48,8 +48,8 @@ def write(folder: Path, found: dict[str, Any], form: ExportFormat) -> Path:
     """Write an incident export to a new file with mode 0600, and return its path.
 
     Args:
-        folder: folder for the file, which is created if it does not exist.
-        found: the result of `kgtui.output.incident.incident`.
+        folder: folder for the new file. The folder is created if it does not exist.
+        found: the incident export: the result of `kgtui.output.incident.incident`.
 
     Raises:
         OSError: the file cannot be written.

@@ -32,7 +32,7 @@ VERSION = 1
 def document(
     cluster: ClusterInfo, taken_at: float, coverage: Coverage, groups: Sequence[object], faults: Iterable[Fault]
 ) -> dict[str, Any]:
-    """Return the JSON document of every command that prints groups.
+    """Return groups as a JSON document, whose top-level keys are the same in all commands that print groups.
 
     Args:
         taken_at: time of the snapshot that contains the groups, in seconds since the epoch.

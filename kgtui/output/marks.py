@@ -36,7 +36,11 @@ def unread_partition(reason: str | None) -> str:
 
 
 def count(value: int | None, fault: Fault | None = None) -> str:
-    """Return `value` as text. If it is None, return the symbol for a missing value; `fault` says why."""
+    """Return a number as text. If it is None, return the symbol for a missing value.
+
+    Args:
+        fault: why the value could not be read; None if there was no error. The symbol depends on it.
+    """
     return unknown(fault) if value is None else str(value)
 
 

@@ -1,7 +1,8 @@
 """The Spark pipeline, which computes silver and gold tables from `__consumer_offsets` and from recordings.
 
-A recording consists of tables in which kgtui has stored its polls of a cluster. The pipeline needs
-`pip install 'kgtui[spark]'`, and also works through Spark Connect.
+A recording consists of tables in which kgtui has stored its polls of a cluster. A lake is a folder, local or in an
+object store, with all these tables as Delta tables. The pipeline needs `pip install 'kgtui[spark]'`, and also works
+through Spark Connect.
 
 | module | contents |
 |---|---|

@@ -35,7 +35,7 @@ Spark hides the value of an option if its name or its value matches. All SASL an
 
 _LOG4J_CONFIGURATION = Path(__file__).with_name("log4j2.properties")
 _STOP_TIMEOUT = 10.0
-"""Maximum time to wait until a session has stopped, and again until the JVM has exited, in seconds."""
+"""Maximum time to wait until a session has stopped, in seconds. Afterwards, the exit of the JVM may take as long."""
 
 _IN_SPARK_SUBMIT = "PYSPARK_GATEWAY_PORT"
 """Environment variable that is only set in programs that `spark-submit` runs."""
@@ -300,7 +300,7 @@ def call_in_thread(work: Callable[[], object]) -> None:
     """Run `work`, which calls the JVM, in a new thread, for at most 10 seconds. Ignore its errors."""
 
     # A new thread has its own Py4J connection. On the connection of the current thread, the late response to an
-    # interrupted call may still arrive.
+    # interrupted call may still arrive, and be mistaken for the response to `work`.
     def ignore_errors() -> None:
         with suppress(Exception):  # `work` fails if the JVM has exited already
             work()

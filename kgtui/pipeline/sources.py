@@ -72,7 +72,10 @@ class OffsetsTopic:
 
     @property
     def size(self) -> int:
-        """The topic has at most this many records: sum of (log end offset - log start offset) over all partitions."""
+        """Maximum number of records in the topic: sum of (log end offset - log start offset) over all partitions.
+
+        The topic can have fewer records, because compaction removes some.
+        """
         return sum(end - start for start, end in self.bounds.values())
 
 
@@ -155,7 +158,7 @@ def security_options(properties: Mapping[str, str]) -> dict[str, str]:
 
 
 def check_read_complete(topic: OffsetsTopic, read_up_to: Mapping[int, int], rows: int | None) -> None:
-    """Check that Spark has read all partitions of the topic to which records were ever written.
+    """Check that Spark has read every partition of the topic that has ever contained a record.
 
     Args:
         read_up_to: partition → offset after the last offset that was read.

@@ -87,7 +87,10 @@ _MESSAGES = {
     "Failed to construct kafka consumer": "Spark could not create a Kafka consumer with the given client properties",
     "org.apache.kafka.common.errors.TimeoutException": f"the brokers did not respond in time when Spark read {TOPIC}",
 }
-"""Text that occurs in a Spark error → message for the user. If several of the texts occur, the first one counts."""
+"""Text that occurs in a Spark error → message for the user.
+
+If an error contains several of the texts, the message of the first one in this dict is used.
+"""
 
 
 @contextmanager

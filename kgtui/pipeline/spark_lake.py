@@ -276,7 +276,7 @@ class SparkLake:
 
 
 def _repeat_on_conflict(write: Callable[[], object]) -> None:
-    """Call `write`. Repeat the call if another commit has replaced files that it read; at most `_ATTEMPTS` calls."""
+    """Call `write`, at most `_ATTEMPTS` times, until no other Delta commit has replaced files that `write` has read."""
     for attempt in range(_ATTEMPTS):
         try:
             write()

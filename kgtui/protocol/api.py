@@ -67,8 +67,8 @@ class Message:
         if the field is ignorable or the value is the default.
 
         Raises:
-            EncodeError: the version or a field is unknown, a value has the wrong type, or this version lacks the field
-                of a value that must not be dropped.
+            EncodeError: the version or a field is unknown, a value has the wrong type, or this version lacks a field
+                whose value must not be dropped.
         """
         encode = self._encoders.get(version)
         if encode is None:
@@ -84,7 +84,7 @@ class Message:
         return version in self._decoders
 
     def decode(self, version: int, data: bytes | memoryview, pos: int = 0) -> dict[str, Any]:
-        """Decode the message at `pos`: structs become dicts, arrays become lists, and null becomes None.
+        """Decode the message that begins at byte `pos`: structs become dicts, arrays become lists, null becomes None.
 
         Fields that the version lacks get their defaults. If `self.strict` is False, invalid UTF-8 becomes lone
         surrogates, and trailing bytes are ignored.

@@ -32,9 +32,9 @@ def compile_struct(struct: Struct, version: int, *, flexible: bool, strict: bool
 class _Encoder:
     """Generates the source of one encoder, which appends the encoded bytes to the bytearray `out`.
 
-    The methods take an argument `value`: the name of a variable in the generated code. In the methods `value`, `text`
-    and `array`, this variable holds the value of one field. In all other methods, the variable holds a struct, as a
-    dict of field names and values.
+    The argument `value` of the methods is the name of a variable in the generated code. In the methods `value`, `text`
+    and `array`, this variable will contain the value of one field. In all other methods, it will contain a struct, as a
+    dict: field name → value.
     """
 
     def __init__(self, message: str, version: int, *, flexible: bool, strict: bool) -> None:
@@ -220,8 +220,8 @@ class _Encoder:
     def differs(self, field: Field, expression: str, default: str) -> str:
         """Return a Python condition that checks whether the value of a tagged field differs from its default."""
         if field.struct is not None and not field.array:
-            # Empty arrays are tuples in `default`, but lists in a decoded struct. Therefore, compare the value with two
-            # defaults: one with tuples, and one with lists.
+            # Empty arrays are tuples in `default`, but lists in a decoded struct, and `() != []` in Python. Therefore,
+            # compare the value with two defaults: one with tuples, and one with lists.
             listed = self.out.constant("D", default_value(field, []))
             return f"{expression} not in ({default}, {listed})"
         if not field.array:

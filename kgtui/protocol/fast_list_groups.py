@@ -25,7 +25,7 @@ _BEYOND = 1 << 62
 # IndexError, and the row is read field by field.
 _STRING_SIZES = [_BEYOND, *range(1, 128), *([_BEYOND] * 128)]
 _MOST_TAILS, _LONGEST_TAIL = 4096, 128
-# Number of bytes, from the current position on, in which `skip_known` searches for the start of already known rows.
+# `skip_known` searches for the start of already known rows in the next 16 KiB after the current position.
 _SEARCH_BYTES = 16_384
 
 _Tail = tuple[str, str, str]
@@ -95,7 +95,7 @@ class ListGroupsRows:
             raise truncated(message, len(data)) from None
 
     def take(self, most: int) -> list[bytes]:
-        """Return the encoded bytes of each of the next rows, at most `most` rows."""
+        """Return up to `most` further rows of the response, each as its encoded bytes."""
         return self._take(min(most, self.left), _BEYOND)
 
     def skip_known(self, known: bytes, number: int) -> list[bytes] | None:

@@ -160,7 +160,7 @@ def truncated(message: str, pos: int) -> DecodeError:
 
 
 def is_null(message: str, field: str, pos: int) -> DecodeError:
-    """Build the error for a null in a field that is not nullable in this version."""
+    """Build the error for received data with null in a field that is not nullable in this version."""
     return DecodeError(f"{message}: {field} is null, which this version does not allow", pos)
 
 
@@ -180,7 +180,7 @@ def not_utf8(message: str, pos: int) -> DecodeError:
 
 
 def cannot_be_null(message: str, field: str) -> EncodeError:
-    """Build the error for None in a field that is not nullable in this version."""
+    """Build the error for encoding None in a field that is not nullable in this version."""
     return EncodeError(f"{message}: {field} cannot be null in this version")
 
 
@@ -190,7 +190,7 @@ def string_too_long(message: str, field: str, length: int) -> EncodeError:
 
 
 def not_in_version(message: str, field: str) -> EncodeError:
-    """Build the error for a value that must not be dropped, but whose field does not exist in this version."""
+    """Build the error for encoding a field that does not exist in this version, if its value must not be dropped."""
     return EncodeError(f"{message} has no field {field}, and its value must not be dropped")
 
 

@@ -1,6 +1,7 @@
-"""A simulated Kafka cluster on the loopback interface, for the demo and for tests.
+"""A simulated Kafka cluster for the demo and for tests.
 
-The simulated brokers support the APIs with which clients read and delete groups.
+The simulated brokers support the APIs with which clients read and delete groups. By default, they listen only on the
+loopback interface.
 
 This package may import `kgtui.protocol`, `kgtui.model`, `kgtui.errors`, msgspec and the standard library.
 

@@ -83,7 +83,7 @@ class Connection(asyncio.Protocol):
         self.task = asyncio.get_running_loop().create_task(self._serve())
 
     def data_received(self, data: bytes) -> None:
-        """Split the received data into requests."""
+        """Split the received data into requests, and add them to the queue of unprocessed requests."""
         self._buffer += data
         while len(self._buffer) >= 4:
             (size,) = unpack_from(">i", self._buffer)

@@ -23,7 +23,7 @@ START_SECONDS = 60.0
 """Maximum time from the start of the child process until it is ready, in seconds."""
 
 STOP_SECONDS = 5.0
-"""Time in seconds that the child process has to exit after its stdin was closed. Otherwise, it is killed."""
+"""Maximum time from closing the child process's stdin until it exits, in seconds. A slower process is killed."""
 
 
 class SimulatorError(KgtuiError):

@@ -53,13 +53,13 @@ class Simulator:
                 to generate no groups.
             partitions: number of partitions of each generated topic.
             seed: the same seed gives the same ids and generated groups.
-            kafka_version: one release, such as `4.4`, or several: with `3.9,4.4`, the brokers have Kafka 3.9 and 4.4 in
-                turn.
-            scenario: a name from `scenarios.scenario_names`.
+            kafka_version: one release, such as `4.4`, or several: with `3.9,4.4`, brokers 1, 3, … have Kafka 3.9, and
+                brokers 2, 4, … have Kafka 4.4.
+            scenario: a name that `scenarios.scenario_names()` returns, such as `company`.
             clock: None for the system's clock.
             churn: fraction of the generated groups that change state every 2 s.
             features: feature → finalized level, if the level differs from the default, such as `share.version` → 0.
-            host: loopback address to listen on.
+            host: address or host name to listen on.
             port: port of the first broker; the next brokers use the next ports. 0 for free ports.
 
         Raises:

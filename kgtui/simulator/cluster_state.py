@@ -86,8 +86,8 @@ class Leadership:
     """The leader and replicas of a partition, as node ids.
 
     Attributes:
-        leader: -1 if no replica is alive.
-        replicas: preferred leader first.
+        leader: node id of the leader; -1 if no replica is alive.
+        replicas: all replicas, preferred leader first.
         in_sync: replicas on brokers that are alive.
     """
 
@@ -101,8 +101,8 @@ def leaderships(topic: Topic, nodes: list[Node], moved: Mapping[int, int]) -> li
     """Return the leadership of each partition of a topic.
 
     Args:
-        moved: partition of `__consumer_offsets` → node id of the leader to which `move_coordinator` has moved it. For
-            other topics, the dict must be empty.
+        moved: partition of `__consumer_offsets` → node id of the leader to which `move_coordinator` has moved it. If
+            `topic` is a different topic, the dict must be empty.
     """
     return [_leadership(topic, partition, nodes, moved) for partition in range(topic.partitions)]
 
@@ -167,7 +167,7 @@ class ClusterState:
     def record_timestamp(self, topic: Topic, partition: int, offset: int) -> int:
         """Return the timestamp of the record at an offset, in milliseconds since the epoch.
 
-        This is the first time at which the log end offset was higher than `offset`.
+        The timestamp is the first time at which the log end offset was higher than `offset`.
         """
         before, after = self.timestamp(topic.oldest) - 1, self.timestamp(self.time()) + 1
         while after - before > 1:

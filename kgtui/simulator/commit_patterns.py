@@ -20,7 +20,7 @@ COMMIT_INTERVAL = 5.0
 """Time between two offset commits of a group, in seconds. It is the default of Kafka's `auto.commit.interval.ms`."""
 
 _UNEVEN_DELAY = 10.0
-"""If a group commits records at least this many seconds after they are written, the delay varies between commits."""
+"""Shortest `Steady.delay` that varies from commit to commit, in seconds. Shorter delays are constant."""
 
 
 class CommitPattern(Protocol):

@@ -206,10 +206,10 @@ class Faults:
 
     @_command
     def deny_topics(self, patterns: Iterable[str]) -> None:
-        """Forbid clients to describe the topics that match a pattern.
+        """Forbid clients to describe the topics that match a pattern, like an ACL that denies DESCRIBE.
 
-        Unlike in `forbid_topics`, a topic that does not exist is forbidden only if its name matches a pattern. The
-        patterns replace the patterns of earlier calls of this method.
+        Unlike after a call of `forbid_topics`, error 29 is returned for a topic that does not exist only if the topic's
+        name matches a pattern. The patterns replace the patterns of earlier calls of this method.
         """
         self._denied_topics = tuple(patterns)
 

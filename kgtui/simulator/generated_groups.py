@@ -112,8 +112,9 @@ class GeneratedGroups:
         kinds: for each group, the index of its kind in `GENERATED_KINDS`.
         states: `EMPTY`, `JOINING`, `SYNCING`, `STABLE` or `DELETED`.
         membership_changes: how often the members have changed.
-        last_active_tick: value of `ticks` when the group last left the state `STABLE` or, before that, when it was
-            added. While the members read no records, the committed offsets stay as they were at this tick.
+        last_active_tick: value of `ticks` when the group last left the state `STABLE`. If the group has never left
+            this state, value of `ticks` when the group was added. While no member reads records, the committed offsets
+            stay as they were at this tick.
         partition: the group's partition of `__consumer_offsets`.
         position: index of the group in `by_partition[partition]`.
         by_partition: partition → indexes of its groups.

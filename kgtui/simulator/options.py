@@ -58,7 +58,7 @@ class Options:
 
     @property
     def loopback(self) -> bool:
-        """Whether only this machine can connect to the host in `listen`: all its addresses are loopback addresses."""
+        """Whether only this machine can connect, because the host in `listen` has only loopback addresses."""
         try:
             found = socket.getaddrinfo(self.host, None, type=socket.SOCK_STREAM)
         except (OSError, UnicodeError):

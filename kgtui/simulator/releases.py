@@ -177,7 +177,7 @@ def supported(ranges: Mapping[int, tuple[int, int]]) -> Ranges:
 
 
 def release(name: str) -> Release:
-    """Return the release with a name such as `4.3` or `4.3.1`.
+    """Return the release with a name such as `4.3` or `4.3.1`. The patch version is ignored.
 
     Raises:
         UsageError: the release is not in `RANGES`.

@@ -32,7 +32,8 @@ class Topic:
 
     Attributes:
         rate: average records per second in the slowest partition. Other partitions get up to 1.4 times as many.
-        base: log end offset of partition 0 at the start of the cluster. In each further partition, it is 997 higher.
+        base: log end offset of partition 0 at the start of the cluster. The log end offset of each further partition is
+            997 higher than that of the previous partition.
         kept: records per partition that retention keeps.
         swell: amplitude of the traffic wave; 0.5 is half of the average rate.
         internal: whether Metadata responses mark the topic as internal.
@@ -83,7 +84,7 @@ class Topic:
         return t + self.swell * turn * (math.sin(t / turn + shift) - math.sin(shift))
 
     def ends_at_flow(self, flow: float) -> list[int]:
-        """Return the log end offsets of all partitions after an amount of traffic (in seconds of average traffic)."""
+        """Return the log end offsets of all partitions after the amount of traffic that `flow` returns for a time."""
         return [max(0, base + int(rate * flow)) for base, rate in self._shape]
 
     def log_ends(self, t: float) -> list[int]:

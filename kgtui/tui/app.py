@@ -62,7 +62,7 @@ These are earlier deletions whose result was not logged, for example because kgt
 """
 
 _ASCII_FILTER = AsciiFilter()
-"""The only `AsciiFilter` object. It is always reused, because Textual caches filtered lines per filter object."""
+"""The filter for ASCII mode. There is only one object, because Textual caches filtered lines per filter object."""
 
 
 class KgtuiApp(CrashReportingApp):
@@ -224,7 +224,7 @@ class KgtuiApp(CrashReportingApp):
                 session.monitor.note_input()
 
     def action_run_action(self, action_id: str) -> None:
-        """Run one of the actions whose keys work on every screen (see `Action.everywhere`)."""
+        """Run an action whose key works on every screen (`Action.everywhere` is true), given its id."""
         # The cast is safe even if the screen is not a `ClusterScreen`, because actions with `everywhere` call only
         # methods that every Textual screen has.
         table.BY_ID[action_id].run(cast("ClusterScreen", self.screen))
@@ -253,10 +253,12 @@ class KgtuiApp(CrashReportingApp):
         self.push_screen(DeleteDialog(self.session, message.groups), self._deleted)
 
     def _deleted(self, results: Results | None) -> None:
-        """After a deletion, remove the deleted groups from the monitor's data, poll the brokers, and unmark all groups.
+        """Remove deleted groups from the monitor's data, poll the brokers, and remove the user's marks from all groups.
+
+        The app calls this method when the delete dialog closes.
 
         Args:
-            results: result of the deletion for each group; None if the user has deleted nothing.
+            results: result of the deletion for each group. If None (no deletion was started), do nothing.
         """
         if results is None or self.session.monitor is None:
             return
@@ -278,8 +280,8 @@ class KgtuiApp(CrashReportingApp):
 
     def _cluster_chosen(self, session: Session | None) -> None:
         if session is not None:
-            # Switch to the new cluster in a worker. The dialog stays visible until this method returns, and closing the
-            # connections to the old cluster can take long.
+            # Switch to the new cluster in a worker, so that this method returns at once. The dialog stays visible until
+            # the method returns, and closing the connections to the old cluster can take long.
             self.run_worker(self._switch_to(session), name="switch", group="switch")
 
     async def _switch_to(self, session: Session) -> None:

@@ -23,11 +23,14 @@ class SnapshotArrived(Message):
 
 
 class GroupSelected(Message):
-    """The cursor of the group tree has moved to a different row. On the row of a tree node, no group is selected."""
+    """The cursor of the group tree has moved to the row of a different group or tree node.
+
+    A tree node contains several groups, for example all groups in one state. On its row, no single group is selected.
+    """
 
 
 class GroupOpened(Message):
-    """The user has pressed Enter on the row of a group or of the cluster in the tree, or has double-clicked this row.
+    """The user has pressed Enter on, or double-clicked, the row of a group or of the cluster in the group tree.
 
     The screen should focus the panes of the group, or the page of the cluster.
 
@@ -61,7 +64,7 @@ class HelpRequested(Message):
 
 
 class DeleteRequested(Message):
-    """The user wants to delete the groups with these ids."""
+    """The user wants to delete groups. `groups` contains the ids of these groups."""
 
     def __init__(self, groups: tuple[str, ...]) -> None:
         super().__init__()

@@ -1,6 +1,7 @@
 """The command palette finds actions, groups, themes, groupings, sort keys and saved filters by name.
 
-Textual parses all titles and help texts as markup, so values from brokers and from the user are escaped.
+Groupings (such as `by state`) and sort keys arrange the groups in the group tree. Textual parses all titles and help
+texts as markup, so values from brokers and from the user are escaped.
 """
 
 from __future__ import annotations
@@ -91,7 +92,7 @@ class GroupCommands(MainScreenProvider):
 
 
 class ChoiceCommands(MainScreenProvider):
-    """Commands that choose a theme, a saved filter, a grouping or a sort key."""
+    """Commands that choose a theme, a saved filter, or the grouping (such as `by state`) or order of the group tree."""
 
     async def discover(self) -> Hits:
         """Yield the commands that are listed before the user types a query: one for each saved filter."""
@@ -128,7 +129,7 @@ class ChoiceCommands(MainScreenProvider):
 
 
 def _highlighted(matcher: Matcher, name: str) -> Text:
-    """Return the name of a command, with the characters highlighted that match the query."""
+    """Return the name of a command. The characters that match the query are highlighted."""
     shown = Text(name)
     _, offsets = matcher.fuzzy_search.match(matcher.query, name)
     style = matcher.match_style.rich_style

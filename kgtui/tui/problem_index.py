@@ -1,4 +1,7 @@
-"""`ProblemIndex` stores which problem each group has. It is updated with each new snapshot."""
+"""`ProblemIndex` stores the problem of each group that has one, such as `stopped`.
+
+It is updated with each new snapshot (all data about a cluster at one time).
+"""
 
 from __future__ import annotations
 
@@ -23,26 +26,28 @@ Other tasks can run between two steps.
 """
 
 STORED_PER_SLICE = 4_000
-"""Number of groups whose judgments (status and problem) are stored in one step, without a pause.
+"""Number of groups whose new judgments (status and problem) are stored in one step, without a pause.
 
 In a cluster with 100,000 groups, this step takes at most 10 ms. The number must be a multiple of `JUDGED_PER_SLICE`, so
-that a pause follows the step.
+that other tasks can run immediately after the step.
 """
 
 
 SORTED_AT_MOST = 2_000
-"""If at most this many groups have the same problem, they are sorted by its start, otherwise by group id."""
+"""Up to this many groups with the same problem are sorted by the start of the problem, more of them by group id."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Problems:
-    """The groups with a problem. After an object has been created, only its attribute `judgments` changes.
+    """The groups with a problem, as `ProblemIndex.problems` returns them.
+
+    The mappings `judgments` and `summaries` are not copied, so they also show later changes.
 
     Attributes:
         version: number that grows whenever the problem or the status of a group changes.
         groups: problem → sorted ids of the groups with this problem, the most severe problem first.
-        judgments: group id → current status and problem. Groups whose problem has ended are removed.
-        hidden: ids of groups whose problem the user has acknowledged.
+        judgments: group id → current status and problem, only for groups with a problem.
+        hidden: ids of groups whose problem the user has acknowledged with key `A`.
         summaries: group id → newest lag and other values of the group.
     """
 
@@ -53,9 +58,9 @@ class Problems:
     summaries: Mapping[str, Summary] = field(default_factory=dict)
 
     def same_as(self, other: Problems) -> bool:
-        """Return whether each group has the same problem and status in both objects, and the same groups are hidden.
+        """Return whether each group has the same problem and status in both objects, and both hide the same groups.
 
-        The times and the reasons of the problems are not compared.
+        The start times and the reasons of the problems are not compared.
         """
         return (self.version, self.hidden) == (other.version, other.hidden)
 
@@ -67,8 +72,9 @@ class Problems:
     def worst_first(self) -> Iterator[tuple[str, Judgment]]:
         """Yield (group id, judgment) of the groups that need attention, the most severe problem first.
 
-        Among groups with the same problem, the group whose problem began last comes first (see `SORTED_AT_MOST`).
-        Groups in `hidden` are left out.
+        Groups with the same problem are sorted by the start of the problem, the latest first. If there are more than
+        `SORTED_AT_MOST` of them, they are sorted by group id. Unused groups, abandoned groups and groups in `hidden`
+        are left out.
         """
         for kind in self.groups:
             groups = self.visible(kind) if kind not in ONLY_COUNTED else ()
@@ -86,14 +92,14 @@ class Problems:
 
     @property
     def counts(self) -> dict[Problem, int]:
-        """Problem → number of groups, including groups in `hidden`. Unused and abandoned groups are left out."""
+        """Problem → number of groups, including groups in `hidden`. The problems unused and abandoned are left out."""
         return {kind: len(groups) for kind, groups in self.groups.items() if kind not in ONLY_COUNTED}
 
 
 class ProblemIndex:
-    """The groups with a problem in the newest snapshot.
+    """Stores the groups with a problem. The method `steps` updates them with a new snapshot.
 
-    Status and problem are determined again only for groups that have changed since the previous snapshot.
+    An update determines status and problem only of groups whose problem may have changed since the previous snapshot.
     """
 
     def __init__(self) -> None:
@@ -111,24 +117,24 @@ class ProblemIndex:
         return self._judgments
 
     def problems(self, hidden: Iterable[str] = ()) -> Problems:
-        """Return the groups with a problem. Later calls of `steps` change only the attribute `judgments` of the result.
+        """Return the groups with a problem. `judgments` and `summaries` of the result also show later changes.
 
         Args:
-            hidden: ids of the groups whose problem the user has acknowledged.
+            hidden: ids of the groups whose problem the user has acknowledged with key `A`.
         """
         groups = {kind: self._groups[kind] for kind in Problem if kind in self._groups}
         summaries = {} if self._newest is None else self._newest.summaries
         return Problems(self._version, groups, self._judgments, frozenset(hidden), summaries)
 
     def steps(self, snapshot: Snapshot) -> Generator[None, None, None]:
-        """Determine status and problem of the groups that have changed since the previous snapshot.
+        """Determine status and problem of groups whose problem may have changed since the previous snapshot.
 
         The generator yields often so that other tasks can run. It ends early if `steps` is called for a newer snapshot.
         """
         self._newest = snapshot
         faults = {node: broker.fault for node, broker in snapshot.brokers.items() if broker.fault is not None}
-        # Also judge unchanged groups if they are read at every poll (`snapshot.health`), because their judgment also
-        # depends on the current time.
+        # The groups in `snapshot.health` are read at every poll. Judge these groups even if they have not changed,
+        # because their judgment also depends on the current time.
         observed = frozenset(snapshot.health)
         changed = None if snapshot.changes is None else snapshot.changes.changed_since(self._mark)
         if changed is None:

@@ -1,6 +1,7 @@
-"""Read the events of a recording in the hour before the displayed poll.
+"""Read the events of a recording in the hour before the displayed time.
 
-The node page (tables about many groups) lists these events under *Recent changes*.
+The node page lists these events under *Recent changes*. It replaces the panes of a group while the tree's cursor is on
+a node, such as a group type, and not on a group.
 """
 
 from __future__ import annotations
@@ -22,11 +23,11 @@ if TYPE_CHECKING:
 _log = logging.getLogger(__name__)
 
 RECENT = 3_600.0
-"""Events are listed if they occurred at most this many seconds before the displayed poll."""
+"""Events are listed if they occurred at most this many seconds before the displayed time."""
 
 
 class RecentEvents:
-    """Reads and stores the events of a recording in the hour before the displayed poll.
+    """Reads and stores the events of a recording in the hour before the displayed time.
 
     Args:
         position: the displayed time in the recording; None for a live cluster, for which no events are read.
@@ -40,7 +41,7 @@ class RecentEvents:
         self._reading = False
 
     def start_reading(self) -> bool:
-        """Return whether the displayed poll has changed, so that the caller must now call `read`.
+        """Return True if the caller must now call `read`, because the displayed time has changed.
 
         Return False while `read` is running, and on a live cluster.
         """
@@ -50,7 +51,7 @@ class RecentEvents:
         return True
 
     async def read(self) -> None:
-        """Read the events before the displayed poll. If the displayed poll changes meanwhile, read again.
+        """Read the events before the displayed time. If the displayed time changes meanwhile, read again.
 
         Errors are not raised. Instead, `placeholder` returns the error message.
         """
@@ -68,13 +69,13 @@ class RecentEvents:
             self._reading = False
 
     def with_events(self, snapshot: Snapshot) -> Snapshot:
-        """Return a copy of the snapshot with the events of the recording, or the snapshot itself if there are none."""
+        """Return a copy of the snapshot with the events that `read` has found; the snapshot itself if it found none."""
         if self._position is None or not self._events:
             return snapshot
         return replace(snapshot, events=self._events)
 
     def placeholder(self) -> str:
-        """Return the text that the page shows if there are no recent changes. The text says why there are none."""
+        """Return the text that is shown in place of the events if there are none. The text says why there are none."""
         position = self._position
         if position is None:
             return "no changes since kgtui started"

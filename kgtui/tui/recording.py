@@ -1,4 +1,4 @@
-"""Record the open cluster, and find its lake (the folder with recordings)."""
+"""Record the open cluster, and find its lake: a folder with a recording and the tables that are computed from it."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ _NOT_IN_FILE_NAMES = re.compile(r"[^A-Za-z0-9._-]+")
 
 @cache
 def missing_library() -> str:
-    """Return the name of a Python package that recordings need but that is not installed; otherwise empty."""
+    """Return the name of a Python package that recordings need but that is missing; empty if none is missing."""
     return next((name for name in ("deltalake", "pyarrow") if find_spec(name) is None), "")
 
 
@@ -171,11 +171,11 @@ def recording_mark(session: Session) -> tuple[str, str] | None:
 
 
 class LakeChoice(NamedTuple):
-    """The folder (lake) from which a session reads recordings and findings.
+    """The lake of a session: a folder with a recording of the cluster, and the tables that are computed from it.
 
     Attributes:
         path: path or URI of the lake, which does not have to exist.
-        reason: why the session uses this lake, in a few words.
+        reason: why the session uses this lake, in a few words, such as `the open recording`.
         chosen: whether the user has chosen the lake. If not, it is the default folder.
     """
 
@@ -185,10 +185,10 @@ class LakeChoice(NamedTuple):
 
 
 def lake_of(session: Session) -> LakeChoice:
-    """Return the folder (lake) with the recordings of a session.
+    """Return the folder (lake) with the recording of a session's cluster.
 
-    The first of these folders that is known is used: the folder of the open recording, the folder into which kgtui is
-    recording now, the folder in the environment variable KGTUI_LAKE, and the default folder.
+    This is the folder of the open recording, or else the folder into which kgtui is recording now, or else the folder
+    in the environment variable KGTUI_LAKE, or else the default folder.
     """
     if session.lake is not None:
         return LakeChoice(session.lake, "the open recording")
@@ -221,7 +221,8 @@ def _path_of(named: str) -> LakePath:
 class FindingsRead:
     """Findings from the gold tables of a recording, or the error that occurred when reading the tables.
 
-    `kgtui pipeline` writes gold tables.
+    `kgtui pipeline` computes gold tables from a recording. A finding is a statement about a group that somebody should
+    act on.
 
     Attributes:
         gold: object that reads the gold tables; None if the folder contains no recording.
@@ -239,7 +240,7 @@ class FindingsRead:
 
 
 def read_findings(path: LakePath) -> FindingsRead:
-    """Read the findings about a recording from its lake, which can take seconds. Errors are returned, not raised."""
+    """Read the findings about recorded groups from a lake, which can take seconds. Errors are returned, not raised."""
     from kgtui.insights.apply_rules import find_insights
     from kgtui.lake.gold import Gold
     from kgtui.lake.tables import recorded_cluster_id
@@ -270,9 +271,10 @@ def recorded_span(path: str) -> tuple[float, float]:
 
 
 def disappeared_at(session: Session, group: str) -> float | None:
-    """Return the time of the first poll in which a deleted group is missing, in epoch seconds; None if unknown.
+    """Return when a deleted group disappeared, in epoch seconds; None if unknown.
 
-    The time is read from the recording of the cluster, which can take seconds.
+    This is the time of the first poll in the cluster's recording that does not contain the group. Reading the recording
+    can take seconds.
     """
     path = lake_of(session).path
     if not is_lake(path):
@@ -288,7 +290,7 @@ def disappeared_at(session: Session, group: str) -> float | None:
 
 
 def is_lake(path: LakePath) -> bool:
-    """Return whether a folder is a lake that can be read."""
+    """Return whether a folder is a lake (a folder with a recording) that can be read."""
     from kgtui.lake.folder import LakeFolder
 
     try:

@@ -26,11 +26,11 @@ if TYPE_CHECKING:
 
 
 class GroupMonitor(Protocol):
-    """The part of `kgtui.monitor.Monitor` that the terminal UI uses."""
+    """The part of `kgtui.monitor.Monitor` that the terminal UI uses. A monitor polls one cluster or recording."""
 
     @property
     def snapshot(self) -> Snapshot:
-        """The newest snapshot; empty before the first poll."""
+        """The newest snapshot (all data about the cluster at one time). Before the first poll, it has no groups."""
         ...
 
     @property
@@ -43,7 +43,7 @@ class GroupMonitor(Protocol):
 
     @property
     def series(self) -> SeriesStore:
-        """Past lags and member counts of groups that are or were selected, visible, or suspected of a problem."""
+        """Past lags and member counts of groups that are or were selected, visible, or suspected to have a problem."""
         ...
 
     def subscribe(self, listener: Callable[[Snapshot], None]) -> Callable[[], None]: ...
@@ -68,7 +68,9 @@ class GroupMonitor(Protocol):
 
 
 class ReplayPosition(Protocol):
-    """The displayed time in a recording. The methods raise `KgtuiError` if the recording cannot be read.
+    """The displayed time in a recording. A recording consists of polls: reads of all groups of a cluster.
+
+    The methods raise `KgtuiError` if the recording cannot be read.
 
     Attributes:
         playing: playing speed as a multiple of real time; None while the recording is not playing.
@@ -78,7 +80,7 @@ class ReplayPosition(Protocol):
 
     @property
     def at(self) -> float:
-        """Time of the displayed poll, in seconds since the epoch."""
+        """Time of the poll (recorded read of the cluster) that is displayed, in seconds since the epoch."""
         ...
 
     @property
@@ -87,21 +89,21 @@ class ReplayPosition(Protocol):
         ...
 
     async def step(self, by: int) -> bool:
-        """Display the poll that is `by` polls later, or earlier if `by` is negative.
+        """Move forward by `by` polls (recorded reads of the cluster), or back if `by` is negative.
 
-        If the recording has no such poll, keep the displayed poll, and return False.
+        If the recording has no such poll, do not move, and return False.
         """
         ...
 
     async def to_change(self, group: str, *, back: bool) -> bool:
-        """Display the next poll at which the group changed, or the previous such poll if `back` is true.
+        """Move to the next time at which the group changed, or to the previous such time if `back` is true.
 
-        Return False if there is no such poll. Changes of the group's offsets are ignored.
+        Return False, and do not move, if there is no such time. Changes of the group's offsets are ignored.
         """
         ...
 
     async def go_to(self, words: str) -> None:
-        """Display the poll at a time that the user typed, such as `10:04`, or `15m` for 15 minutes before the end."""
+        """Move to the time that the user typed, such as `10:04`, or `15m` for 15 minutes before the recording's end."""
         ...
 
     async def seek(self, at: float) -> None:
@@ -109,14 +111,15 @@ class ReplayPosition(Protocol):
         ...
 
     async def advance(self, seconds: float) -> bool:
-        """Move the displayed time forward by `seconds` seconds. Gaps in the recording are skipped.
+        """Move the displayed time forward by `seconds` seconds. Gaps (time spans without polls) are skipped.
 
+        If there is no poll in these seconds, the same poll stays displayed, and the next call continues from their end.
         Return False if the last poll of the recording is already displayed.
         """
         ...
 
     async def group_timeline(self, group: str, since: float, until: float) -> GroupTimeline:
-        """Return the history of a group between two times, in seconds since the epoch."""
+        """Return a group's lag, rates and changes between two times, in seconds since the epoch."""
         ...
 
     async def events(self, since: float, until: float) -> Sequence[Event]:
@@ -124,7 +127,7 @@ class ReplayPosition(Protocol):
         ...
 
     async def compare(self, at: float) -> Comparison:
-        """Return the differences between the displayed poll and the poll at `at`, in seconds since the epoch."""
+        """Return the differences between the displayed time and the time `at`, in seconds since the epoch."""
         ...
 
 
@@ -143,7 +146,7 @@ class OngoingRecording(Protocol):
         ...
 
     async def end(self) -> None:
-        """Stop recording, and wait until all rows are written."""
+        """Stop recording, and wait until all rows are written, but not longer than a few seconds."""
         ...
 
 
@@ -187,33 +190,33 @@ class ClusterChoice:
 
 @dataclass(slots=True)
 class Session:
-    """A cluster or recording that kgtui shows, with the settings. Attributes that do not apply are None.
+    """A cluster or recording that is open in the terminal UI, with its settings. Attributes that do not apply are None.
 
     Attributes:
         target: name, addresses and color of the cluster.
         monitor: polls the cluster; None while the start screen asks for a cluster.
         admin: reads and changes the cluster, for actions such as delete.
-        filter: filter expression at the start.
+        filter: filter expression that is set when the session is opened.
         ui: the table `[ui]` of `config.toml`, with command-line options applied.
         keymap: action id → configured keys, separated by commas.
         presets: name → saved filter expression.
         state_folder: folder of backups, audit log, recordings, exports and crash reports.
         config_file: path of the configuration file, which does not have to exist.
-        mouse: whether kgtui, and not the terminal, handles the mouse.
+        mouse: whether kgtui handles the mouse. If not, the terminal does, for example to select text.
         display: settings for symbols, text and times; None for the defaults.
         open_address: opens a session on a bootstrap address. Raises `KgtuiError` if no broker answers.
         open_demo: starts the demo cluster and opens a session on it.
-        failed_attempts: (address, reason) of each address that did not answer at the start.
+        failed_attempts: (address, reason) of each address that did not answer when kgtui started.
         open_cluster: opens a configured cluster by name. Raises `KgtuiError` if its configuration is invalid.
         close: closes the connections after the app has switched to another session.
-        replay_position: position in the replayed recording; None on a live cluster.
-        lake: folder of the replayed recording; None on a live cluster.
+        replay_position: the displayed time in the open recording; None on a live cluster.
+        lake: folder of the open recording; None on a live cluster.
         open_recording: takes a folder and a time, both typed by the user, and opens the recording. Raises `KgtuiError`
             if the folder or the time is invalid.
-        live_session: the live session from which the replayed recording was opened.
+        live_session: the session of the live cluster from which this recording was opened.
         warnings: sentences about the configuration that the user should read.
         monitor_task: the task of `monitor.run()`, if it was started before the app.
-        recording: the recording that kgtui is writing now.
+        recording: the recording of this cluster that kgtui is writing now.
     """
 
     target: ClusterLabel

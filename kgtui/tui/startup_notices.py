@@ -1,4 +1,4 @@
-"""Notices at the start: invalid presets (saved filters) and colors, configuration warnings, unfinished deletions."""
+"""Notices when kgtui starts: invalid presets (saved filters), invalid colors, warnings, unfinished deletions."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def show_invalid_presets(app: App[Any], presets: Mapping[str, str]) -> None:
 
 
 def show_warnings(app: App[Any], session: Session) -> None:
-    """Show one notice with all warnings about the cluster's configuration; nothing if there are none."""
+    """Show one notice with all warnings about the cluster's configuration. Without warnings, show nothing."""
     color = session.target.color
     invalid = bool(color) and parse_color(color) is None
     color_warning = [f"unknown color {color!r}: use a name such as red, or a code such as #b01030"] if invalid else []
@@ -65,9 +65,10 @@ def _show(app: App[Any], messages: Iterable[str], title: str) -> None:
 
 
 async def show_unfinished_deletes(app: App[Any], session: Session) -> None:
-    """For each group whose deletion was interrupted by the end of kgtui, show whether the group still exists.
+    """For each group that an earlier run of kgtui began to delete, show whether the group still exists.
 
-    The results are also written to the audit log. In a read-only session, do nothing.
+    This concerns only deletions whose result is not in the audit log (a file that lists all changes to clusters),
+    because kgtui ended too early. The results are now written to the audit log. In a read-only session, do nothing.
     """
     if session.admin is None or session.read_only:
         return

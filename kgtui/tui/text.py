@@ -186,10 +186,11 @@ def short(value: int | None) -> str:
 def lag(value: int | None, lower_bound: bool | int = False) -> str:
     """Format a total lag (in records), such as `18.2k`, or `≥ 4.1k` if the total is a lower bound.
 
-    If `value` is None, return `?` if some lags are unknown, otherwise `–`.
+    If `value` is None, return `?` if `lower_bound` is true, otherwise `–`.
 
     Args:
-        lower_bound: whether some of the added lags are unknown, or how many of them are unknown.
+        value: sum of the known lags; None if no lag is known.
+        lower_bound: whether some lags are unknown, or in how many partitions. If so, the real total may be larger.
     """
     if value is None:
         return marks().unknown if lower_bound else marks().none

@@ -17,7 +17,7 @@ from tests.bench.instruments import Callbacks, listen
 class Lines(ScrollView, can_focus=True):
     """A scrollable widget with a thousand lines. The first line shows the number of pressed keys.
 
-    The down arrow key redraws the first line. The page down key redraws all lines.
+    The keys down, left and right redraw the first line. The key page down redraws all lines.
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [

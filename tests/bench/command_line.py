@@ -1,4 +1,7 @@
-"""Compare `kgtui ls` with Kafka's own tools, on a real 4.3.1 broker with 10,000 simple groups of 10 partitions."""
+"""Compare the speed of `kgtui ls` and of Kafka's own tools, on a real 4.3.1 broker with 10,000 groups.
+
+Each group has committed offsets in 10 partitions, but no members.
+"""
 
 from __future__ import annotations
 
@@ -50,8 +53,8 @@ class Size:
 
     Attributes:
         topics: number of topics with 10 partitions; each group has offsets in one of these topics.
-        rounds: number of runs of `kgtui ls`, and of Kafka's `GroupsCommand`.
-        lag_rounds: number of runs of `kgtui ls --lag`.
+        rounds: number of runs of `kgtui ls`. Kafka's `GroupsCommand` runs the same number of times.
+        lag_rounds: number of runs of `kgtui ls --lag`. Kafka's `ConsumerGroupCommand` runs only once.
     """
 
     groups: int = 10_000

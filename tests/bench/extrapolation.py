@@ -69,8 +69,8 @@ def layer_costs(cores: int, smaller: Mapping[str, Any], larger: Mapping[str, Any
 
     Args:
         cores: number of cores in both runs.
-        smaller, larger: results of the two runs. `records` is the number of records. `seconds` and `bytes` map each
-            layer to its duration and to the size of its tables.
+        smaller, larger: results of the two runs. The key `records` contains the number of records, `seconds` the
+            duration of each layer, and `bytes` the size of each layer's tables except for gold.
     """
     records = larger["records"] - smaller["records"]
     return [

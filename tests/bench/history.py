@@ -51,8 +51,8 @@ class Size:
         polls: number of polls that are recorded live.
         segments: number of keyframes (complete copies of the cluster's state) in the `SyntheticLake`.
         seeks: number of random times at which the state is loaded.
-        timelines: number of times that one hour of a group's history is loaded, and number of times that one day is
-            loaded. The group is chosen at random each time.
+        timelines: number of times that one hour of a random group's history is loaded. One day of a random group's
+            history is loaded the same number of times.
         interval: seconds between two polls of the live recording.
         segment_polls: number of polls from one keyframe to the next in the `SyntheticLake`.
     """
@@ -173,7 +173,11 @@ class SyntheticLake:
             self.add_segment(number)
 
     def add_segment(self, number: int) -> None:
-        """Append a copy of the first keyframe and its changes, as the part `number` of the recording (from 2 on)."""
+        """Append segment `number` to the recording: a copy of the first keyframe and of the changes after it.
+
+        A segment is the time from one keyframe (a complete copy of the cluster's state) to the next. Copies begin with
+        segment 2, because segment 0 and the keyframe of segment 1 are simulated.
+        """
         for table in self._tables:
             for file in self._first[table.table.name]:
                 _copy(table, file["path"], number * self._segment)

@@ -53,7 +53,7 @@ class Size:
     Attributes:
         commits: number of commits.
         pause: seconds between two commits; not a multiple of a polling interval, so that the waiting times vary.
-        groups: number of other groups, each of which commits offsets of `_LOAD_PARTITIONS` partitions all the time.
+        groups: number of other groups. Each commits offsets of `_LOAD_PARTITIONS` partitions every `_INTERVAL` seconds.
     """
 
     commits: int = 40
@@ -140,7 +140,7 @@ def _measure(broker: Cluster, lake: Path, size: Size) -> dict[str, list[float]]:
 @contextmanager
 def _load(broker: Cluster, groups: int) -> Iterator[None]:
     """Let `groups` groups without members commit every `_INTERVAL` seconds during the `with` block."""
-    broker.commit("load-0", {(_LOAD_TOPIC, 0): 0})  # This waits until the coordinator is available.
+    broker.commit("load-0", {(_LOAD_TOPIC, 0): 0})  # Waits until the coordinator is available.
     connection, stop = Connection(broker.bootstrap), threading.Event()
 
     def commit() -> None:

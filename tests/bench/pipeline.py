@@ -40,7 +40,10 @@ _WARM_UP, _ROUNDS = 5, 12
 """Number of decoding rounds that only warm up the JVM's compiler, and number of rounds that are measured."""
 
 RECORDS_PER_SEGMENT = int(POLLS_PER_KEYFRAME * INTERVAL * 1000 / STEP_MS) * PARTITIONS
-"""Number of records in the time between two keyframes (polls with all rows) of the recording: ten minutes."""
+"""Number of records in one segment of the recording.
+
+A segment is the time between two keyframes (polls with all rows), which is ten minutes.
+"""
 
 _WARM_UP_FROM = 100_000
 """If the smallest run has at least this number of records, run it once before the measurement, to warm up the JVM."""
@@ -164,11 +167,14 @@ def _compute(frame: DataFrame) -> None:
 
 
 def _run(spark: SparkSession, folder: Path, records: int) -> dict[str, Any]:
-    """Run the pipeline over records and a recording of the same time span, then once more after 1 % more of both.
+    """Run the pipeline three times, first over `records` records and a recording of the same time span.
+
+    The second run reads 1 % more records and ten more minutes of the recording. The third run finds no new data.
 
     Returns:
-        Number of records, duration of each layer in the first run, and size of the bronze and silver tables. Also the
-        CPU seconds of the gold job in three rounds: `whole`, `more` (after 1 % more) and `empty` (without new data).
+        Dict with the key `records` (their number), `seconds` (duration of each layer in the first run), `bytes` (size
+        of the bronze and of the silver tables after the first run), and `gold_cpu`. The latter contains the CPU seconds
+        of the gold job in the three runs: `whole`, `more` and `empty`.
     """
     from kgtui.commands.pipeline import update_gold
     from kgtui.lake.schemas import BRONZE, SILVER

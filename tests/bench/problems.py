@@ -59,7 +59,7 @@ class Size:
         begin: seconds from the first read of all groups until the 20 groups begin to misbehave.
         seconds: maximum time to find the 20 groups, in seconds.
         swept: number of groups in the first part, with 10 partitions each.
-        swept_seconds: how long CPU usage is measured after all groups have been read once.
+        swept_seconds: duration of the CPU measurement that follows the first read of all groups, in seconds.
     """
 
     groups: int = 1_000

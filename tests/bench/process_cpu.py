@@ -17,9 +17,9 @@ def cpu_seconds(process: int) -> float:
         if folder.name.isdigit():
             # Skip a process that exits before its file in `/proc` is read.
             with suppress(OSError):
-                # Split only the text after the process's name, which is in parentheses and can contain spaces. In this
-                # text, field 1 is the parent's id, and fields 11 to 14 are CPU times of the process and its exited
-                # children.
+                # Split only the text after the process's name, which is in parentheses and can contain spaces. Counted
+                # from 0 in this text, field 1 is the parent's id, and fields 11 to 14 are the CPU times of the process
+                # and of its exited children.
                 fields = (folder / "stat").read_text().rpartition(")")[2].split()
                 parents[int(folder.name)] = int(fields[1])
                 ticks[int(folder.name)] = sum(map(int, fields[11:15]))

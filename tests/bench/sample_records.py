@@ -25,7 +25,7 @@ PARTITIONS = 16
 
 _GROUPS, _PARTITIONS_PER_GROUP = 2_000, 10
 TOPICS = {f"team-{number % 40}.service-{number}": f"t{number % 200}" for number in range(_GROUPS)}
-"""Group id → topic whose partitions the group commits."""
+"""Group id → topic for whose partitions the group commits offsets."""
 
 START_MS = 1_790_035_200_000
 """Time of the first record of each partition, in milliseconds since the epoch: the beginning of a day (UTC)."""

@@ -1,4 +1,4 @@
-"""Measure the terminal UI in a pseudo-terminal of 120×40 cells.
+"""Measure the CPU time, reaction time, output and memory of the terminal UI in a pseudo-terminal of 120×40 cells.
 
 The cluster has 100,000 groups. kgtui polls it every 2 s, and 1 % of the groups change from poll to poll.
 """
@@ -46,7 +46,8 @@ class Size:
         keys: number of presses of each key.
         seconds: duration of a measurement without keys.
         soak_seconds: duration of the memory measurement.
-        settle_seconds: maximum time until the verdict on each group (such as OK) is final if no group changes.
+        settle_seconds: maximum time to wait until kgtui's verdicts on the groups (such as OK) no longer change, on a
+            cluster in which no group changes.
         screened_groups: number of groups for measuring the memory that the search for problems needs.
     """
 
@@ -104,7 +105,7 @@ def _with_changes(size: Size, bare_keys: _Keyboard, bare: Terminal) -> Iterator[
 
 
 def _polls(size: Size, ui: Terminal, when: str, target: float) -> Iterator[Figure]:
-    """Measure CPU time, long callbacks and output to the terminal while no key is pressed.
+    """Measure CPU time, callbacks longer than 20 ms and output to the terminal while no key is pressed.
 
     Args:
         when: text in the names of the results, such as `after the first read of all groups`.

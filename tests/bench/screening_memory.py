@@ -15,7 +15,7 @@ from tests.bench.figures import Figure
 
 PARTITIONS = 10
 READS, INTERVAL = 12, 120
-"""Number of reads per group, and seconds between two reads. So many reads are enough to find stopped groups."""
+"""Number of reads per group, and seconds between two reads. After 12 reads, the monitor has found stopped groups."""
 
 
 def figure(groups: int) -> Figure:

@@ -37,7 +37,11 @@ CONSUMER_TYPES = {
 
 
 def types(version: str) -> set[RecordType]:
-    """Return the record types that brokers of Kafka `version` write for the live groups and during `write_records`."""
+    """Return the types of the records that a broker of Kafka `version` has written after `write_records`.
+
+    These are records of the groups of `tests.brokers.live`, and of the groups that `write_records` creates. A type is
+    omitted if the broker writes only tombstones of this type.
+    """
     release = numbers(version)
     found = CLASSIC_TYPES | CONSUMER_TYPES
     newer = group_types(version) & {"share", "streams"}

@@ -53,16 +53,16 @@ _BROKERS = pytest.StashKey["Brokers"]()
 _RUNNING_GROUP = pytest.StashKey[str]()
 
 _KIND = {"broker": "broker", "live": "live", "newest_live": "live"}
-"""Maps the name of each fixture that runs a test once per Kafka version to what the test gets.
+"""Maps the name of each fixture that runs a test once per Kafka version to the kind of object that the test gets.
 
-`broker` stands for a broker, and `live` for the live groups on a broker.
+The kind `broker` is a broker, and the kind `live` is the live groups on a broker.
 """
 
 _ON_ALL_VERSIONS = [pytest.param(version, marks=only_full(version)) for version in ALL_BROKER_VERSIONS]
 
 
 # Other pytest plugins implement the same hook. This function adds marks before the other implementations of the hook
-# run, and sorts the tests after them.
+# run, and sorts the tests after the other implementations have run.
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> Generator[None]:
     """Run tests with real brokers in one worker of pytest-xdist, so that each broker is started only once.
@@ -238,7 +238,7 @@ def brokers(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
 
     Each broker is stopped after the last test that needs it, or at the end of the test run.
     """
-    # pytest-xdist gives each worker its own folder, and all of these folders have the same parent.
+    # pytest-xdist gives each worker its own temporary folder. All workers share the parent of these folders.
     own = tmp_path_factory.getbasetemp()
     shared = own.parent if "PYTEST_XDIST_WORKER" in os.environ else own
     brokers = Brokers(tmp_path_factory.mktemp("brokers"), shared / "begun-groups", request.session.items)

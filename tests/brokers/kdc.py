@@ -108,9 +108,9 @@ class Kdc:
             self._process.wait(10)
 
     def add(self, principal: str, *options: str) -> Path:
-        """Create a principal (without the realm) with random keys, and return the path of its keytab.
+        """Create a principal with random keys, and return the path of its keytab.
 
-        `options` are for `addprinc` in `kadmin.local`, such as `-maxlife`.
+        `principal` is the name without the realm. `options` are for `addprinc` in `kadmin.local`, such as `-maxlife`.
         """
         keytab = self._keytab(principal)
         self._admin("addprinc", *options, "-randkey", principal)

@@ -14,7 +14,7 @@ from typing import Literal, NamedTuple
 
 
 class Permission(NamedTuple):
-    """An operation that an ACL allows.
+    """An operation that an ACL allows on groups, topics or the cluster.
 
     Attributes:
         operation: a value of Kafka's enum AclOperation, such as `DESCRIBE`.
@@ -65,7 +65,10 @@ def only(line: str) -> str:
 
 
 def without(permission: Permission) -> str:
-    """Return the name of the principal that has all permissions in the README's table except `permission`."""
+    """Return the name of the principal that has all permissions in the README's table except `permission`.
+
+    The principal also lacks the broader permissions that include `permission`.
+    """
     return f"without-{permission.operation}-{permission.resource}-{'any' if permission.name == '*' else 'one'}"
 
 

@@ -78,7 +78,7 @@ class _ToolsJvm:
 
 
 _running: dict[tuple[str, str], _ToolsJvm] = {}
-"""(Kafka version, log level) → JVM that runs the tools of this version."""
+"""(Kafka version, log level) → JVM that runs the tools of this version with this log level."""
 
 _starting = threading.Lock()
 

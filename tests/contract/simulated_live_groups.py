@@ -1,6 +1,6 @@
 """Create a simulated cluster with the same groups as `tests.brokers.live` creates on real brokers.
 
-So a test can run on simulated and on real brokers.
+With this cluster, the same tests can run on simulated and on real brokers.
 """
 
 from __future__ import annotations

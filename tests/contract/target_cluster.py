@@ -28,7 +28,7 @@ ON_BROKERS = tuple(
 )
 PARAMS = (*(f"simulated {version}" for version in SIMULATED), *ON_BROKERS)
 NEWEST = ("simulated 4.4", ON_BROKERS[0])
-"""Test parameters for the simulated cluster and for the real cluster with the newest Kafka version."""
+"""Test parameters for a simulated Kafka 4.4 cluster, and for the newest real cluster that needs no `--full` (4.3.1)."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -126,7 +126,7 @@ async def test_a_connection_closed_by_the_broker_is_opened_again() -> None:
         assert (await admin.describe_groups(ids)).faults == ()
 
 
-async def test_groups_without_describe_permission_have_an_authorization_error() -> None:
+async def test_requests_about_forbidden_groups_return_an_authorization_error() -> None:
     async with cluster() as (simulator, admin):
         simulator.faults.forbid_groups(["payments.*"])
         ids = ["orders.invoice", "payments.ledger"]

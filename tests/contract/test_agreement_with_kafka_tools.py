@@ -89,7 +89,8 @@ class Reports:
     def has_wrong_lag(self, topic: str) -> bool:
         """Return whether Kafka's tool prints a wrong lag for `topic`.
 
-        The tool for streams groups in Kafka 4.2 does so for repartition topics, because it does not read their offsets.
+        In Kafka 4.2, the tool for streams groups prints a wrong lag for repartition topics, because the tool does not
+        read the offsets of these topics.
         """
         return self.live.version.startswith("4.2.") and topic.endswith("-repartition")
 
@@ -223,7 +224,7 @@ def test_kgtui_ls_prints_the_sum_of_the_lags_that_kafka_tools_print(
             assert (listed[group]["lag"], listed[group]["lag_unknown"]) == expected, (words, group)
 
 
-async def test_streams_partitions_without_a_commit_have_no_lag(broker_431: Cluster, tmp_path: Path) -> None:
+async def test_the_lag_of_streams_partitions_without_a_commit_is_unknown(broker_431: Cluster, tmp_path: Path) -> None:
     """For a partition without a committed offset, Kafka's tool prints the number of records in the log as the lag.
 
     kgtui reports that the lag is unknown.

@@ -73,8 +73,9 @@ async def test_kgtui_check_judges_groups_by_their_commits_during_the_check(
     broker.produce(topic, 100)
     for name in ("fine", "slow", "back", "stuck"):
         broker.commit(f"check-{name}", {(topic, 0): 1})
-    # `kgtui check` reads the groups every 0.5 s. Because `offset_refresh` is shorter than 0.5 s, kgtui computes the lag
-    # of a commit from the log end offset of the previous read. kgtui expects the groups to commit every 0.2 s.
+    # `kgtui check` reads the groups every 0.5 s. kgtui computes the lag of a commit from a log end offset that is at
+    # least about `offset_refresh` seconds old. With 0.1 s, this is the log end offset of the previous read. kgtui
+    # expects the groups to commit every 0.2 s.
     watching = Watching(Options(offset_refresh=0.1), commit_interval=0.2)
     clock = WritingClock(broker, topic)
     code, groups = await checked(broker.bootstrap, capfd, "/^check-/", watching, clock)
@@ -85,8 +86,8 @@ async def test_kgtui_check_judges_groups_by_their_commits_during_the_check(
         "check-stuck": "STOP",
     }
     assert code == 1
-    # The topic has 100 records at first, and `clock` adds 10 records in each step. The committed offset of
-    # `check-stuck` remains 1.
+    # The topic has 100 records at first, and `clock` adds 10 records each time the command waits (`steps` times). The
+    # committed offset of `check-stuck` remains 1.
     assert groups["check-stuck"]["lag"] == 100 + 10 * clock.steps - 1
     assert groups["check-stuck"]["trend"] > 0
     assert groups["check-fine"]["lag"] == groups["check-fine"]["lost"] == 0

@@ -78,7 +78,7 @@ async def test_empty_groups_of_every_type_are_backed_up_and_deleted(
     assert await unfinished(admin, folder) == ()
 
 
-async def test_deletion_of_a_live_group_is_refused(deletion_cluster: DeletionCluster, folder: StateFolder) -> None:
+async def test_deleting_groups_with_members_is_refused(deletion_cluster: DeletionCluster, folder: StateFolder) -> None:
     """The refusal contains the group's state, the number of its members, and what to do.
 
     No group is deleted and no file is written.
@@ -211,7 +211,7 @@ async def test_a_deletion_succeeds_although_the_coordinator_changes(folder: Stat
 
 @pytest.fixture(params=NEWEST)
 async def newest(request: pytest.FixtureRequest) -> AsyncIterator[DeletionCluster]:
-    """Run a test once with the newest simulated cluster and once with the newest real cluster."""
+    """Run a test once with a simulated Kafka 4.4 cluster and once with a real Kafka 4.3.1 cluster."""
     async for deletion_cluster in deletion_clusters(request.param, request, with_deletable=False):
         yield deletion_cluster
 
@@ -294,7 +294,7 @@ def on_terminal(folder: StateFolder, typed: str, *words: str) -> tuple[int, str]
     return process.wait(60), shown.decode()
 
 
-async def test_the_delete_command_refuses_live_groups(newest: DeletionCluster, folder: StateFolder) -> None:
+async def test_the_delete_command_refuses_groups_with_members(newest: DeletionCluster, folder: StateFolder) -> None:
     """`kgtui delete` prints the reason, and returns the exit code 4.
 
     With `--read-only`, kgtui refuses the deletion before it reads any group.

@@ -159,7 +159,7 @@ async def test_the_error_for_an_expired_ticket_mentions_the_kinit_command(kdc: K
 
 @longer_if_busy(3)
 async def test_a_renewable_ticket_in_a_cache_is_renewed_before_it_expires(kdc: Kdc, timeout: float) -> None:
-    """Unless kgtui renews the ticket, it expires after `timeout` seconds.
+    """Unless kgtui renews the ticket, the ticket expires after `timeout` seconds.
 
     A failed test is repeated with a larger `timeout`.
     """

@@ -1,6 +1,6 @@
 """Tests of `Monitor`, which polls a cluster, while simulated brokers fail at random.
 
-It must publish no wrong values, and leak no memory, connections or tasks.
+The monitor must publish no wrong values, and leak no memory, connections or tasks.
 """
 
 from __future__ import annotations

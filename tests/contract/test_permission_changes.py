@@ -82,7 +82,7 @@ async def test_kgtui_notices_a_newly_denied_topic_without_permission_to_read_acl
     """While kgtui runs, an ACL denies the user DESCRIBE on the topic `team-b-events`, in which `GROUP` has offsets.
 
     For `GROUP`, kgtui then names the hidden topic. The lag of any other group is a lower bound, because kgtui does not
-    know whether it has offsets in the hidden topic.
+    know whether the other group also has offsets in the hidden topic.
     """
 
     async def lag(group: str) -> tuple[LagTotal | None, str]:

@@ -31,7 +31,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.e2e)
             if not requested_by(item):
                 item.add_marker(pytest.mark.xdist_group(item.path.stem))
-            # Layout errors usually appear on narrow terminals. Test wide terminals only with `tests/run --full`.
+            # Run these two modules in a wide terminal only with `tests/run --full`, because layout errors usually
+            # appear in narrow terminals.
             if item.path.stem in {"test_hostile", "test_delete"} and "120x40" in item.name:
                 item.add_marker(pytest.mark.full)
 
@@ -57,7 +58,8 @@ def running(
     with Terminal(tmp_path_factory.mktemp("home"), size=request.param) as terminal:
         ui = Ui(terminal, "--bootstrap-server", cluster.bootstrap)
         ui.start()
-        # Without this wait, a screen that never counts as the start state would make every test restart the program.
+        # Fail now if `is_in_start_state` is not true after a start. Otherwise, `restore_start_state` would restart the
+        # program before every test, which takes long.
         terminal.wait_for(lambda _: ui.is_in_start_state)
         yield ui
 

@@ -39,7 +39,8 @@ class Login:
         address: address of the broker's listener for this login.
         secrets: kind of secret, such as `client secret` → the secret itself.
         variables: environment variables to which the properties refer, or which libraries read.
-        created: function that returns the secrets that the login has created: kind, such as `ticket` → secrets.
+        created: function that returns further secrets as a dict: kind, such as `ticket` → secrets. Tests call it after
+            the login, because some of these secrets are created during the login.
     """
 
     address: str
@@ -133,7 +134,7 @@ async def connect(address: str, properties: dict[str, str]) -> None:
 
 
 def _over_tls(broker: Secure, properties: dict[str, str]) -> dict[str, str]:
-    """Return a copy of `properties` for the TLS listener of the broker, which accepts unsigned tokens."""
+    """Return a copy of `properties` for the broker's SASL_SSL listener, which accepts unsigned OAuth tokens."""
     trust = {"ssl.truststore.type": "PEM", "ssl.truststore.location": str(broker.certificates.authority)}
     return {**properties, "security.protocol": "SASL_SSL", **trust}
 
@@ -146,7 +147,7 @@ def _client_credentials(broker: Secure, _: Path, stack: ExitStack) -> Login:
 
 
 def _assertion(broker: Secure, folder: Path, stack: ExitStack) -> Login:
-    """Return a login in which the client sends a signed assertion instead of a client secret."""
+    """Return an OAuth login in which the client sends a signed assertion (a token) instead of a client secret."""
     endpoint = stack.enter_context(token_server())
     endpoint.claims = {"sub": USER, "scope": TOKEN_SCOPE}
     key, encrypted = _encrypted_key(broker, folder, "S3cret+assertion")
@@ -222,7 +223,10 @@ def _key_in_pem(broker: Secure, folder: Path, _: ExitStack) -> Login:
 
 
 def _encrypted_key(broker: Secure, folder: Path, password: str) -> tuple[Path, str]:
-    """Write the client's encrypted private key. Return its path, and one line of the key, for which tests search."""
+    """Encrypt the client's private key and write it to a file; return the path and one line of the file.
+
+    To find the key in an output, tests search for this line.
+    """
     file = folder / "encrypted.key"
     _openssl("pkcs8", "-topk8", "-in", broker.certificates.client_key, "-out", file, "-passout", f"pass:{password}")
     return file, file.read_text().splitlines()[4]
@@ -251,8 +255,8 @@ def _kerberos_cache(broker: Secure, folder: Path, _: ExitStack) -> Login:
 
     def created() -> dict[str, list[str | bytes]]:
         content = cache.read_bytes()
-        # The file ends with the ticket and four zero bytes: the length of the empty field `second_ticket`. Search for
-        # the last 32 bytes of the ticket.
+        # The file ends with the ticket and then four zero bytes, which are the length of the empty field
+        # `second_ticket`. To find the ticket, tests search for its last 32 bytes.
         return {"session key": [match[1] for match in _SESSION_KEY.finditer(content)], "ticket": [content[-36:-4]]}
 
     return Login(broker.sasl, with_cache(cache), {}, dict(broker.kdc.variables), created)

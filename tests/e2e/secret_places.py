@@ -1,6 +1,6 @@
 """Places where kgtui could show a secret, such as outputs, logs and files.
 
-Each public function runs kgtui and searches one group of places.
+Each function whose name begins with `in_` runs kgtui and searches one group of places.
 """
 
 from __future__ import annotations
@@ -87,9 +87,9 @@ class Tools:
 
 
 def record_login_messages(prepared: Prepared, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Add each SASL message that this process sends to the secrets that the test searches for.
+    """Treat each SASL message that this process sends from now on as a secret that the test searches for.
 
-    Add each word of at least 20 characters in such a message as well.
+    Treat each word of at least 20 characters in such a message as a secret as well.
     """
     ask = login_module._ask
 
@@ -176,14 +176,14 @@ COMMANDS = (
     ("report", "{lake}", "-o", "-"),
     ("pipeline", "run", "--lake", "{lake}", "--remote", f"sc://127.0.0.1:1/;token={CONNECT_TOKEN}"),
 )
-"""Command lines of kgtui, for all commands and output formats.
+"""Command lines of kgtui, for most commands and most of their output formats.
 
 `{lake}` is replaced with the folder of a recording.
 """
 
 
 def in_all_outputs_and_recordings(prepared: Prepared, tools: Tools) -> None:
-    """Run all commands in all formats; search their outputs and logs, and the files of a recording, for secrets."""
+    """Run all `COMMANDS`; search their outputs and logs, and the files of a recording, for secrets."""
     tools.monkeypatch.setattr(requirements, "_SERVER_TIMEOUT", 0.2)
     for words in COMMANDS:
         is_open = words[0] in ("insights", "report", "check", "pipeline") or prepared.is_restricted
@@ -305,7 +305,7 @@ def _export_variables(prepared: Prepared, terminal: Terminal) -> None:
 
 def _check_processes(prepared: Prepared) -> None:
     """Assert that no process of kgtui has a secret on its command line or in its environment."""
-    # Ignore the environment variables with which the user passes secrets to kgtui, because they contain secrets.
+    # Ignore the environment variables that this test sets, because with them it passes secrets to kgtui on purpose.
     given = {f"{name}={value}".encode() for name, value in prepared.login.variables.items()}
     mine = [
         process

@@ -231,7 +231,9 @@ class Terminal:
         return self._wait_for_prompt(timeout)[0]
 
     def check_clean(self, allowed: Iterable[str] = ()) -> None:
-        """Assert that the program has ended, and has restored the terminal, such as the cursor and the echo of keys.
+        """Assert that the program has ended, has restored the terminal, and has left no text on the screen.
+
+        A restored terminal shows the cursor, echoes keys, and sends no mouse events.
 
         Args:
             allowed: lines that the program may leave on the screen.

@@ -18,7 +18,10 @@ if TYPE_CHECKING:
     from tests.e2e.terminal import Terminal
 
 EMPTY_GROUPS = {120: "tmp-debug-anna", 80: "console-consumer-11877"}
-"""Width of a terminal → id of the Empty group that a test deletes there. All terminals show the same cluster."""
+"""Width of a terminal → id of the Empty group that a test deletes in this terminal.
+
+All terminals show the same cluster, so the test deletes a different group in each terminal.
+"""
 
 
 def audit_entries(ui: Ui, group: str) -> list[str]:

@@ -53,7 +53,9 @@ def test_the_program_exits_after_sigcont_and_sighup_from_a_closing_terminal(
 
 
 @pytest.mark.parametrize("typed", [b"", b"f" * 100], ids=["still", "busy"])
-def test_the_program_exits_when_the_terminal_is_closed(tmp_path: Path, cluster: SimulatorProcess, typed: bytes) -> None:
+def test_the_program_exits_without_sighup_if_its_terminal_is_closed(
+    tmp_path: Path, cluster: SimulatorProcess, typed: bytes
+) -> None:
     """The terminal is not the program's controlling terminal, as in some containers, so no SIGHUP is sent.
 
     The program must notice that the terminal is closed when it tries to read or write.

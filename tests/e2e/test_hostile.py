@@ -59,7 +59,7 @@ def test_the_tree_escapes_control_characters_in_group_ids(ui: Ui) -> None:
 
 @pytest.mark.parametrize("found_by", ID_BY_FILTER)
 def test_every_pane_escapes_group_ids_and_the_key_y_copies_them_exactly(ui: Ui, found_by: str) -> None:
-    """Some ids are copied in quotes. A shell must parse the quoted text into the exact id."""
+    """Ids with control characters are copied in shell quotes: a shell must parse the quoted text into the exact id."""
     group, terminal = ID_BY_FILTER[found_by], ui.terminal
     assert group in hostile_group_ids()
     ui.select(found_by)

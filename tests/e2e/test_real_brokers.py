@@ -131,7 +131,7 @@ def test_pressing_r_reads_permissions_that_changed_while_kgtui_runs(secure_broke
     assert terminal.status() == 0
 
 
-def test_the_offsets_pane_says_that_offsets_can_be_hidden(secure_broker: Secure, terminal: Terminal) -> None:
+def test_the_offsets_pane_mentions_the_missing_permission_on_a_topic(secure_broker: Secure, terminal: Terminal) -> None:
     """The user has DESCRIBE on the group, but not on the topic in which the group has a committed offset."""
     login = str(secure_broker.command_config("groupsonly"))
     ui = Ui(terminal, "--bootstrap-server", secure_broker.sasl, "--command-config", login)

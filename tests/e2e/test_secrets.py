@@ -29,7 +29,10 @@ FAST = ("outputs and logs", "tracebacks and crash reports", "Spark plans")
 """Keys of `PLACES`. Every test run searches these places for the secrets of every login, because this is fast."""
 
 ALSO_FAST = {("config-providers", "command output and recordings"), ("PLAIN", "screens, exports and processes")}
-"""`(login, key of PLACES)`: further searches that every test run makes. All others run only with `--full`."""
+"""`(login, key of PLACES)`: searches that every test run makes in addition to those in `FAST`.
+
+All other combinations of a login and a key run only with `tests/run --full`.
+"""
 
 SPARK = (
     pytest.mark.xdist_group("spark"),

@@ -52,7 +52,8 @@ class Question(NamedTuple):
     Attributes:
         text: the question.
         keys: keys to press. For `text:abc`, the text `abc` is typed. Typed texts are not counted as keys.
-        answer: regular expressions. The answer is on the screen if all of them match the screen.
+        answer: regular expressions. The answer is on the screen if all of them match the screen. The word
+            `EMPTY_GROUPS` in them stands for the number of Empty groups.
         needs: regular expression for the screen before the first key. The test waits for a match, because kgtui must
             first find the problem. If the expression is empty, the test does not wait.
         about_deleted: whether the test first deletes the group `DELETED`.

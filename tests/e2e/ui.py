@@ -109,7 +109,8 @@ class Ui:
 def _complete(screen: str) -> bool:
     """Return whether all brokers have responded, according to the header.
 
-    A narrow header has no room for the number of brokers. In this case, it must show the number of problems.
+    A narrow header has no room for the number of brokers. For such a header, return whether it shows the number of
+    problems.
     """
     found = re.search(r"LIVE · (?:read-only · )?brokers (\d+)/(\d+) · [\d,]+ group", screen)
     return found[1] == found[2] if found is not None else bool(re.search(r"LIVE · .*\d+ (more|problem)", screen))

@@ -183,7 +183,7 @@ def fill(target: Path, coordinates: Iterable[Coordinate], resolve: Resolver, *, 
 
 
 def main() -> None:
-    """Download missing jars, and write missing class archives (see `tests.java`).
+    """Download missing jars, and write missing class archives, with which JVMs start faster (see `tests.java`).
 
     With `--with ivy`, Ivy is used even if Maven is installed.
     """

@@ -62,7 +62,7 @@ They contain markup, control characters or wide characters, or are very long.
 def sample_snapshot(**fields: Any) -> Snapshot:
     """Return a snapshot of ten groups of all types. Members and offsets are known only for `payments.settle`.
 
-    `fields` are passed to `snapshot_of`.
+    `fields` are further arguments of `snapshot_of`.
     """
     snapshot = snapshot_of(ROWS, lags=LAGS, **fields)
     return with_details(snapshot, "payments.settle", 3, 900, group_epoch=41, assignment_epoch=41)
@@ -87,14 +87,14 @@ def app_on(snapshot: Snapshot, tmp_path: Path, **fields: Any) -> tuple[KgtuiApp,
 
 
 def main_screen(app: KgtuiApp) -> MainScreen:
-    """Return the app's lowest main screen (of the running cluster), even if a dialog or a recording covers it."""
+    """Return the main screen at the bottom of the screen stack, even if a dialog or a recording covers it."""
     return next(screen for screen in app.screen_stack if isinstance(screen, MainScreen))
 
 
 async def settled(pilot: Pilot[Any]) -> None:
     """Wait until the tree shows the newest snapshot and all widgets are drawn.
 
-    The right side of the screen then shows the details of the tree's row under the cursor.
+    After this, the right side of the screen shows the details of the tree row under the cursor.
     """
     await pilot.pause()
     app = pilot.app

@@ -12,12 +12,15 @@ if TYPE_CHECKING:
     from kgtui.tui.tree.grouping import TreeNodes
 
 _FIRST_VIEW = frozenset({"test_tree", "test_tree_sorting", "test_main_screen", "test_main_screen_errors"})
-"""Test modules in which `open_tree` does nothing, because they test which tree nodes are expanded at the start."""
+"""Test modules for which the fixture `open_tree` does nothing, because they test which tree nodes the app expands."""
 
 
 @pytest.fixture(autouse=True)
 def open_tree(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Expand all tree nodes when the app starts. Otherwise, most nodes would be collapsed on small screens."""
+    """Expand all tree nodes when the app starts if the tree has at most 200 rows, even if the screen is small.
+
+    Without this fixture, most nodes would be collapsed on small screens.
+    """
     if request.path.stem in _FIRST_VIEW:
         return
     original = TreeModel.set_initial_openness

@@ -86,7 +86,10 @@ def summary(
 
 
 def many_groups(count: int, *, brokers: int = 5) -> list[Row]:
-    """Return `count` groups. Every 50th is a Connect group. Nine out of ten are Stable, and the others are Empty."""
+    """Return `count` groups. Every 50th is a Connect group, and the others are consumer groups.
+
+    Of each 1,000 groups, the first 900 are Stable, and the others are Empty.
+    """
     rows: list[Row] = []
     for number in range(count):
         state = "Stable" if number % 1000 < 900 else "Empty"

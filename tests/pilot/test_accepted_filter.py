@@ -56,9 +56,9 @@ async def test_accepting_a_filter_that_equals_a_group_id_selects_this_group(tmp_
 
 
 def hold_layouts(monkeypatch: pytest.MonkeyPatch) -> asyncio.Event:
-    """Make the tree wait before it applies a new filter; return the event that ends the wait.
+    """Make the tree wait before it computes the rows for a new filter; return the event that ends the wait.
 
-    Until the test sets the event, keys that are pressed are held back, for at most a minute.
+    Keys that are pressed during the wait are handled after it, or after a minute.
     """
     may_finish = asyncio.Event()
 

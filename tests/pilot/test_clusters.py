@@ -43,7 +43,10 @@ REFUSED = Fault("NOT_CONNECTED", "pay-1:9093 refused the connection: nothing lis
 
 
 class Clusters:
-    """Opens test doubles of clusters by name, and records the names of the clusters that were opened and closed."""
+    """Test doubles of clusters, which the app opens by name.
+
+    `opened` and `closed` list the names of the clusters that the app has opened and closed.
+    """
 
     def __init__(self, tmp_path: Path, choices: tuple[ClusterChoice, ...] = CHOICES) -> None:
         self.tmp_path = tmp_path
@@ -64,7 +67,7 @@ class Clusters:
         )
 
     def session(self, target: ClusterLabel, **fields: Any) -> Session:
-        """Return a session on a test double of a cluster. `closed` lists the clusters whose session was closed."""
+        """Return a session on a test double of the cluster `target`. `fields` are further arguments of `Session`."""
 
         async def close() -> None:
             self.closed.append(target.name)
@@ -80,7 +83,7 @@ class Clusters:
 
 
 def dialog(app: KgtuiApp) -> ClusterDialog:
-    """Return the cluster dialog, which must be on top."""
+    """Return the cluster dialog; fail if it is not the screen on top."""
     assert isinstance(app.screen, ClusterDialog)
     return app.screen
 

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture
 def admin() -> ScriptedAdmin:
-    """Return a cluster with the Empty groups `payment` and `third`, and a group with members.
+    """Return a test double of a cluster with the Empty groups `payment` and `third`, and a group with members.
 
     The id of the group with members looks like `payment`, but has a Cyrillic letter.
     """
@@ -141,7 +141,7 @@ async def test_letters_typed_in_one_burst_reach_the_text_field_in_order(admin: S
 
 
 async def test_keys_without_a_pause_work_like_slowly_typed_keys(admin: ScriptedAdmin, tmp_path: Path) -> None:
-    """The keys slash, a filter, enter, space and `d` arrive without a pause, but work as if they were typed slowly."""
+    """All keys arrive at once: `/`, a filter, enter, space (mark the group) and `d` (open the delete dialog)."""
     async with running(admin, tmp_path) as (app, pilot):
         await select(app, pilot, "third")
         for key in ("slash", *"third", "enter", "space", "d"):
@@ -162,7 +162,7 @@ async def test_key_d_explains_why_a_group_with_members_cannot_be_deleted(admin: 
 async def test_key_d_is_available_before_an_empty_group_has_been_described(
     admin: ScriptedAdmin, tmp_path: Path
 ) -> None:
-    """For an Empty group, key `d` does not need the group's description, because the delete dialog reads it.
+    """For an Empty group, key `d` works without the group's description, because the delete dialog reads it anyway.
 
     For a group in any other state, the key is unavailable until the monitor has read the description.
     """

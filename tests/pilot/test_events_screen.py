@@ -49,7 +49,7 @@ def kinds(screen: EventsScreen) -> list[str]:
 
 
 async def test_events_of_the_last_ten_minutes_are_listed_with_the_newest_first(tmp_path: Path) -> None:
-    """A cursor on the newest event moves to each new event. A cursor on an older event stays on this event."""
+    """If the cursor is on the newest event, it moves to each new event. A cursor on an older event stays there."""
     app, monitor = app_on(sample_snapshot(events=EVENTS, events_since=NOW - 30_000), tmp_path)
     async with app.run_test(size=(120, 40)) as pilot:
         screen = await opened(pilot, app)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 async def test_an_error_during_the_exit_writes_no_crash_report(tmp_path: Path) -> None:
-    """An error after the user has quit the app does not change the exit code."""
+    """The error occurs after the app has begun to exit. It does not change the exit code either."""
     admin = ScriptedAdmin()
     monitor = Monitor(admin, MonitorOptions(interval=0.1))
     app = KgtuiApp(Session(ClusterLabel("test", "b:9092"), monitor, admin, state_folder=StateFolder(tmp_path)))

@@ -32,7 +32,7 @@ OPTIONS = MonitorOptions(
 )  # fmt: skip
 
 INT32 = (0, 1, 7, -1, 2**31 - 1, -(2**31))
-# `INT64` has no negative values, because kgtui replaces negative offsets with None when it decodes a response.
+# `INT64` has no negative values, because kgtui's decoder replaces a negative offset in a response with None.
 INT64 = (0, 1, 1_000, 1_020, 2**62, 2**63 - 1)
 SECONDS = (0.0, 60.0, 1.8e9, 1.8e12, 9.2e15)
 IDS = [text for text in HOSTILE if len(text) < 300]
@@ -46,7 +46,7 @@ KEYS = (
 
 
 class ExtremeAdmin(ScriptedAdmin):
-    """An admin client that returns random values, among them the smallest and the largest value of each type."""
+    """An admin client that returns random values. Many are extreme, such as the largest 64-bit integer."""
 
     def change(self, chance: random.Random) -> None:
         """Choose new random values, which the methods of this class return from now on."""

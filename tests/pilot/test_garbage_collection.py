@@ -23,7 +23,7 @@ async def press_each(pilot: Pilot[int], *keys: str) -> None:
 
 
 async def test_drawn_lines_are_not_part_of_reference_cycles(tmp_path: Path) -> None:
-    """After scrolling and changing panes, the garbage collector must find no drawn lines in reference cycles.
+    """After the user has scrolled and changed panes, no drawn lines are left in reference cycles.
 
     With 100,000 groups, the garbage collector runs rarely, so such lines would take up megabytes of memory.
     """

@@ -66,7 +66,7 @@ async def test_a_health_verdict_is_marked_as_stale_after_some_time(tmp_path: Pat
 
 
 async def test_key_z_shows_only_groups_with_a_problem_sorted_by_severity(tmp_path: Path) -> None:
-    """The filter bar says how many groups were only screened (checked quickly), although they may have a problem.
+    """The filter bar also says how many groups with a possible problem were only screened (checked by simple rules).
 
     A second `z` shows all groups again.
     """
@@ -114,7 +114,7 @@ async def test_a_filter_can_select_groups_by_verdict_and_by_time_lag(
 
 
 async def test_the_filter_bar_shows_that_the_result_of_a_lag_filter_is_preliminary(tmp_path: Path) -> None:
-    """The lags of some groups have not been read yet, so these groups cannot match the filter."""
+    """The lags of some groups have not been read yet, so these groups do not match the filter until then."""
     app, _ = app_on(unhealthy_snapshot(), tmp_path)
     async with app.run_test(size=(120, 40)) as pilot:
         await settled(pilot)

@@ -89,7 +89,10 @@ async def test_scrolling_by_one_row_draws_only_the_changed_lines(
 
 
 async def test_the_scroll_bar_looks_the_same_after_a_full_redraw(tmp_path: Path) -> None:
-    """The test scrolls trees of three sizes. In the largest tree, the scroll bar thumb has its minimum length."""
+    """Scrolling redraws only the changed part of the scroll bar. This must give the same lines as a full redraw.
+
+    The test scrolls trees of three sizes. In the largest tree, the thumb of the scroll bar has its minimum length.
+    """
     chance = random.Random(4)
     for rows in (30, 100, 3_000):
         app, _ = app_on(snapshot_of(many_groups(rows)), tmp_path)
@@ -142,7 +145,7 @@ async def test_a_text_that_changed_while_hidden_is_shown_without_its_old_lines()
 async def test_unchanged_table_rows_are_not_redrawn_for_a_new_snapshot(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """For a new snapshot, the table of groups computes its columns again. It must redraw only lines that changed."""
+    """The table of groups computes its columns again for each new snapshot, but may redraw only changed lines."""
     monkeypatch.setattr(page, "SHORTEST_PAUSE", 0.01)
     app, monitor = app_on(snapshot_of(many_groups(150)), tmp_path)
     async with app.run_test(size=(120, 40)) as pilot:

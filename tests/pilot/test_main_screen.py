@@ -34,9 +34,9 @@ def with_broker_status(snapshot: Snapshot, **fields: Any) -> Snapshot:
 
 
 async def test_the_header_is_written_at_most_once_per_second(tmp_path: Path) -> None:
-    """If each response of a broker changed the header, the output would overload a slow connection to the terminal.
+    """If every response of a broker updated the header, the output would overload a slow connection to the terminal.
 
-    If only the poll duration changes, the header is not written again.
+    A new poll duration alone does not update the header.
     """
     first = sample_snapshot()
     app, monitor = app_on(first, tmp_path)
@@ -111,7 +111,7 @@ async def test_actions_of_the_main_screen_run_without_an_error(tmp_path: Path) -
 
 
 async def test_the_key_of_an_unavailable_action_shows_why_the_action_is_unavailable(tmp_path: Path) -> None:
-    """Neither the key nor a click in the footer runs the action."""
+    """A click on the action in the footer does the same: it shows the reason, and does not run the action."""
     app, _ = app_on(sample_snapshot(), tmp_path)
     async with app.run_test(size=(160, 30), notifications=True) as pilot:
         await settled(pilot)
@@ -272,7 +272,7 @@ async def test_the_monitor_learns_which_groups_are_selected_and_visible(tmp_path
 
 
 async def test_the_configuration_can_assign_a_different_key_to_an_action(tmp_path: Path) -> None:
-    """The configuration maps action ids to keys. A notice names each configured id that no action has."""
+    """The configuration maps action ids to keys. A notice names each unknown action id in the configuration."""
     app, monitor = app_on(sample_snapshot(), tmp_path, keymap={"pause": "x", "no-such": "y"})
     async with app.run_test(size=(120, 30), notifications=True) as pilot:
         await settled(pilot)
@@ -286,7 +286,7 @@ async def test_the_configuration_can_assign_a_different_key_to_an_action(tmp_pat
 async def test_screen_suggests_a_correction_for_a_filter_that_matches_no_group(tmp_path: Path) -> None:
     """The screen suggests the term `members:0` for `members=0`, and the group `payments.settle` for `paymnets.settle`.
 
-    For `payments state:Dead`, the tree says that the id of `payments.settle` matches the term `payments`.
+    For `payments state:Dead`, it says that the id of `payments.settle` matches, but that other terms exclude the group.
     """
     app, _ = app_on(sample_snapshot(), tmp_path)
     async with app.run_test(size=(120, 30)) as pilot:

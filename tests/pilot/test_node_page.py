@@ -123,7 +123,10 @@ async def test_the_exclamation_mark_key_selects_the_next_group_with_a_problem(tm
 
 
 async def test_an_acknowledged_group_is_listed_again_when_its_problem_changes(tmp_path: Path) -> None:
-    """Key `A` acknowledges the problem of a group, and a second `A` withdraws the acknowledgment."""
+    """Key `A` acknowledges the problem of a group, which hides the group in the list of problems.
+
+    A second `A` withdraws the acknowledgment.
+    """
     app, monitor = app_on(snapshot_with_problems(), tmp_path)
     async with app.run_test(size=(140, 44), notifications=True) as pilot:
         await settled(pilot)

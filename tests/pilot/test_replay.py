@@ -82,7 +82,7 @@ async def test_keys_move_a_replay_to_earlier_and_later_polls_of_the_recording(
 async def test_the_cluster_page_of_a_recording_lists_the_recorded_changes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """If the replay shows a poll before the first change, the page says that there are no changes until this poll.
+    """If the replay is at a poll before the first change, the page says that there are no changes up to this poll.
 
     The page must not contain `kgtui started`, because this text is only for live clusters.
     """

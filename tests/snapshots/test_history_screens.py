@@ -1,4 +1,4 @@
-"""Snapshots of the History pane, the comparison screen, the Events screen and the Record dialog.
+"""Tests that compare screenshots with stored images: History pane, comparison, Events screen and Record dialog.
 
 Each test docstring says what the user should see.
 """

@@ -1,4 +1,4 @@
-"""Snapshots of the Insights screen and of the dialog that opens a recording.
+"""Tests that compare screenshots with stored images: the Insights screen, and the dialog that opens a recording.
 
 Each test docstring says what the user should see.
 """
@@ -46,9 +46,9 @@ def fixed_folder_and_age(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 def app_on_findings(rows: dict[Table, list[dict[str, Any]]], **settings: Any) -> KgtuiApp:
-    """Return the app on a cluster with usual and unusual group ids, after writing `rows` to the cluster's gold tables.
+    """Write `rows` to gold tables (from which the Insights screen gets its findings), and return the app.
 
-    `settings` are arguments of `DisplaySettings`.
+    The cluster has groups with usual and unusual ids. `settings` are arguments of `DisplaySettings`.
     """
     write(Path("prod"), rows)
     names = [*GROUPS, *(name for name in HOSTILE if name)]
@@ -85,17 +85,17 @@ def test_insights_screen_with_details_of_the_first_finding(snap_compare: Compare
 
 
 def test_insights_screen_on_an_80_by_24_terminal(snap_compare: Compare) -> None:
-    """The table has four lines. Below are the description and the plot of the selected finding.
+    """The table has room for four findings. Below it are the description and the plot of the selected finding.
 
-    Its evidence (the table rows that prove the problem) is hidden.
+    The evidence of this finding (the table rows that prove the problem) is hidden.
     """
     assert snap_compare(app_on_findings(rows_with_problems()), terminal_size=(80, 24), run_before=open_insights())
 
 
 def test_insights_screen_shows_a_findings_evidence_on_an_80_by_24_terminal(snap_compare: Compare) -> None:
-    """The finding about the drain time of a group is selected.
+    """The selected finding is about a group's drain time (the time that the group needs to catch up).
 
-    The evidence of this finding replaces the plot. It is a list of column names with their values.
+    The evidence of this finding (a table row) replaces the plot. It is shown as a list of column names and values.
     """
     presses = ("down", "down", "down", "down", "l")
     assert snap_compare(
@@ -137,7 +137,10 @@ def test_insights_screen_in_ascii_mode(snap_compare: Compare) -> None:
 
 
 def test_insights_screen_without_a_recording(snap_compare: Compare, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The screen says that the cluster is not recorded. It names the key and the commands that record the cluster."""
+    """The screen says that the cluster is not recorded, and how to record it: with key `R` or with a command.
+
+    The screen also names the command that computes the tables with the findings.
+    """
     monkeypatch.delenv("KGTUI_LAKE")
     app = KgtuiApp(
         session_of(ScriptedMonitor(sample_snapshot()), state_folder=StateFolder(Path("/home/anna/.local/state/kgtui")))

@@ -1,4 +1,4 @@
-"""Snapshots of the main screen, its dialogs and the start screen.
+"""Tests that compare screenshots with stored images: the main screen, its dialogs and the start screen.
 
 Each test docstring says what the user should see.
 """
@@ -77,9 +77,10 @@ def test_main_screen_with_overview_of_a_group(shows: Callable[..., bool]) -> Non
 
 
 def test_main_screen_with_health_verdicts_in_the_tree_and_the_overview(shows: Callable[..., bool]) -> None:
-    """Two groups have a symbol for their health verdict. Each tree node has the symbol of its groups' worst verdict.
+    """The symbol of a group shows its verdict: `✘` stopped, `▴` falling behind, `✓` OK.
 
-    The Overview pane shows the verdict of the selected group.
+    A tree node has the symbol of the worst problem of its groups, and the number of groups with this problem. The
+    Overview pane shows the verdict of the selected group.
     """
     assert shows(unhealthy_snapshot(), (120, 40), "n", "n")
 
@@ -90,7 +91,10 @@ def test_overview_pane_with_a_health_verdict_on_an_80_by_24_terminal(shows: Call
 
 
 def test_tree_with_health_verdicts_on_a_narrow_screen_in_ascii_mode(shows: Callable[..., bool]) -> None:
-    """The tree has no room for a column of problems, so a symbol in front of a group or tree node shows the verdict."""
+    """The tree has no room for a column of problems, so a symbol in front of each group shows its verdict.
+
+    In ASCII mode, `X` means stopped, `^` falling behind, and `=` OK.
+    """
     assert shows(unhealthy_snapshot(), (100, 24), "n", display=DisplaySettings(ascii=True, utc=True, now=lambda: NOW))
 
 
@@ -127,7 +131,7 @@ def test_offsets_pane_in_full_screen_mode(shows: Callable[..., bool]) -> None:
 
 
 def test_main_screen_with_a_filter(shows: Callable[..., bool]) -> None:
-    """Four groups match `lag:100+`. The filter bar says that only half of the lags are known so far."""
+    """Four groups match `lag:100+`. The filter bar says `searched: 50% so far`, as half of the lags are unknown."""
     assert shows(sample_snapshot(), (120, 24), filter="lag:100+")
 
 
@@ -198,7 +202,7 @@ def test_main_screen_in_ascii_mode(shows: Callable[..., bool]) -> None:
 
 
 def test_tree_nodes_of_a_large_cluster_are_closed_at_first(shows: Callable[..., bool]) -> None:
-    """Each tree node shows the number and the total lag of its groups.
+    """Nodes of types are open, and nodes of states are closed. Each shows the number and total lag of its groups.
 
     Most lags are unknown, so the total lag is a lower bound. It is marked with `≥`.
     """
@@ -255,7 +259,7 @@ def test_help_screen_on_an_80_by_24_terminal(shows: Callable[..., bool]) -> None
 
 
 def test_command_palette_with_typed_text(shows: Callable[..., bool]) -> None:
-    """The palette lists the actions and groups that match the typed text."""
+    """The palette lists the actions and the groups whose names match the typed text."""
     assert shows(sample_snapshot(), (100, 24), "ctrl+p", *"pay")
 
 

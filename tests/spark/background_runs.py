@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 STEPS = ("started", "reading the files", "decoding", *(f"computing gold/{table.name}" for table in GOLD))
 """Names of the steps of a pipeline run, in order.
 
-`pipeline_program` prints the name of each step when the step begins.
+When a step begins, `pipeline_program` prints a line that starts with the name of the step.
 """
 
 _TIMEOUT = 800.0
@@ -33,11 +33,11 @@ class BackgroundRuns:
     """Runs the pipeline in background processes.
 
     A series consists of runs on the same lake (folder of tables). All runs except the last are killed, and each run
-    continues the work of the run before it. Methods that return results wait for the runs.
+    continues the work of the run before it. Methods that return results wait until the runs have ended.
 
     Args:
         folder: folder for the lakes of all runs.
-        recording: a lake with a recording, which is copied for each series.
+        recording: folder of a lake with recorded polls of a cluster. Each new lake is a copy of this lake.
         records: folder with Parquet files of `__consumer_offsets` records.
         connect_url: URL of the Spark Connect server for the last run of each series.
 
@@ -65,14 +65,17 @@ class BackgroundRuns:
         self._killed = {number: self._pool.submit(self._run_with_kills, number) for number in kills}
 
     def killed(self, kills: int) -> tuple[list[Path], int]:
-        """Return the complete lakes of the series with `kills` kills, and how many runs were actually killed.
+        """Return the lakes that one series of runs has completed, and how many of the runs were actually killed.
 
         If a run ended before it could be killed, its lake is complete, and the next run of the series used a new lake.
+
+        Args:
+            kills: number of planned kills that was passed to `start` for this series.
         """
         return self._killed[kills].result()
 
     def uninterrupted(self) -> Path:
-        """Return the lake of the run that was not killed. It ran on the standalone cluster."""
+        """Return the lake of the run on the standalone cluster, which is not killed."""
         assert self._uninterrupted is not None
         return self._uninterrupted.result()
 
@@ -86,8 +89,9 @@ class BackgroundRuns:
         random, killed = Random(kills), 0
         lakes = [self._new_lake(f"killed-{kills}")]
         for number in range(kills):
-            # Runs with an even number are killed before or while they read records. Runs with an odd number are killed
-            # while they decode records or compute gold tables. Runs 1, 2, 5, 6, … use a Spark Connect server.
+            # Kill runs with an even number soon after they start or begin to read files. Kill runs with an odd number
+            # soon after they begin to decode records or to compute a gold table. Runs 1, 2, 5, 6, … start a Spark
+            # Connect server.
             steps = STEPS[2:] if number % 2 else STEPS[:2]
             target = ("local[2]",) if number % 4 in (1, 2) else ()
             if self._kill_after(random.choice(steps), random.uniform(0, 5), lakes[-1], *target):
@@ -104,7 +108,7 @@ class BackgroundRuns:
         return lake
 
     def with_killed_executors(self, *steps: str) -> Path:
-        """Run the pipeline on a standalone cluster, and return the lake. Kill executors during the run.
+        """Run the pipeline on a new standalone cluster, kill executors during the run, and return the completed lake.
 
         Args:
             steps: names in `STEPS`. When one of these steps begins, one executor is killed.

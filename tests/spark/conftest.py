@@ -58,7 +58,10 @@ def record_files(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def recording(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a lake (folder of tables) with a recording of seven minutes and no other data. Tests use copies of it."""
+    """Return a lake (folder of tables) with a recording: the polls of a simulated cluster during seven minutes.
+
+    The lake also contains the retention time of the topic, but no other data. Tests use copies of this lake.
+    """
     path = tmp_path_factory.mktemp("recording") / "lake"
     sample_data.record_seven_minutes(path)
     return path
@@ -66,7 +69,10 @@ def recording(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session", autouse=True)
 def start_brokers_early(request: pytest.FixtureRequest) -> None:
-    """Start the brokers and the groups with members that selected Spark tests need, so that no test waits for them."""
+    """Start the brokers that selected Spark tests need before the first test, so that no test waits for a broker.
+
+    If tests need groups with members, also start the groups, and write all types of records to `__consumer_offsets`.
+    """
     needed = set().union(*(requested_by(item) for item in request.session.items if HERE in item.path.parents))
     if needed:
         brokers: Brokers = request.getfixturevalue("brokers")

@@ -1,6 +1,6 @@
 """Compute the findings that `kgtui pipeline demo` must report.
 
-The findings follow from the TOML file that describes the simulated incidents.
+They are computed from the TOML file that describes the simulated incidents (problems of groups).
 """
 
 from __future__ import annotations
@@ -28,10 +28,11 @@ class Incident:
     """A simulated problem of one group, which the demo must report as a finding.
 
     Attributes:
-        begin: seconds since the epoch; None if it began before the simulated history.
-        end: seconds since the epoch; None if it continues at the end of the history.
-        seconds: for the kind DRAIN, time until the group has caught up, or None if it does not catch up. For the kind
-            AT_RISK, time until the group loses records. None for all other kinds.
+        begin: start of the problem, in seconds since the epoch; None if it began before the simulated history.
+        end: end of the problem, in seconds since the epoch; None if it continues at the end of the history.
+        seconds: forecast that the finding must contain, in seconds after the end of the history. For the kind DRAIN,
+            the time until the group has caught up, or None if it does not catch up. For the kind AT_RISK, the time
+            until the group loses records, or 0 if it already loses records. None for all other kinds.
     """
 
     kind: Kind
@@ -86,7 +87,8 @@ def _of_speeds(name: str, speeds: list[tuple[float, float]], kept: float, plan: 
 
     Args:
         name: id of the group.
-        speeds: pairs (seconds since the start of the history, number of records consumed per produced record).
+        speeds: pairs (time from which the speed applies, speed). The time is in seconds since the start of the
+            history, and the speed is the number of records consumed per produced record.
         kept: retention time of the topic, in seconds.
     """
     if not speeds:

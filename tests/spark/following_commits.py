@@ -1,4 +1,4 @@
-"""Write commits of a simulated cluster to the silver table `commits`, with the same offsets as the cluster's polls."""
+"""Write commits to the silver table `commits`, with the offsets that polls of a simulated cluster return."""
 
 from __future__ import annotations
 
@@ -35,8 +35,10 @@ class FollowingCommits:
     def add(self, at: int, step: int, *, tombstones: float = 0.01) -> None:
         """Add 0, 1 or 3 commits (chosen at random) for each partition of each group, except the share group.
 
+        Share groups do not commit offsets to `__consumer_offsets`.
+
         Args:
-            at: time of the current poll, in milliseconds since the epoch.
+            at: time of the current poll of the cluster, in milliseconds since the epoch.
             step: time since the previous poll, in milliseconds. Each commit gets a random time in this interval.
             tombstones: fraction of the commits that are replaced with tombstones.
         """
@@ -54,7 +56,7 @@ class FollowingCommits:
 
         Args:
             committed_at: time of the commit, in milliseconds since the epoch.
-            written_at: time of its record in `__consumer_offsets`, in milliseconds since the epoch.
+            written_at: timestamp of the commit's record in `__consumer_offsets`, in milliseconds since the epoch.
         """
         record_partition = len(group) % PARTITIONS
         written = datetime.fromtimestamp(written_at / 1000, UTC)

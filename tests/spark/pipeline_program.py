@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def main(lake: str, records: str, target: str = "") -> None:
-    """Run the pipeline, and print the name of each step when it begins.
+    """Run the pipeline, and print the name of each step when the step begins.
 
     Args:
         lake: folder of the lake.
@@ -47,8 +47,8 @@ def run(spark: SparkSession, lake: Path, records: Path, target: str) -> None:
 
     `lake`, `records` and `target` have the same meaning as in `main`.
     """
-    # Each batch reads only one file, so that tests can kill the run between two batches. Runs on a server or a cluster
-    # are not killed, so they read all files in one batch.
+    # Each batch reads only one file, so that tests can kill the run between two batches. Tests never kill a run whose
+    # `target` is the URL of a server or a cluster, so such a run reads all files in one batch.
     sources = Sources(records=records, max_files=None if target.startswith(("sc:", "spark:")) else 1)
     new = new_lake(spark, lake)
     run_once(new, sources, partial(update_gold, on_progress=print_step), print_step)

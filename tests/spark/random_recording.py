@@ -1,4 +1,4 @@
-"""Create random recordings for tests. The groups consume, stop, fall behind, rebalance, disappear and come back."""
+"""Create random recordings for tests. Their groups consume, stop, fall behind, rebalance, disappear and come back."""
 
 from __future__ import annotations
 
@@ -13,9 +13,12 @@ _GROUPS, _PARTITIONS = 4, 2
 
 
 def random_recording(random: Random, polls: int) -> RecordedTables:
-    """Return a recording with one poll every 20 seconds on average, and a few gaps.
+    """Return a recording of a cluster that was polled every 20 seconds on average, with a few gaps without polls.
 
     Every tenth poll writes all rows. The other polls write only changes.
+
+    Args:
+        polls: number of polls of the cluster.
     """
     return _Cluster(random).record(polls)
 

@@ -1,6 +1,6 @@
-"""Build DataFrames of the tables of a recording for tests. Columns that a test does not set have default values.
+"""Build the tables of a recording (stored polls of a cluster) as DataFrames for tests.
 
-Tests give times in seconds after `START`.
+Columns that a test does not set have default values. Tests give times in seconds after `START`.
 """
 
 from __future__ import annotations
@@ -46,9 +46,9 @@ def frame(spark: SparkSession, table: Table, rows: Iterable[Mapping[str, Any]]) 
 
 @dataclass
 class RecordedTables:
-    """Collects rows of the tables of a recording.
+    """Collects the rows that the polls of a cluster write to the tables of a recording.
 
-    `poll` begins a new poll. `group`, `member`, `commit`, `partition_gone` and `fault` add a row to the latest poll.
+    `poll` begins a new poll. `group`, `member`, `commit`, `partition_gone` and `fault` add a row for the latest poll.
     """
 
     polls: list[dict[str, Any]] = field(default_factory=list)
@@ -94,7 +94,7 @@ class RecordedTables:
         self._add(self.partitions, row | more)
 
     def partition_gone(self, group: str, topic: str, partition: int) -> None:
-        """Add a row to the table `partitions`. It says that the group no longer has an offset in this partition."""
+        """Add a row to the table `partitions` that says that the group no longer has an offset in this partition."""
         self._add(self.partitions, {"group": group, "topic": topic, "partition": partition, "gone": True})
 
     def fault(
@@ -112,7 +112,7 @@ class RecordedTables:
         rows.append(place | row)
 
     def frames(self, spark: SparkSession) -> tuple[DataFrame, DataFrame, DataFrame, DataFrame]:
-        """Return four tables as DataFrames: `polls` (after `poll_timeline`), `groups`, `partitions` and `faults`."""
+        """Return four tables as DataFrames: the result of `poll_timeline`, `groups`, `partitions` and `faults`."""
         tables = ((POLLS, self.polls), (GROUPS, self.groups), (PARTITIONS, self.partitions), (FAULTS, self.faults))
         polls, groups, partitions, faults = (frame(spark, table, rows) for table, rows in tables)
         return poll_timeline(polls).localCheckpoint(), groups, partitions, faults

@@ -37,7 +37,7 @@ class Cluster:
         self.positions = {(group, tp): 90 for group in GROUPS for tp in self.ends}
 
     def poll(self) -> PollResult:
-        """Produce and consume a random number of records in each partition, and return the result of a poll."""
+        """Produce and consume a random number of records in each partition, then return what a poll would read."""
         for tp in self.ends:
             self.ends[tp] += self.random.randrange(50)
         for group, tp in self.positions:
@@ -46,7 +46,7 @@ class Cluster:
         return self.result()
 
     def result(self) -> PollResult:
-        """Return the result of a poll in the current state. Unlike `poll`, this method does not change the state."""
+        """Return what a poll would read from the cluster now. Unlike `poll`, this method changes no offsets."""
         bounds = {tp: PartitionBounds(0, end) for tp, end in self.ends.items()}
         listed = {
             group: Listing("share" if group == "shared" else "consumer", "consumer", "Stable", 1) for group in GROUPS
@@ -67,12 +67,14 @@ class Cluster:
 
 
 def record(recording: RecordingBuilder, cluster: Cluster, start: int, polls: int, *, gap: str = "") -> None:
-    """Record one poll every ten seconds, and flush the rows every minute. Every 18th poll is a keyframe (all rows).
+    """Record one poll of the cluster per ten seconds of simulated time, and flush the rows after every sixth poll.
+
+    Every 18th poll is a keyframe, for which all rows are written, not only changes.
 
     Args:
         start: time of the first poll, in milliseconds since the epoch.
         polls: number of polls.
-        gap: reason for the gap before the first poll; empty if there is no gap.
+        gap: reason for the gap (time without polls) before the first poll; empty if there is no gap.
     """
     for number in range(polls):
         first = number == 0

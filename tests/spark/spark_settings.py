@@ -1,4 +1,4 @@
-"""Settings of Spark for tests with many small jobs, and functions that prepare lakes for tests."""
+"""Spark settings for tests with many small jobs, and functions that prepare lakes (folders of tables) for tests."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def new_lake(spark: SparkSession, path: Path) -> SparkLake:
 
 
 def compute_only(tables: Collection[Table], lake: SparkLake, patch: pytest.MonkeyPatch) -> None:
-    """Make the gold job compute only the gold tables `tables`, because each table takes seconds."""
+    """Make the gold job compute only the gold tables `tables`, because computing a table takes seconds."""
     # Create all other gold tables without rows, because the gold job computes all days again if a table is missing.
     create_tables(lake.folder, [table for table in (*GOLD, *GOLD_STATE) if table not in tables])
     patch.setattr(gold, "TABLES", tuple(tables))

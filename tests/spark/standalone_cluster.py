@@ -33,7 +33,7 @@ class StandaloneCluster:
         bare: whether the worker's Python lacks pyarrow and kgtui.
 
     Attributes:
-        url: `spark://127.0.0.1:PORT`.
+        url: URL of the master: `spark://127.0.0.1:PORT`.
     """
 
     def __init__(self, folder: Path, *, bare: bool = False) -> None:

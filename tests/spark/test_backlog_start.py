@@ -1,4 +1,7 @@
-"""Tests of computing when a backlog began. The computation uses only time lags after the latest recording gap."""
+"""Tests of computing when a group's backlog began, from time lags (ages of the first unread record).
+
+Time lags before the latest recording gap (time without polls) are not used.
+"""
 
 from __future__ import annotations
 
@@ -16,9 +19,10 @@ if TYPE_CHECKING:
 
 
 def test_a_backlog_begins_when_the_time_lag_begins_to_rise(spark: SparkSession) -> None:
-    """The time lags of groups `g` and `h`, and of each partition, begin to rise in minute 200.
+    """All time lags (ages of the first unread record) begin to rise in minute 200.
 
-    For group `g` as a whole, a recording gap ends in minute 230, so its backlog counts only from this minute.
+    For group `g` as a whole, only the time lags after a recording gap, which ends in minute 230, may be used. These
+    time lags rise from the beginning, so the result for the group is minute 230.
     """
     series = (("g", "t", 0, 0), ("g", "t", 1, 700), ("g", None, None, 0), ("h", "t", 0, 9))
     lag = [

@@ -84,7 +84,8 @@ def test_rebalances_from_polls_and_from_records_are_counted_per_hour(spark: Spar
         ("flaps", at(3_600), 0, 2, 0, 0, 0, 0, 300.0, None, 2_700.0, 0.0, False, "recorded", None, None, at(6_900)),
         ("flaps", at(14_400), 3, 0, None, 1, 2, 3, 0.0, None, 360.0, 30.0, False, "recorded",
          at(14_520), at(14_760), at(14_760)),
-        # Group `records` is known only from decoded records, so its row covers the time up to its last rebalance.
+        # Group `records` is known only from decoded records of `__consumer_offsets`, so its row covers only the time up
+        # to its last rebalance.
         ("records", at(10_800), 7, None, 7, 7, 0, 14, 28.0, None, None, 7.0, True, "silver",
          at(10_800), at(13_800), at(13_800)),
     ]  # fmt: skip

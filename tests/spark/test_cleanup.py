@@ -37,11 +37,9 @@ def silver_tables(
     The `record_offset` of a row is the index of its tuple in `commits` or `events`.
 
     Args:
-        commits: tuples (group, committed offset, time). The offset of a tombstone is None.
-        events: tuples (group, type of the group, `group` or `member` for what the record describes, member id, number
-            of members, whether the record is a tombstone, time).
-
-    Times are in days after `START`.
+        commits: tuples (group, committed offset, days after `START`). The offset of a tombstone is None.
+        events: tuples (group, type of the group, what the record describes: `group` or `member`, member id, number of
+            members, whether the record is a tombstone, days after `START`).
     """
 
     def place(number: int, day: float) -> dict[str, Any]:
@@ -61,7 +59,7 @@ def silver_tables(
 
 
 def end_of_day(spark: SparkSession, day: float) -> DataFrame:
-    """Return the argument `days` of `decoded_activity`: one row, with the date and time `day` days after `START`."""
+    """Return the argument `days` of `decoded_activity`: one row, for a day whose data end `day` days after `START`."""
     return spark.createDataFrame([(at(day * DAYS).date(), ms(day * DAYS))], "day DATE, at BIGINT")
 
 
@@ -97,8 +95,8 @@ def test_unused_groups_and_unused_group_id_prefixes_are_listed(spark: SparkSessi
     silver = silver_tables(spark, [("alone", 9, -3.0)], [])
     decoded = decoded_activity(*silver, end_of_day(spark, 3.5)).localCheckpoint()
     rows = cleanup(recorded, decoded, since=since).cache()
-    # Without an ACL, offsets are hidden from polls, but not from decoded records. Group `alone` has decoded commits, so
-    # none of its offsets is hidden.
+    # If an ACL is missing, brokers hide offsets from the recorder, but records of `__consumer_offsets` contain all
+    # offsets. Commits of group `alone` were decoded from such records, so none of its offsets is hidden.
     assert {row["name"]: row["offsets_may_be_hidden"] for row in rows.collect()} == {
         "old.*": True, "old.a": True, "old.b": False, "new.a": False, "alone": False, "share": None
     }  # fmt: skip
@@ -117,10 +115,10 @@ def test_unused_groups_and_unused_group_id_prefixes_are_listed(spark: SparkSessi
 
 
 def test_offsets_expire_a_week_after_the_group_was_last_active(spark: SparkSession) -> None:
-    """Decoded records show when a group made its last commit.
+    """Decoded records of `__consumer_offsets` show when a group made its last commit.
 
-    Polls do not show commits of an unchanged offset. Without decoded records, kgtui therefore assumes that the group
-    committed until it became Empty.
+    kgtui's polls of a cluster do not show commits of an unchanged offset. Without decoded records, kgtui therefore
+    assumes that the group committed until it became Empty.
     """
     tables = RecordedTables()
     for day in (0.5, 1.0, 1.5, 3.5):
@@ -138,7 +136,7 @@ def test_offsets_expire_a_week_after_the_group_was_last_active(spark: SparkSessi
     decoded = decoded_activity(*silver, end_of_day(spark, 3.5)).localCheckpoint()
     rows = cleanup(recorded, decoded, since=since).select("name", F.unix_millis("expires_at")).collect()
     assert dict(map(tuple, rows)) == {
-        # Group `polled` became Empty on day 1.5. Its commits are known only from polls.
+        # Group `polled` became Empty on day 1.5. Its commits are known only from kgtui's polls.
         "polled": ms(1.5 * DAYS + WEEK),
         # Decoded records show that group `decoded` made its last commit on day 1.
         "decoded": ms(1.0 * DAYS + WEEK),
@@ -150,7 +148,7 @@ def test_offsets_expire_a_week_after_the_group_was_last_active(spark: SparkSessi
 
 
 def test_unused_groups_known_only_from_decoded_records_are_listed(spark: SparkSession) -> None:
-    """There are no polls. Group `gone` was deleted, and group `busy` has a member, so these two are not listed."""
+    """The recording is empty. Group `gone` was deleted, and group `busy` has a member, so these two are not listed."""
     commits = [
         ("simple", 3, 0.0), ("left", 1, 0.0), ("left", 2, 1.0), ("busy", 1, 0.0), ("gone", 1, 0.0),
         ("gone", None, 2.0), ("empty", 5, 0.0),

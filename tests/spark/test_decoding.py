@@ -60,7 +60,7 @@ def commits() -> list[Record]:
 
 @pytest.fixture(scope="module")
 def records() -> list[Record]:
-    """Return records of all types and versions, and several damaged copies of every second record."""
+    """Return valid records of all types and versions, and several damaged copies of every second valid record."""
     random = Random(4)
     valid: list[Record] = [*commits(), *every_record_type(11, 3)]
     damaged: list[Record] = [(None, b"x"), (b"", None), (b"\x00", None), (b"\x00\x63abc", b""), (valid[0][0], b"\x00")]
@@ -129,9 +129,11 @@ def test_every_record_is_decoded_into_exactly_one_silver_table(lake: SparkLake, 
 def test_a_batch_that_was_decoded_in_part_is_completed_by_another_decoder(
     lake: SparkLake, monkeypatch: pytest.MonkeyPatch, first: str
 ) -> None:
-    """The two decoders append different commits at first, because only Java decodes irregular commits immediately.
+    """The first decoder is interrupted after it has appended commits. The second decoder must add all missing rows.
 
-    The batch is then decoded once more, as after a run that was killed at its end. No row may be duplicated.
+    If the first decoder is Java, it has then appended all valid commits. Spark expressions have appended only regular
+    commits, such as those with short metadata. Finally, the same batch is decoded once more, as after a run that was
+    killed at its end. No row may be duplicated.
     """
     records = [*commits(), (b"", None), *every_record_type(1, 1)]
     batch = bronze_rows(lake.spark, records)

@@ -57,7 +57,7 @@ def test_gold_table_forecast_says_when_groups_catch_up_or_lose_records(spark: Sp
         slow = stuck | {"time_lag": 600.0, "position": 100_000 + 300 * minute}
         rows += [lag_row("slow", minute, topic, **slow) for topic in ("k", "l")]
         # The time lag of group `later` grows so slowly (0.11 s per second) that it would reach the retention time (75
-        # min) only after 8.8 h, so the group is not at risk.
+        # min) only after 8.9 h. Losses later than one retention time are not forecast, so the group is not at risk.
         later: dict[str, Any] = {"position": 100_000, "log_end": 235_400, "lag": 135_400, "lost": 0}
         later["time_lag"] = 600 + 6.6 * minute
         rows.append(lag_row("later", minute, "l", **later))

@@ -102,7 +102,7 @@ def test_forecasts_of_the_previous_hour_are_computed_again_only_if_a_new_hour_be
     recording = RecordingBuilder(lake.folder.local_path)
 
     def first_hour() -> int:
-        """Return the first hour that the gold job computes if all rows since 10:01 are new, relative to 10:00."""
+        """Return the first hour that the gold job computes if rows since 10:01 are new. 0 is 10:00, and -1 is 9:00."""
         return (GoldInputs(lake, TEN + MINUTE, GoldOptions()).since_slot(FORECAST) - TEN) // HOUR
 
     recording.poll(Cluster(1).poll(), TEN + MINUTE, keyframe=True)
@@ -132,7 +132,10 @@ def test_incremental_run_counts_a_commit_whose_record_is_decoded_late(
     recording, commits = RecordingBuilder(lake.folder.local_path), FollowingCommits(lake, Random(1), cluster)
 
     def record_minutes(first: int, last: int) -> None:
-        """Record a poll 10 ms before the end of each minute. Two groups commit 10 ms before each poll."""
+        """Record a poll 10 ms before each full minute. Two groups commit 10 ms before each poll.
+
+        `first` (included) and `last` (excluded) are in minutes after 10:00.
+        """
         for minute in range(first, last):
             poll, written = TEN + minute * MINUTE - 10, TEN + minute * MINUTE - 20
             recording.poll(cluster.poll(), poll, keyframe=minute % 10 == 0)
@@ -184,9 +187,9 @@ class Interrupted(Exception):
 
 
 def files_by_span(lake: SparkLake, table: Table) -> dict[int, set[str]]:
-    """Return the paths of a table's files by the time span (such as an hour) of their rows.
+    """Return the paths of a table's data files, grouped by the time span (such as an hour) of their rows.
 
-    Assert that no file contains rows of two time spans. The time spans are numbered from the epoch.
+    The keys are the numbers of the time spans since the epoch. Assert that no file contains rows of two time spans.
     """
     assert table.file_span is not None
     column, seconds = table.file_span

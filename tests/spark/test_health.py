@@ -74,7 +74,7 @@ def test_spark_and_kgtui_model_compute_the_same_health_for_random_commits(spark:
 
 @dataclass
 class PartitionHistory:
-    """Committed offset and lag of one partition at each poll."""
+    """Committed offset and lag of one partition at each poll of the cluster by kgtui."""
 
     share: bool
     reads: list[tuple[float, PartitionLag]]
@@ -216,11 +216,12 @@ class Consumer:
             self.ring.log_end(end)
 
 
-def test_spark_and_kgtui_model_compute_the_same_health_from_the_silver_table(spark: SparkSession) -> None:
+def test_spark_and_kgtui_model_compute_the_same_health_from_silver_commits(spark: SparkSession) -> None:
     random, tables, options = Random(4), RecordedTables(), Options()
     consumers = [Consumer() for _ in range(120)]
-    # A habit consists of the maximum number of records that are produced between two polls, the maximum number of
-    # records that the consumer reads before a commit, and the index of the poll at which the consumer stops.
+    # Each habit describes one consumer: the maximum number of records that are produced between two polls of the
+    # cluster, the maximum number of records that the consumer reads before a commit, and the index of the poll at which
+    # the consumer stops.
     habits = [(random.choice([0, 3, 20]), random.choice([0, 1, 9]), random.randrange(2, 60)) for _ in consumers]
     for poll in range(31):
         tables.poll(poll * 10, keyframe=poll == 18)

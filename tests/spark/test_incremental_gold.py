@@ -74,9 +74,9 @@ def test_an_incremental_run_gives_the_same_churn_table_as_a_complete_run(spark: 
 
 @pytest.mark.parametrize("seed", FULL[:6])
 def test_many_incremental_runs_give_the_same_tables_as_one_run(spark: SparkSession, tmp_path: Path, seed: int) -> None:
-    """Before each run, the test writes a batch of polls and commits. Some batches begin after a recording gap.
+    """Before each run, the test writes polls of a cluster and commits to the lake.
 
-    Some commits are late: they are written with the next batch.
+    Some of the polls begin after a recording gap. Some commits are late: they are written only before the next run.
     """
     random, cluster = Random(seed), Cluster(seed)
     lake = new_lake(spark, tmp_path / "batches")
@@ -146,7 +146,10 @@ class RandomCommits:
 def test_gold_rows_of_deleted_polls_are_kept(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, tables: tuple[Table, ...]
 ) -> None:
-    """After the first day's polls are deleted, a late commit makes kgtui compute the gold rows of this day again."""
+    """After the first day's polls are deleted, a late commit makes kgtui compute the gold tables of this day again.
+
+    The gold rows that were computed from the deleted polls must not change.
+    """
     lake = new_lake(spark, tmp_path / "lake")
     compute_only(tables, lake, monkeypatch)
     recording, cluster = RecordingBuilder(lake.folder.local_path), Cluster(1)

@@ -161,9 +161,10 @@ def test_the_java_decoder_keeps_all_records_except_commits_in_memory(spark: Spar
 
 
 def test_records_kept_in_memory_are_discarded_if_too_many_or_too_large(spark: SparkSession) -> None:
-    """`take` must return None. In the first case, two records are kept, but the caller of `take` expects only one.
+    """`KeptRecords.take` must return None instead of the records, in two cases.
 
-    In the second case, 40 records of 1 MB exceed the limit of 32 MB.
+    In the first case, two records are kept, but the caller of `take` expects only one. In the second case, 40 records
+    of 1 MB exceed the limit of 32 MB.
     """
     for expected, count, size in ((1, 2, 10), (40, 40, 1 << 20)):
         kept = KeptRecords(spark)

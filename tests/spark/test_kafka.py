@@ -48,7 +48,7 @@ INTERNAL_TOPICS_OPTION = "spark.sql.streaming.kafka.useDeprecatedOffsetFetching"
 
 
 def describe_topic(lake: Path, bootstrap: str, *options: str) -> OffsetsTopic:
-    """Return the `OffsetsTopic` that `kgtui pipeline run` uses when it is called with `options`."""
+    """Return the description of `__consumer_offsets` that `kgtui pipeline run` uses if called with `options`."""
     args = ["pipeline", "run", f"--lake={lake}", f"--bootstrap-server={bootstrap}", *options]
     return run_async(read_bounds_of_topic(parse_args(args)))
 
@@ -201,7 +201,7 @@ def test_a_missing_permission_to_read_consumer_offsets_is_reported(secure_broker
         run_once(lake, Sources(topic=describe_as("viewer")), ignore, ignore)
 
 
-def test_spark_shows_and_stores_no_secret_of_a_login(
+def test_spark_neither_shows_nor_stores_login_secrets(
     secure_broker: Secure, lake: SparkLake, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     properties = dict(read_properties(secure_broker.command_config("admin", tls=True)))

@@ -38,9 +38,10 @@ def assert_rows(spark: SparkSession, result: DataFrame, expected: list[tuple[Any
 
 
 def two_minutes_of_three_groups() -> RecordedTables:
-    """Return a recording of two minutes.
+    """Return a recording of two minutes. kgtui polls the cluster every ten seconds.
 
-    Group `reads` commits at each poll. Group `sleeps` commits nothing. Group `leaves` is deleted after one minute.
+    Group `reads` commits before each of these polls. Group `sleeps` makes no further commits. Group `leaves` is deleted
+    after one minute.
     """
     tables = RecordedTables()
     for second in range(0, 120, 10):
@@ -54,8 +55,8 @@ def two_minutes_of_three_groups() -> RecordedTables:
         if second == 60:
             tables.group("leaves", gone=True)
             tables.partition_gone("leaves", "quiet", 0)
-        # Topic `busy` gets ten records per second. Group `reads` commits the offset of each record 20 seconds after the
-        # record was written.
+        # Partition 0 of topic `busy` gets ten records per second. Group `reads` commits the offset of each record 20
+        # seconds after the record was written.
         tables.commit("reads", "busy", 0, max(second * 10 - 200, 0), second * 10)
         tables.commit("reads", "busy", 1, None, 50)
     return tables

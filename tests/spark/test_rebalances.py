@@ -57,7 +57,7 @@ class GroupLog:
 
         Args:
             epoch: number of the new generation.
-            assignment: member id → partitions.
+            assignment: member id → partitions, such as `t-0` (partition 0 of topic `t`).
         """
         self.add(
             second,
@@ -176,10 +176,10 @@ def random_log(random: Random, group: str) -> GroupLog:
     return log
 
 
-def test_new_rebalances_are_correct_if_only_needed_stored_events_are_read(spark: SparkSession) -> None:
-    """`needed_events` selects those stored group events that the computation of new rebalances needs.
+def test_new_rebalances_are_correct_if_computed_from_selected_events_only(spark: SparkSession) -> None:
+    """`needed_events` selects the stored group events from which, together with new events, rebalances are computed.
 
-    The selected and the new events together must give the same rebalances as all events.
+    The selected and the new events must give the same rebalances as all events.
     """
     random = Random(18)
     rows: list[dict[str, Any]] = []
@@ -224,7 +224,7 @@ def test_new_rebalances_are_correct_if_only_needed_stored_events_are_read(spark:
     }
 
 
-def test_whether_a_record_created_its_group_is_unknown_after_compaction(spark: SparkSession) -> None:
+def test_creation_of_a_group_is_unknown_if_its_first_records_are_missing(spark: SparkSession) -> None:
     old = GroupLog("late", "classic")
     old.add_generation(10, 41, {"a": ["t-0"]})
     created_twice = classic_group()

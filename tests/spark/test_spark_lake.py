@@ -1,4 +1,4 @@
-"""Tests of `SparkLake`: appending a batch only once, merging rows by key, and reading the rows of given days."""
+"""Tests of `SparkLake`: appending a batch only once, merging rows by key, reading given days, and new columns."""
 
 from __future__ import annotations
 

@@ -34,7 +34,7 @@ def fail_fast(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 async def record(uri: str) -> list[str]:
-    """Record until a poll has been written, and return the recorder's messages."""
+    """Run a recorder until it has written a poll to the lake `uri`; return the recorder's messages."""
     async with recording(uri) as (recorder, messages):
         await until(lambda: recorder.status.polls >= 1)
     return messages

@@ -41,7 +41,7 @@ def value(folder: Path, text: str, **more: str) -> str:
     Args:
         folder: the folder to which relative paths in references refer.
         text: text of the property.
-        more: more properties, such as parameters of the config providers in `DECLARED`. `_` stands for a dot.
+        more: more properties, such as parameters of the config providers in `DECLARED`. `_` in a name stands for a dot.
     """
     given = {**DECLARED, "client.id": text, **{key.replace("_", "."): more[key] for key in more}}
     filled = filled_in(given, "client.properties", folder)

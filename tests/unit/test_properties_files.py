@@ -15,7 +15,10 @@ from kgtui.private_files import LARGEST_INPUT
 
 
 def test_properties_files_are_read_in_the_same_way_as_by_kafka(tmp_path: Path) -> None:
-    """Only a key that cannot be a property name is replaced with its line number, because the key could be a secret."""
+    """There is one difference: kgtui replaces a key that cannot be a property name with the number of its line.
+
+    Such a key could be a secret.
+    """
     file = tmp_path / "client.properties"
     file.write_bytes(
         b"# comment\n! also\nclient.id : kgtui\\\n    -two\nssl.key.password=\xe4\\u00df \nempty=\n"

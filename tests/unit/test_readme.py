@@ -141,7 +141,10 @@ def test_configuration_examples_in_the_readme_are_valid(tmp_path: Path, monkeypa
 
 
 def test_the_readme_mentions_every_configuration_key_and_variable() -> None:
-    """The configuration example must contain all keys of kgtui. Keys with a dot are Kafka's client properties."""
+    """The configuration example must contain all keys of kgtui.
+
+    The test ignores keys with a dot, because they are client properties of Kafka.
+    """
     keys, config = fenced(TEXT, "toml")
     example = tomllib.loads(config + keys)
     clusters = {key for cluster in example["clusters"].values() for key in cluster if "." not in key}

@@ -6,7 +6,7 @@
 | `bronze_silver` | raw and decoded records of `__consumer_offsets` |
 | `gold` | tables that the pipeline computes |
 | `gold_forecasts` | gold tables `forecast` and `baseline` |
-| `gold_columns` | columns of several gold tables |
+| `gold_columns` | columns that several gold tables have in common |
 | `definition` | classes `Table` and `Column` |
 
 This package imports only the standard library, because Spark executors import it too.

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 VERSION = 1
-"""Version of the table format. It is increased if an older kgtui would misread new tables."""
+"""Version of the table format. A change that would make older versions of kgtui misread the tables increases it."""
 
 PARTITION = "day"
 """Name of the column by which tables are partitioned: the UTC day of a row."""
@@ -18,7 +18,7 @@ Readers that opened the older version may still need the file.
 """
 
 FILE_BYTES = 128 * 1024 * 1024
-"""Target size of the files that compaction writes, in bytes. Files that are smaller than half of it are merged."""
+"""Target size of the files that compaction writes, in bytes. Files smaller than half of this size are merged."""
 
 DELTA_PROPERTIES = {
     "delta.checkpointInterval": "100",
@@ -94,7 +94,8 @@ class Table:
     def delta_properties(self) -> dict[str, str]:
         """Delta properties of the table.
 
-        Replaced bronze files are kept for a day, because a stopped pipeline may still have to decode them.
+        Bronze files that compaction has replaced are kept for a day, not only for an hour, because a pipeline that was
+        stopped may still have to decode them.
         """
         overrides = {"delta.deletedFileRetentionDuration": "interval 1 days"} if self.layer == "bronze" else {}
         return DELTA_PROPERTIES | overrides

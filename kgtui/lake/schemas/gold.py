@@ -359,7 +359,7 @@ HEALTH_STATE = table(
 )
 
 GOLD = (LAG, HEALTH, CHURN, CLEANUP, FORECAST, BASELINE)
-"""The gold tables for users, in the order of their computation. `lag` is first, because others are computed from it."""
+"""The gold tables for users, in the order of computation. `lag` is first, because other tables are computed from it."""
 
 GOLD_STATE = (HEALTH_STATE, FORECAST_STATE)
 """Tables of the layer `gold` that only the pipeline reads.

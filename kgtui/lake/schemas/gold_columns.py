@@ -29,7 +29,8 @@ def covered(covered_time: str, *, nullable: bool = False) -> tuple[Column, ...]:
     """Return columns `source`, `covered_from` and `covered_to`.
 
     Args:
-        covered_time: text after `start of the` and `end of the` in the descriptions of `covered_from` and `covered_to`.
+        covered_time: name of the period that a row covers. It completes the descriptions `start of the …` of column
+            `covered_from` and `end of the …` of column `covered_to`.
     """
     layers = "layers from which the row was computed: `recorded`, `silver` or `recorded, silver`"
     return (

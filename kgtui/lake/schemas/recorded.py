@@ -1,6 +1,7 @@
-"""Schemas of the recorded tables. A keyframe is a poll that wrote all rows; other polls wrote only the changed rows.
+"""Schemas of the recorded tables, to which the recorder writes what it reads from the cluster in each poll.
 
-Each row contains the time of its poll:
+A keyframe is a poll that wrote the complete state of the cluster. Other polls wrote only the changed rows. Each row
+contains the time of its poll:
 
 - `day`: UTC day of the poll
 - `poll`: time of the poll in milliseconds since the epoch

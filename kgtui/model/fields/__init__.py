@@ -2,12 +2,13 @@
 
 | module | contents |
 |---|---|
-| `group_fields` | fields of a group, which take a snapshot and a group id |
-| `verdict_fields` | the fields of a group about its verdict and its problem |
-| `member_fields` | fields of a member, which take a `Member` |
-| `partition_fields` | fields of one partition of a group, which take a `PartitionRow` |
+| `group_fields` | fields of a group; their functions take a snapshot and a group id |
+| `verdict_fields` | fields of a group about its verdict and its problem |
+| `member_fields` | fields of a member; their functions take a `Member` |
+| `partition_fields` | fields of one partition of a group; their functions take a `PartitionRow` |
 
-A field has a name, title, type, unit and source, and functions for its value:
+A field has a name, title, type, unit and source, and functions for its value. For example, these are the functions of
+the field for the log end offset of a partition:
 
     LOG_END.value(row)   1015           the value in the model; None if it is unknown
     LOG_END.data(row)    1015           the value for JSON and CSV; None if it is unknown
@@ -32,10 +33,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
 Row = ParamSpec("Row")
-"""Parameters of `Field.value`.
+"""Parameters of the function `Field.value`.
 
-For a field of a group, they are a snapshot and a group id. For a field of a member or partition, there is only one
-parameter: a `Member` or a `PartitionRow`.
+The function of a group field takes a snapshot and a group id. The function of a member field takes a `Member`, and that
+of a partition field a `PartitionRow`.
 """
 
 Type = Literal["string", "int", "long", "double", "boolean", "timestamp", "array", "object"]

@@ -46,7 +46,7 @@ _MOST_NAMES = 3
 def _described(name: str) -> Callable[[Snapshot, str], Any]:
     """Return a function (`Field.value`) that looks up the attribute `name` in the description of a group.
 
-    This function returns None if the group was not described.
+    The returned function returns None if the group was not described.
     """
 
     def value(snapshot: Snapshot, group: str) -> Any:
@@ -361,8 +361,8 @@ def group_object(snapshot: Snapshot, group: str) -> dict[str, Any]:
 class GroupColumns:
     """Gets the values of a field for many groups in one call, which is faster than one call per group.
 
-    For groups with the same `Listing` (type, protocol, state and coordinator), a field with `Field.by_listing` is
-    computed only once.
+    Many groups share one `Listing` (type, protocol, state and coordinator). A field that depends only on these values
+    (`Field.by_listing`) is computed only once per `Listing`.
     """
 
     def __init__(self, snapshot: Snapshot, groups: Sequence[str]) -> None:
@@ -372,7 +372,7 @@ class GroupColumns:
         self._one_of_each = dict(zip(self._keys, groups, strict=True))
         listings = [snapshot.groups[group] for group in self._one_of_each.values()]
         # Groups with the same `Listing` share values only if brokers list types and states. Old brokers do not list
-        # them, so that groups with the same `Listing` can have different types and states.
+        # them, so groups with the same `Listing` can have different types and states.
         complete = all(listing.type is not None and listing.state is not None for listing in listings)
         self._shared = complete and not snapshot.details
 

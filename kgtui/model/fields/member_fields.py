@@ -22,7 +22,7 @@ def _partitions_by_topic(assignment: TopicPartitions) -> dict[str, list[int]]:
 
 
 def partitions_text(assignment: TopicPartitions) -> str:
-    """Format partitions as Kafka's command-line tools do: `topicA:0,1;topicB:3`; a dash (`NONE`) if there are none."""
+    """Format partitions as Kafka's command-line tools do: `topicA:0,1;topicB:3`; a dash (`NONE`) for no partitions."""
     return ";".join(f"{topic}:{','.join(map(str, parts))}" for topic, parts in assignment) or NONE
 
 

@@ -27,7 +27,7 @@ class PartitionRow(NamedTuple):
     Attributes:
         lag: offset of the group, log offsets and lag in this partition.
         share: whether the offset of the group is a share-partition start offset (SPSO, KIP-932).
-        member_id: member id of the owner, or of the last owner if there are several; None if there is no owner.
+        member_id: member id of the owner, or of one of them if there are several; None if there is no owner.
         owner: short name of the owner, or a text such as `3 members`; None if there is no owner.
     """
 
@@ -144,7 +144,8 @@ def partition_columns(rows: Sequence[PartitionRow], *, wide: bool) -> list[Parti
     Share groups have a column with start offsets instead of committed offsets.
 
     Args:
-        wide: True for `--format wide`. If False, the column `LOST` is included only if records are lost.
+        wide: True for `--format wide`, which has more columns. If False, the column `LOST` is included only if records
+            are lost.
     """
     share = any(row.share and row.lag.position is not None for row in rows)
     fields = [

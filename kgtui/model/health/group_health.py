@@ -156,7 +156,10 @@ def _stopped_after(history: ReadHistory, partitions: Mapping[TopicPartition, Par
 
 
 def _unsettled(history: ReadHistory) -> float | None:
-    """Return for how many seconds a group has been in a rebalance or NotReady; None if this is still normal."""
+    """Return for how many seconds a group has been in a rebalance or NotReady.
+
+    None if the group is in another state, or if this time is still normal (`unsettled_limit`).
+    """
     if history.unsettled_since is None or history.read_at is None or history.description is None:
         return None
     seconds = history.read_at - history.unsettled_since
@@ -188,10 +191,11 @@ def _judge(
 
 
 def _merged(undecided: Iterable[Undecided], given: Status) -> tuple[Undecided, ...]:
-    """Merge undecided verdicts (possible, worse ones) on partitions that have the same status and lack the same data.
+    """Merge the undecided verdicts on partitions: all with the same status and the same missing data become one.
 
-    A merged verdict has the largest `needs` and the smallest `has` of the merged ones. Verdicts that are not worse than
-    `given`, the verdict on the group, are dropped. The worst verdict comes first.
+    An undecided verdict is worse than the reported verdict, and may be the true one. A merged verdict has the largest
+    `needs` and the smallest `has` of the verdicts that it replaces. Verdicts that are not worse than `given`, the
+    verdict on the group, are dropped. The worst verdict comes first.
     """
     kinds: dict[tuple[object, ...], Undecided] = {}
     for one in undecided:

@@ -1,7 +1,7 @@
 """Computes the judgment on a group that kgtui reads at every poll.
 
-It combines the health verdict with the result of screening, the quick background check of all groups
-(`kgtui.monitor.screening`).
+The judgment says whether the group has a problem, and since when. It combines the health verdict (`OK`, `WARN` or
+`ERR`) with the result of screening, the quick background check of all groups (`kgtui.monitor.screening`).
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ _PROBLEMS = {
 _BEGIN_UNKNOWN = frozenset({Problem.STOP, Problem.STALL, Problem.EMPTY, Problem.UNUSED})
 """Problems that may have begun before kgtui started.
 
-Of the start of such a problem, kgtui only knows that it is later than the time at which the group's last consumed
-record was written.
+If kgtui did not observe the start of such a problem, the earliest possible start is the time at which the group's last
+consumed record was written.
 """
 
 _FIRST_READ = 5.0  # maximum seconds from the first read of a group to the first read of its offsets
@@ -133,8 +133,9 @@ def _exact(health: GroupHealth, group_type: str | None) -> Judgment:
 def _with_earlier_begin(exact: Judgment, screened: Judgment) -> Judgment:
     """Return a copy of `exact` (judgment by health) with the start time in `screened` (judgment by screening).
 
-    The start time in `exact` is kept if `screened` has none, or if `exact` has an observed start that is not later. The
-    copy contains the less severe problems (`Judgment.others`) of both judgments.
+    The copy keeps the start time in `exact` if `screened` has none, or if kgtui observed the start in `exact` and it is
+    not later than the start in `screened`. The copy contains the less severe problems (`Judgment.others`) of both
+    judgments.
     """
     others = _by_harm(chain(exact.others, screened.others), exact.kind)
     if screened.since is None or (exact.since is not None and exact.since_seen and exact.since <= screened.since):

@@ -65,7 +65,7 @@ reads vary a little.
 """
 
 _USUAL = 12
-"""The usual time between two reads of a partition is the median over this many newest reads."""
+"""Number of newest reads from which the usual time between two reads of a partition is computed (as the median)."""
 
 NO_LAG = frozenset({"no commit", "topic deleted"})
 """Reasons for an unknown lag (`PartitionLag.reason`) that are no problem: the verdict on the partition is OK."""
@@ -176,8 +176,8 @@ def judge_observed(
     status, undecided = Status.OK, unknown_lag(row)
     still = (observed.now - commits[-1].at) / 1000 if commits else 0.0
     lag = row.lag
-    # If a share group was just replaced with a group of another type, kgtui has observed no commits yet, although the
-    # lag is known. The status is OK then.
+    # The lag can be known although kgtui has observed no commits: if a group of another type has just replaced a share
+    # group, the newest known lag is still that of the share group. The status is OK then.
     if commits and lag is not None and lag > watching.rules.allowed_lag and complete >= watching.rules.minimum_complete:
         status, undecided = _of_lagging(observed, still, watching)
     first, last = (commits[0], commits[-1]) if commits else (None, None)

@@ -87,8 +87,8 @@ class Samples:
             at: epoch milliseconds; later than all earlier samples.
             row: offsets and lag of the partition.
             length: maximum number of kept samples, at least 4.
-            changes: for how many of the last changes of `Sample.position` the sample with the new value is kept. Such
-                a sample is dropped only if the older half of the array contains no other samples.
+            changes: number of last changes of `Sample.position` to keep. The first sample with each new position is
+                dropped only if the older half of the array contains no other samples.
         """
         while len(self._rows) >= length * _SAMPLE_FIELDS:
             self._thin(changes)
@@ -143,8 +143,8 @@ began, and the increase of the group epoch.
 class RebalanceLog:
     """Counts rebalances between consecutive reads, in an array of bounded length.
 
-    A rebalancing state or a larger group epoch counts as a rebalance. A rebalance can also begin and end between two
-    reads. In groups without epochs, changed members or assignments therefore count, too.
+    A change to a rebalancing state, or a larger group epoch, counts as a rebalance. A rebalance can also begin and end
+    between two reads. In groups without epochs, changed members or assignments therefore count, too.
     """
 
     __slots__ = ("_epoch", "_has_epoch", "_is_counted", "_members", "_rows", "_state")

@@ -117,7 +117,8 @@ class Loss:
         lead: records from the log start offset to the committed offset, or None.
         at_most: whether the loss may come sooner than in `seconds` seconds.
         at: time of the loss in epoch seconds; None for the basis `size`.
-        exact: whether `at` comes from the record's timestamp. This is possible only for groups that read nothing.
+        exact: whether `at` comes from the timestamp of the first unread record. This is possible only if the group
+            reads nothing, because otherwise it may read this record in time.
         in_older_half: whether the first unread record is in the older half of the log.
     """
 
@@ -154,7 +155,7 @@ class RebalanceRate:
     """How often the state and the epoch of a group changed in the last hour, except in times without reads.
 
     Attributes:
-        state_changes: number of reads with a new state.
+        state_changes: number of reads that found a state different from that in the previous read.
         epoch_steps: increase of the group epoch; None for groups without epochs.
         rebalances: the larger of `epoch_steps` and the number of observed rebalances.
         seconds: for how many seconds of the last hour kgtui has watched the group.
@@ -232,7 +233,8 @@ class PartitionHealth:
         position: committed offset or share-partition start offset, or None.
         still: seconds since the last change of `position`. For a share group: seconds in which nothing was
             acknowledged, although the lag was above `Options.allowed_lag`.
-        commits: number of commits in the window. For a share group: number of observed start offsets.
+        commits: number of commits in the window, which has at most `Options.intervals` commits. For a share group:
+            number of observed start offsets.
         complete: `commits` as a fraction (0 to 1) of `Options.intervals`. For a share group, it is the number of polls
             with a known lag, as a fraction of `Options.intervals`, at most 1.
         undecided: worse verdicts that cannot be excluded.
@@ -264,18 +266,19 @@ class GroupHealth:
     Attributes:
         verdict: verdict on the group by the rules in `kgtui.model.health.judging`.
         basis: always `observed`, because the verdict is computed from polled offsets.
-        worst: the partition with the worst status; None if all are OK. Of several, the one with the largest lag.
-        affected: number of partitions with the status of `worst`.
+        worst: the partition with the worst status; None if all partitions are OK. If several partitions have this
+            status, the one with the largest lag.
+        affected: number of partitions with the status of `worst`; 0 if all partitions are OK.
         undecided: worse verdicts that cannot be excluded.
         lag: newest total lag; None if offsets were never read.
-        trend: change of the lag in records per second, or None.
+        trend: change of the lag in records per second; None if there are too few comparable reads.
         trend_seconds: seconds from the first to the last read that `trend` is computed from; 0 if `trend` is None.
         trend_error: standard error of `trend`; 0 if `trend` is None.
         written: records written per second during `trend_seconds`; 0 if `trend` is None.
         time_lag: age of the oldest unread record, or None.
         drain: seconds until the lag is 0 if `trend` continues; None if the lag does not fall.
         lost: number of records that expired before they were read, or None.
-        loss: soonest expected loss of records, or None.
+        loss: soonest expected loss of records; None if no loss is expected or predictable.
         expiry_reason: why it is not known when unread records expire, or empty.
         stopped_after: when the newest consumed record in stopped partitions was written (epoch seconds), or None.
         rebalances: how often the group rebalanced in the last hour; None until the state was read twice.

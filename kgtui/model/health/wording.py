@@ -1,4 +1,7 @@
-"""Texts about the health of groups: reasons for verdicts, expected losses of records, why verdicts are not final."""
+"""Texts about the health of groups: reasons for verdicts, expected losses of records, why verdicts are not final.
+
+A verdict is OK, WARN, ERR or NOT_FOUND. It is not final if kgtui still lacks the data to exclude a worse verdict.
+"""
 
 from __future__ import annotations
 
@@ -47,7 +50,13 @@ def duration(seconds: float) -> str:
 
 
 def reason(health: GroupHealth, group_type: str | None = None) -> str:
-    """Return the reason for the verdict on a group in one line; empty for OK. Topic names are not escaped."""
+    """Return the reason for the verdict on a group in one line; empty for OK.
+
+    The reason may contain a topic name with control characters. The caller must escape them.
+
+    Args:
+        group_type: None if unknown. The reason for a share group is worded differently.
+    """
     if health.status is Status.NOT_FOUND:
         return "the group no longer exists"
     worst = health.worst
@@ -96,7 +105,7 @@ def age(time_lag: TimeLag, at_least: str = "≥ ") -> str:
     """Format the age of the oldest unread record: `1 h 20 min`, `≥ 5 min`, `2 h to 2 h 10 min`.
 
     Args:
-        at_least: symbol before a lower bound.
+        at_least: symbol to put before an age that is only a lower bound.
     """
     if time_lag.at_most is not None and not time_lag.at_least:
         return f"{duration(time_lag.seconds)} to {duration(time_lag.at_most)}"
@@ -107,6 +116,7 @@ def expiry(empty: EmptyPeriod, clock: Clock | None = None, read_at: float | None
     """Return a text such as `offsets may expire in at most 3 h, 04:12`; an empty text if this time is unknown.
 
     Args:
+        empty: how long the group has been in the state Empty, and when its offsets can expire.
         clock: converts epoch seconds to text; None for a text without a time of day.
         read_at: when `empty` was computed, in epoch seconds; None for a text without a time of day.
     """
@@ -131,7 +141,7 @@ def local_clock(now: float) -> Clock:
 
 
 def missing(undecided: Undecided) -> str:
-    """Return a text that says which data is missing for an undecided verdict.
+    """Return a text that says which data is missing to confirm or exclude a possible verdict.
 
     For example: `STOP needs more than 45 s without progress, observed 20 s`.
     """
@@ -149,7 +159,9 @@ def missing(undecided: Undecided) -> str:
 
 
 def undecided_lines(groups: Iterable[GroupHealth], seconds: float) -> list[str]:
-    """Return lines for `kgtui check` that say why verdicts are not final: one line per reason, with the group count.
+    """Return lines for `kgtui check` that say why verdicts are not final: one line per reason.
+
+    Each line contains the number of groups to which the reason applies.
 
     Args:
         groups: health of each group.

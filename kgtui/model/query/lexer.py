@@ -35,8 +35,8 @@ class Value:
         start: position of the first character in the filter.
         end: position after the last character.
         regex: whether the value is a regular expression between slashes.
-        quoted: whether a part of the value was quoted or escaped. Some terms, such as `state:`, accept a value that
-            kgtui does not know only in quotes.
+        quoted: whether a part of the value was quoted or escaped. In some terms, such as `state:`, a value that kgtui
+            does not know must be in quotes, so that typing errors are noticed.
         wild: positions of wildcards in `text`.
     """
 
@@ -244,8 +244,8 @@ def spelled(text: str, wild: frozenset[int] | None = None, *, first: bool = Fals
     """Return a value as it is written in a filter, with as few escapes as possible.
 
     Args:
-        wild: positions of wildcards in `text`. All other `*`, `?` and `%` are escaped. None for a value that cannot
-            contain wildcards, so that `*`, `?` and `%` need no escapes.
+        wild: positions of wildcards in `text`; every other `*`, `?` and `%` is escaped. If None, the term supports no
+            wildcards, so none of these characters is escaped.
         first: whether the value is at the beginning of a term. There, `!` and `:` must be escaped.
     """
     if not text:

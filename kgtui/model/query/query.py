@@ -34,11 +34,13 @@ if TYPE_CHECKING:
 
 
 class FilterCache:
-    """Caches the group ids that matched the id terms (such as `pay`) of the last filter.
+    """Caches the group ids that matched the id terms (terms about the group id, such as `pay`) of the last filter.
 
-    If the next filter has the same terms, or longer words such as `payments`, only the cached ids are tested. Cached
-    ids are valid as long as the snapshot contains the same sequence object of group ids. Such a sequence must therefore
-    never be modified.
+    If the next filter has the same id terms, or longer words such as `payments`, only the cached ids are tested.
+
+    Ids are cached per `Listing`: the type, protocol, state and coordinator that many groups share. They are valid as
+    long as newer snapshots contain the same sequence object with the ids of the `Listing`. Such a sequence must
+    therefore never be modified.
     """
 
     def __init__(self) -> None:
@@ -48,9 +50,10 @@ class FilterCache:
         """Drop the cached ids that the next filter cannot use.
 
         Args:
-            lists: `Listing` → ids of its groups in the newest snapshot. If the ids of a `Listing` are in a new sequence
-                object, its cached ids are dropped.
-            terms: id terms of the next filter, such as `pay`. Without terms, all cached ids are dropped.
+            lists: `Listing` (type, protocol, state and coordinator) → ids of its groups in the newest snapshot. If the
+                ids are not in the same sequence object as before, the cached ids of the `Listing` are dropped.
+            terms: terms about the group id in the next filter, such as `pay`. If there are none, all cached ids are
+                dropped.
         """
         self._kept = {listing: kept for listing, kept in self._kept.items() if terms and lists.get(listing) is kept[0]}
 
@@ -61,7 +64,7 @@ class FilterCache:
 
         Args:
             ids: ids of all groups with this type, protocol, state and coordinator.
-            terms: id terms of the new filter.
+            terms: terms about the group id in the new filter, such as `payments`.
         """
         kept = self._kept.get(listing)
         # The cache can be used if the new filter contains each term of the last filter, or a stricter one instead, such
@@ -71,11 +74,11 @@ class FilterCache:
         return kept[2], tuple(term for term in terms if term not in kept[1])
 
     def keep(self, listing: Listing, ids: Sequence[str], terms: _Terms, passed: Sequence[str]) -> None:
-        """Store which of the groups with this `Listing` matched all id terms of a filter.
+        """Store which of the groups with this `Listing` matched all terms about the group id in a filter.
 
         Args:
             ids: ids of all groups with this type, protocol, state and coordinator.
-            terms: id terms of the filter.
+            terms: terms about the group id in the filter, such as `pay`.
             passed: ids of the groups that matched.
         """
         self._kept[listing] = (ids, terms, passed)
@@ -90,7 +93,7 @@ class SortKey:
 
     @property
     def needs(self) -> frozenset[Need]:
-        """The kinds of data to read before groups can be sorted by this key, besides the list of groups."""
+        """The kinds of data, besides the list of groups, that must be read before groups can be sorted by this key."""
         return SORT_KEYS[self.key].needs
 
     def spelled(self) -> str:
@@ -135,20 +138,24 @@ class Query:
 
     @property
     def words(self) -> list[str]:
-        """The words that every matching group id contains, without words in negated terms and alternatives (`a,b`)."""
+        """The words in the filter that every matching group id must contain.
+
+        Words in negated terms (`not:a`) and in alternatives (`a,b`) are left out.
+        """
         alternatives = [term.any_of for term in self._id_terms if not term.negated]
         return [any_of[0].text for any_of in alternatives if len(any_of) == 1 and any_of[0].kind == "word"]
 
     @property
     def needs(self) -> frozenset[Need]:
-        """The kinds of data to read before the terms and sort keys can be applied, besides the list of groups."""
+        """The kinds of data, besides the list of groups, that must be read before the filter can be applied."""
         parts = [*self._group_terms, *self.order]
         return frozenset(need for part in parts for need in part.needs)
 
     def limited(self, known: Collection[Need]) -> Query:
-        """Return a copy of this filter without the sort order, and without terms that need data which was not read.
+        """Return a copy of this filter that can be applied before all data was read.
 
-        A group that does not match the copy cannot match this filter, so no further data of the group need be read.
+        The copy has no sort order, and lacks the terms that need other data than `known`. A group that does not match
+        the copy cannot match this filter either, so its further data need not be read.
 
         Args:
             known: kinds of data that were read. The list of groups was always read.
@@ -159,7 +166,7 @@ class Query:
     def matches(self, group: str, snapshot: Snapshot, marked: Collection[str] = frozenset()) -> bool:
         """Return whether the filter selects a group.
 
-        A term about an unknown value matches only if it contains `unknown`, such as `lag:unknown`.
+        If a value of the group is unknown, a term about it matches only if it asks for `unknown`, as in `lag:unknown`.
 
         Args:
             marked: ids of the groups that the user has marked.
@@ -207,7 +214,9 @@ class Query:
         size: int = SLICE,
         cache: FilterCache | None = None,
     ) -> Generator[None, None, dict[Listing, Sequence[str]]]:
-        """Return `Listing` → sorted ids of its matching groups, in a generator that yields after each slice of groups.
+        """Return a dict: `Listing` (type, protocol, state and coordinator) → sorted ids of its matching groups.
+
+        This generator yields after each slice of groups, and returns the dict at the end.
 
         Args:
             marked: ids of the groups that the user has marked.
@@ -231,7 +240,7 @@ class Query:
         return chosen
 
     def searched(self, snapshot: Snapshot) -> tuple[int, int]:
-        """Return `(number of searched candidates, number of candidates)`.
+        """Return `(number of searched candidates, number of candidates)`, to show how complete the search is.
 
         A candidate is a group that matches all terms about id, type, protocol, state and coordinator. It counts as
         searched if the data for all other terms was read.
@@ -260,8 +269,8 @@ class Query:
     def _candidates(self, snapshot: Snapshot) -> list[tuple[Listing, Sequence[str], list[ListingTerm]]]:
         """Return `(Listing, group ids, undecided terms)` for each `Listing` whose groups may match.
 
-        A term is undecided if it needs a type or state that the broker did not list. An undecided term must be tested
-        for each group.
+        A `Listing` is the type, protocol, state and coordinator of many groups. A term is undecided if it needs a type
+        or state that the broker did not list. An undecided term must be tested for each group.
         """
         found: list[tuple[Listing, Sequence[str], list[ListingTerm]]] = []
         for listing, ids in snapshot.by_listing.items():

@@ -1,4 +1,4 @@
-"""Reads and writes ranges of counts and times in the filter language: `1k+`, `..5m`, `1k..5k`, `0`, `unknown`."""
+"""Parses and formats ranges of counts and times in the filter language: `1k+`, `..5m`, `1k..5k`, `0`, `unknown`."""
 
 from __future__ import annotations
 
@@ -49,12 +49,11 @@ class Range:
     unknown: bool = False
 
     def holds(self, value: float, at_least: bool = False) -> bool | None:
-        """Return whether a number is in the range.
-
-        None if only a lower bound of the number is known, and the lower bound is not enough to decide this.
+        """Return whether a number is in the range; None if its lower bound is not enough to decide this.
 
         Args:
-            at_least: whether `value` is only a lower bound of the number. If so, the range `unknown` matches, too.
+            value: the number, or a lower bound of it.
+            at_least: whether `value` is only a lower bound. The range `unknown` matches such a number.
         """
         if self.unknown:
             return at_least
@@ -110,7 +109,8 @@ def read_range(text: str, units: Mapping[str, int]) -> Range:
 
 
 def _ordered(sign: str, value: float, units: Mapping[str, int]) -> Range:
-    # Counts are integers, so `>5` means `6+`. Times are not integers, so `>5m` means `5m+`, and `<5m` means `..5m`.
+    # Counts are integers, so `>5` means `6+`. For times, which are not integers, the difference between `>5m` and `5m+`
+    # does not matter. Therefore, `>5m` is treated as `5m+`, and `<5m` as `..5m`.
     step = 1 if units is COUNT_UNITS and len(sign) == 1 else 0
     if sign[0] == ">":
         return Range(low=value + step)

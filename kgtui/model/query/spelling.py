@@ -152,9 +152,9 @@ def _alternatives(found: re.Match[str]) -> str:
 def meant_steps(query: Query, snapshot: Snapshot) -> Generator[None, None, Query | None]:
     """Return the filter that the user probably meant; None if no mistake is likely.
 
-    This generator corrects the same mistakes as `likely_meant`. It also replaces names that no group has: it replaces
-    `topic:payments` with `topic:payments%`, or with the most similar topic. It yields regularly, so that other tasks
-    can run.
+    This generator corrects the same mistakes as `likely_meant`, and also names that no group has. For example, if there
+    is no topic `payments`, it replaces `topic:payments` with `topic:payments%` or with the most similar topic. It
+    yields regularly, so that other tasks can run.
     """
     meant = likely_meant(query)
     terms = list((meant or query).terms)

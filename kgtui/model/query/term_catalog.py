@@ -107,8 +107,9 @@ class NumberKey(TermKey):
             is faster than calling `number`. Empty if there is no such attribute.
         newer_in: name of the mapping in `Snapshot` that may have newer data than the summaries, such as `offsets`.
             `number` is called for the groups in this mapping. Empty if `in_summary` is empty.
-        searched_without_value: whether `Query.searched` counts a group as searched although its number is unknown.
-            False only for `empty:`, because kgtui may not have observed when the group became Empty.
+        searched_without_value: whether `Query.searched` counts a group as searched if its data was read, but the number
+            is still unknown. False only for `empty:`, because a group that became Empty before kgtui started might
+            match, but kgtui cannot find out when that was.
     """
 
     units: Mapping[str, int] = field(kw_only=True)

@@ -1,7 +1,8 @@
 """The terms of a filter, such as `lag:1k+`, and their evaluation for a group.
 
 The result of a term is True, False or None. It is None if a value that the term needs is unknown, even if the term is
-negated. A filter selects a group only if the results of all its terms are True.
+negated. Only a term that asks for unknown values, such as `lag:unknown`, is True in this case. A filter selects a group
+only if the results of all its terms are True.
 """
 
 from __future__ import annotations
@@ -59,7 +60,7 @@ class IdMatch:
         """Return this alternative as it is written in a filter.
 
         Args:
-            first: whether this is the first alternative of the term.
+            first: whether this is the first alternative of the term. There, `!` and `:` must be escaped.
         """
         if self.kind == "regex":
             return "/" + _escape_slashes(self.text) + "/"
@@ -101,9 +102,9 @@ class IdTerm:
             return self._filter(ids, [_tolerant(matcher) for matcher in matchers])
 
     def within(self, other: IdTerm) -> bool:
-        """Return True if every id that matches this term also matches the other term.
+        """Return True if it is certain that every id that matches this term also matches the other term.
 
-        For example, each id that contains `payments` also contains `pay`. The result is False if this is not certain.
+        For example, each id that contains `payments` also contains `pay`.
         """
         if self == other:
             return True
@@ -134,7 +135,8 @@ def _tolerant(match: Callable[[str], object]) -> Callable[[str], object]:
 class ListingTerm:
     """A term about the type, protocol, state, kind or coordinator of a group.
 
-    If the `Listing` contains the value, the term is evaluated once for all groups that share this `Listing`.
+    Groups with the same type, protocol, state and coordinator share one `Listing`. If it contains the value that the
+    term needs, the term is evaluated once for all these groups.
 
     Attributes:
         key: key of a `ListingKey`, such as `state`.
@@ -160,7 +162,8 @@ class ListingTerm:
     def of_group(self, group: str, snapshot: Snapshot) -> bool | None:
         """Return whether the term is true for one group; None if that is not known.
 
-        If the value of the group is unknown, only a term with the value `unknown` is true, such as `state:unknown`.
+        If the state of the group is unknown, for example, the term `state:unknown` is true. For all other terms about
+        the state, the result is None.
         """
         read = self._entry.of_group
         if read is None:
@@ -180,7 +183,7 @@ class ListingTerm:
         return f"{negation(self.negated)}{self.key}:{','.join(values)}"
 
     def _needs_quotes(self, glob: Glob) -> bool:
-        # Without quotes, the parser accepts only the values in `values`.
+        # In a term with a fixed set of values, such as `state:`, the parser accepts any other value only in quotes.
         accepted = self._entry.values if self._entry.quoted else ()
         return bool(accepted and glob.text and not glob.wild and glob.text not in accepted)
 
@@ -291,7 +294,10 @@ class NumberTerm:
         return holds
 
     def known(self, group: str, snapshot: Snapshot) -> bool:
-        """Return whether the data for the group's number was read. `Query.searched` then counts the group."""
+        """Return whether enough data about the group was read, so that `Query.searched` counts it as searched.
+
+        For most terms, the number itself may still be unknown (`NumberKey.searched_without_value`).
+        """
         entry = self._entry
         applies, value, _ = entry.number(snapshot, group)
         return applies is False or (applies is True and (entry.searched_without_value or value is not None))
@@ -328,7 +334,7 @@ class FlagTerm:
     def needs(self) -> frozenset[Need]:
         """The data about a group that must be read before the term is evaluated.
 
-        Without this data, the result can be wrong.
+        Without this data, the result can be wrong. For example, `problem:yes` would miss groups with a problem.
         """
         return self._entry.needs
 

@@ -54,7 +54,10 @@ class VerdictMatch:
 
 
 def read_verdict(text: str) -> VerdictMatch | None:
-    """Parse one value of a `verdict:` term, ignoring case; None if the text is neither a verdict nor a problem."""
+    """Parse one value of a `verdict:` term, ignoring case; return None if the text is not a valid value.
+
+    Valid values are a verdict such as `warn` or `warn+`, a problem such as `stall`, and `unknown`.
+    """
     low = text.lower()
     name = low.removesuffix("+")
     name = _SPELLINGS.get(name, name)

@@ -25,7 +25,7 @@ _LAYER = "bronze"
 _FIRST, _LAST = datetime(1970, 1, 1, tzinfo=UTC), datetime(9999, 12, 30, tzinfo=UTC)
 """Earliest and latest timestamp in the bronze table. Other timestamps are replaced with the nearest of the two.
 
-Many readers of Delta tables reject years after 9999. The latest timestamp is in the year 9999 in every time zone.
+Many readers of Delta tables reject years after 9999. 30 December 9999 (UTC) is in the year 9999 in every time zone.
 """
 _TOPIC, _FILES = "kafka-", "files-"
 """Prefixes of the names of streaming queries: `_TOPIC` if a query reads the topic, `_FILES` if it reads files."""
@@ -62,7 +62,7 @@ def ingest_topic(lake: SparkLake, records: DataFrame, *, interval: float | None)
 
 
 def has_read_topic(lake: SparkLake) -> bool:
-    """Return whether a query of `ingest_topic` has finished a batch, in this run or in an earlier run."""
+    """Return whether a query that `ingest_topic` started, now or in an earlier run, has finished at least one batch."""
     queries = [name for name in lake.checkpoint_names(_LAYER) if name.startswith(_TOPIC)]
     return any(batch[0].isdigit() for name in queries for batch in lake.checkpoint_names(_LAYER, name, "commits"))
 
@@ -73,7 +73,8 @@ def ingest_files(lake: SparkLake, records: DataFrame, folder: str, *, interval: 
     Records that the table already contains are skipped.
 
     Args:
-        folder: path of the folder with the files. The name of the query contains a hash of this path.
+        folder: path of the folder with the files. The name of the query contains a hash of this path, so that each
+            folder has its own checkpoint.
         interval: seconds between two batches; None to read everything that exists now, and then stop.
     """
     prefix = f"{_FILES}{hashlib.sha256(folder.encode()).hexdigest()[:12]}-"
@@ -108,9 +109,10 @@ def _add_batch(path: str, query_name: str, batch: DataFrame, batch_id: int) -> N
 
 
 def _offset_ranges(batch: DataFrame) -> list[Row]:
-    """Return one row per partition of a batch: `first` and `last` offset, `days` of the records, and `copies`.
+    """Return one row per partition of `__consumer_offsets` in a batch, with the range of its offsets.
 
-    `copies` is the maximum number of records with the same offset. It is 1 if no record occurs twice.
+    Each row has the `first` and the `last` offset, the `days` of the records, and `copies`. `copies` is the maximum
+    number of records with the same offset. It is 1 if no record occurs twice.
     """
     each = batch.groupBy("partition", "offset").agg(F.count(F.lit(1)).alias("copies"), F.max("day").alias("day"))
     return each.groupBy("partition").agg(

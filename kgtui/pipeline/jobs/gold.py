@@ -52,7 +52,10 @@ if TYPE_CHECKING:
     from kgtui.pipeline.spark_lake import SparkLake
 
 _ATTEMPTS = 4
-"""Maximum number of attempts to compute a gold table if Spark loses executors. Spark tries its own tasks as often."""
+"""Maximum number of attempts to compute a gold table if Spark loses executors.
+
+It equals the default of Spark's option `spark.task.maxFailures`.
+"""
 
 _GROUPS_PER_FILE = 5_000
 """Maximum number of groups per file of the gold table `lag`. A file with one hour of 5,000 groups has about 30 MB."""
@@ -93,8 +96,8 @@ def _health_state(inputs: GoldInputs) -> DataFrame:
 def _churn(inputs: GoldInputs) -> DataFrame:
     since = inputs.since_slot(CHURN)
     recorded = recorded_churn(inputs.timeline, inputs.groups, inputs.members, inputs.partitions, since=since)
-    # Read the stored rows of the hour before `since`, because a burst of rebalances may have begun in them. Older rows
-    # are not needed, because a burst is over after half an hour without a rebalance.
+    # Read the stored rows of the hour before `since`, because they show when an ongoing burst (series) of rebalances
+    # began. Older rows are not needed, because a burst is over after half an hour without a rebalance.
     in_hour_before = ~is_since("hour", since) & is_since("hour", since - HOUR * 1000)
     return churn(
         inputs.timeline,
@@ -216,7 +219,10 @@ def _write(
     build: Callable[[GoldInputs], DataFrame],
     on_progress: Callable[[str], None] | None,
 ) -> None:
-    """Recompute the rows of a gold table from its first changed time slot onwards, and replace the stored rows."""
+    """Recompute the rows of a gold table from its first changed time slot onwards, and replace the stored rows.
+
+    A time slot is the time that one row covers, such as a minute or an hour.
+    """
     since = inputs.since_slot(table)
     if on_progress is not None:
         on_progress(f"computing gold/{table.name} from {rfc3339(since / 1000, 'minutes')}")
@@ -235,8 +241,9 @@ def _with_file_layout(inputs: GoldInputs, table: Table, rows: DataFrame, since: 
         newest, groups = inputs.newest
         spans = min(max(newest // 1000 // seconds - since // 1000 // seconds + 1, 1), 24 * HOUR // seconds)
         files = max(1, math.ceil(groups / _GROUPS_PER_FILE))
-        # `spans` is at most the number of time spans per day. Time spans on different days can have the same number
-        # `span`, but their rows are in different files anyway, because Delta Lake writes separate files for each day.
+        # `spans` is the number of time spans to write, but at most the number in one day. If more than a day is
+        # written, time spans on different days have the same number `span`. Their rows are in different files anyway,
+        # because Delta Lake writes separate files for each day.
         span = F.pmod(F.floor(F.unix_seconds(column) / seconds), F.lit(spans))
         number = span * files + F.pmod(F.hash("group"), F.lit(files))
         rows = rows.repartitionById(spans * files, number.cast("int"))

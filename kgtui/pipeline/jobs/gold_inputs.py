@@ -79,10 +79,10 @@ class Slots:
     """The time slots of a gold table. Each row of the table describes one time slot, such as a minute or an hour.
 
     Attributes:
-        column: column with the beginning of the slot.
+        column: name of the column with the beginning of the slot.
         seconds: length of a slot in seconds. The first slot of a day begins at midnight UTC.
-        before: gold rows up to this many seconds before a new input row are recomputed, unless all new input rows
-            belong to an hour that was already the newest one in the previous run.
+        before: rows up to this many seconds before the first new input row are recomputed, too. If all new input rows
+            belong to an hour that was already the newest one in the previous run, this value is ignored.
     """
 
     column: str
@@ -96,8 +96,8 @@ SLOTS = {
     HEALTH_STATE: Slots("at", WINDOW_SECONDS),
     CHURN: Slots("hour", HOUR),
     CLEANUP: Slots("day", 24 * HOUR),
-    # If a new hour begins, also recompute the hour before the first changed hour, because `behind_since` (when the
-    # backlog of a group began) is computed only for the last two hours of a day.
+    # Only the last two hours of a day have values of `behind_since` (when the backlog of a group began). A new hour
+    # changes which hours are the last two. Therefore, also recompute the hour before the first changed hour.
     FORECAST: Slots("hour", HOUR, before=HOUR),
     FORECAST_STATE: Slots("hour", HOUR),
     BASELINE: Slots("hour", HOUR),
@@ -127,7 +127,7 @@ class GoldInputs:
         A second call returns the same rows, even if the table has changed in the meantime.
 
         Args:
-            before: also return the rows of this time span before the first recomputed day.
+            before: length of the time before the first recomputed day whose rows are returned, too.
         """
         key = table, before
         with self._lock:
@@ -141,7 +141,10 @@ class GoldInputs:
 
     @cached_property
     def timeline(self) -> DataFrame:
-        """One row per poll, with its keyframe (last poll with all rows) and the gaps between polls next to it."""
+        """One row per poll of the recording, with its keyframe and the gaps before and after it (see `poll_timeline`).
+
+        The keyframe of a poll is the newest poll up to it with all rows, not only changed ones.
+        """
         return poll_timeline(self.rows(POLLS, DAY_BEFORE), self._steady_since()).localCheckpoint()
 
     @property
@@ -151,9 +154,10 @@ class GoldInputs:
 
     @cached_property
     def first_keyframe(self) -> int:
-        """Time of the last keyframe (a poll with all rows) before the first recomputed hour, in ms since the epoch.
+        """Time of the last keyframe before the first recomputed hour, in milliseconds since the epoch.
 
-        Rows before this keyframe are not needed to know the state of all groups at the beginning of the hour.
+        A keyframe is a poll with all rows, not only changed ones. Therefore, rows before this keyframe are not needed
+        to know the state of all groups at the beginning of the hour.
         """
         return first_keyframe(self.timeline, self.since_slot(CHURN))
 
@@ -179,7 +183,7 @@ class GoldInputs:
 
     @cached_property
     def commits(self) -> DataFrame | None:
-        """Rows of silver `commits`; None if no offset commit has ever been decoded."""
+        """Rows of the silver table `commits`; None if no offset commit has ever been decoded."""
         return self.rows(COMMITS, DAY_BEFORE) if self.lake.was_written(COMMITS) else None
 
     @cached_property
@@ -201,9 +205,10 @@ class GoldInputs:
         return self.lake.spark.createDataFrame(topics, "topic string, retention_seconds double")
 
     def saves_state(self, table: Table) -> bool:
-        """Return whether a table in `GOLD_STATE`, from which the next run continues, must be written.
+        """Return whether this run must write `table`, one of the tables in `GOLD_STATE`.
 
-        These tables have rows only for complete hours.
+        The next run continues from the state in these tables. They have rows only for complete hours, so nothing is
+        written if no hour is complete. However, a missing table is always created.
         """
         return self.has_complete_hour or not self.lake.exists(table)
 
@@ -217,7 +222,8 @@ class GoldInputs:
     def health_times(self) -> DataFrame:
         """Time slots of the gold table `health`. They are checkpointed, because they are small and used often.
 
-        The column `ends_hour` is left out if no state will be saved, because then the state need not be computed.
+        In rows in which the column `ends_hour` is true, later steps compute the state that is saved for the next run.
+        The column is left out if this run saves no state.
         """
         times = time_slots(self.timeline, self.options.window, self.since_slot(HEALTH))
         if self.saves_state(HEALTH_STATE):
@@ -230,7 +236,8 @@ class GoldInputs:
 
         The times are in milliseconds since the epoch; 0 if unknown:
 
-        1. The recorded tables: the keyframe (a poll with all rows) of the first time slot in `health_times`.
+        1. The recorded tables: the keyframe (a poll with all rows, not only changed ones) of the first time slot in
+           `health_times`.
         2. The stored rows of the gold table `health`: the last poll before the first time slot in `health_times`.
         3. Log end offsets: the first poll whose log end offsets are needed (see `first_poll_of_windows`).
         """
@@ -260,10 +267,10 @@ class GoldInputs:
         return hourly_lag(self.lag, since, state).localCheckpoint()
 
     def _steady_since(self) -> int | None:
-        """Return the first poll after the latest gap between polls that precedes `timeline`, in ms since the epoch.
+        """Return the start of the gapless series of polls that continues in `timeline`, in ms since the epoch.
 
-        This poll can be older than `timeline`, so its time is read from the gold table `lag`. Return None if `timeline`
-        begins just after a gap, or if the table `lag` does not exist.
+        This is the time of the first poll after the latest gap. It is before the first row of `timeline`, so it is read
+        from the gold table `lag`. Return None if `timeline` begins just after a gap, or if `lag` does not exist.
         """
         if not self.lake.exists(LAG):
             return None
@@ -328,8 +335,12 @@ class GoldInputs:
         return not self.rows(FORECAST).filter(is_since("hour", hour)).isEmpty()
 
     def _needs_polls(self, table: Table, first: date) -> bool:
-        """Return whether a table has rows before the day `first` that were computed from polls."""
-        if table in (CHURN, CLEANUP):  # rows of these two tables can come from silver tables alone
+        """Return whether polls are needed to recompute the rows of a table from before the day `first`.
+
+        Tables that are computed from the gold table `lag` do not need polls.
+        """
+        # `churn` and `cleanup` may have been computed from silver tables alone, so look at the sources of their rows.
+        if table in (CHURN, CLEANUP):
             if table not in self._has_recorded_rows:
                 rows = self.lake.read(table).filter((F.col("day") < F.lit(first)) & F.col("source").contains(RECORDED))
                 self._has_recorded_rows[table] = not rows.isEmpty()

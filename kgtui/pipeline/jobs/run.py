@@ -58,7 +58,11 @@ class Sources:
 
 
 def run_once(lake: SparkLake, sources: Sources, make_gold: MakeGold, on_progress: Callable[[str], None]) -> None:
-    """Read and decode all new records once, then recompute the gold tables. Raises `SourceError`."""
+    """Read and decode all new records once, then recompute the gold tables.
+
+    Raises:
+        SourceError: a query failed, or the first read of the topic has missed a partition.
+    """
     with translated_spark_errors():
         read_before = bronze.has_read_topic(lake)
         for name, query in _start_ingestion(lake, sources, None).items():
@@ -129,7 +133,7 @@ def check_first_read(sources: Sources, progress: Any, rows: int | None) -> None:
     if sources.since is None:
         record_sources.check_read_complete(sources.topic, read_up_to or {}, rows)
     elif read_up_to is not None:
-        # The topic may have no records after `since`. Do not pass `rows`, because the check would fail if it is 0.
+        # The topic may have no records after `since`. Do not pass `rows`, because the check fails if no row was read.
         record_sources.check_read_complete(sources.topic, read_up_to, None)
 
 

@@ -32,8 +32,8 @@ if TYPE_CHECKING:
 def decode_commits(records: DataFrame) -> DataFrame:
     """Decode the offset commits among bronze rows into rows of the silver table `commits`.
 
-    Damaged commits are left out. If the Spark session does not have the Java decoder, commits that must be decoded in
-    Python are left out, too. `decode_unusual_commits` decodes the commits that are left out here.
+    Damaged commits are left out. Without the Java decoder, commits that Spark expressions cannot decode (for example,
+    because of long metadata) are left out, too. `decode_unusual_commits` processes all commits that are left out here.
     """
     if has_decoder(records.sparkSession):
         return rows_for(decode_in_jvm(records.transform(commit_records)), COMMITS)
@@ -47,7 +47,7 @@ def decode_non_commits(records: DataFrame) -> DataFrame:
 
 
 def decode_unusual_commits(records: DataFrame) -> DataFrame:
-    """Decode the offset commits that `decode_commits` leaves out, such as damaged ones.
+    """Decode the offset commits that `decode_commits` leaves out. Damaged ones become rows for the table `quarantine`.
 
     Return rows with the schema `record_decoding.SCHEMA`.
     """
@@ -122,8 +122,8 @@ def decode_batch(path: str, query_name: str, batch: DataFrame, batch_id: int) ->
     commits = batch.transform(decode_commits if kept is None else kept.decode_commits)
     written = lake.append(COMMITS, commits, app=app, batch_id=batch_id)
     if written is None:
-        # An earlier attempt for this batch has appended the commits. If it used another decoder, it did not append
-        # the same commits as this attempt would.
+        # An earlier attempt for this batch has already appended commits. It may have used another decoder, which leaves
+        # out other commits. Therefore, compare with the stored rows, and add the missing ones.
         if kept is not None:
             kept.discard()
         _merge_batch(lake, batch)

@@ -45,7 +45,8 @@ _EVENTS = ("changes", "entered", "steps", "shuffles", "joined", "left", "moved")
 _LEAST_COVERED = 1_800.0
 """Polls must cover at least this many seconds of an hour. Otherwise, the extrapolated rate `per_hour` is not reliable.
 
-If polls cover less, a group is `flapping` (rebalances too often) only if its number of rebalances is high, too.
+If polls cover less, a high `per_hour` is not enough for a group to be `flapping` (rebalances too often): the number of
+observed rebalances must be high, too.
 """
 
 _BURST_PAUSE = 1_800_000
@@ -63,13 +64,16 @@ def churn(
 ) -> DataFrame:
     """Compute the gold table `churn`.
 
-    Rebalances and other changes are counted twice: in polls, and in decoded records. The larger count is used.
+    Rebalances and other changes are counted in two sources: polls, and decoded records. The larger count is used.
 
     Args:
         timeline: result of `poll_timeline`.
         recorded: result of `recorded_churn`.
-        before: stored rows for hours before `since`, in which bursts may have begun; None if there are none.
-        since: first hour to return, in milliseconds since the epoch; None for all hours.
+        rebalances: the silver table `rebalances`, decoded from `__consumer_offsets`.
+        lag: the gold table `lag`.
+        before: stored rows of `churn` for hours before `since`, in which bursts (series of rebalances) may have begun;
+            None if there are none.
+        since: beginning of the first hour to return, in milliseconds since the epoch; None for all hours.
     """
     names = (*_COUNTS, "times")
     if before is not None and since is not None:
@@ -139,7 +143,7 @@ def _with_bursts(rows: DataFrame, before: DataFrame | None) -> DataFrame:
 
 
 def _incoming_rates(lag: DataFrame) -> DataFrame:
-    """Return the average of `rate_in` per group and hour, in records/s."""
+    """Return the average of `rate_in` (records written per second) for each group and hour."""
     at = F.unix_millis("minute")
     hour = floor_to(at, HOUR).alias("hour")
     average = sum_of_doubles(F.col("rate_in")) / F.nullif(F.count("rate_in"), F.lit(0))
@@ -151,7 +155,7 @@ def _with_rate(rows: DataFrame) -> DataFrame:
 
     - `per_hour`: rebalances per hour. The larger of two numbers is used: rebalances in polls, extrapolated to a whole
       hour, and rebalances in decoded records.
-    - `records_held_up`: number of records written during rebalances
+    - `records_held_up`: estimated number of records that were written during rebalances
     - `source`: whether recordings, decoded records or both have data for this hour
     - `flapping`: whether `rebalances` and `per_hour` reach the limits in `RebalanceRate`
     """
@@ -196,8 +200,8 @@ def recorded_churn(
             The counts of earlier hours can be too small.
 
     Returns:
-        DataFrame with group, hour (ms), one column per count, rebalancing_seconds, and `times` of the polls (ms) that
-            observed a rebalance
+        DataFrame with group, hour (ms), one column per count (such as `members_joined`), rebalancing_seconds, and
+            `times` of the polls (ms) that observed a rebalance
     """
     owners = partitions.select("day", "keyframe", "poll", *PARTITION_KEY, "gone", "owner")
     if since is not None:
@@ -237,9 +241,10 @@ def recorded_churn(
 
 
 def _owners_since(owners: DataFrame, keyframe: int) -> DataFrame:
-    """Return all rows of `owners` since a keyframe (a poll with all rows), and older rows about some partitions.
+    """Return all rows of `owners` since a keyframe, and older rows about some partitions.
 
-    If a partition had no owner at the keyframe, older rows are needed, because they show its previous owner.
+    A keyframe is a poll with all rows, not only changed ones. If a partition had no owner at the keyframe, older rows
+    are needed, because they show its previous owner.
     """
     recent = owners.filter(F.col("keyframe") >= keyframe)
     unowned = recent.filter((F.col("poll") == keyframe) & F.col("owner").isNull()).select(*PARTITION_KEY)
@@ -252,9 +257,10 @@ def _owners_since(owners: DataFrame, keyframe: int) -> DataFrame:
 
 
 def _covered_hours(timeline: DataFrame) -> DataFrame:
-    """Return one row per hour with polls: hour (ms), covered_from, covered_to, and covered_seconds.
+    """Return how much of each hour the polls cover: hour (ms), covered_from, covered_to, and covered_seconds.
 
-    `covered_seconds` is the time in this hour during which the cluster was polled, without the gaps between polls.
+    `covered_from` and `covered_to` are the first and the last time in this hour that polls cover. `covered_seconds` is
+    the time between them, without the gaps between polls. Hours without polls have no row.
     """
     spans = timeline.select(F.coalesce("previous", "poll").alias("from"), F.col("poll").alias("to"))
     return spans.transform(_split_by_hour).groupBy("hour").agg(
@@ -287,10 +293,10 @@ def _group_changes(rows: DataFrame) -> DataFrame:
 
 
 def _member_changes(rows: DataFrame) -> DataFrame:
-    """Return one row for each group and poll with new or missing members.
+    """Return one row for each group and poll that shows that members joined or left the group.
 
     The columns are group, hour, `at` (time of the poll), `joined` and `left` (numbers of members), and `shuffles`.
-    `shuffles` is always 1, so its sum is the number of polls.
+    `shuffles` is always 1, so its sum is the number of such polls.
     """
     rows = rows.withColumns({
         "appeared": begins_lifetime(_MEMBER_KEY),

@@ -136,10 +136,10 @@ def _is_unused(idle: int) -> Column:
 
 
 def _expires_at(retention: int) -> Column:
-    """Return the latest time (ms) at which brokers delete a group's offsets (KIP-211); null if they never do.
+    """Return the latest time (ms) at which brokers delete a group's offsets (KIP-211).
 
-    The retention time begins with the last commit. For classic groups with a protocol type, the retention time begins
-    when the group becomes Empty.
+    The retention time begins with the last commit. For classic groups with a protocol type, it begins when the group
+    becomes Empty. The result is null if the group has no offsets, or if brokers never delete them (share groups).
     """
     # Without a decoded commit, the last commit is only known from polls. They do not show commits that repeat the
     # previous offset, so the last commit may have been later. Use `quiet_since`, which is at least as late.
@@ -212,7 +212,8 @@ def recorded_activity(
             polls, in milliseconds since the epoch:
 
         - `last_commit`: last poll at which an offset had changed; null if no offset has changed
-        - `quiet_since`: `last_commit`; if it is null, first poll that found an offset; without offsets, same as `first`
+        - `quiet_since`: time since when no commit was observed: `last_commit`; if it is null, first poll with an offset
+          of the group; without offsets, same as `first`
         - `empty_since`: first poll of the current Empty state; null in other states
         - `first`: first poll with the group
         - `at`: last poll of the day

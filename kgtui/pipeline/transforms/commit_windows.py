@@ -78,8 +78,9 @@ def with_silver_commits(
 ) -> DataFrame:
     """If the silver commits of a partition are complete, use them instead of the commits that were observed by polls.
 
-    The docstring of the module defines "complete". Column `exact` says whether the commits of a row were replaced. If
-    `observed` has the struct column `saved`, the field `decoded` is added to the struct (see `health_state.DECODED`).
+    They are complete if they fill the commit window and agree with the newest poll; the docstring of the module lists
+    the conditions. Column `exact` says whether the commits of a row were replaced. If `observed` has the struct column
+    `saved`, the field `decoded` is added to the struct (see `health_state.DECODED`).
 
     Args:
         observed: result of `observed_windows`.

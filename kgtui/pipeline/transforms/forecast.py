@@ -24,7 +24,7 @@ HOUR = 3_600
 
 _KEY = ("group", "topic", "partition")
 _JUMPS = ("first_jump_at", "first_jump_start", "last_jump_at", "last_jump_start")
-"""Columns with the time (ms) and the new log start offset of the first and of the last increase of this offset."""
+"""Columns about the first and the last jump of the log start offset: time (ms), and log start offset after the jump."""
 
 _NOISE = 0.1
 """A group falls behind if its time lag (age of the first unread record) grows by this many seconds per second or more.
@@ -61,7 +61,7 @@ def forecast(
     """
     hours = hourly_lag(lag, since) if hours is None else hours
     # Find the last hour of each day, even if no group has lag in this hour. If only hours with lag counted, the last
-    # hour could be before `since`, and a run that recomputes only the rows since then would not update it.
+    # hour could be before `since`, and its stored rows would not be updated.
     last_hours = hours.groupBy("day").agg(F.max("hour").alias("last_hour"))
     if retention is None:
         hours = hours.withColumn("retention_seconds", F.lit(None).cast("double"))
@@ -86,9 +86,10 @@ def hourly_lag(lag: DataFrame, since: int | None = None, state: DataFrame | None
 
 
 def _carried(state: DataFrame, since: int) -> DataFrame:
-    """Return each partition's newest row of `state` before `since`. It is used instead of the older rows of `lag`.
+    """Return the newest rows of `state` before `since`. They are used instead of the older rows of `lag`.
 
-    Gaps between polls divide the time into spans. A partition has one row per span. Column `is_carried` is always true.
+    Gaps between polls divide the time into spans. For each partition and span, the result has one row, the newest one.
+    Column `is_carried` is always true.
     """
     values = ("hour", "log_start", *_JUMPS)
     newest = state.filter(~is_since("hour", since)).groupBy(*_KEY, "steady_since")
@@ -181,7 +182,7 @@ def _hours(lag: DataFrame, since: int | None = None) -> DataFrame:
 
 
 def _with_trend(rows: DataFrame) -> DataFrame:
-    """Add the trends of the lag and the time lag, and the time until the group has caught up.
+    """Add the trends of the lag and the time lag (age of the first unread record), and the time until the lag is 0.
 
     - `trend`, `trend_error`: growth of the lag in records/s, and its standard error
     - `age_trend`, `age_error`: growth of the time lag in seconds per second, and its standard error
@@ -203,7 +204,7 @@ def _with_trend(rows: DataFrame) -> DataFrame:
     # Prefer the trend of the time lag, because the lag in records also changes if the traffic changes.
     known = F.col("age_trend").isNotNull()
     seconds = F.when(known, by_age.seconds).otherwise(by_lag.seconds)
-    # If one argument is null, `least` and `greatest` return the other argument.
+    # `by_lag` can be null. Then `least` and `greatest` return their other argument.
     soonest = F.when(known, F.least(by_age.soonest, by_lag.seconds)).otherwise(by_lag.soonest)
     latest = F.when(known, F.greatest(by_age.latest, by_lag.seconds)).otherwise(by_lag.latest)
     return rows.withColumns({
@@ -214,7 +215,9 @@ def _with_trend(rows: DataFrame) -> DataFrame:
 
 
 def _slope(prefix: str) -> Column:
-    """Return the slope of a linear regression; null if the regression has fewer than `LEAST` points.
+    """Return the slope of a linear regression over time, per second.
+
+    The result is null if there are fewer than `LEAST` points, or if all points have the same time.
 
     Args:
         prefix: empty for the lag, `age_` for the time lag.
@@ -304,8 +307,9 @@ def _with_group_risk(rows: DataFrame) -> DataFrame:
 def _with_behind_since(rows: DataFrame, lag: DataFrame, last_hours: DataFrame) -> DataFrame:
     """Add `behind_since` (when a group's backlog began) and `behind_since_at_least` in the last two hours of each day.
 
-    In all other hours, and for partitions, both columns are null. Computing them for all hours would be slow, because
-    each value needs the time lags of the 24 hours before.
+    `behind_since_at_least` is true if the backlog may have begun earlier. In all other hours, and for partitions, both
+    columns are null. Computing them for all hours would be slow, because each value needs the time lags (ages of the
+    first unread record) in the 24 hours before.
     """
     # Checkpoint the rows, because they are read twice: to find the groups with a backlog, and to add the times at which
     # the backlogs began.

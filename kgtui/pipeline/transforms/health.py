@@ -97,7 +97,7 @@ def with_verdicts(rows: DataFrame, watching: Watching = _DEFAULT) -> DataFrame:
 
     - `status`: integer value of a `Status`
     - `undecided`: integer value of a worse `Status` that the polls can neither prove nor exclude; null if there is none
-    - `complete`: number of known commits, as a fraction of the number in a full commit window; at most 1
+    - `complete`: number of known commits, as a fraction of `Options.intervals`, the number that Burrow uses; at most 1
     - `basis`: `commits` (silver `commits`) or `observed` (polls)
 
     Args:
@@ -356,7 +356,7 @@ def _started() -> Column:
 
 
 def _went_back_at() -> Column:
-    """Return the time of the last commit with a lower offset than the previous commit, in milliseconds."""
+    """Return the time of the last commit with a lower offset than the commit before it, in ms since the epoch."""
     nothing = F.lit(None).cast("bigint")
     start = F.struct(nothing.alias("offset"), nothing.alias("at"))
 

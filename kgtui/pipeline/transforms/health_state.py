@@ -48,7 +48,7 @@ STATE = f"""struct<
 """Spark type of the state of one partition, which the gold table `health_state` stores as JSON.
 
 `recorded` has the columns `RECORDED` of the partition's newest row. `decoded` has the type `DECODED`. For the other
-fields, see `observed_windows`.
+fields, see the functions `observed_windows` and `_with_saved_values` in the module `observed_windows`.
 """
 
 

@@ -1,4 +1,7 @@
-"""The gold table `lag`: position, lag, rates and time lag of each partition and group per minute, from recordings."""
+"""The gold table `lag`: position, lag, rates and time lag of each partition and group per minute, from recordings.
+
+The time lag is the age of the first unread record.
+"""
 
 from __future__ import annotations
 
@@ -28,9 +31,10 @@ MINUTE = 60
 """Length of time that one row of the gold table `lag` covers, in seconds."""
 
 _SHORT_TIME_LAG = 900_000
-"""Recorded log end offsets are always read from this many milliseconds before the first computed minute on.
+"""Reading of recorded log end offsets begins at least this many milliseconds before the first computed minute.
 
-They suffice for time lags up to 15 minutes. For partitions with a longer time lag, older log end offsets are read, too.
+This suffices for time lags (ages of the first unread record) up to 15 minutes. For partitions with a longer time lag,
+older log end offsets are read, too.
 """
 
 _LOG = ("topic", "partition")
@@ -59,7 +63,8 @@ def lag(
         log_ends = with_timeline(partitions, timeline).transform(with_log_growth)
         positions = _positions(log_ends, minutes)
     else:
-        # Use only the rows since this keyframe (a poll with all rows). Older rows are only needed for long time lags.
+        # Use only the rows since this keyframe (a poll with all rows, not only changed ones). Older rows are only
+        # needed for long time lags.
         keyframe = _first_keyframe(timeline, minutes) or since
         groups, faults = (rows.filter(F.col("keyframe") >= keyframe) for rows in (groups, faults))
         recent = with_timeline(partitions.filter(F.col("keyframe") >= keyframe), timeline).transform(with_log_growth)
@@ -77,9 +82,10 @@ def lag(
 
 
 def _first_keyframe(timeline: DataFrame, minutes: DataFrame) -> int | None:
-    """Return the keyframe (a poll with all rows) from which rows are read, in ms since the epoch; None without polls.
+    """Return the time of the keyframe from which rows are read, in ms since the epoch; None if there are no polls.
 
-    It is the last keyframe that is early enough to compute time lags up to `_SHORT_TIME_LAG`.
+    A keyframe is a poll with all rows, not only changed ones. The result is the last keyframe that is early enough to
+    compute time lags (ages of the first unread record) up to `_SHORT_TIME_LAG`.
     """
     first = minutes.agg(F.min("at").alias("first"), F.min("keyframe").alias("of_first"))
     early = F.max(F.when(F.col("poll") <= F.col("first") - _SHORT_TIME_LAG, F.col("keyframe"))).alias("early")
@@ -157,8 +163,8 @@ def with_log_growth(rows: DataFrame) -> DataFrame:
     """Add three columns that describe how the log of a partition grew.
 
     - `generation`: how often the log end offset has decreased so far, because the topic was deleted and created again
-    - `before`: log end offset at the previous poll; null if the log has not grown since then
-    - `before_at`: time of the previous poll; null if the log has not grown since then
+    - `before`: log end offset at the previous poll; null if the log has not grown since then, or after a gap
+    - `before_at`: time of the previous poll; null if `before` is null
 
     Args:
         rows: rows of the recorded table `partitions`, as returned by `with_timeline`.
@@ -181,7 +187,7 @@ def with_log_growth(rows: DataFrame) -> DataFrame:
 def with_time_lag(positions: DataFrame, log_ends: DataFrame) -> DataFrame:
     """Add `time_lag` (age of the first unread record, in seconds) and `time_lag_at_least`.
 
-    The first unread record was written between two polls: the last poll with a log end offset up to the group's
+    The first unread record was written between two polls: the last poll whose log end offset was not above the group's
     position, and the next poll. Therefore, the time of the record is interpolated between these polls. If the earlier
     poll was not recorded, the time lag is only a lower bound, and `time_lag_at_least` is true.
 

@@ -1,7 +1,7 @@
 """Find the newest commits of each partition (its commit window) from the polls of a recording.
 
-A poll shows a committed offset, but not each commit. If the committed offset differs from the previous poll, this
-counts as one commit at the time of the poll, as in `kgtui.model.health.judging`.
+In a poll, kgtui reads the committed offset of each partition, but not each commit. If the committed offset differs from
+the previous poll, this counts as one commit at the time of the poll, as in `kgtui.model.health.judging`.
 
 The commit window of a partition becomes empty again after a gap between polls, and after the partition disappeared.
 """
@@ -116,7 +116,8 @@ def _log_end_ranges(timeline: DataFrame, times: DataFrame, intervals: int, refre
     end offsets, one every `refresh_ms` milliseconds. The range begins after the latest gap between polls.
 
     Returns:
-        The ranges. A range with several keyframes (polls with all rows) is split into one row per keyframe:
+        The ranges. A range with several keyframes (polls with all rows, not only changed ones) is split into one row
+        per keyframe:
 
         - `at`, `of_keyframe`: the poll in `times`, and its keyframe
         - `range_keyframe`: keyframe of the part
@@ -150,7 +151,7 @@ def first_poll_of_windows(options: Options) -> Column:
 
 
 def _with_observed_commits(rows: DataFrame, options: Options) -> DataFrame:
-    """Add `commits`, `moves` and `first_read` (see `observed_windows`), computed from this row and earlier rows.
+    """Add `commits`, `moves` and `first_read` (see `observed_windows`), computed from each row and earlier rows.
 
     As in Burrow, the lag of a commit is computed from the log end offset about `offset_refresh` seconds before it.
     """

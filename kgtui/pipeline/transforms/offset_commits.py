@@ -1,4 +1,4 @@
-"""Decode regular offset commits, nearly all records of `__consumer_offsets`, with Spark expressions.
+"""Decode regular offset commits with Spark expressions. Nearly all records of `__consumer_offsets` are such commits.
 
 This module is used only if Spark does not have kgtui's Java decoder. `record_decoding` decodes all other records in
 Python: other record types, damaged records, and commits of version 4 with more than 126 bytes of metadata.
@@ -117,7 +117,7 @@ For other commits, the column is the version of the value, but 0 for version 2, 
 
 
 def regular_commits(records: DataFrame) -> DataFrame:
-    """Decode regular commits into rows of silver `commits`. Records that must be decoded in Python are left out."""
+    """Decode the commits that Spark expressions can decode into rows of silver `commits`. Leave out other records."""
     return records.transform(commit_records).transform(_with_fields).where(_is_regular()).transform(_to_table)
 
 

@@ -20,13 +20,15 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
 HISTORY = 86_400_000
-"""How far back the time lags are searched for the beginning of a problem, in milliseconds."""
+"""To find when a problem began, the time lags (ages of the first unread record) of this many milliseconds are read."""
 
 _KEY = ("group", "topic", "partition")
 
 
 def with_age_histories(rows: DataFrame, lag: DataFrame) -> DataFrame:
     """Return for each row the time lags of its group or partition in the 24 hours up to `at`.
+
+    A time lag is the age of the first unread record. Values that are only lower bounds are left out.
 
     Args:
         rows: rows with group, topic, partition, `at` (ms) and `steady_since` (ms). Time lags before `steady_since`, the
@@ -53,6 +55,8 @@ def with_age_histories(rows: DataFrame, lag: DataFrame) -> DataFrame:
 
 def rising_since(ages: Column) -> Column:
     """Return a Spark expression: when the time lag began to rise, in milliseconds since the epoch.
+
+    The time lag is the age of the first unread record.
 
     Args:
         ages: time lags of a partition, from `with_age_histories`.

@@ -1,8 +1,8 @@
 """Reconstruct the order of polls, and the state of groups and partitions at any poll, from a recording.
 
-A keyframe is a poll for which the recorder wrote all rows. For other polls, the recorder wrote only changed rows.
-Therefore, the state of a group at a poll is the group's newest row between the last keyframe and this poll. Times are
-in milliseconds since the epoch.
+In a poll, kgtui reads the state of all groups, and the recorder writes it into tables. A keyframe is a poll for which
+the recorder wrote all rows. For other polls, the recorder wrote only changed rows. Therefore, the state of a group at a
+poll is the group's newest row between the last keyframe and this poll. Times are in milliseconds since the epoch.
 """
 
 from __future__ import annotations
@@ -29,7 +29,9 @@ _HOUR_MS = 3_600_000
 
 
 def poll_timeline(polls: DataFrame, steady_since: int | None = None) -> DataFrame:
-    """Number the polls, and find the keyframes (polls with all rows) and the gaps before and after each poll.
+    """Number the polls of a recording, and find the keyframe of each poll and the gaps before and after it.
+
+    A keyframe is a poll with all rows, not only changed ones. In a gap, kgtui did not poll.
 
     Args:
         polls: recorded table `polls`, possibly without its oldest rows.
@@ -132,10 +134,10 @@ def with_hour_ends(times: DataFrame) -> DataFrame:
 
 
 def first_keyframe(timeline: DataFrame, since: int) -> int:
-    """Return the keyframe (a poll with all rows) from which rows must be read to reconstruct the state at `since`.
+    """Return the time of the keyframe from which rows must be read to reconstruct the state at `since`.
 
-    The result is the last keyframe before `since` or, if there is none, the first keyframe. If there are no polls, the
-    result is `since`. All times are in milliseconds since the epoch.
+    A keyframe is a poll with all rows, not only changed ones. The result is the last keyframe before `since` or, if
+    there is none, the first keyframe. If there are no polls, it is `since`. All times are in ms since the epoch.
     """
     before = F.max(F.when(F.col("poll") < since, F.col("keyframe")))
     row = timeline.agg(before.alias("before"), F.min("keyframe").alias("first")).collect()[0]
@@ -152,8 +154,8 @@ def state_at(rows: DataFrame, times: DataFrame, key: Sequence[str]) -> DataFrame
 
     Args:
         rows: rows of a recorded table that `with_timeline` has returned.
-        times: one row per poll, with its time `at` and its `keyframe` (the newest poll up to `at` with all rows).
-            Further columns of `times` replace columns of `rows` with the same name.
+        times: one row per poll, with its time `at` and its `keyframe` (the newest poll up to `at` with all rows, not
+            only changed ones). Further columns of `times` replace columns of `rows` with the same name.
         key: columns that identify a group, partition or error.
 
     Returns:
@@ -186,8 +188,8 @@ def with_until(rows: DataFrame, keyframes: DataFrame, key: Sequence[str]) -> Dat
 def with_state_after_gaps(rows: DataFrame, timeline: DataFrame, key: Sequence[str]) -> DataFrame:
     """Add the columns of `poll_timeline` to recorded rows, and copy rows to the first poll after each gap.
 
-    The copied rows are those from before the gap that are still valid at that poll. If `rows` has the column `carried`
-    (state that an earlier run saved), it is null in the copied rows.
+    Rows from before the gap are copied if they are still valid at that poll. If `rows` has the column `carried` (state
+    that an earlier run saved), the column is null in the copied rows.
     """
     known = with_timeline(rows, timeline)
     after_gap = (F.col("poll") == F.col("steady_since")) & (F.col("poll") != F.col("keyframe"))
@@ -236,8 +238,8 @@ def groups_at(groups: DataFrame, faults: DataFrame, times: DataFrame) -> DataFra
 def begins_lifetime(key: Sequence[str]) -> Column:
     """Return an expression that is true if a row is the first one since its group, member or partition appeared.
 
-    After a group, member or partition disappeared or was missing from a keyframe (a poll with all rows), it can appear
-    again. The rows must come from `with_timeline`.
+    A group, member or partition can appear again after it was deleted, or was missing from a keyframe (a poll with all
+    rows, not only changed ones). The rows must come from `with_timeline`.
     """
     order = Window.partitionBy(*key).orderBy("poll")
     same_segment = F.col("segment") == F.lag("segment").over(order)
@@ -254,8 +256,8 @@ def with_lifetimes(rows: DataFrame, key: Sequence[str]) -> DataFrame:
 def missing_from_next_keyframe(key: Sequence[str]) -> Column:
     """Return an expression: whether a row's group, member or partition is missing from the next keyframe.
 
-    A keyframe is a poll with all rows. For each missing group, member or partition, the expression is true only in its
-    last row before the keyframe. The rows must come from `with_timeline`.
+    A keyframe is a poll with all rows, not only changed ones. For each missing group, member or partition, the
+    expression is true only in its last row before the keyframe. The rows must come from `with_timeline`.
     """
     order = Window.partitionBy(*key).orderBy("poll")
     in_segment = F.lead("keyframe").over(order) == F.col("keyframe")

@@ -204,7 +204,11 @@ def _with_times(value: Any, plan: HistoryPlan, where: str) -> Any:
 
 
 def _add_schedule(group: dict[str, Any], plan: HistoryPlan, where: str) -> None:
-    """Replace the key `deployed` or `rotation_between` of a group, if the group has one, with the key `schedule`."""
+    """Replace the key `deployed` or `rotation_between` in a group's parsed TOML table with the key `schedule`.
+
+    The schedule contains the membership changes that the replaced key describes. A table without these keys does not
+    change.
+    """
     if "deployed" in group:
         schedule = _deployment(plan, str(group.pop("deployed")))
     elif "rotation_between" in group:
@@ -220,7 +224,7 @@ def _add_schedule(group: dict[str, Any], plan: HistoryPlan, where: str) -> None:
 def _deployment(plan: HistoryPlan, name: str) -> ScheduledMembership:
     """Simulate a deployment: return a schedule in which two members of a group are replaced, one 40 s after the other.
 
-    The time of the first replacement depends only on `name` and the seed.
+    The first replacement takes place after 20 to 70 % of the history. The exact time depends on `name` and the seed.
     """
     at = plan.at_fraction(0.2 + hash_number(plan.seed, name) % 50 / 100, name)
     return ScheduledMembership((0, 1), ((at, (1, 2)), (at + 40.0, (2, 3))))

@@ -125,7 +125,10 @@ class Group(ABC):
         return self.state_with(self.membership(t))
 
     def state_with(self, membership: Membership) -> str:
-        """Return the state of the group. For some time after a change of its members, the group is rebalancing."""
+        """Return the state of the group if it has the given members.
+
+        After a membership change, the group passes through the rebalance states in `phases` before it is Stable.
+        """
         if not membership.slots:
             return "Empty"
         passed = 0.0

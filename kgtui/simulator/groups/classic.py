@@ -1,4 +1,7 @@
-"""Classic groups of consumers, Connect workers and schema registries, and simple groups, as in DescribeGroups."""
+"""Classic groups (DescribeGroups): groups of consumers, Connect workers and schema registries, and simple groups.
+
+A simple group has no members, because its clients commit offsets without joining the group.
+"""
 
 from __future__ import annotations
 
@@ -197,7 +200,7 @@ class ClassicKeys(GroupKeys, tag="classic", frozen=True, forbid_unknown_fields=T
     """The properties of a classic group in scenario files.
 
     Attributes:
-        protocol: protocol type, such as `connect`; empty for a simple group.
+        protocol: protocol type, such as `connect`; empty for a simple group, which never has members.
         outlives: seconds from the time at which the last member leaves until the group becomes Dead; None for never.
     """
 

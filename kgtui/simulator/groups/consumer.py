@@ -34,7 +34,10 @@ class ConsumerGroup(Group):
     keys: ConsumerKeys
 
     def member_id(self, slot: Slot) -> str:
-        """Return the id of a member, which a broker generates in the classic protocol, and the client otherwise."""
+        """Return the id of a member.
+
+        Brokers generate the ids of members that use the classic protocol. All other members generate their own ids.
+        """
         return super().member_id(slot) if slot.number in self.keys.classic else self.kafka_member_id(slot)
 
     def describe(self, t: float, *, operations: int) -> dict[str, Any]:

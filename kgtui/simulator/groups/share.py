@@ -17,8 +17,8 @@ class ShareKeys(GroupKeys, tag="share", frozen=True, forbid_unknown_fields=True,
     """The properties of a share group in scenario files.
 
     Attributes:
-        in_flight: number of records per partition that are already acknowledged, although their offsets are above the
-            share-partition start offset. These records do not count as lag.
+        in_flight: number of records per partition that are acknowledged out of order: their offsets are above the
+            share-partition start offset, whose record is not acknowledged yet. These records do not count as lag.
     """
 
     in_flight: int = 3
@@ -64,9 +64,10 @@ class ShareGroup(Group):
         }
 
     def _assignment(self, index: int, members: int) -> Assignment:
-        """Return the assignment of one member: in each topic, partitions by round robin and two adjacent partitions.
+        """Return the assignment of one member.
 
-        Because of the two adjacent partitions, some partitions are assigned to several members.
+        The partitions of each topic are assigned by round robin. In addition, each member gets two adjacent partitions,
+        so that some partitions are assigned to several members.
         """
         rows: Assignment = []
         for read in self.topics_read:

@@ -208,7 +208,8 @@ def _key_error(request: RequestContext, key_type: int, key: str) -> int:
     if key_type == GROUP_KEY:
         return GROUP_AUTHORIZATION_FAILED if request.faults.group_forbidden(key) else 0
     if key_type == SHARE_KEY:
-        # Brokers reject malformed keys of share partitions since Kafka 4.0, although Kafka 4.0 has no share groups.
+        # Brokers reject malformed keys of share partitions since Kafka 4.0, which has share groups only as an early
+        # preview.
         wrong = request.node.release.number >= (4, 0) and not SHARE_STATE.fullmatch(key)
         return INVALID_REQUEST if wrong or request.version < FIRST_WITH_SHARE_KEY else COORDINATOR_NOT_AVAILABLE
     return COORDINATOR_NOT_AVAILABLE

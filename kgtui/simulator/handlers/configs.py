@@ -28,8 +28,9 @@ class ConfigDefault(NamedTuple):
     """A config with its default value.
 
     Attributes:
-        type: number of the type in Kafka's protocol, such as `INT`.
-        synonym: name of the broker config that sets the default value; empty if it has the same name.
+        type: number of the value's type in DescribeConfigs responses: a constant such as `INT`, which is 3.
+        synonym: name of the broker config that sets the default value; empty if the broker config has the same name as
+            this config.
     """
 
     name: str

@@ -1,4 +1,7 @@
-"""Decode a request, call the handler of its API, and encode the response. A broker can have any supported release."""
+"""Decode a request, call the handler of its API, and encode the response.
+
+The brokers of a cluster can have different Kafka releases, so each broker supports its own API versions.
+"""
 
 from __future__ import annotations
 
@@ -62,9 +65,10 @@ class Dispatcher:
                 self._row_cache(self.state.generated, node.release.ranges[LIST_GROUPS.key][1])
 
     def respond(self, node: Node, request: bytes) -> bytes | None:
-        """Return the response to a request; None for an unsupported API or version.
+        """Return the response to a request; None if the broker does not support the API or its version.
 
-        If None is returned, the caller must close the connection, as a real broker does.
+        If None is returned, the caller must close the connection, as a real broker does. The only exception is
+        ApiVersions: a request with an unsupported version gets a response with an error (KIP-511).
 
         Raises:
             DecodeError: the request is malformed.

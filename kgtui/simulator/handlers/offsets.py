@@ -106,7 +106,10 @@ def _commits(request: RequestContext, name: str) -> Iterator[tuple[str, list[dic
 
 
 def _epoch(group: Group | None, read: ConsumedTopic) -> int:
-    """Return the leader epoch that a group has committed with its offsets; -1 for a simple group or a missing group."""
+    """Return the leader epoch that a group has committed with its offsets for a topic.
+
+    Return -1 if the group does not exist, or if it is a simple group, whose clients commit offsets without joining.
+    """
     return -1 if group is None or group.protocol == "" else read.topic.salt % 9
 
 
@@ -148,7 +151,7 @@ def _without_offsets(requested: list[dict[str, Any]], error: int) -> list[dict[s
 def share_offsets(request: RequestContext) -> dict[str, Any]:
     """Return the share-partition start offsets of the requested partitions, or of all partitions if `Topics` is null.
 
-    If the group does not exist or is not a share group, its partitions are reported as uninitialized.
+    If the group does not exist or is not a share group, the requested partitions are reported as uninitialized.
     """
     groups = [_share_group(request, row["GroupId"], row["Topics"]) for row in request.fields["Groups"]]
     return {"ThrottleTimeMs": request.throttle_ms, "Groups": groups}

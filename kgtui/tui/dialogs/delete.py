@@ -103,7 +103,7 @@ class DeleteDialog(ModalScreen[Results | None]):
     """
 
     class Planned(Message):
-        """Posted when the deletion plan has been made. It says which groups can be deleted, and what would be lost."""
+        """Posted when the deletion plan is ready. The plan says which groups can be deleted, and what would be lost."""
 
         def __init__(self, plan: Plan) -> None:
             super().__init__()
@@ -139,7 +139,7 @@ class DeleteDialog(ModalScreen[Results | None]):
         self._unsubscribe: Callable[[], None] | None = None
         self._planning = False
         self._rejected = False
-        """Whether the status line says that the typed text is wrong."""
+        """Whether the status line says that the text typed as confirmation is wrong."""
         self._planned_from: tuple[object, ...] = ()
         """The monitor's data about the groups when the planning started. A new plan is made when this data changes."""
 
@@ -162,8 +162,8 @@ class DeleteDialog(ModalScreen[Results | None]):
         self._show_status("Describing the groups and reading their offsets", MUTED)
         monitor = self._session.monitor
         if monitor is not None and len(self.groups) <= MOST_REPLANNED_GROUPS:
-            # `_post` draws nothing, but only posts a message to this dialog, because it runs in the monitor's task. The
-            # display settings, such as UTC, are in a context variable, which is not set in this task.
+            # `_post` only posts a message to this dialog, and draws nothing itself, because it runs in the monitor's
+            # task. In this task, the context variable with the display settings, such as UTC, is not set.
             self._unsubscribe = monitor.subscribe(self._post)
         self._make_plan()
 
@@ -257,7 +257,7 @@ class DeleteDialog(ModalScreen[Results | None]):
         self._show_status("" if allowed else "Nothing can be deleted", MUTED if allowed else ERROR)
 
     def _ask(self, asked: Challenge | None) -> None:
-        """Ask the user to type a text that confirms the deletion. Do not ask if `asked` is None (nothing to delete)."""
+        """Ask the user to confirm the deletion by typing a text. If `asked` is None (nothing to delete), do not ask."""
         self._challenge = asked
         for field in self.query(Input):
             field.value = ""
@@ -329,7 +329,10 @@ class DeleteDialog(ModalScreen[Results | None]):
         self._execute(self.plan)
 
     def _reject(self) -> None:
-        """Say that the typed text is wrong, or ask for the second word if only this word is still missing."""
+        """Show which typed text is wrong. If only the second text field is still empty, move the focus to this field.
+
+        The second text field exists only for deletions that cannot be undone.
+        """
         if self._challenge is None or self.deleting:
             return
         second, word = self.query_one("#second-word", Input), self._challenge.second_word

@@ -159,10 +159,10 @@ class ObservedGroups:
 
     Attributes:
         now: current time.
-        empty_since: group id → time at which the group's state last changed. Groups for which kgtui has not observed a
-            change of the state are missing.
-        consumed_until: group id → timestamp of the newest record that the group has read. Groups for which this time is
-            unknown are missing.
+        empty_since: group id → time at which the group's state last changed; for an empty group, when it became empty.
+            A group is missing here if kgtui has not observed a change of its state.
+        consumed_until: group id → timestamp of the newest record that the group has read. A group is missing here if
+            this time is unknown.
         appeared: ids of groups that were created while kgtui was running, and whose state has not changed since.
     """
 
@@ -175,7 +175,7 @@ class ObservedGroups:
         """Return whether it is safe to delete a group, and the reasons.
 
         Args:
-            line: what the deletion plan says about the group: whether the deletion is allowed or refused.
+            line: the group's entry in the deletion plan, which allows or refuses the deletion.
         """
         group = line.group
         return safety_of(line, now=self.now, empty_since=self.empty_since.get(group), appeared=group in self.appeared)
@@ -249,7 +249,7 @@ def group_details(
     """Return the details of one group: whether it is safe to delete the group, and what will be lost.
 
     Args:
-        line: what the deletion plan says about the group.
+        line: the group's entry in the deletion plan, which allows or refuses the deletion.
         commands: commands of Kafka's own tools that would delete the group.
         width: width of a line in terminal cells.
     """

@@ -1,4 +1,4 @@
-"""The Explain dialog: the health verdict on a group, the meaning of its errors and its state, and what to do."""
+"""The Explain dialog explains a group's health verdict (such as `STOPPED`), errors and state, and says what to do."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ LABEL_WIDTH = 10
 
 
 def explanation_lines(explanations: Sequence[Explanation], width: int) -> list[tuple[Cell, ...]]:
-    """Return the explanations as lines of at most `width` terminal cells, separated by blank lines."""
+    """Return lines of at most `width` terminal cells with the explanations. A blank line separates two explanations."""
     lines: list[tuple[Cell, ...]] = []
     for explanation in explanations:
         if lines:
@@ -64,7 +64,7 @@ def _title(explanation: Explanation) -> Cell:
 
 
 class ExplainDialog(ModalScreen[None]):
-    """Shows explanations below a title. The explanations do not change while the dialog is open."""
+    """Shows explanations, such as those of a group's problems. The open dialog ignores later changes to the group."""
 
     DEFAULT_CSS = """
     ExplainDialog { align: center middle; }
@@ -97,11 +97,11 @@ class ExplainDialog(ModalScreen[None]):
 
     @classmethod
     def about_group(cls, snapshot: Snapshot, group: str, *, refused: tuple[str, str] | None = None) -> ExplainDialog:
-        """Create a dialog that explains the health verdict, the errors and the state of a group.
+        """Create a dialog that explains the health verdict (such as `STOPPED`), the errors and the state of a group.
 
         Args:
-            refused: an action that is not available, such as deleting the group, and the reason. The dialog explains
-                this first. None if there is no such action.
+            refused: (action that is not available, such as deleting the group; reason). The dialog begins with this
+                reason. None if the dialog is not about an unavailable action.
         """
         explanations = explain_group(snapshot, group, time_text)
         return cls(group, [explain_refusal(*refused), *explanations] if refused is not None else explanations)

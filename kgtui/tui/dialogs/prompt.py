@@ -48,8 +48,8 @@ class TextPrompt(ModalScreen["ResultT | None"], Generic[ResultT]):
     Subclasses override `compose_fields` and `submit`. If `submit` raises an error, the dialog shows its message.
 
     Attributes:
-        action_done: asyncio event that is set, except while `submit` is running. Keys that are typed while `submit` is
-            running are handled after the event is set again.
+        action_done: asyncio event that is cleared while `submit` is running, and set otherwise. Keys that are typed
+            while `submit` is running are handled after it has ended.
     """
 
     PROMPT_TITLE: ClassVar[str]

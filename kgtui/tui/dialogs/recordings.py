@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 TIME_EXAMPLES = "10:04, 2026-11-21T10:04:23Z, or 15m for 15 minutes before the end"
 TYPING_PAUSE = 0.2
-"""How long kgtui waits after a keystroke in the folder field before it looks for a recording there, in seconds."""
+"""Delay, in seconds, between the last keystroke in the folder field and the search for a recording in this folder."""
 
 
 class RecordDialog(TextPrompt[None]):
@@ -118,8 +118,8 @@ class OpenRecordingDialog(TextPrompt["Session"]):
         self._at = at
 
     def compose_fields(self) -> ComposeResult:
-        # Round the time up to full seconds. The recording opens at the last poll at or before the time in this field,
-        # so a time that is rounded down could select an earlier poll.
+        # Round the time up to full seconds, not down. The recording opens at the last poll that is not later than the
+        # time in this field, so a time that is rounded down could select an earlier poll.
         time = "" if self._at is None else text.to_datetime(math.ceil(self._at)).isoformat(timespec="seconds")
         yield Static(self.ABOUT, id="about", classes="note", markup=False)
         yield Static("Folder of the recording", classes="note", markup=False)
@@ -186,12 +186,12 @@ class OpenRecordingDialog(TextPrompt["Session"]):
 
 
 class TimeDialog(TextPrompt[bool]):
-    """Asks for a time, and moves the open recording to this time.
+    """Asks for a time, and shows the cluster as it was at this time of the open recording.
 
-    The dialog's result is True if the recording was moved, and None if the user canceled.
+    The dialog's result is True if kgtui shows the new time, and None if the user canceled.
 
     Args:
-        position: the position in the recording that is displayed now, and that the dialog changes.
+        position: the displayed position in the recording. The dialog changes this object.
     """
 
     PROMPT_TITLE = "Go to a time"
@@ -209,7 +209,7 @@ class TimeDialog(TextPrompt[bool]):
         return ("enter goes there", "esc closes")
 
     async def submit(self) -> bool:
-        """Move the recording to the time that the user has typed, and return True.
+        """Show the cluster as it was at the time that the user has typed, and return True.
 
         Raises `KgtuiError` if the time is invalid.
         """

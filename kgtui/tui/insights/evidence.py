@@ -28,7 +28,7 @@ class EvidenceRow(NamedTuple):
 
 
 class EvidenceTable(LineTable[EvidenceRow]):
-    """Shows the evidence of a finding: the rows of a gold table that prove the problem."""
+    """Shows the evidence of a finding: the rows that prove the problem, from a gold table (computed by Spark)."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter", "screen.choose", "Go to the group", id="open", show=False)
@@ -61,7 +61,10 @@ def evidence_columns(evidence: Evidence) -> tuple[Column[EvidenceRow], ...]:
 
 
 def evidence_title(evidence: Evidence) -> str:
-    """Return the title above the evidence, such as `evidence: 20 rows of gold/health, 5 more`."""
+    """Return the title above the evidence, such as `evidence: 20 rows of gold/health, 5 more`.
+
+    In this example, `gold/health` is the table, and 5 more of its rows prove the problem but are not shown.
+    """
     more = f", {text.exact(evidence.more)} more" if evidence.more else ""
     return f"evidence: {counted(len(evidence.rows), 'row')} of {evidence.table}{more}"
 

@@ -31,7 +31,7 @@ duration is unknown, the plot covers `USUAL_SPAN`.
 MOST_TIMELINES = 64
 """Maximum number of plots whose data is cached.
 
-Because of this cache, the plot of a finding is shown without reading its data again when the cursor returns to it.
+Because of this cache, kgtui does not read the data of a finding's plot again when the cursor returns to the finding.
 """
 
 
@@ -41,7 +41,7 @@ class FindingPlotRequest(NamedTuple):
     Attributes:
         since: time at the left edge.
         until: time at the right edge.
-        mark: time at which the problem began; None if it is unknown, or if it is before `since`.
+        mark: time at which the problem began; None if this time is unknown or earlier than `since`.
         width: width of the plot in terminal cells.
         utc: whether the time axis is in UTC.
     """

@@ -34,7 +34,10 @@ if TYPE_CHECKING:
     from kgtui.tui.screens.cluster import ClusterScreen
 
 NARROW = 76
-"""A finding's description that is narrower than this, in terminal cells, shows the problem's duration, but no start."""
+"""Minimum width of a finding's description, in terminal cells, for showing the time at which the problem began.
+
+A narrower description shows only the duration of the problem.
+"""
 
 SEVERITY_ROLES = {Severity.ERROR: ERROR, Severity.WARN: WARN, Severity.NOTE: MUTED}
 
@@ -45,8 +48,8 @@ class FindingRow(NamedTuple):
     Attributes:
         number: position in the list of all findings, which identifies the row; 0 for the most urgent finding.
         as_of: time of the newest data in the gold tables, in epoch seconds; None if the tables are empty.
-        marked: whether all groups of the finding are marked in the tree. True only in findings about unused groups,
-            because the groups of other findings cannot be marked.
+        marked: whether all groups of the finding are marked in the tree, for a deletion. True only in findings about
+            unused groups, because the groups of other findings cannot be marked on this screen.
     """
 
     number: int
@@ -169,7 +172,7 @@ def _start(sentence: str) -> str:
 def toggle_marks(row: FindingRow, main: ClusterScreen, recorded: str | None) -> tuple[bool, str]:
     """Mark the groups of a finding in the group tree or, if all of them are marked, unmark them.
 
-    Return `(whether a mark has changed, message for the user)`.
+    The user can then delete the marked groups. Return `(whether a mark has changed, message for the user)`.
 
     Args:
         recorded: id of the cluster that the finding is about; None if unknown.
@@ -255,9 +258,11 @@ def findings_summary(found: Insights, now: float) -> list[PaneLine]:
 def table_warnings(found: Insights, path: LakePath, now: float) -> list[PaneLine]:
     """Return warnings about missing, unreadable and outdated gold tables, and the command that computes the tables.
 
+    Return the command without a warning if all tables are old. Return an empty list if there is nothing to warn about.
+
     Args:
         path: folder with the recording and the gold tables.
-        now: in seconds since the epoch.
+        now: current time in seconds since the epoch.
     """
     never = [table.table for table in found.missing if not _broken(table.error)]
     lines: list[PaneLine] = []

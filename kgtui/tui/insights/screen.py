@@ -45,13 +45,14 @@ if TYPE_CHECKING:
 DETAILS_DELAY = 0.1
 """Delay between a move of the cursor and the display of the finding's details, in seconds.
 
-Because of the delay, details are not read for each finding that the cursor passes while a cursor key is held down.
+Because of this delay, kgtui does not read the details of every finding that the cursor passes while a key is held down.
 """
 
 LOW_SCREEN, LOWEST_SCREEN = 32, 22
-"""Limits for the height of the screen, in lines. A screen with fewer than 32 lines shows the plot or the evidence.
+"""Limits for the height of the screen, in lines, below which there is no room for all details of a finding.
 
-A screen with at least 32 lines shows both. A screen with fewer than 22 lines never shows the plot.
+A screen with at least `LOW_SCREEN` lines can show the plot and the evidence together. A lower screen shows only one of
+them at a time. A screen with fewer than `LOWEST_SCREEN` lines never shows the plot.
 """
 
 KEYS = "enter go to group  space mark  v next kind  l evidence  Y copy  esc close"
@@ -105,7 +106,7 @@ class InsightsScreen(ModalScreen["str | None"]):
     }
     """
 
-    # With BLANK, Textual draws a plain background for this screen, which is faster. The user never sees the background,
+    # Let Textual draw a plain background for this screen, because this is faster. The user never sees the background,
     # because the box covers the whole screen.
     BLANK = True
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (100, "-wide")]  # noqa: RUF012 - declared as in Textual

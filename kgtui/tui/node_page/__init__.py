@@ -1,5 +1,7 @@
 """The node page: a summary of the groups under one node of the group tree, or of all groups.
 
+A node contains several groups, for example all groups in the state Stable.
+
 | module | contents |
 |---|---|
 | `summary` | computes the values of the page, such as sums and counts over the groups |

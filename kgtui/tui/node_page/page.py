@@ -52,13 +52,13 @@ These rows show the newest events of the group. If there are two or more older e
 SPARKLINE_POINTS = 12
 """Maximum number of values in a sparkline. Each value, such as the total lag, comes from a different snapshot."""
 TALL_PAGE_LINES = 28
-"""If the page has at least this many lines, it shows all tables below each other, otherwise one table at a time."""
+"""Minimum height of the page, in lines, for showing all tables below each other. A lower page shows one at a time."""
 SLICE_SECONDS = 0.004
-"""Time, in seconds, after which the computation of the page pauses, so that other tasks of the event loop can run."""
+"""Time, in seconds, after which the computation of the page pauses to let other tasks of the event loop run."""
 GROUPS_PER_SECOND = 10_000
 """Maximum number of groups that are processed for the page per second, on average. This limits the CPU load.
 
-For example, a page about 100,000 groups is computed again after a pause of 10 s.
+For example, with a limit of 10,000, a page about 100,000 groups is computed again after a pause of 10 s.
 """
 
 
@@ -68,7 +68,7 @@ class PageSubject:
 
     Attributes:
         path: path of the tree node; None for the whole cluster.
-        title: name of the cluster or tree node. Control characters in it are not escaped.
+        title: name of the cluster or tree node, whose control characters have not been escaped.
         parts: one or more sorted lists, which together contain the ids of all groups of the set.
     """
 
@@ -78,10 +78,10 @@ class PageSubject:
 
 
 SHORTEST_PAUSE = 1.0
-"""Minimum pause between two computations of the page, in seconds.
+"""Minimum pause between two computations of the page, in seconds, unless something urgent has changed.
 
-The pause ends early if the user selects a different tree node. In a cluster with at most `GROUPS_PER_SECOND` groups,
-the pause also ends early if the problem of a group has changed.
+The page is computed again at once if the user selects a different tree node. In a cluster with at most
+`GROUPS_PER_SECOND` groups, it is also computed again at once if the problem of a group has changed.
 """
 
 
@@ -131,7 +131,7 @@ class RecentEventTable(LineTable[EventRow]):
 
 @dataclass(slots=True)
 class _Sums:
-    """The values of the sparklines on the page. Each value is the sum over all groups of the page in one snapshot.
+    """The values of the page's sparklines. Each value is the sum over all groups of the page, taken from one snapshot.
 
     Attributes:
         at: time of the newest snapshot, in epoch seconds.
@@ -148,7 +148,8 @@ class _Sums:
     def add(self, at: float, summary: GroupSetSummary) -> None:
         """Append the total lag and the rates of a snapshot. Do nothing if the snapshot has already been added.
 
-        If the snapshot is older than the previous one (the user has gone back in a recording), first remove all values.
+        If the snapshot is older than the previous one, remove all values first, because the user has gone back in a
+        recording.
 
         Args:
             at: time of the snapshot, in epoch seconds.
@@ -238,7 +239,10 @@ class NodePage(Vertical):
 
     @property
     def is_current(self) -> bool:
-        """Whether the page shows the snapshot that was last passed to `show`. True for a hidden page."""
+        """Whether the page shows the snapshot that was last passed to `show`.
+
+        Always true for a hidden page, because a hidden page is not computed.
+        """
         return self._subject is None or (not self._due.is_set() and not self._computing)
 
     def show(self, snapshot: Snapshot, subject: PageSubject, problems: Problems, acknowledged: int) -> None:
@@ -269,7 +273,7 @@ class NodePage(Vertical):
         self._urgent.set()
 
     def bring(self, part: str) -> None:
-        """Bring a table of the page to the front. If the page has the focus, move the focus to this table.
+        """Bring a table of the page to the front. If a table of the page has the focus, focus the table in front.
 
         `part` is the id of the table: `attention`, `changes`, `brokers` or `groups`.
         """
@@ -281,7 +285,7 @@ class NodePage(Vertical):
             self.enter()
 
     def enter(self) -> None:
-        """Move the focus to the table in front: the table whose title is highlighted."""
+        """Move the focus to the table in front. This is the table whose title is highlighted."""
         self.query_one(f"#page-{self.query_one(PartTabs).front}", LineTable).focus()
 
     @on(PartTabs.Chosen)
@@ -290,7 +294,7 @@ class NodePage(Vertical):
 
     @on(LineTable.CursorMoved)
     def _show_reason(self) -> None:
-        """Below the table of problems, show the full reason for the selected problem. The table cuts long reasons."""
+        """Show the full reason of the selected problem below the table, because the table cuts off long reasons."""
         row, line = self.problem_table.row, self.query_one("#page-reason", SummaryLine)
         cells: PaneLine = ()
         if row is not None:
@@ -326,7 +330,8 @@ class NodePage(Vertical):
     def _earlier_summary(self, subject: PageSubject) -> GroupSetSummary | None:
         """Return the previous summary (sums and counts) of the same groups if it can be reused; otherwise None.
 
-        Lags and rates are reused only for a short time, and only for more than `GROUPS_PER_SECOND` groups.
+        A summary is reused only if it is recent, and only if there are more than `GROUPS_PER_SECOND` groups. The sums
+        of fewer groups can be computed again each time.
         """
         if self._summary is None or self._summary[0] != subject.path or self._summary[1].groups <= GROUPS_PER_SECOND:
             return None
@@ -336,7 +341,7 @@ class NodePage(Vertical):
     def _drawing_steps(
         self, snapshot: Snapshot, subject: PageSubject, summary: GroupSetSummary
     ) -> Generator[None, None, None]:
-        """Draw the page. Yield between tables, so that other tasks can run: drawing a table takes milliseconds."""
+        """Draw the page. Drawing a table takes milliseconds, so yield between tables to let other tasks run."""
         self.query_one(PageTitle).show(subject.title, summary.groups)
         self.query_one("#page-summary", SummaryLine).set_cells(self._summary_cells(snapshot, subject, summary))
         shown = tables.problem_rows(snapshot, summary.problems)

@@ -117,9 +117,13 @@ class RightSide(Vertical):
             self.show_page(PageSubject(None, cluster, list(tree.snapshot.by_listing.values())))
 
     def bring(self, pane: str, *, of_group: bool) -> bool:
-        """Show the pane with the id `pane` or, if `of_group` is false, the page's table with the same number key.
+        """Show a pane of the group or, if `of_group` is false, the node page's table that has the same number key.
 
-        Return False if no table of the page has this number key.
+        For example, key `2` shows the pane Members or, on the node page, the table of recent changes. Return False if
+        no table of the node page has this key.
+
+        Args:
+            pane: id of the pane, such as `members`.
         """
         if of_group:
             self._detail.bring(pane)
@@ -145,8 +149,8 @@ class RightSide(Vertical):
     def _switch(self, *, page: bool, panes: bool) -> None:
         """Show or hide the page and the panes.
 
-        The attribute `display` is set directly. After a change of a CSS class, Textual would compute the styles of all
-        panes again.
+        Set the attribute `display` directly, because after a change of a CSS class, Textual would compute the styles of
+        all panes again.
         """
         self.page.display = page
         self._detail.display = panes

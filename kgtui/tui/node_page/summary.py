@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from kgtui.tui.problem_index import Problems
 
 GROUPS_PER_SLICE = 250
-"""Number of groups that are processed in one step. A step takes less than 1 ms. Other tasks can run between steps."""
+"""Number of groups that are added up in one step, which takes less than 1 ms. Other tasks can run between steps."""
 
 MOST_PROBLEMS = 400
 """Maximum number of groups in the table of problems.
@@ -43,7 +43,8 @@ class GroupSetSummary:
         counted: problem that needs no attention (such as `UNUSED`) → number of groups.
         states: (label of type and protocol, state) → number of groups.
         lag: sum of the known lags in records; None if no lag is known.
-        lag_unknown: number of groups whose lag is unknown in at least one partition.
+        lag_unknown: number of groups whose lag is unknown in at least one partition. Groups that have not been read are
+            included.
         written: records written per second; None if unknown for all groups.
         consumed: records consumed per second; None if unknown for all groups.
     """
@@ -74,8 +75,8 @@ class GroupSetSummary:
         last: Listing | None = None
         for group in ids:
             listing = snapshot.groups[group]
-            # Consecutive groups often share one `Listing` object (type, state, coordinator). Their key in `states` is
-            # then the same, and is computed again only if the `Listing` lacks the type or the state.
+            # Consecutive groups often share one `Listing` object (type, state, coordinator). In this case, reuse the
+            # key of the previous group. If the `Listing` lacks the type or the state, the keys can differ.
             if listing is not last or listing.type is None or listing.state is None:
                 last, key = listing, _state_key(snapshot, group, listing)
             self.states[key] += 1
@@ -90,8 +91,7 @@ class GroupSetSummary:
             self.read += 1
             if self.oldest_read is None or summary.lag_at < self.oldest_read:
                 self.oldest_read = summary.lag_at
-            # `facts.may_hide_topics` is slow. It is called only if one of these conditions is met, because without them
-            # the result is always False.
+            # `facts.may_hide_topics` is slow, so call it only if `ask` is true. Otherwise, its result is always False.
             ask = hides_topics or summary.hidden or group in offsets or group in faults
             if summary.lag_unknown or summary.fault is not None or (ask and facts.may_hide_topics(snapshot, group)):
                 self.lag_unknown += 1

@@ -181,7 +181,7 @@ def _answer(row: BrokerRow) -> Cell:
 
 
 def _response_time(milliseconds: float | None) -> str:
-    # Show only `<100 ms` for a fast response. The exact time changes at each poll, and would often have to be redrawn.
+    # Show only `<100 ms` for a fast response, because the exact time changes at each poll and would be redrawn often.
     if milliseconds is None:
         return "no response yet"
     return "<100 ms" if milliseconds < 100 else text.milliseconds(milliseconds)
@@ -198,7 +198,7 @@ BROKER_COLUMNS: tuple[Column[BrokerRow], ...] = (
 
 
 class StateRow(NamedTuple):
-    """A row of the table that counts groups by type and state: the numbers for one type and protocol.
+    """A row of the table that counts groups by type and state. It counts the groups of one type and protocol.
 
     Attributes:
         label: type and protocol of the groups; `all` in the last row, which contains the totals.
@@ -232,8 +232,8 @@ def state_table(states: Mapping[tuple[str, str], int]) -> tuple[list[StateRow], 
     rank = {state: number for number, state in enumerate(STATES)}
     found = sorted({state for _, state in states}, key=lambda state: (rank.get(state, len(rank)), state))
     columns: list[Column[StateRow]] = [Column("type", "type", lambda row: row.label, min_width=28, max_width=28)]
-    # Give the state with the most groups the lowest rank, so that its column is the last to be left out on a narrow
-    # screen.
+    # On a narrow screen, columns with a high rank are left out first. Give the state with the most groups the lowest
+    # rank, so that its column is left out last.
     frequent = [state for state, _ in all_types.most_common()]
     columns += [_state_column(state, frequent.index(state) + 1) for state in found]
     columns.append(Column("total", "total", lambda row: text.exact(row.total), right=True))

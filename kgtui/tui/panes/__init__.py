@@ -42,11 +42,11 @@ class PaneEntry(NamedTuple):
     Attributes:
         id: id of the pane, and name of its module.
         short: title on a narrow screen.
-        shortened: if the line is too narrow for all titles, the `title` of the pane with 1 is replaced with its `short`
-            title first, and that of the pane with 6 last.
+        shortened: order in which titles are shortened if the line is too narrow for all of them. The pane with 1 is the
+            first whose `title` is replaced with its `short` title, and the pane with 6 is the last.
         name: class name of the pane's widget.
         help: sentence in the help screen that says what the key shows.
-        needs_configs: whether the pane shows the group's configs. They are read only while such a pane is visible.
+        needs_configs: whether the pane shows the group's configs. Configs are read only while such a pane is visible.
     """
 
     id: str

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from kgtui.model.assignment import Assignment
 
 LONGEST_MEMBER_TITLE = 4
-"""Maximum width of the title, such as `-10`, of the column of a member, in terminal cells."""
+"""Maximum width, in terminal cells, of the title of a member's column. The title `-10` has a width of 3."""
 
 TO_COME, TO_GO, IDLE, NOBODY = "+", "-", ":", "!"
 _NAME, _OPEN = "item", "open"
@@ -33,8 +33,9 @@ class GridMember:
     """A member that has a column in the grid.
 
     Attributes:
-        title: title of the column: the end of the member's name, such as `-10`, or the number of the column.
-        idle: whether the member has no partitions now, and none in the target assignment.
+        title: title of the column. This is the end of the member's name, such as `-10`, or the number of the column if
+            two members would have the same title.
+        idle: whether the member has no partitions, neither now nor in the target assignment.
         reported: whether the broker reported the member's assignment.
     """
 
@@ -65,7 +66,10 @@ def _natural(name: str) -> list[tuple[int, int, str]]:
 
 
 def _titles(names: Sequence[str]) -> list[str]:
-    """Return a short title for each member: the end of its name, such as `-1`. If ends are not unique, use numbers."""
+    """Return a unique short title for each member: the end of its name, such as `-1`.
+
+    If the ends of the names are not unique, return the numbers 1, 2 and so on instead.
+    """
     shown = [text.plain(name, 40, cut="middle") for name in names]
     for length in range(1, LONGEST_MEMBER_TITLE + 1):
         ends = [name[-length:] for name in shown]
@@ -104,7 +108,7 @@ def grid_columns(
 
 
 def item_name(row: PlacementRow) -> str:
-    """Return the name of a partition (`topic-3`), of a Kafka Streams task (`0_3 active`), or of a connector."""
+    """Return the name of a row: a partition (`topic-3`), Kafka Streams task (`0_3 active`), connector or its task."""
     item = row.placement.item
     if item.role in ("", "task"):
         return f"{item.name}-{item.number}"
@@ -116,7 +120,8 @@ def item_name(row: PlacementRow) -> str:
 def grid_mark(member: GridMember, row: PlacementRow) -> Cell:
     """Return the symbol that shows whether a member owns a partition, must revoke it, or will get it.
 
-    If the member owns the partition and keeps it, the symbol is a bar whose height shows the lag.
+    If the member owns the partition and keeps it, the symbol is a bar whose height shows the lag. If the member has
+    nothing to do with the partition, the symbol says whether the member is idle or has not reported its assignment.
     """
     placement = row.placement
     has = member.member_id in placement.owners

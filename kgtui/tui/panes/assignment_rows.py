@@ -58,7 +58,7 @@ class LoadRow:
 
     Attributes:
         even: number of partitions or tasks that this row would have if each member owned the same number.
-        heaviest: number of partitions or tasks in the row with the most of them; its bar has the full width.
+        heaviest: number of partitions or tasks for which the bar has its full width: the largest number of all rows.
         gives_up: number of partitions or tasks that the member must revoke.
         behind: whether the member has not reached the epoch of the target assignment.
     """
@@ -99,7 +99,8 @@ def placement_rows(
 
     Args:
         names: member id → name.
-        unsettled: whether to return only partitions and tasks that must still move or have no owner.
+        unsettled: whether to return only partitions and tasks that must still move, have no owner, or have an unknown
+            owner.
         lag_of: partition or task → lag; None if all lags are unknown.
     """
     lag_of = lag_of or {}
@@ -262,7 +263,7 @@ def holds_up_text(gives_up: int, *, behind: bool) -> str:
 
     Args:
         gives_up: number of partitions or tasks that the member must revoke.
-        behind: whether the member has an older epoch than the target assignment.
+        behind: whether the member's epoch is older than the epoch of the target assignment.
     """
     parts = [f"must revoke {gives_up}"] if gives_up else []
     return ", ".join([*parts, "behind"] if behind else parts)

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 
 Prepared = tuple[Assignment | None, dict[str, str], dict[Item, int]]
-"""Result of `AssignmentsPane.prepare`: the assignment, a dict member id → name, and a dict partition or task → lag.
+"""Result of `AssignmentsPane.prepare`: (assignment, {member id: name}, {partition or task: lag}).
 
 The assignment is None if the members of the group are unknown.
 """
@@ -58,7 +58,7 @@ class AssignmentsPane(Pane):
     |---|---|
     | v | show a list, a grid, or the number of partitions per member, host or rack |
     | left / right | in the grid, choose the next member to the left or right; the legend shows its name |
-    | l | show only partitions that must move or have no owner |
+    | l | show only partitions that must move, have no owner, or have an unknown owner; or show all again |
     """
 
     reading_field: ClassVar[str] = "details"
@@ -203,7 +203,7 @@ class AssignmentsPane(Pane):
         self._arrange(fresh=True)
 
     def action_only(self) -> None:
-        """Show only partitions that must move or have no owner. When called again, show all partitions."""
+        """Show only partitions that must move, have no owner, or have an unknown owner; when called again, show all."""
         self._unsettled = not self._unsettled
         self._view = "grid" if self._view == "grid" else "partition"
         self._arrange()

@@ -114,12 +114,15 @@ class Pane(Vertical):
     reading_name: ClassVar[str] = "the group"
     """Name of this pane's data in the placeholder, such as `the members` in `reading the members…`."""
     tool_view: ClassVar[View] = "state"
-    """Selects which command of Kafka's tools shows the same data as this pane. The user can copy this command."""
+    """Kind of data that this pane shows, such as `members`.
+
+    The value selects the command of Kafka's tools that shows the same data. The user can copy this command.
+    """
 
     shows_faults: ClassVar[bool] = False
     """Whether the pane itself lists the faults (errors) of the group.
 
-    If so, the notice at the top of the pane does not explain them.
+    If true, the notice at the top of the pane does not explain these errors as well.
     """
 
     def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:  # noqa: A002 - Textual's name
@@ -138,7 +141,7 @@ class Pane(Vertical):
         """The displayed position in a recording; None for a live cluster."""
 
     def show(self, snapshot: Snapshot, group: str | None) -> None:
-        """Show the data of a group from a snapshot. If `group` is None, show no group.
+        """Show the data of a group from a snapshot. If `group` is None, empty the pane.
 
         If a different group was shown before, scroll to the top.
         """
@@ -308,7 +311,7 @@ def reading_notices(
 
     Args:
         readings: group id → the data that the pane shows.
-        faults_below: whether the pane itself explains the group's errors. If so, these lines do not repeat them.
+        faults_below: whether the pane itself explains the group's errors. If true, these lines omit the explanations.
     """
     lines: list[PaneLine] = []
     reading = readings.get(group)
@@ -324,9 +327,9 @@ def reading_notices(
 
 
 def awaited_text(snapshot: Snapshot, group: str, readings: Mapping[str, Reading[Any]], reading_name: str) -> str:
-    """Return a text such as `reading the members…` until the group's data has been read; then an empty text.
+    """Return a text such as `reading the members…` while the group's data has not been read; otherwise an empty text.
 
-    After an error, the text is empty, too, because the error is shown instead.
+    If the read has failed, or if the group does not exist, the text is empty, because the pane shows a notice instead.
 
     Args:
         readings: group id → the data that the pane shows.
@@ -379,7 +382,7 @@ def _last(reading: Reading[Any] | None) -> PaneLine:
 
 
 def missing_cells(snapshot: Snapshot, group: str) -> PaneLine:
-    """Return a text for the place of missing data. The text says why the data is missing: `not read yet`."""
+    """Return a text that is shown instead of missing data, and says why it is missing, such as `not read yet`."""
     found = faults_of(snapshot, group)
     if any(fault.name.endswith("AUTHORIZATION_FAILED") for fault in found):
         return (Cell("unknown (access denied)", ERROR),)

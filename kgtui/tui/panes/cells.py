@@ -26,7 +26,7 @@ OK, WARN, ERROR, MUTED, ACCENT, STALE = ROLES
 
 
 class SafeText(str):
-    """Text whose control characters have already been escaped. It must not be escaped again."""
+    """Text whose control characters have already been escaped, so that no function escapes it again."""
 
     __slots__ = ()
 
@@ -58,7 +58,7 @@ def event_text(event: Event, *, with_kind: bool = True) -> SafeText:
 
 
 class Cell(NamedTuple):
-    """A piece of text in one color. When a cell is drawn, control characters are escaped, unless it is a `SafeText`.
+    """A piece of text in one color. Drawing a cell escapes control characters, unless the text is a `SafeText`.
 
     Attributes:
         role: name of the theme variable for the color, without `$`; empty for the normal color.
@@ -92,7 +92,7 @@ def one_line_field(label: str, *cells: Cell | str) -> Field:
 
 
 def note(content: str, role: str = MUTED) -> Cell:
-    """Return a cell with an explanation of the cell to its left. Two blanks separate the cells."""
+    """Return a cell that explains the cell to its left. The text begins with two blanks, which separate the cells."""
     return Cell(f"  {content}", role)
 
 

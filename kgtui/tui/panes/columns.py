@@ -28,7 +28,8 @@ class Column(Generic[RowT]):
 
     Attributes:
         id: identifies the column when rows are sorted, and in Textual messages.
-        value: returns the value of this column for a row; None if there is none. The widest value determines the width.
+        value: returns the value of this column for a row, or None if the row has no value. The widest value determines
+            the width.
         render: returns the formatted cell for a row. If `render` is None, the value is shown without formatting.
         rank: 0 if the column is always shown. On a narrow screen, columns with the highest ranks are left out first.
         right: whether the column is right-aligned. A right-aligned column always has its full width.
@@ -37,8 +38,10 @@ class Column(Generic[RowT]):
         cut: where a long text is shortened: at its end or in its middle.
         if_spare: whether to show the column only if all columns fit without being narrowed.
         if_values: whether to show the column only if at least one row has a value in it.
-        not_over: ids of more important columns. This column is left out if one of them would have to be narrowed.
-        full: returns the cell for the detail area below the table. If `full` is None, it is the cell of the table.
+        not_over: ids of more important columns. This column is left out if one of those columns would have to be
+            narrowed.
+        full: returns the cell for the detail area below the table. If `full` is None, this area shows the cell of the
+            table.
         field: the field of `kgtui.model.fields` that the column shows; None if there is none.
     """
 
@@ -164,7 +167,9 @@ def fit_columns(
 def _most_important(
     columns: Sequence[Column[RowT]], least: Callable[[Column[RowT]], int], room: int
 ) -> list[Column[RowT]]:
-    """Return the columns that fit. Columns with a low `Column.rank` have priority; rank 0 is always returned.
+    """Return the columns that fit, in the given order.
+
+    Columns with the lowest `Column.rank` are chosen first. Columns with rank 0 are returned even if they do not fit.
 
     Args:
         least: returns the minimum width of a column, in terminal cells.

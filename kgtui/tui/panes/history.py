@@ -36,7 +36,7 @@ On a live cluster, the plots cannot begin before the start of kgtui, because old
 """
 
 SHORTEST_SPAN = 60.0
-"""Minimum time span of the plots, in seconds, even if data is available only for a shorter time."""
+"""Minimum time span of the plots, in seconds. If less data is available, a part of the plots is empty."""
 
 MOST_LINES = 20
 """Maximum height of all plots together, in lines. The log of changes is shown in the remaining lines of the pane."""
@@ -50,7 +50,7 @@ class HistoryPlotRequest(NamedTuple):
     Attributes:
         since: time at the left edge of the plots.
         until: time at the right edge of the plots.
-        newest: time of the newest lag sample; None in a recording.
+        newest: time of the newest lag sample of a live cluster; None in a recording.
         at: displayed time of the recording; None for a live cluster.
         width: width of the plots in terminal cells.
         utc: whether the time axis is in UTC.

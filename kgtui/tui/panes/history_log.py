@@ -43,9 +43,9 @@ def _state(state: str | None) -> str:
 
 
 def _state_text(change: Change) -> SafeText:
-    """Return the text of the column CHANGE, such as `Stable`, `Empty → Stable` or `deleted`.
+    """Return the text of the column CHANGE: the group's state, such as `Stable` or `Empty → Stable`, or `deleted`.
 
-    If the change contains an event, the text is the kind of the event, such as `joined`.
+    If the change is an event (`Change.event`), return the kind of the event instead, such as `joined`.
     """
     before, now = change.before, change.now
     if change.event is not None:
@@ -63,14 +63,18 @@ def _state_text(change: Change) -> SafeText:
 
 
 def _duration_text(change: Change) -> str | None:
-    """Return the duration of a rebalance, or of a gap (time without polls) in the recording; otherwise None."""
+    """Return the text of the column TOOK, such as `12 s`.
+
+    This is the duration of a rebalance, or of a gap (time without polls) in the recording. Return None for other
+    changes.
+    """
     if change.now.gap and change.now.since is not None:
         return text.age(change.at - change.now.since)
     return None if change.rebalanced is None else text.age(change.rebalanced)
 
 
 def _before_after(before: int | None, now: int | None) -> str | None:
-    """Format a number as `41→42` if it has changed, otherwise as `42`. If `now` is None, return None."""
+    """Format a number as `41→42` if it has changed, otherwise as `42`. If it is now unknown (None), return None."""
     if now is None:
         return None
     return str(now) if before is None or before == now else f"{before}{text.marks().arrow}{now}"
@@ -93,10 +97,10 @@ def _pair_text(change: Change, name: str) -> str:
 def _members_text(change: Change, most: int = 3) -> SafeText:
     """Return a text such as `+app-3 -app-1 rewound by 200`: app-3 joined, app-1 left, offsets went back 200 records.
 
-    If the change contains an event, return the text of the event instead.
+    If the change is an event (`Change.event`), return the text of the event instead.
 
     Args:
-        most: maximum number of names of joined members. The same limit applies to the names of members that left.
+        most: maximum number of names of joined members. The same limit applies separately to members that left.
     """
     if change.event is not None:
         return event_text(change.event, with_kind=False)

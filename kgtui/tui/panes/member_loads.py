@@ -78,11 +78,11 @@ class MemberRow:
 
     Attributes:
         member: the member; in the row of a process, its first member.
-        target_epoch: epoch of the target assignment; None if the group has none.
+        target_epoch: epoch of the target assignment or, if it is unknown, epoch of the group; None if both are unknown.
         group_type: type of the group. If the member uses a different protocol, the protocol is highlighted.
         threads: all members of the process; empty in the row of a member.
         load: partitions, lag and read rate; None in the row of a process.
-        holds_up: why the member delays the target assignment; empty if it does not.
+        holds_up: why the member delays the change to the target assignment; empty if it causes no delay.
         name: the shortest name that no other member of the group has.
     """
 
@@ -110,8 +110,8 @@ def member_loads(
     """Return a dict: member id → load, for all members of a group.
 
     Args:
-        offsets: None if they have not been read; all lags are unknown in this case.
-        health: None if unknown; all rates are unknown in this case.
+        offsets: offsets of the group, from which lags are computed. If None (not read), all lags are unknown.
+        health: health of the group, which contains the read rates. If None, all rates are unknown.
     """
     members = description.members or ()
     owners = owners_by_partition(description)
@@ -129,9 +129,10 @@ def member_loads(
 
 
 def _sum(partitions: list[TopicPartition], values: Mapping[TopicPartition, float | None], idle: bool) -> float | None:
-    """Return the sum of a member's values, such as the lags of its partitions. Return None if no value is known.
+    """Return the sum of the known values of a member's partitions, such as their lags.
 
-    For an idle member (a member without partitions), return 0, or None if `values` is empty (nothing was read).
+    If no value is known, return None. For an idle member, which has no partitions, return 0 instead, unless `values` is
+    empty because nothing was read.
     """
     known = [value for value in map(values.get, partitions) if value is not None]
     return sum(known) if known or (idle and values) else None

@@ -195,7 +195,7 @@ def _subscription() -> Column[MemberRow]:
 def subscribed(row: MemberRow) -> str | None:
     """Return the topics and the regular expression that the member subscribes to, as `/pattern/, topic, topic`.
 
-    The result is None if they are unknown.
+    Return None if the subscription is unknown.
     """
     topics = row.member.topics
     parts = [f"/{row.member.regex}/"] if row.member.regex else []
@@ -282,8 +282,8 @@ def row_restore_lag(row: MemberRow) -> int | None:
 def member_restore_lag(streams: StreamsMember) -> int | None:
     """Return how many records a member must still restore: the sum of (task end offset − task offset) over its tasks.
 
-    Return 0 if the member has neither standby nor warm-up tasks. Return None if both offsets (KIP-1071) are known for
-    none of its tasks.
+    The sum leaves out tasks for which one of these offsets (KIP-1071) is unknown. If this applies to all tasks, return
+    None. Return 0 if the member has neither standby nor warm-up tasks.
     """
     if not streams.assignment.standby and not streams.assignment.warmup:
         return 0
@@ -317,7 +317,7 @@ def connect_columns() -> Columns:
 
 
 def registry_columns() -> Columns:
-    """Return the columns for schema registry nodes: URL, whether a node is leader or eligible as leader, error code."""
+    """Return the columns for schema registry nodes: URL, whether the node is or can become the leader, error code."""
     return [
         Column("url", "NODE", lambda row: _node(row).url, min_width=16, max_width=44),
         Column("leads", "LEADS", lambda row: _leads(_node(row).leader).text, lambda row: _leads(_node(row).leader),

@@ -58,7 +58,7 @@ def partition_rows(offsets: GroupOffsets, description: GroupDescription | None) 
     """Return one row per partition that has an offset or an owner, sorted by topic and partition.
 
     Args:
-        description: None if the group has not been described. No row has an owner in this case.
+        description: description of the group, which contains the owners. If None (not read), no row has an owner.
     """
     owners, share = owners_by_partition(description), bool(offsets.share)
     names = member_names((description.members if description is not None else None) or ())
@@ -84,8 +84,9 @@ def filter_and_sort(
 
     Args:
         order: id of the column to sort by. Rows that have no value in this column come last.
-        lagging: whether to return only partitions that need attention (`is_lagging`).
-        filter_text: text that the topic, owner or note must contain, ignoring case; empty for all rows.
+        lagging: whether to return only partitions with lag, unknown lag or lost records (`is_lagging`).
+        filter_text: text that the topic, the partition (`topic-3`), the owner's name or id, or the note must contain,
+            ignoring case; empty for all rows.
     """
     kept = [row for row in rows if (not lagging or is_lagging(row)) and _matches(row, filter_text)]
     if order == "topic":
@@ -97,9 +98,10 @@ def filter_and_sort(
 
 
 def is_lagging(row: OffsetRow) -> bool:
-    """Return whether a partition has lag, lost records, or an unknown lag. Return True for the row of a topic.
+    """Return whether a partition has a lag above 0, an unknown lag, or lost records.
 
-    A partition without a committed offset does not count as lagging, although its lag is unknown.
+    A partition without a committed offset does not count as lagging, although its lag is unknown. Return True for a row
+    that shows the total lag of a topic.
     """
     one = row.lag
     return one is None or bool(one.lag) or bool(one.lost) or (one.lag is None and one.reason != "no commit")
@@ -250,8 +252,8 @@ def _age(row: OffsetRow) -> Cell:
         return Cell("")
     if seconds is None:
         return unknown_cell() if row.lag.times is not None else Cell("")
-    # If the age is not exact, the group may have read more records after the age was determined. The first unread
-    # record is then younger, so the age is shown as an upper bound.
+    # If the age was determined for an earlier committed offset, the group has read more records since then. The first
+    # unread record is then younger, so show the age as an upper bound.
     return Cell(("" if row.lag.exact_times else text.marks().at_most) + duration(seconds))
 
 

@@ -1,4 +1,4 @@
-"""The Overview pane: health verdict, state, members, lag, permissions and errors of one group."""
+"""The Overview pane: health verdict (such as `STOPPED`), state, members, lag, permissions and errors of one group."""
 
 from __future__ import annotations
 
@@ -59,8 +59,9 @@ def mark_and_role(status: str, *, problem: bool) -> tuple[str, str]:
     """Return (symbol, color role such as `kg-error`) of the health verdict on a group.
 
     Args:
-        status: name of a `GroupStatus`.
-        problem: whether the group has a problem. If it has none, every status other than OK gets the symbol `?`.
+        status: name of a `GroupStatus`, such as `WARN`.
+        problem: whether the group has a problem. If it has none, a status other than OK means that kgtui cannot judge
+            the group, so the symbol is `?`.
     """
     if not problem and status != GroupStatus.OK.name:
         return text.marks().unknown, MUTED
@@ -68,7 +69,7 @@ def mark_and_role(status: str, *, problem: bool) -> tuple[str, str]:
 
 
 def verdict_fields(snapshot: Snapshot, group: str) -> Iterator[Field]:
-    """Yield the fields about the health verdict on a group. Fields without a value are left out.
+    """Yield the fields about the health verdict (such as `STOPPED`) on a group. Fields without a value are left out.
 
     The fields are `verdict`, `also` (other problems), `who` (member that causes the problem) and `next` (what to do).
     """
@@ -77,7 +78,7 @@ def verdict_fields(snapshot: Snapshot, group: str) -> Iterator[Field]:
     name = diagnosis.name
     mark, role = mark_and_role(judgment.status.name, problem=judgment.kind is not None)
     if health is not None and any(one.why == HIDDEN for one in health.undecided):
-        # Append a question mark to the verdict, because the verdict ignores topics on which the user lacks DESCRIBE.
+        # Append a question mark to the verdict, because it leaves out topics on which the user lacks DESCRIBE.
         name, role = f"{name}?", MUTED if judgment.status is GroupStatus.OK else role
     cells = [Cell(f"{mark} {name}", role)]
     if judgment.since is None and judgment.after is not None and judgment.kind in (Problem.UNUSED, Problem.EMPTY):
@@ -89,8 +90,8 @@ def verdict_fields(snapshot: Snapshot, group: str) -> Iterator[Field]:
         seconds = snapshot.taken_at - (health.read_at or 0.0)
         if seconds > _OLD_VERDICT_SECONDS:
             cells.append(note(f"as of {duration(seconds)} ago", WARN))
-    # Show the reason for the verdict only if there is a problem. Otherwise, the field `undecided` says which data is
-    # missing.
+    # Show the reason for the verdict only if there is a problem. If kgtui cannot judge the group, the field `undecided`
+    # says which data is missing.
     why = diagnosis.why if judgment.kind is not None else ""
     yield Field("verdict", (tuple(cells), (Cell(single_line(why)),)) if why else (tuple(cells),))
     if diagnosis.also:

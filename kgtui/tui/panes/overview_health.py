@@ -42,8 +42,10 @@ TREND_WINDOW = 60.0
 """Time span of the lag samples from which the trend is computed, in seconds. It ends at the newest sample."""
 STEADY = 0.05
 """If the lag grows or shrinks by less than this many records per second, the trend is shown as `steady`."""
-_DATE_SHOWN_AFTER = 43_200.0  # A time that is at least this many seconds before or after now is shown with its date.
-_MOST_MEMBERS_NAMED = 3  # Maximum number of members that the field `held up by` names.
+_DATE_SHOWN_AFTER = 43_200.0
+"""A time that is at least this many seconds before or after now is shown with its date."""
+_MOST_MEMBERS_NAMED = 3
+"""Maximum number of members that the field `held up by` names. These members delay the target assignment."""
 
 
 def health_fields(
@@ -64,8 +66,8 @@ def health_fields(
     if health is not None:
         yield from _loss(health)
         yield from _rebalances(health)
-        # During a rebalance, leave out the field `held up by`. The field `who` at the top of the pane already names the
-        # members that delay the rebalance.
+        # During a rebalance, leave out the field `held up by`, because the field `who` at the top of the pane already
+        # names the members that delay the rebalance.
         if snapshot.judgment(group).kind is not Problem.REBALANCING:
             yield from _held_up(health)
         yield from _empty(snapshot, group, health)
@@ -174,7 +176,7 @@ def _rebalances(health: GroupHealth) -> Iterator[Field]:
     if found is None or not found.rebalances:
         return
     # Each rebalance increases the group's epoch, so kgtui counts the increases. If the broker reports no epoch, kgtui
-    # can miss a rebalance between two reads of the group. The number of rebalances is then shown as "at least".
+    # can miss a rebalance between two reads of the group. In this case, show the number of rebalances as a minimum.
     least = text.marks().at_least if found.epoch_steps is None else ""
     cells = [
         Cell(f"{least}{text.exact(found.rebalances)} in {duration(found.seconds)}", WARN if found.flapping else "")

@@ -63,7 +63,10 @@ class TextLines(LineView, can_focus=True, inherit_bindings=False):
 
     @property
     def columns(self) -> int:
-        """Width of a line in terminal cells, without the scroll bar; for a hidden widget, the last visible width."""
+        """Width of a line in terminal cells, without the scroll bar.
+
+        While the widget is hidden, this is the width that it had before.
+        """
         self._last_columns = self.scrollable_content_region.width or self._last_columns
         return self._last_columns
 
@@ -84,8 +87,8 @@ class TextLines(LineView, can_focus=True, inherit_bindings=False):
         if self.scroll_offset.y != top:
             self.refresh()
             return
-        # While the widget is hidden, its height is 0. Therefore, also compare the lines that were drawn before
-        # and are still in the cache.
+        # Compare the visible lines. Also compare the lines that are still in the cache, because the height of a hidden
+        # widget is 0.
         height = max(self.size.height, max(self._line_cache, default=-1) + 1)
         for y in range(top, top + height):
             if old[y : y + 1] != lines[y : y + 1]:

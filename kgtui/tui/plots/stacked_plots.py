@@ -44,7 +44,7 @@ class StackedPlot(NamedTuple):
 
     Attributes:
         labels: labels of the vertical axis, one per text row, from top to bottom. If there are fewer labels than rows,
-            the last row gets the label `0`.
+            the other rows have no label, except that the last row has the label `0`.
         rows: text rows of the plot, from top to bottom.
     """
 
@@ -66,8 +66,8 @@ def plot_lines(
 
     Args:
         width: width of a line in terminal cells.
-        height: number of lines, but at least `MIN_LINES`.
-        with_curves: whether to draw curves (`curves.available`) instead of bars.
+        height: number of lines to return. If it is less than `MIN_LINES`, `MIN_LINES` lines are returned.
+        with_curves: whether to draw curves, for which `curves.available()` must be true. If false, draw bars.
         at: time to mark, in seconds since the epoch. The labels show the values at this time. If None, the labels show
             the latest values.
         since: time to mark if `at` is None, such as the start of a problem. The labels still show the latest values.
@@ -128,7 +128,7 @@ def _labels(timeline: GroupTimeline, at: float | None) -> tuple[list[PaneLine], 
 
 
 def _drawn_flows(timeline: GroupTimeline, cells: int) -> list[list[float]]:
-    """Return [write rates, read rates] for the plot: `cells` moving averages of each rate.
+    """Return [write rates, read rates] for the plot. Each list contains `cells` moving averages.
 
     Without moving averages, the plot of the read rate would be jagged, because the read rate is 0 between two commits.
     """
@@ -189,8 +189,8 @@ def _members(timeline: GroupTimeline, plot_width: int, at: float | None) -> Stac
 def _states(timeline: GroupTimeline, plot_width: int) -> StackedPlot:
     """Plot the state of the group over time.
 
-    A terminal cell that covers several states shows a rebalancing state or, if there is none, a state other than
-    Stable.
+    If the group was in several states during the time span of a terminal cell, the cell shows a rebalancing state. If
+    none of the states is one, the cell shows a state other than Stable.
     """
     change_points = _by_cell(timeline, plot_width)
     marks: list[tuple[str, str]] = []
@@ -215,9 +215,10 @@ def _state_mark_of(states: Sequence[str | None]) -> tuple[str, str]:
 
 
 def _changes(timeline: GroupTimeline, plot_width: int, at: float | None) -> StackedPlot:
-    """Plot the times at which the group changed.
+    """Plot the times at which the group changed, for example its state or its members.
 
-    The label shows the epoch of the group at the time `at`, or its latest epoch if `at` is None.
+    The label shows the epoch of the group at the time `at`, or its latest epoch if `at` is None. If the group has no
+    epoch, the label is `changes`.
     """
     change_points = _by_cell(timeline, plot_width)
     last = timeline.change_point_at(timeline.until if at is None else at)
@@ -277,7 +278,7 @@ def _clock(timeline: GroupTimeline, plot_width: int, column: int | None) -> Pane
         part = number / (label_count - 1)
         start = min(max(round(part * plot_width - size / 2), 0), plot_width - size)
         if column is not None and start - 1 <= column <= start + size:
-            # Leave out this label of the time axis, because the vertical line at the marked time would hide a digit.
+            # Leave out this label of the time axis, because the `^` at the marked time would hide one of its digits.
             continue
         line[start : start + size] = write(timeline.since + part * span)
     blank = Cell(SafeText(" " * (LABEL_WIDTH + 1)))
@@ -293,8 +294,8 @@ Summary = Literal["largest", "mean", "last"]
 def resample(timeline: GroupTimeline, values: Sequence[float], count: int, summary: Summary) -> list[float]:
     """Divide the timeline into `count` equal time spans, and return one value for each time span.
 
-    A time span without samples gets the value of the previous sample. The value is NaN before the first sample, after
-    the last sample, and in a gap of the recording.
+    A time span without samples gets the value of the previous sample. However, the value is NaN before the first
+    sample, after the last sample, and in a gap of the recording (a time without polls).
 
     Args:
         values: samples, such as lags, one for each time in `timeline.times`. An unknown sample is NaN.

@@ -24,10 +24,13 @@ SPEEDS = (1, 2, 5, 10, 30, 60, 120, 300, 600, 1_800, 3_600)
 """Speeds at which a recording can be played, as multiples of real time. Keys + and - switch between them."""
 
 PLAY_INTERVAL = 0.5
-"""Real time from one displayed poll to the next while a recording is playing, in seconds."""
+"""While a recording is playing, the displayed time moves forward once per this many seconds of real time.
+
+If reading the recording takes longer, the displayed time moves less often, but by a larger amount.
+"""
 
 MIN_PAUSE = 0.1
-"""Minimum pause after each displayed poll while a recording is playing, in seconds.
+"""While a recording is playing, minimum pause before each change of the displayed time, in seconds.
 
 Without this pause, slow reads of the recording could delay the handling of keys.
 """
@@ -106,7 +109,13 @@ def go_to_time(screen: ClusterScreen, at: float) -> None:
 
 
 def _move(screen: ClusterScreen, move: Callable[[ReplayPosition], Awaitable[bool]], at_the_end: str) -> None:
-    """In a worker, go to another poll with `move`, and show it. If there is no such poll, show `at_the_end`."""
+    """Call `move` in a worker to go to another time in the recording, and update the screen.
+
+    Do nothing on a live cluster. If the recording is playing, stop it.
+
+    Args:
+        at_the_end: message to show if `move` returns False, because the recording has no such time.
+    """
     position = screen.session.replay_position
     if position is None:
         return
@@ -130,7 +139,7 @@ def _show_if_moved(screen: ClusterScreen, moved: bool | None) -> None:
 
 
 def toggle_play(screen: ClusterScreen) -> None:
-    """Play the recording from the displayed poll, or stop playing."""
+    """Play the recording from the displayed time, or stop playing."""
     position, playback = screen.session.replay_position, screen.playback
     if position is None or playback.stop():
         return

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from kgtui.tui.screens.cluster import ClusterScreen
 
 INTERVALS = (0.5, 1.0, 2.0, 5.0, 10.0, 30.0, 60.0, 120.0, 300.0)
-"""Polling intervals, in seconds. Keys + and - switch between them."""
+"""Polling intervals, in seconds. On a live cluster, keys + and - switch between them."""
 
 
 def _bring_pane(pane: str, screen: ClusterScreen) -> None:

@@ -6,6 +6,6 @@
 | `main` | the screen of one cluster with all keys |
 | `start` | the start screen: opens a cluster |
 | `help` | keys, symbols and filter terms |
-| `comparison` | differences between two polls of a recording |
+| `comparison` | differences between two times in a recording |
 | `events` | changes to groups and brokers, newest first |
 """

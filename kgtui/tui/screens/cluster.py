@@ -83,10 +83,11 @@ class ClusterScreen(Screen[None]):
 
         Args:
             like: the previous screen, whose tree settings (grouping, sort order and columns) are copied. If the new
-                screen shows a recording, the open tree nodes and the cursor are copied as well.
+                screen shows a recording that was opened from a live cluster, the open tree nodes, the cursor and the
+                visible pane are copied as well. If None, the saved sort order and columns are used.
         """
-        # If there are no groups, set the CSS class "-bare" here. Setting the class after the screen is mounted would
-        # make Textual compute all styles again.
+        # The CSS class "-bare" hides the tree and the panes while there are no groups. Set it here, because setting it
+        # after the screen is mounted would make Textual compute all styles again.
         super().__init__(classes="" if monitor.snapshot.groups else "-bare")
         self.session = session
         self.monitor = monitor
@@ -128,7 +129,10 @@ class ClusterScreen(Screen[None]):
         return ActionFooter((), lambda _: None)
 
     def on_mount(self) -> None:
-        """Show the newest snapshot, with the sort order and columns of the previous screen, or else the saved ones."""
+        """Show the newest snapshot.
+
+        The tree has the settings of the previous screen or, if there is none, the saved settings.
+        """
         if self._like is not None:
             self._arrange_like(self._like)
         else:
@@ -175,9 +179,9 @@ class ClusterScreen(Screen[None]):
 
     @property
     def action_done(self) -> asyncio.Event:
-        """Asyncio event that is set as soon as the tree shows the groups that match the filter.
+        """Asyncio event that is set, except from Enter in the filter bar until the tree shows the matching groups.
 
-        After Enter in the filter bar, further keys wait for this event, so that they act on the matching groups.
+        `textual_compat.key_order` holds further keys back until the event is set, so that they act on these groups.
         """
         return self.group_tree.match_selected
 
@@ -361,7 +365,7 @@ class ClusterScreen(Screen[None]):
     def bring(self, pane: str) -> None:
         """Show a pane of the selected group.
 
-        If the cursor is on a tree node, show the table on the node's page that has the same number key.
+        If the cursor is on a tree node, show the table of the node's page that belongs to the same number key instead.
         """
         if self.group is None and self._matching == 0:
             self.toast("no group matches; press esc to clear the filter")

@@ -1,4 +1,4 @@
-"""The comparison screen: differences between two polls of a recording."""
+"""The comparison screen: differences between two times in a recording."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ MAX_ROWS = 2_000
 """Maximum number of table rows for each kind of difference, such as lag. Further differences are only counted."""
 
 VIEWS = ("all", "groups", "members", "partitions", "lag")
-"""The sets of differences that the screen can show: all, or only one kind. Key `v` chooses the next set."""
+"""The kinds of differences that the screen can show; `all` shows all kinds. Key `v` switches to the next entry."""
 
 
 class Difference(NamedTuple):
-    """One difference between two polls of a recording, such as a member that has joined a group.
+    """One difference between two times in a recording, such as a member that has joined a group.
 
     Attributes:
         kind: `groups`, `members`, `partitions` or `lag`.
@@ -56,7 +56,8 @@ class Difference(NamedTuple):
 def differences(comparison: Comparison, only_group: str | None = None) -> tuple[list[Difference], int]:
     """Return (at most `MAX_ROWS` differences of each kind, number of differences that were left out).
 
-    `only_group` is the id of the only group to compare; None for all groups.
+    Args:
+        only_group: id of a group to which the differences are limited; None for all groups.
     """
     rows: list[Difference] = []
     left_out = 0
@@ -177,7 +178,7 @@ class DifferenceTable(LineTable[Difference]):
 
 
 class ComparisonScreen(ModalScreen["str | None"]):
-    """Shows the differences between two polls of a recording.
+    """Shows the differences between two times in a recording.
 
     When the screen closes, its result is the id of the group that the user has chosen, or None.
     """

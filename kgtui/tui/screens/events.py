@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 SPANS = (600.0, 3_600.0, 21_600.0, 86_400.0)
 """Lengths of the time spans for which events are listed, in seconds. Key `v` switches to the next length.
 
-Each time span ends at the current time or, in a recording, at the time of the displayed poll.
+Each time span ends at the current time or, in a recording, at the displayed time.
 """
 
 KEYS = "enter go to group  / filter  v time  o kind  l selected group  esc close"
@@ -51,9 +51,9 @@ _KINDS: dict[str, frozenset[EventKind]] = {
         for shown in EVENT_KINDS.values()
     },
 }
-"""Sets of event kinds that the screen can show: name of the set, such as `all events` → event kinds in the set.
+"""Choices for the events to show: name of the choice, such as `all events` → kinds of events that are shown.
 
-Key `o` chooses the next set.
+Key `o` switches to the next choice.
 """
 
 _SELECTIONS = tuple(_KINDS)
@@ -65,7 +65,10 @@ _WIDEST_TEXT = "-" * 200
 """Placeholder that sets the width of the column WHAT, because measuring the texts of all events takes too long."""
 
 ROWS_PER_GROUP = 5
-"""The newest events of a group, up to this number, have a row each. Two or more older events share one row."""
+"""In the list, this many events of a group (the newest) have a row each. If two or more are left, they share one row.
+
+Without this limit, a group that rebalances often would fill the list.
+"""
 
 
 def _kind(row: EventRow) -> Cell:
@@ -124,7 +127,7 @@ class EventTable(LineTable[EventRow]):
 
 
 class EventsScreen(ModalScreen["str | None"]):
-    """Shows the events of a live cluster, or the events of a recording up to the displayed poll.
+    """Shows the events of a live cluster, or the events of a recording up to the displayed time.
 
     When the screen closes, its result is the id of the group that the user has chosen, or None.
     """
@@ -138,8 +141,8 @@ class EventsScreen(ModalScreen["str | None"]):
     }
     """
 
-    # If `BLANK` is true, Textual fills the background with one color, which is faster. The background is not visible
-    # anyway, because the box covers the whole screen.
+    # If `BLANK` is true, Textual fills the background with one color, which is faster than rendering the widget. The
+    # background is not visible anyway, because the container `#box` covers the whole screen.
     BLANK = True
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape,q,E", "dismiss(None)", "Close", show=False),
@@ -270,7 +273,7 @@ class EventsScreen(ModalScreen["str | None"]):
         self._list(fresh=True)
 
     def action_kind(self) -> None:
-        """Show only the next set of events in `_KINDS`, such as events of members; after the last set, show all."""
+        """Show only the events of the next choice in `_KINDS`, such as events of members. After the last, show all."""
         self._kind = (self._kind + 1) % len(_SELECTIONS)
         self._list(fresh=True)
 

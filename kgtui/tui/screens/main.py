@@ -1,4 +1,4 @@
-"""The main screen: shows one cluster, and handles all keys. A recording is shown on a second main screen above it."""
+"""The main screen: shows one cluster, and handles all keys. A recording opens in a second main screen on top of it."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ class MainScreen(ClusterScreen):
         replay.go_to_time(self, message.at)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """In a read-only session, disable the keys of actions that change the cluster."""
+        """Disable keys in a read-only session: return False for actions that change the cluster."""
         if action != "run_action" or not parameters:
             return True
         known = table.BY_ID.get(str(parameters[0]))
@@ -77,7 +77,9 @@ class MainScreen(ClusterScreen):
 
 
 class ReplayOverlay:
-    """Shows a recording on a second main screen, above the screen of the live cluster, which is still polled.
+    """Shows a recording on a second main screen, on top of the screen of the live cluster.
+
+    Meanwhile, kgtui continues to poll the live cluster.
 
     Args:
         live: the screen of the live cluster.

@@ -1,7 +1,8 @@
 """Send each key to the right widget, in the typed order, even if a key moves the focus.
 
 Textual 8.2.8 sends a key to the focused widget immediately, even if an earlier key has not been handled yet and will
-move the focus. Therefore, this module holds each key back until the previous key has been handled.
+move the focus. Therefore, after a key that may move the focus, this module holds further keys back until that key has
+been handled.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ Waiting once is not enough, because handling a message can put new messages into
 """
 
 HOLD_TIMEOUT = 3.0
-"""Maximum time for which a key waits until the previous key has been handled, in seconds.
+"""Maximum time for which a key is held back until the previous key has been handled, in seconds.
 
 Without this limit, a widget that hangs would block all keys.
 """
@@ -47,7 +48,7 @@ KEYS_WITHOUT_FOCUS_CHANGE = frozenset({
 
 
 class KeyOrder:
-    """Delays each key until the widgets have handled the previous key.
+    """Delays the keys that follow a key that may move the focus, until the widgets have handled that key.
 
     Args:
         forward: sends a key to the focused widget.
@@ -60,7 +61,10 @@ class KeyOrder:
         self._in_progress: asyncio.Task[None] | None = None
 
     async def send(self, event: events.Event) -> None:
-        """Forward a key or pasted text to the focused widget as soon as the widgets have handled all earlier keys."""
+        """Forward a key or pasted text to the focused widget.
+
+        If an earlier key may move the focus, hold the key or text back until the earlier key has been handled.
+        """
         if self._in_progress is None:
             await self._send(event)
         elif isinstance(event, events.Key) and event.key in CLOSING_KEYS and _running_action(self._app) is not None:

@@ -68,7 +68,7 @@ class StyleCache(Widget):
 class NoRelayout(Widget):
     """Base class for widgets that do not scroll. If a layout changes their size, Textual needs no second layout.
 
-    It must be the last base class in a class statement, because Textual takes default styles from the first base class.
+    `NoRelayout` must be the last of several base classes, because Textual takes default styles from the first one.
     """
 
     virtual_size = Reactive(Size(0, 0))

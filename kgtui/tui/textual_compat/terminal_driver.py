@@ -69,10 +69,11 @@ def with_workarounds(driver: type[Driver]) -> type[Driver]:
 def input_decoder(encoding: str) -> Callable[[], codecs.IncrementalDecoder]:
     """Return a function that creates decoders for terminal input. The decoders ignore invalid bytes.
 
-    The decoders use the encoding of the locale.
+    The decoders also remove escape sequences from pasted text.
 
     Args:
-        encoding: the encoding that replaces the encoding of the locale if the locale's encoding is ASCII.
+        encoding: the encoding of the input if the encoding of the locale is ASCII. Otherwise, this argument is ignored,
+            and the encoding of the locale is used.
     """
     of_locale = codecs.lookup(locale.getencoding()).name
     decoder = codecs.getincrementaldecoder(encoding if of_locale == "ascii" else of_locale)

@@ -54,7 +54,8 @@ class TreeRow:
         judgment_stale: whether the judgment is based on old data.
         lags: total lag in each of the last few background reads of the group, oldest first.
         trend: change of the lag in records per second; None if unknown.
-        time_lag: (age of the oldest unread record in seconds, or None if unknown; whether this age is a lower bound).
+        time_lag: (age of the oldest unread record in seconds, whether this age is a lower bound). The age is None if it
+            is unknown, and `time_lag` is None if the lag is unknown.
     """
 
     group: str
@@ -167,7 +168,8 @@ def fit_columns(width: int, chosen: Sequence[str], grouping: Grouping) -> Fitted
 
     Args:
         width: width of the tree in terminal cells.
-        chosen: ids of the columns. A column is left out if it does not fit beside the columns before it.
+        chosen: ids of the columns in order of priority. A column is left out if it does not fit beside the columns
+            before it.
         grouping: grouping of the tree. The column `state` is left out if the tree nodes already show the states.
     """
     name, shown = width - 2, set[str]()
@@ -195,7 +197,8 @@ def severity_mark(level: int) -> Piece:
 def status_mark(row: TreeRow) -> Piece:
     """Return (symbol, color role) of a group's problem or, if the group has none, of its state.
 
-    Users take the symbol of state Stable, a check mark, for OK. Therefore, a group gets it only if its status is OK.
+    The symbol of state Stable is a check mark, which users understand as OK. Therefore, a Stable group whose status is
+    not OK, such as UNKNOWN, gets a dot instead.
     """
     level = row.judgment.severity
     if not level and row.judgment.status is not GroupStatus.OK and text.state_mark(row.state) == text.marks().stable:

@@ -45,8 +45,7 @@ class Node:
 
     Attributes:
         path: keys that identify the node; empty for the root.
-        parts: ids of the groups directly under the node, in one or more sorted lists. The root lists
-            all groups.
+        parts: ids of the groups directly under the node, in one or more sorted lists. For the root, ids of all groups.
         count: number of groups under the node, including the groups of its child nodes.
     """
 
@@ -71,9 +70,9 @@ class TreeNodes:
     """The nodes of the tree.
 
     Attributes:
-        top: the nodes directly below the root, in display order. In an ungrouped tree, it contains only the root.
+        top: the nodes directly below the root, in display order. In an ungrouped tree, this is only the root itself.
         root: the node of the whole cluster; None if there are no groups.
-        by_path: path → node, for all nodes below the root at any depth. In an ungrouped tree, only for the root.
+        by_path: path → node, for all nodes except the root. In an ungrouped tree, the root is the only node in it.
     """
 
     top: list[Node] = field(default_factory=list)
@@ -129,7 +128,8 @@ def _path(listing: Listing, grouping: Grouping, group_type: str | None, state: s
 def family_of(group: str) -> str | None:
     """Return the prefix of a group id: `team-007.settle` → `team-007.*`. Return None if the id has no separator.
 
-    If the id has several separators, such as `.` and `-`, it is cut at the one that comes first in `FAMILY_SEPARATORS`.
+    The id is cut after its first `.`, or else after its first `:`, `/` or `_`, or else after its first `-`
+    (`FAMILY_SEPARATORS`). A separator that first occurs at the beginning or the end of the id is not used.
     """
     for separators in FAMILY_SEPARATORS:
         ends = [at for at in (group.find(sign) for sign in separators) if at > 0]
@@ -181,9 +181,9 @@ def _split_by_known_state(
     ids: Sequence[str],
     buckets: dict[Path, list[Sequence[str]]],
 ) -> Generator[None, None, None]:
-    """Put groups under tree nodes by the types and states that kgtui has read separately for each group.
+    """Put groups under tree nodes by type and state, which kgtui has read separately for each group.
 
-    Used if a broker is too old to report types or states in its list of groups.
+    This is necessary if a broker is too old to report types or states in its list of groups (ListGroups).
 
     Args:
         buckets: path of a node → lists of group ids. The groups are added to these lists.
@@ -214,7 +214,7 @@ _KEYS_OF_GROUP: Mapping[Grouping, Callable[[Snapshot, str], Sequence[str]]] = {
     "topic": _topics_of,
     "family": _families_of,
 }
-"""For the groupings by topic and by name: grouping → function that returns the keys of the nodes of a group.
+"""For the groupings by topic and by name: grouping → function that returns the keys of the nodes that contain a group.
 
 The groupings by type, state and coordinator take the keys from the `Listing` of a group (its data from ListGroups).
 """

@@ -93,12 +93,12 @@ class RowLayout:
         return self._nodes[index], None if ids is None else ids[row - self._starts[index]]
 
     def node_row(self, path: Path) -> int | None:
-        """Return the number of a node's row; None if the tree lacks the node, or if an ancestor is closed."""
+        """Return the number of a node's row; None if the node does not exist, or if a closed ancestor hides it."""
         index = self._header_at.get(path)
         return None if index is None else self._starts[index]
 
     def find(self, row_key: RowKey) -> int | None:
-        """Return the number of the row with this key; None if a closed node or the filter hides the row."""
+        """Return the number of the row with this key; None if there is no such row, for example in a closed node."""
         if row_key.group is None:
             return self.node_row(row_key.path)
         span = self.span(row_key.path)

@@ -37,7 +37,7 @@ class SavedView:
     Attributes:
         configured: ids of the columns that `config.toml` listed when this view was saved. If `config.toml` lists
             other columns now, the saved `columns` are ignored.
-        columns: ids of the columns. If not all of them fit, the last ones are left out.
+        columns: ids of the columns in order of priority. Columns that do not fit beside the ones before are left out.
         sort: a key of `SORT_KEYS`.
         descending: whether the largest value comes first.
     """
@@ -114,7 +114,11 @@ class LeftSide(Vertical):
         self._save_view()
 
     def set_worst_first(self, *, enabled: bool) -> None:
-        """Sort the groups by their problems, the worst first, or restore the previous order. The order is not saved."""
+        """Sort the groups by their problems, the worst first. If `enabled` is false, restore the previous order.
+
+        The order takes effect at the next layout of the tree, and is not saved to the file. It is not restored if the
+        user has meanwhile chosen another order.
+        """
         model = self.group_tree.model
         if enabled:
             self._order_before = model.sort, model.descending
@@ -123,7 +127,10 @@ class LeftSide(Vertical):
             model.sort, model.descending = self._order_before
 
     def show_columns(self, columns: tuple[str, ...]) -> None:
-        """Show these columns, and save them. If not all of them fit, the last ones are left out."""
+        """Show the columns with these ids, and save the ids.
+
+        The ids are in order of priority. Columns that do not fit beside the ones before are left out.
+        """
         self.group_tree.show_columns(columns)
         self._save_view()
 

@@ -48,7 +48,7 @@ class TreeModel:
     Attributes:
         title: name of the cluster, for the first row.
         totals: path of a node → total lag and worst problem of the node's groups.
-        columns: ids of the columns. If not all of them fit, the last ones are left out.
+        columns: ids of the columns in order of priority. Columns that do not fit beside the ones before are left out.
         sort: a key of `SORT_KEYS`.
         cursor_key: the row to which the user moved the cursor. While this row is hidden, the cursor is in another row.
         cursor_row: number of the row where the cursor is now.
@@ -77,7 +77,11 @@ class TreeModel:
         self.layout = self._lay_out()
 
     def is_open(self, node: Node) -> bool:
-        """Return whether a tree node is open. What the user has chosen overrides `set_initial_openness`."""
+        """Return whether a tree node is open.
+
+        This is the user's choice or, if the user has neither opened nor closed the node, what `set_initial_openness`
+        has decided.
+        """
         by_hand = self._opened_by_user.get(node.path)
         if by_hand is not None:
             return by_hand
@@ -89,7 +93,10 @@ class TreeModel:
         self.relayout()
 
     def reveal(self, group: str) -> bool:
-        """Open the nodes that contain a group, and put the cursor on it. Return False if the filter hides the group."""
+        """Open the nodes that contain a group, and put the cursor on the group.
+
+        Return False if the tree does not contain the group, for example because the filter hides it.
+        """
         path = path_of(self.snapshot, group, self.grouping)
         if path is None or path not in self.nodes.by_path:
             return False
@@ -341,7 +348,7 @@ async def prepare_layout(model: TreeModel, query: Query, slices: Slices) -> Prep
         slices: runs the computation in short steps.
 
     Raises:
-        SupersededError: the user changed the filter, grouping or order, so this layout is no longer needed.
+        SupersededError: the user has meanwhile changed the filter, grouping or order, so this layout is not needed.
     """
     snapshot = model.snapshot
     chosen = None

@@ -34,8 +34,8 @@ class TreeLine:
 def heading_line(columns: FittedColumns, grouping: str, sort: str, descending: bool) -> TreeLine:
     """Return the line above the tree: the grouping and the titles of the columns.
 
-    `▴` or `▾` follows the title of the column by which the groups are sorted. If this column is not shown, the sort key
-    follows the grouping, as in `by state, age ▾`.
+    `▴` (ascending) or `▾` (descending) follows the title of the column by which the groups are sorted. If this column
+    is not shown, the sort key follows the grouping, as in `by state, age ▾`.
 
     Args:
         grouping: name of the grouping, such as `by type, state`.
@@ -104,8 +104,8 @@ def node_line(
 def _state_mark(state: str | None, total: NodeTotal) -> Piece:
     """Return (symbol, color role) for the state that all groups of a node have.
 
-    Users take the symbol of state Stable, a check mark, for OK. Therefore, the node gets it only if all lags are known
-    and no group has a problem.
+    The symbol of state Stable is a check mark, which users understand as OK. Therefore, if a group has a problem or an
+    unknown lag, the node gets a dot instead.
     """
     mark, role = text.state_mark(state), text.state_role(state)
     if mark == text.marks().stable and (total.severity or total.unknown):

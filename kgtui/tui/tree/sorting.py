@@ -42,7 +42,7 @@ def sort_groups(
 ) -> Generator[None, None, Sequence[str]]:
     """Sort group ids by a sort key in several steps, and yield after each step.
 
-    Groups with equal values are sorted by name, and unknown values come last.
+    Groups with equal values are sorted by name. Groups whose value is unknown come last.
 
     Args:
         ids: group ids, already sorted by name.

@@ -129,7 +129,10 @@ class GroupTree(TreeRenderer, inherit_bindings=False):
         self._choice_made()
 
     def show_columns(self, columns: tuple[str, ...]) -> None:
-        """Show these columns. If not all of them fit, the last ones are left out."""
+        """Show the columns with these ids.
+
+        The ids are in order of priority. Columns that do not fit beside the ones before are left out.
+        """
         self.model.columns = columns
         self.refresh_changed()
         self.post_message(self.SettingsChanged())
@@ -233,7 +236,10 @@ class GroupTree(TreeRenderer, inherit_bindings=False):
             self.post_message(GroupSelected())
 
     def reveal(self, group: str) -> bool:
-        """Open the nodes that contain a group, and put the cursor on it. Return False if the filter hides the group."""
+        """Open the nodes that contain a group, and put the cursor on the group.
+
+        Return False if the tree does not contain the group, for example because the filter hides it.
+        """
         before, scroll_anchor = self.model.group, self.scroll_anchor()
         if not self.model.reveal(group):
             return False

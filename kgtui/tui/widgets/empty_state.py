@@ -36,7 +36,10 @@ SLICE_SECONDS = 0.005
 """Each step of the search for similar group ids blocks the event loop for at most this time, in seconds."""
 
 _RECORDING_DELAY = 1.0
-"""Delay before the recording is searched for a deleted group whose id the user typed as a filter, in seconds."""
+"""Delay before the recording is searched for a deleted group whose id the user typed as a filter, in seconds.
+
+Each further character restarts the delay, so that the recording is not searched for an incomplete group id.
+"""
 
 
 class EmptyState(Static):
@@ -48,7 +51,7 @@ class EmptyState(Static):
     """
 
     class Explained(Message):
-        """Posted when it is known why no group matches the filter.
+        """Posted when this widget has found out why no group matches the filter.
 
         Attributes:
             meant: the filter that the user probably meant; empty if there is no suggestion.
@@ -128,8 +131,8 @@ def empty_state(
         query: the filter, if no group matches it; otherwise None.
         interval: time between two polls, in seconds.
         why: the reason why no group matches the filter; None if not known yet.
-        gone_at: when the group with the id that the user typed as a filter disappeared, according to the recording,
-            in epoch seconds; None if unknown.
+        gone_at: if the filter is the id of a deleted group, the time when this group disappeared (read from the
+            recording), in epoch seconds; None if unknown.
     """
     if snapshot.groups:
         return None if query is None else _filtered_out(snapshot, query, why, gone_at)

@@ -32,13 +32,13 @@ SHORT_HINT = "filter: a word, lag:1k+, state:Empty … (? lists all)"
 
 
 def _hint(width: int) -> str:
-    """Return the hint that an empty field of this width shows: the longer one if it fits, otherwise the shorter one."""
+    """Return the hint to show in an empty input field of this width: `HINT` if it fits, otherwise `SHORT_HINT`."""
     shown, short = (hint.replace("…", "...") if text.display_settings().ascii else hint for hint in (HINT, SHORT_HINT))
     return shown if width > cell_len(shown) else short
 
 
 class Expression(CompletingInput, NoRelayout):
-    """The input field of the filter. If the typed text is the beginning of a preset (saved filter), it is completed."""
+    """The input field of the filter. It proposes a preset (saved filter) that begins with the typed text."""
 
     def on_resize(self) -> None:
         """Replace the placeholder of the empty field with the longest hint that fits the new width."""
@@ -134,8 +134,8 @@ class FilterBar(Vertical):
         Args:
             searched: (number of groups that have been tested, number of groups to test); None to omit this part.
             only_problems: whether only groups with a problem are shown (key `z`).
-            unobserved: number of groups that may have a problem, but are only screened (checked quickly), because there
-                are too many such groups.
+            unobserved: number of groups that may have a problem, but are not read at every poll, because there are too
+                many such groups. They are only screened: simple rules are applied to less frequent background reads.
         """
         active = self.active_filter.strip()
         notes = [text.plain(name, 24) for name, saved in self._presets.items() if saved == active][:1]

@@ -35,7 +35,7 @@ The first text, for the time of the poll, is empty here, because all times have 
 _MIN_NARROWING = 9
 """The widget `PollStatus` becomes narrower only if this saves at least this many terminal cells.
 
-For example, `PollStatus` becomes narrower when one of its parts disappears.
+Each change of its width causes a new layout of the screen. When one of its parts disappears, the change is worthwhile.
 """
 
 
@@ -160,7 +160,7 @@ class ClusterHeader(LineWidget):
         """Return the left part of the header, and update `PollStatus` in the right part.
 
         If the line is too narrow, leave out the poll status first, then problems, beginning with the least severe ones.
-        In a recording, keep the time of the poll, and shorten the problems instead.
+        In a recording, keep the displayed time, and leave out problems instead.
         """
         is_replay = self._replay_position is not None
         left, right = self._left([problem.piece for problem in self._problems]), self._right()

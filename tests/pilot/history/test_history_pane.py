@@ -69,7 +69,7 @@ def app_with_history(tmp_path: Path) -> tuple[KgtuiApp, ScriptedMonitor]:
 
 
 async def test_history_pane_of_a_running_cluster_has_plots_and_a_log(tmp_path: Path) -> None:
-    """The example group had two rebalances. The log lists them, newest first, with the members that joined.
+    """The example group had two rebalances. The log lists both, newest first, with the members that joined.
 
     The label of each plot contains the newest value of the plot.
     """
@@ -200,10 +200,10 @@ async def test_the_history_pane_of_a_recording_shows_gaps_and_changes(
 
 
 async def test_the_history_log_also_lists_events_that_samples_do_not_contain(tmp_path: Path) -> None:
-    """The pane's log lists changes between two lag samples, and two kinds of events that samples do not contain.
+    """The pane's log lists changes between two lag samples. It also lists events that samples do not contain.
 
-    These events are changes before the first sample, and changes of the coordinator. The log does not list events of
-    other groups, or events before the shown time span.
+    In this test, these are an event before the first sample, and a change of the coordinator. The log lists no events
+    of other groups, and no events before the shown time span.
     """
     first = NOW - (sample_history.POLLS - 1) * 10.0
     listing = Listing("consumer", "consumer", "Stable", 1)
@@ -232,9 +232,9 @@ async def test_the_history_log_also_lists_events_that_samples_do_not_contain(tmp
 
 
 def test_the_history_log_shows_member_names_and_reasons_for_verdicts() -> None:
-    """If the verdict on the group's health has changed, the column CHANGE says `verdict`, and DETAILS has the reason.
+    """In the row of a new health verdict, the column CHANGE says `verdict`. DETAILS has the verdict and its reason.
 
-    If a member has joined, the column DETAILS shows the member's short name.
+    In the row of a member that joined, the column DETAILS has the member's short name.
     """
     member_id = "enrich-2-33d63ea3-1111-4222-8333-abcdefabcdef"
     point = ChangePoint(NOW, state="Stable")

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from kgtui.tui.app import KgtuiApp
 
 until = partial(shell_until, seconds=60)
-"""Wait up to a minute for a condition, because reading a lake takes seconds on a busy machine."""
+"""Wait up to a minute for a condition, because reading a lake (folder with tables) can take seconds."""
 
 GROUPS = ("pay", "fraud", "fill", "calm", "restless", "perf.a", "tmp")
 
@@ -41,7 +41,7 @@ GROUPS = ("pay", "fraud", "fill", "calm", "restless", "perf.a", "tmp")
 def cluster(groups: tuple[str, ...] = GROUPS) -> Snapshot:
     """Return a snapshot of a cluster with the groups `groups`.
 
-    By default, these are all groups with findings except `perf.b`, which has been deleted from the cluster.
+    By default, the cluster has every group that has findings, except `perf.b`, which has been deleted.
     """
     return snapshot_of(
         [(group, "classic", "consumer", "Empty" if group in ("perf.a", "tmp") else "Stable", 1) for group in groups]
@@ -79,7 +79,7 @@ def subjects(screen: InsightsScreen) -> list[str]:
 async def test_insights_screen_lists_findings_by_urgency_with_evidence_and_plot(tmp_path: Path, lake: Path) -> None:
     """For the first finding, the screen shows its duration, what to do, and a plot of the group's lag and members.
 
-    The screen also shows the evidence: the rows of the gold table that caused the finding.
+    The screen also shows the evidence: the rows of a gold table (computed from the recording) that caused the finding.
     """
     app, _ = app_on(cluster(), tmp_path)
     async with app.run_test(size=(120, 40)) as pilot:
@@ -106,10 +106,10 @@ async def test_insights_screen_lists_findings_by_urgency_with_evidence_and_plot(
         await until(pilot, lambda: "DRAIN 1 h 30 min" in screen_text(app).replace("drain", "DRAIN"))
 
 
-async def test_the_insights_screen_describes_the_first_finding_in_full_from_the_start(
+async def test_the_first_finding_is_fully_described_when_the_insights_screen_opens(
     tmp_path: Path, lake: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The screen knows the height of the description only after its first layout, and must then draw it again."""
+    """The height of the description is known only after the first layout, so the text must be drawn again then."""
     monkeypatch.setattr(screen_module, "DETAILS_DELAY", 1e6)
     app, _ = app_on(cluster(), tmp_path)
     async with app.run_test(size=(120, 40)) as pilot:
@@ -171,7 +171,7 @@ async def test_the_enter_key_on_an_evidence_row_goes_to_the_group_in_this_row(tm
         await until(pilot, lambda: main_screen(app).group == "perf.b")
 
 
-async def test_the_space_key_marks_no_group_of_a_different_cluster(
+async def test_the_space_key_marks_nothing_if_findings_are_about_another_cluster(
     tmp_path: Path, lake: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("kgtui.lake.tables.recorded_cluster_id", lambda _: "other-[/id]")
@@ -210,7 +210,7 @@ async def test_key_l_switches_between_plot_and_evidence_on_small_screens(tmp_pat
 async def test_missing_gold_tables_are_listed_with_the_command_that_creates_them(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Without these tables, some kinds of problems cannot be found. Users must not think that there are none."""
+    """Without these tables, some kinds of problems cannot be found. The screen names these kinds."""
     path = write(tmp_path / "prod", rows_with_problems())
     for table in (CHURN, BASELINE):
         (path / table.layer / table.name).rename(tmp_path / table.name)
@@ -336,7 +336,7 @@ async def test_ids_with_markup_or_escape_sequences_are_shown_as_text(
 async def test_insights_screen_responds_while_its_tables_are_read(
     tmp_path: Path, lake: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """While a slow lake is being read, the screen says `reading the tables`, and the user can close the screen."""
+    """If reading takes long, the screen says `reading the tables`, and the user can close the screen meanwhile."""
     import threading
 
     let_go = threading.Event()
@@ -363,7 +363,10 @@ async def test_insights_screen_responds_while_its_tables_are_read(
 
 
 def test_the_lake_for_insights_is_chosen_in_a_fixed_order(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The order is: the lake that is replayed, the lake that is being recorded, KGTUI_LAKE, and the default folder."""
+    """The first choice is the lake (folder with tables) that is replayed, then the lake that is being recorded.
+
+    Next are the value of KGTUI_LAKE, and the default folder.
+    """
     app, _ = app_on(cluster(), tmp_path)
     session = app.session
     monkeypatch.delenv("KGTUI_LAKE", raising=False)

@@ -60,7 +60,7 @@ def notices(app: KgtuiApp, monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 
 async def recording_started(pilot: Pilot[int], app: KgtuiApp) -> None:
-    """Wait until the first poll has been written to the lake and the dialog has been closed."""
+    """Wait until the first poll has been written to the recording and the Record dialog has been closed."""
     await until(pilot, lambda: "● REC" in screen_text(app))
     ongoing = app.session.recording
     assert ongoing is not None
@@ -98,7 +98,7 @@ async def test_quitting_the_app_finishes_the_recording(tmp_path: Path) -> None:
 async def test_the_record_dialog_refuses_a_lake_into_which_another_recorder_writes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The dialog stays open and names the process that records into this lake. No other message is shown."""
+    """The dialog stays open and names the process that records into this lake (folder). The app shows no notice."""
     folder = LakeFolder.of(tmp_path / "in-use")
     folder.prepare()
     lock = recorder_lock(folder.lock)
@@ -169,9 +169,9 @@ async def test_recording_is_refused_if_no_cluster_is_open(tmp_path: Path) -> Non
 async def test_closing_the_record_dialog_while_the_recording_starts_ends_the_recording(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The dialog stays open while it watches the new recording for errors. In this time, the user closes the dialog.
+    """At first, the dialog stays open to show early errors of the recording. Meanwhile, the user closes the dialog.
 
-    Afterwards, the user can start another recording.
+    Afterward, the user can start another recording.
     """
     monkeypatch.setattr(recording, "FIRST_ERRORS_WAIT", 60)
     app = live(tmp_path)

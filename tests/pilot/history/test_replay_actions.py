@@ -44,10 +44,10 @@ async def replaying(tmp_path: Path, at: str) -> AsyncIterator[tuple[KgtuiApp, Pi
             yield app, pilot, admin
 
 
-async def test_playback_stops_after_a_key_press_and_at_the_last_poll(
+async def test_playback_stops_after_key_p_or_a_step_back_and_at_the_last_poll(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The header shows the speed. Keys `p` and `[` stop playback, and so does the end of the recording."""
+    """During playback, the header shows the speed, such as `x120`. Key `[` goes one poll back."""
     monkeypatch.setenv("KGTUI_CONFIG_DIR", str(tmp_path / "config"))
     monkeypatch.setattr(replay, "PLAY_INTERVAL", 0.02)
     monkeypatch.setattr(replay, "MIN_PAUSE", 0.02)
@@ -92,9 +92,7 @@ async def test_short_replay_steps_reach_the_next_poll_and_skip_gaps(tmp_path: Pa
     assert not await position.advance(1.0)
 
 
-async def test_a_narrow_header_still_shows_the_time_of_the_recording(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_narrow_header_still_shows_the_replayed_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("KGTUI_CONFIG_DIR", str(tmp_path / "config"))
     async with replaying(tmp_path, "0s") as (app, pilot, admin):
         await pilot.resize_terminal(50, 24)

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from kgtui.tui.app import KgtuiApp
 
 until = partial(shell_until, seconds=60)
-"""Wait up to a minute for a condition, because reading a lake takes seconds on a busy machine."""
+"""Wait up to a minute for a condition, because reading a recording can take seconds on a busy machine."""
 
 LIVE = [(group, "consumer", "consumer", "Stable", 1) for group in (sample_history.GROUP, "always", "only-live")]
 
@@ -65,7 +65,7 @@ def top(app: KgtuiApp) -> MainScreen:
 async def open_recording(pilot: Pilot[int], app: KgtuiApp, lake: Path, time: str = "") -> MainScreen:
     """Open the recording in the folder `lake` with key `t`, and wait for the recorded groups.
 
-    `time` is the time to show; empty for the end of the recording.
+    `time` is the time to show, such as `30m` (before the end of the recording); empty for the end.
     """
     await pilot.press("t")
     await until(pilot, lambda: isinstance(app.screen, OpenRecordingDialog))
@@ -161,7 +161,7 @@ async def test_a_recording_reopens_at_the_time_that_was_shown_last(tmp_path: Pat
 async def test_the_open_recording_dialog_suggests_the_default_lake(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The suggested lake is the value of `KGTUI_LAKE`, or the default folder if this variable is not set."""
+    """The lake (folder with a recording) is the value of `KGTUI_LAKE`; if this is not set, the default folder."""
     usual = sample_history.record(tmp_path / "lakes" / "prod-eu")
     async with live(tmp_path) as (app, _, pilot):
         for expected in (usual, tmp_path / "other"):
@@ -177,7 +177,7 @@ async def test_the_open_recording_dialog_suggests_the_default_lake(
 
 
 async def test_the_open_recording_dialog_explains_invalid_input(tmp_path: Path) -> None:
-    """The user types no folder, a folder that does not exist, an invalid time, and a time before the first poll."""
+    """The inputs are: no folder, a folder that does not exist, an invalid time, and a time before the first poll."""
     lake = sample_history.record(tmp_path / "prod")
     async with live(tmp_path) as (app, _, pilot):
         await pilot.press("t")

@@ -20,7 +20,7 @@ from kgtui.model.offsets import CommittedOffset, GroupOffsets, PartitionBounds, 
 from kgtui.model.snapshot import BrokerStatus, Reading, Snapshot
 
 NOW = 1_763_719_463.0
-"""21 November 2025, 10:04:23 UTC, in seconds since the epoch."""
+"""Time of the example snapshot: 2025-11-21 10:04:23 UTC, in seconds since the epoch."""
 
 OPERATIONS = frozenset({"READ", "DESCRIBE", "DELETE", "DESCRIBE_CONFIGS", "ALTER_CONFIGS"})
 HOSTILE = "[/red] evil\x1b[31m\u202egroup\nname 😀"
@@ -181,7 +181,7 @@ def consumer_offsets() -> GroupOffsets:
 
 
 def classic_offsets() -> GroupOffsets:
-    """Return offsets of partitions with a known lag, and of one partition for each reason why a lag can be unknown."""
+    """Return offsets of partitions with a known lag, and of partitions whose lag is unknown, one for each reason."""
     committed = [CommittedOffset("orders.created", part, 1000, 1, "") for part in range(12)]
     committed += [
         CommittedOffset("orders.paid", 0, None), CommittedOffset("orders.paid", 1, 77),
@@ -248,9 +248,11 @@ def configs() -> tuple[GroupConfig, ...]:
 
 
 def example_snapshot(serial: int = 1, now: float = NOW) -> Snapshot:
-    """Return snapshot number `serial`, taken at the time `now`, of a cluster of four brokers.
+    """Return a snapshot of a cluster with four brokers and one group of each kind. Broker 4 does not respond.
 
-    Broker 4 does not respond.
+    Args:
+        serial: number of the snapshot; higher is newer.
+        now: time of the snapshot, in seconds since the epoch.
     """
     descriptions = [
         consumer_group(),

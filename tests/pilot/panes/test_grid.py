@@ -14,7 +14,7 @@ from tests.pilot.panes.pane_app import PaneApp
 
 
 def grid(pane: AssignmentsPane) -> dict[str, str]:
-    """Return a dict: first word of a line, such as `payments.settled-3` (topic and partition) → line of the grid."""
+    """Return the lines of the grid, by their first word, such as `payments.settled-3` (topic and partition)."""
     table = pane.table
     lines = [table.render_line(y).text.rstrip() for y in range(table.size.height)]
     return {line.split()[0]: line for line in lines if line.strip()}
@@ -37,7 +37,7 @@ def group_of_many_members(members: int, partitions: int = 300) -> Snapshot:
 
 
 async def test_the_grid_has_a_row_per_partition_and_a_column_per_member() -> None:
-    """The symbols in a row show the partition's old owner (`-`) and new owner (`+`), or that it has no owner (`!`)."""
+    """In a row, `-` marks the partition's old owner, `+` its new owner, and `!` a partition without an owner."""
     pane = AssignmentsPane()
     async with PaneApp(pane, data.example_snapshot(), "payments.settle").run_test(size=(80, 30)) as pilot:
         await pilot.press("v")
@@ -89,7 +89,7 @@ async def test_keys_left_and_right_scroll_the_grid_to_hidden_members() -> None:
 
 
 async def test_column_titles_of_the_grid_are_numbers_if_client_ids_have_equal_endings() -> None:
-    """All client ids end with `-consumer`. If the endings differed, they would be the titles: `39` for `worker-39`."""
+    """All client ids end with `-consumer`. Different endings would be used as titles, such as `39` for `worker-39`."""
     snapshot = group_of_many_members(12)
     description = snapshot.details["orders.enrich"].value
     assert description.members is not None

@@ -90,7 +90,7 @@ async def test_selecting_a_group_with_an_error_does_not_trigger_a_new_screen_lay
 async def test_moving_the_cursor_in_the_tree_does_not_compute_css_styles_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Computing CSS styles creates many temporary objects, which Python could not free fast enough in a large tree."""
+    """Computing CSS styles creates many temporary objects. Freeing them would delay the cursor in a large tree."""
     styled: list[object] = []
     apply = Stylesheet.apply
 
@@ -115,7 +115,10 @@ async def test_moving_the_cursor_in_the_tree_does_not_compute_css_styles_again(
 
 
 async def test_showing_a_notice_in_a_pane_triggers_only_one_screen_layout(layouts: list[object]) -> None:
-    """A notice consists of lines at the top of a pane, for example about an error. A hidden notice has the height 0."""
+    """A notice is text at the top of a pane, for example about an error. It has the height 0 until it has text.
+
+    The new height needs one layout, which moves the rest of the pane down.
+    """
 
     class Noticed(App[None]):
         def get_theme_variable_defaults(self) -> dict[str, str]:

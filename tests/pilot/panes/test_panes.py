@@ -66,7 +66,7 @@ async def test_a_new_snapshot_keeps_the_focus_and_scroll_position_of_each_pane(e
 
 
 async def test_table_rows_are_reused_if_the_group_has_not_changed() -> None:
-    """The rows are not computed again if the newer snapshot contains the same `GroupDescription` object."""
+    """The pane does not compute its rows again if a new snapshot contains the same `GroupDescription` object."""
     snapshot = data.example_snapshot()
     pane = MembersPane()
     app = PaneApp(pane, snapshot, "payments.settle")
@@ -154,7 +154,7 @@ async def test_panes_without_offsets_say_whether_missing_permissions_may_hide_of
     snapshot = replace(snapshot, offsets={group: Reading(GroupOffsets(), snapshot.taken_at)}, summaries={})
     offsets, overview = OffsetsPane(), OverviewPane()
     async with PaneApp(offsets, snapshot, group).run_test(size=(100, 40)) as pilot:
-        # The first snapshot has no permissions, because the monitor reads offsets first. A later snapshot has them.
+        # The monitor reads offsets before permissions, so only the second snapshot contains the user's permissions.
         offsets.show(replace(snapshot, access=access), group)
         await pilot.pause()
         assert str(offsets.query_one(SummaryLine).content).strip() == expected
@@ -297,7 +297,7 @@ async def test_the_page_down_key_scrolls_the_overview_pane() -> None:
 
 
 async def test_the_cursor_stays_on_the_same_partition_when_5000_partitions_change() -> None:
-    """A background worker computes this many rows. The cursor must stay on its partition when the worker finishes."""
+    """A background worker computes so many rows. The cursor must stay on its partition when the new rows are shown."""
     pane = OffsetsPane()
     snapshot = data.example_snapshot()
 

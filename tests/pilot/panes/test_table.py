@@ -145,7 +145,7 @@ async def test_the_table_draws_only_its_visible_rows() -> None:
 
 
 async def test_a_refresh_redraws_only_changed_rows() -> None:
-    """When one row changes, only this row and the row under the cursor may be redrawn. Otherwise, no row is redrawn."""
+    """If one row has changed, only this row and the row under the cursor may be redrawn; otherwise, no row at all."""
     app = TableApp(many(1_000))
     async with app.run_test(size=(40, 14)) as pilot:
         await pilot.press("down")

@@ -1,4 +1,7 @@
-"""Snapshots of the panes. Each test docstring says what the user should see."""
+"""Tests that compare screenshots of the panes with stored images.
+
+Each test docstring says what the user should see.
+"""
 
 from __future__ import annotations
 
@@ -74,7 +77,7 @@ def test_members_pane_of_a_consumer_group_on_a_narrow_screen(snap_compare: Compa
 def test_members_pane_of_a_streams_group(snap_compare: Compare) -> None:
     """Below the row of each Kafka Streams process, there are two indented rows for the threads of the process.
 
-    A row shows the number of tasks, and the number of records that must still be restored.
+    Each row shows the number of tasks, and the number of records that must still be restored.
     """
     assert snap_compare(pane_app(MembersPane(), "clicks.aggregate"), terminal_size=(100, 18))
 
@@ -137,8 +140,8 @@ def test_offsets_pane_with_every_reason_for_an_unknown_lag(snap_compare: Compare
 def test_offsets_pane_sorted_by_lag_with_records_that_were_deleted_unread(snap_compare: Compare) -> None:
     """The largest lag comes first, and the title of the lag column is highlighted.
 
-    One partition has the lead 0 (no records between the log start and the committed offset) and the red text
-    `! 500 lost`, because 500 records were deleted before the group consumed them.
+    One committed offset (400) is before the log start (900). Its row has the red text `! 500 lost`, because 500 records
+    were deleted before the group consumed them.
     """
     assert snap_compare(pane_app(OffsetsPane(), "payments.settle"), press=["s"], terminal_size=(80, 24))
 
@@ -167,7 +170,10 @@ def test_config_pane_with_the_source_of_each_value(snap_compare: Compare) -> Non
 
 
 def test_config_pane_when_the_broker_does_not_support_group_configs(snap_compare: Compare) -> None:
-    """A line above the table says, without an error color, that the broker cannot report configurations of groups."""
+    """A line above the table says that the broker cannot report configs of groups.
+
+    The line is not red, because this is not an error.
+    """
     fault = Fault("NOT_SUPPORTED", "reading group configs is not supported by this broker")
     snapshot = replace(data.example_snapshot(), configs={"orders.enrich": Reading((), data.NOW, fault)})
     assert snap_compare(PaneApp(ConfigPane(), snapshot, "orders.enrich"), terminal_size=(80, 8))
@@ -179,7 +185,7 @@ def test_explain_dialog_for_a_group_that_the_user_may_not_describe(
 ) -> None:
     """The dialog has the verdict UNREADABLE, the reason, the next step, the broker's error, and the missing ACL.
 
-    It fits the screen.
+    The dialog fits the screen, because text that is too long for the dialog can be scrolled.
     """
 
     async def explain(pilot: Pilot[None]) -> None:

@@ -52,9 +52,9 @@ asyncio.run(main())
 
 @pytest.fixture
 def killed(folder: StateFolder) -> StateFolder:
-    """Return the state folder of a process that was killed after it logged the intent to delete group `g`.
+    """Return the state folder of a kgtui process that was killed while it deleted group `g`.
 
-    The log contains no outcome of the deletion.
+    The audit log in this folder contains the intent to delete the group, but no outcome.
     """
     done = subprocess.run([sys.executable, "-c", KILLED, str(folder.path)], check=False, timeout=60)
     assert done.returncode == -signal.SIGKILL
@@ -91,7 +91,10 @@ async def test_deletion_by_a_crashed_process_counts_as_failed_if_the_group_exist
 async def test_deletion_with_unknown_outcome_is_checked_at_each_start_of_kgtui(
     killed: StateFolder, admin: ScriptedAdmin
 ) -> None:
-    """At the first start, the group's coordinator does not respond. At the second start, the coordinator responds."""
+    """At the first start, the outcome remains unknown, because the group's coordinator does not respond.
+
+    At the second start, the coordinator responds, and kgtui finds the outcome.
+    """
     admin.broken["g"] = Fault("NO_ANSWER", "broker 1 is down", group="g")
     admin.broken[1] = Fault("NO_ANSWER", "broker 1 is down", broker=1)
     assert await unfinished(admin, killed) == ()
@@ -116,7 +119,7 @@ class OtherCluster(ScriptedAdmin):
 async def test_start_of_kgtui_ignores_deletions_that_another_process_is_executing(
     killed: StateFolder, admin: ScriptedAdmin
 ) -> None:
-    """The process that executes the deletion holds a shared file lock until it has logged the outcome."""
+    """The other process holds a shared file lock until it has logged the outcome. kgtui tests this lock."""
     with shared_lock(killed.lock):
         assert await unfinished(admin, killed) == ()
     assert len(await unfinished(admin, killed)) == 1
@@ -138,7 +141,7 @@ async def test_start_of_kgtui_removes_incomplete_backups_even_without_an_audit_l
 
 
 async def test_audit_log_has_the_intent_and_outcome_of_a_deletion(folder: StateFolder, admin: ScriptedAdmin) -> None:
-    """The intent and the outcome have the same id, and only the owner can read the log."""
+    """The intent (logged before the deletion) and the outcome have the same id. Only the owner can read the log."""
     admin.add("g", "share", state="Empty", lag=5)
     await execute(admin, await plan(admin, ["g"]), folder, command="kgtui delete g")
     intent, outcome = (json.loads(line) for line in folder.audit.read_text().splitlines())

@@ -39,7 +39,7 @@ BOUNDS = {("orders", 0): PartitionBounds(1, 20), ("old", 0): GONE}
 
 
 def consumer(group: str = "g") -> GroupData:
-    """Return the data of a consumer group with three partitions and one config.
+    """Return the data of a consumer group with three partitions and one group config.
 
     One partition has no committed offset. Another one is in a deleted topic.
     """
@@ -64,7 +64,10 @@ def write_a_backup(folder: StateFolder, data: GroupData) -> Path:
 
 
 def test_backup_contains_all_data_that_the_broker_reported(folder: StateFolder) -> None:
-    """The backup includes leader and group epochs, metadata, partitions without a commit, log bounds and configs."""
+    """The backup includes leader and group epochs, commit metadata, log bounds and group configs.
+
+    It also includes partitions without a committed offset.
+    """
     backup = read_backup(write_a_backup(folder, consumer()))
     assert backup.complete
     assert backup.header["schema"] == 1

@@ -38,7 +38,7 @@ def test_user_confirms_the_deletion_of_one_group_by_typing_its_id(group: str, as
     assert not expected.met("")
 
 
-def test_user_confirms_the_deletion_of_several_groups_by_typing_their_number() -> None:
+def test_user_confirms_deletion_of_several_groups_by_typing_how_many() -> None:
     expected = challenge(["a", "b", "c"], irreversible=False)
     assert (expected.asked, expected.what) == ("3", "type the number of groups")
     assert not expected.met("a")
@@ -58,7 +58,8 @@ def test_two_groups_with_similar_ids_need_different_confirmation_texts(one: str,
 def test_confirmation_text_of_a_deletion_is_short_and_in_ascii(one: str, other: str) -> None:
     """The text for one group does not confirm the deletion of another group.
 
-    The only exception are two groups with long ids that have the same end and the same length.
+    There is one exception: for a long id, the text is only the end of the id and its length. Two long ids with the same
+    end and the same length therefore have the same text.
     """
     expected = challenge([one], irreversible=False)
     assert expected.asked.isascii()

@@ -129,8 +129,8 @@ async def test_outcome_of_a_deletion_is_uncertain_if_its_request_is_canceled(
 async def test_deletion_on_old_brokers_is_verified_with_group_lists(admin: ScriptedAdmin, folder: StateFolder) -> None:
     """On old brokers, DescribeGroups returns Dead for deleted groups, but also for some existing groups.
 
-    After a deletion, kgtui therefore looks for the group in the lists of all brokers. It cannot verify the second
-    deletion, because one broker does not return its list.
+    After a deletion, kgtui therefore looks for the group in the lists of all brokers. In this test, kgtui cannot verify
+    the second of two deletions, because one broker does not return its list.
     """
     describe = admin.describe_groups
 

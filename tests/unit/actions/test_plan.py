@@ -47,7 +47,10 @@ async def test_deletion_plan_says_which_data_of_a_group_is_lost(admin: ScriptedA
 async def test_deletion_plan_says_what_a_backup_of_the_group_cannot_restore(
     admin: ScriptedAdmin, type_: str, gap: str
 ) -> None:
-    """A backup restores consumer and streams groups as simple classic groups, share groups without delivery counts."""
+    """A consumer or streams group becomes a simple classic group when it is restored from a backup.
+
+    A restored share group has no delivery counts.
+    """
     admin.add("g", type_, state="Empty", lag=5)
     (line,) = (await plan(admin, ["g"])).allowed
     assert line.loss.undo is Undo.PARTLY

@@ -1,4 +1,4 @@
-"""Tests that other users cannot read files in the state folder, or make kgtui write through symbolic links."""
+"""Tests that other users cannot read kgtui's files, such as backups, or make kgtui write through symbolic links."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def test_damaged_audit_log_lines_are_skipped_and_damaged_backups_are_rejected(tm
     ],
     ids=["backup", "audit", "shared lock", "sole lock", "crash report"],
 )
-def test_writing_a_file_makes_the_state_folder_accessible_only_for_its_owner(
+def test_writing_a_file_makes_the_state_folder_accessible_only_to_its_owner(
     tmp_path: Path, write: Callable[[Path], object]
 ) -> None:
     folder = tmp_path / "state"

@@ -1,6 +1,7 @@
 """A `Pool` without connections, in which Python functions respond to requests.
 
-Messages are encoded with kgtui's real message definitions. A test fails if it sets a response that no broker can send.
+Requests and responses are encoded with kgtui's real message definitions. Therefore, a test fails if it defines a
+response that no real broker can send.
 """
 
 from __future__ import annotations
@@ -45,9 +46,9 @@ class FakePool(Pool):
         answers: API name → function that takes a request. It returns the response as a dict of fields or as bytes, or
             an exception to raise.
         versions: API name or `(API name, node id)` → highest supported version; None if the API is not supported.
-        coordinators: group id → node id (by default 1), or the error of the lookup.
-        leaders: `(topic, partition)` → node id (by default 1), or a negative error code. If all partitions have the
-            error, the key can be just the topic.
+        coordinators: group id → node id (by default 1), or the error that the lookup returns.
+        leaders: `(topic, partition)` → node id (by default 1), or an error code with a minus sign, such as -29. A key
+            that is only a topic name sets the error of all its partitions.
         partitions: number of partitions of each topic.
         nodes: node ids of the brokers.
         sent: all requests, in order.

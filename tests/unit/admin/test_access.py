@@ -26,7 +26,7 @@ def metadata(code: int, operations: int, denied: tuple[str, ...] = ()) -> Callab
     """Return a function that responds to Metadata requests.
 
     Args:
-        code: error code of the topics.
+        code: error code of each topic in the response.
         operations: bit set of the operations that the user may perform on the cluster.
         denied: names or `*` patterns of topics with the error `FORBIDDEN` instead of `code`.
     """
@@ -52,7 +52,7 @@ def acls(*, deny: dict[str, str] | None = None, allow: str = "READ", code: int =
 
     Args:
         deny: topic, or prefix that ends with `*` → denied operation.
-        allow: operation that is allowed for all topics; empty for no ACL.
+        allow: operation that an ACL allows on all topics; empty if there is no such ACL.
         code: error code of the response.
     """
 
@@ -242,9 +242,10 @@ async def reads_after(admin: KafkaGroupAdmin, pool: FakePool, api: str, answer: 
 
 @pytest.mark.parametrize(("before", "during"), [(FORBIDDEN, NO_TOPIC), (NO_TOPIC, FORBIDDEN), (NO_TOPIC, NO_TOPIC)])
 async def test_offsets_count_as_incomplete_if_some_topics_may_have_been_forbidden(before: int, during: int) -> None:
-    """kgtui reads the permissions before and during OffsetFetch, because brokers omit the offsets in forbidden topics.
+    """Offsets are complete only if no topic was forbidden before or during OffsetFetch.
 
-    `before` and `during` are the error codes of topics in the two Metadata responses.
+    Brokers omit the offsets in forbidden topics. `before` and `during` are the error codes of the topics in a Metadata
+    response before OffsetFetch and in another one during OffsetFetch.
     """
     pool = FakePool(answers={"Metadata": metadata(before, 0)})
     admin = KafkaGroupAdmin(pool)

@@ -47,7 +47,7 @@ def worker(url: str, allocation: connect.Assignment | None, assigned: connect.As
 
     Args:
         url: REST address of the worker.
-        allocation: the previous assignment, which the worker sends in its metadata.
+        allocation: the previous assignment, which the worker sends in its metadata; None if it had none.
         assigned: the new assignment; None if the worker has none yet.
     """
     metadata = connect.encode_subscription(connect.Subscription(2, url, 5, allocation))

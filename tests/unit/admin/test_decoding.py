@@ -41,9 +41,9 @@ def decode_row(group_type: str, row: dict[str, Any], version: int | None = None)
 
 
 def newer(**changes: Any) -> dict[str, Any]:
-    """Return a row of a describe response, with the fields that consumer, share and streams groups have in common.
+    """Return a group in a describe response, with the fields that all newer group types have in common.
 
-    `changes` contains fields to replace or to add.
+    The newer types are consumer, share and streams. `changes` contains fields to replace or to add.
     """
     return {
         "GroupId": "g",

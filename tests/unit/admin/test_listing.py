@@ -120,7 +120,7 @@ async def test_polling_a_group_list_that_was_only_reordered_returns_no_changes()
 
 @pytest.mark.parametrize(("before", "after"), [(2, 5), (3, 4), (5, 0), (4, 5)])
 async def test_a_poll_returns_every_group_if_the_listgroups_version_changes(before: int, after: int) -> None:
-    """kgtui compares encoded groups with those of the previous poll. All differ after a change of the version."""
+    """kgtui compares encoded groups with those of the previous poll. Another version encodes them differently."""
     brokers = Brokers({1: {"a": STABLE, "gone": EMPTY}})
     brokers.set_version(before)
     feed, known = brokers.admin.listing_feed(1), dict[str, Listing]()

@@ -239,7 +239,7 @@ async def test_silent_coordinator_does_not_stop_reads_from_healthy_coordinators(
     assert {step for step, _ in read.faults} == {OFFSETS}
 
 
-def test_each_step_of_a_read_gets_an_equal_share_of_the_remaining_time(
+def test_remaining_time_is_divided_equally_among_the_steps_of_a_read(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     now = 100.0

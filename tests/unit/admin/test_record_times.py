@@ -126,10 +126,11 @@ async def test_searching_record_times_sends_no_request_for_compacted_topics() ->
 @pytest.mark.parametrize("version", [8, 9])
 @pytest.mark.parametrize("readable", [True, False])
 async def test_tiered_topics_are_skipped_on_kafka_3_4_to_3_9(version: int, readable: bool) -> None:
-    """kgtui recognizes these releases by their newest ListOffsets version, which is 8 or 9.
+    """In these releases, a search in a topic with tiered storage blocks a request handler thread of the broker.
 
-    If `readable` is false, the user cannot read topic configs. kgtui then recognizes a tiered topic by the first offset
-    on the leader's disk (300), which is greater than the log start offset (0).
+    kgtui recognizes these releases by their newest ListOffsets version, which is 8 or 9. If `readable` is false, the
+    user cannot read topic configs. kgtui then recognizes a tiered topic by the first offset on the leader's disk (300),
+    which is greater than the log start offset (0).
     """
     logs = Logs()
     logs.pool.versions = {"ListOffsets": version}
@@ -146,7 +147,10 @@ async def test_tiered_topics_are_skipped_on_kafka_3_4_to_3_9(version: int, reada
 
 @pytest.mark.parametrize("version", [7, 10])
 async def test_tiered_topics_are_searched_on_kafka_3_3_and_4_0(version: int) -> None:
-    """kgtui recognizes these releases by their newest ListOffsets version: at most 7, or at least 10."""
+    """Only brokers from Kafka 3.4 to 3.9 search topics with tiered storage so slowly that kgtui skips these topics.
+
+    kgtui recognizes the other releases by their newest ListOffsets version: at most 7, or at least 10.
+    """
     logs = Logs()
     logs.pool.versions = {"ListOffsets": version}
     answer = await logs.read(("remote", 0), rules={"remote": TopicRules(tiered=True)})

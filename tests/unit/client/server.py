@@ -29,7 +29,10 @@ class Request(NamedTuple):
 
 
 Response: TypeAlias = "dict[str, Any] | bytes | None"
-"""Return value of a handler: the fields of a response, its encoded body, or None to send no response."""
+"""Return value of a handler (function that responds to requests): fields or encoded body of a response, or None.
+
+If the handler returns None, the fake broker sends no response.
+"""
 
 Handler: TypeAlias = "Callable[[Request], Response | Awaitable[Response]]"
 

@@ -44,7 +44,10 @@ sso_role_name = admin
 role_arn = arn:aws:iam::1:role/r
 source_profile = admin
 """
-"""AWS configuration file: SSO profiles `admin` and `old` (in the old format); `role` assumes a role with `admin`."""
+"""AWS configuration file with three profiles: `admin` and `old` log in with SSO, and `role` assumes a role as `admin`.
+
+`old` is in the old format, in which a profile has its own SSO settings instead of the name of an SSO session.
+"""
 
 
 @pytest.fixture(autouse=True)
@@ -65,7 +68,7 @@ def sso_cache(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
 def write_sso_token(folder: Path, session: str, expires: str) -> None:
     """Write a token file as `aws sso login` does.
 
-    `session` is the name of the SSO session. A profile in the old format has no session, but a start URL.
+    `session` is the name of the SSO session, or the start URL for a profile in the old format, which has no session.
     """
     token = {"startUrl": "https://corp.awsapps.com/start", "accessToken": SECRET, "expiresAt": expires}
     name = hashlib.sha1(session.encode(), usedforsecurity=False).hexdigest()

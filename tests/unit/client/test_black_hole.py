@@ -15,7 +15,7 @@ from tests.faults import FaultyLink
 from tests.unit.client.server import cluster
 
 FOREVER = PoolOptions(connect_timeout=600, head_start=0.01)
-"""Options with which connecting to a silent broker takes 600 s.
+"""Options with which connecting to a silent broker times out only after 600 s.
 
 Calls to other brokers time out after 60 s, so the tests fail if these calls wait for the silent broker.
 """

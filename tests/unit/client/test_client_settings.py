@@ -81,7 +81,7 @@ def test_a_password_with_a_nul_character_or_invalid_unicode_raises_config_error(
 def test_client_properties_set_the_reconnect_backoff_of_the_pool(
     properties: dict[str, str], pauses: tuple[float, float]
 ) -> None:
-    """If only `reconnect.backoff.ms` is set, all pauses between attempts have this length, as in Kafka's clients."""
+    """If only `reconnect.backoff.ms` is set, each pause before reconnecting has this length, as in Kafka's clients."""
     settings = from_properties(properties)
     pool = Pool(["localhost:9092"], settings)
     assert (pool.options.backoff, pool.options.backoff_max) == pauses
@@ -355,8 +355,6 @@ def test_an_encrypted_key_without_the_right_password_raises_config_error(pem: Pa
 
 
 @pytest.mark.parametrize(("file", "missing"), [("cert.pem", "private key"), ("key.pem", "certificate")])
-def test_the_key_store_error_says_whether_a_pem_file_lacks_the_key_or_the_certificate(
-    pem: Path, file: str, missing: str
-) -> None:
+def test_key_store_error_says_whether_the_pem_file_lacks_key_or_certificate(pem: Path, file: str, missing: str) -> None:
     with pytest.raises(ConfigError, match=rf"{file}: there is no {missing} in PEM; expected a PEM file"):
         Tls(key_file=str(pem / file)).context("x")

@@ -97,7 +97,7 @@ async def test_a_token_login_fails_after_a_challenge_from_the_broker() -> None:
 
 @pytest.mark.parametrize("message", [None, "no json", "[" * 30_000, '["status"]', '{"status": "x y\\u001b"}'])
 async def test_error_for_a_refused_token_omits_a_missing_or_malformed_status(message: str | None) -> None:
-    """A broker should refuse a token with JSON that has a one-word status: `{"status": "insufficient_scope"}`."""
+    """A broker that refuses a token should send JSON with a one-word status: `{"status": "insufficient_scope"}`."""
     with pytest.raises(ConnectError, match="broker:9092 refused the token: the broker requires"):
         await start(FakeConnection({"ErrorCode": 58, "ErrorMessage": message}))
 

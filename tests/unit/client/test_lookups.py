@@ -90,7 +90,7 @@ async def test_old_brokers_get_one_coordinator_lookup_request_per_group() -> Non
 
 
 async def test_a_coordinator_lookup_is_repeated_only_after_retriable_errors() -> None:
-    """kgtui repeats the lookup while a coordinator moves or loads groups, but not after an authorization error."""
+    """kgtui repeats the lookup while a group moves or a broker loads it, but not after an authorization error."""
     async with cluster(1) as fake, Pool(fake.seeds, options=QUICK) as pool:
         fake.group_codes = {"moving-group": [16, 15], "loading-group": [14], "forbidden-group": [30, 30, 30]}
         found = await pool.find_coordinators(

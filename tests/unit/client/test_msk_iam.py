@@ -251,7 +251,7 @@ async def test_msk_token_is_replaced_if_a_host_name_contains_a_different_region(
 async def test_msk_token_for_the_wrong_region_is_not_cached_if_it_is_ready_late(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """AWS_REGION is not the broker's region. Its token is ready later than the token for the broker's region."""
+    """AWS_REGION is not the broker's region. The token for AWS_REGION is ready later than the right token."""
     monkeypatch.setenv("AWS_REGION", "us-west-1")
     done, read = threading.Event(), msk_iam._credentials
 

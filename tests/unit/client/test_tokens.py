@@ -314,7 +314,10 @@ async def test_an_oauth_token_is_used_until_it_expires_if_refreshing_it_fails(
 async def test_token_refresh_corrects_the_expiry_time_for_a_wrong_client_clock(
     endpoint: TokenServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The token is valid for 1,000 s. The client's clock is 1,000 s behind, so the token seems valid for 2,000 s."""
+    """The token is valid for 1,000 s. The client's clock is 1,000 s behind, so the token seems valid for 2,000 s.
+
+    kgtui computes the clock difference from the header `Date` of the token response.
+    """
     now = time.time()
     clock = [now]
     monkeypatch.setattr(tokens_module, "time", SimpleNamespace(time=lambda: clock[0]))

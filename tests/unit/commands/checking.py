@@ -15,11 +15,11 @@ if TYPE_CHECKING:
 
 
 class Script:
-    """A fake clock. `sleep_until` advances it without waiting.
+    """A fake clock that also changes the cluster when it advances. `sleep_until` advances it without waiting.
 
     Attributes:
         steps: seconds by which each call of `sleep_until` advances the time.
-        happens: functions that change the cluster. The n-th call of `sleep_until` passes `n` to each function.
+        happens: functions that change the cluster. The n-th call of `sleep_until` calls each of them with `n`.
     """
 
     def __init__(self) -> None:

@@ -1,4 +1,4 @@
-"""Tests of `kgtui check`: which groups it reads and how often, which verdicts it gives, and its exit codes."""
+"""Tests of `kgtui check`: the groups it reads and how often, its verdicts such as OK and STOP, and its exit codes."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def test_kgtui_check_warns_of_groups_that_do_not_become_stable(
     assert "blocked" in verdicts(run("check", "verdict:warn+"))
 
 
-def test_kgtui_check_does_not_warn_of_a_short_rebalance(
+def test_kgtui_check_reports_repeated_short_rebalances_as_flapping(
     run: Callable[..., Completed], admin: ScriptedAdmin, script: Script
 ) -> None:
     def rebalance(step: int) -> None:
@@ -139,7 +139,7 @@ def test_rounding_errors_do_not_add_a_read_to_kgtui_check(run: Callable[..., Com
 def test_kgtui_check_reads_only_groups_that_match_the_filter(
     run: Callable[..., Completed], admin: ScriptedAdmin
 ) -> None:
-    """To choose the groups to read, kgtui uses only the filter terms for type and lag. No verdict is known yet."""
+    """Before the first read, no verdict is known, so only the filter terms for type and lag select the groups."""
     run("check", "not:type:share", "lag:1k+", "verdict:warn+")
     watched = [groups for call, groups in admin.calls if call == "describe_groups"]
     assert set(watched) == {("stuck",)}

@@ -270,7 +270,7 @@ async def test_kgtui_check_omits_groups_of_a_silent_broker_and_exits_with_1(
 
 
 class SimulatedRecording:
-    """Passes snapshots of a simulated cluster to a recorder, and stops the recorder after `polls` polls.
+    """A source of snapshots of a simulated cluster for a recorder. It stops the recorder after `polls` polls.
 
     The simulated time advances before each snapshot except the first.
     """

@@ -212,6 +212,6 @@ def test_kgtui_check_at_an_earlier_time_finds_a_deleted_group(tmp_path: Path, ch
     assert check("fine", "--at", at(2), "--all", lake=tmp_path / "gone").code == 0
 
 
-def test_kgtui_check_rejects_the_option_at_without_the_option_lake(capfd: pytest.CaptureFixture[str]) -> None:
+def test_kgtui_check_of_an_earlier_time_requires_a_recording(capfd: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["check", "--at", "10m"]) == 2
     assert "--lake" in capfd.readouterr().err

@@ -122,7 +122,7 @@ def test_the_shell_completion_script_contains_commands_and_options(
     out = capsys.readouterr().out
     for word in ("ls", "show", "delete", "doctor", "groups", "bootstrap-server"):
         assert word in out
-    # shtab, which generates the scripts, does not complete the options of commands such as ls in its script for tcsh.
+    # The package shtab generates the scripts. Its script for tcsh does not complete the options of commands such as ls.
     for option in ("--lag", "--scenario"):
         assert shell == "tcsh" or option in out
 
@@ -219,7 +219,7 @@ def test_ctrl_c_ends_a_command_with_exit_code_130_and_without_output(
 
 
 def test_command_exits_silently_with_141_if_its_output_pipe_is_closed() -> None:
-    """`head` closes the pipe in `kgtui ls | head`. 141 is 128 plus the number of the signal SIGPIPE."""
+    """For example, `head` closes the pipe in `kgtui ls | head`. 141 is 128 plus the number of the signal SIGPIPE."""
     code = "import sys, kgtui.cli as c; sys.exit(c.main(['--print-completion', 'bash']))"
     process = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     assert process.stdout is not None

@@ -31,7 +31,7 @@ NUMBER_OF_EVENTS = sum(map(len, EXPECTED))
 
 
 class Watched:
-    """Runs `kgtui events` in a task of this process, on a fake cluster (`ScriptedAdmin`).
+    """A run of `kgtui events` on a fake cluster (`ScriptedAdmin`), in an asyncio task of the test process.
 
     Args:
         words: filter and options of the command.

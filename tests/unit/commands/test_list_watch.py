@@ -41,7 +41,7 @@ async def watched(cluster: Simulator, interval: float, filter_text: str = "", *,
 @pytest.mark.parametrize("lag", [False, True])
 @longer_if_busy(1)
 async def test_kgtui_ls_watch_keeps_groups_of_a_silent_broker(lag: bool, timeout: float) -> None:
-    """`timeout` is the interval between two reads, in seconds. A read waits about as long for the silent broker 2."""
+    """`timeout` is the interval between two reads, in seconds. A read waits about one interval for silent broker 2."""
     async with (
         Simulator(brokers=3, scenario="plain", groups=60) as cluster,
         watched(cluster, timeout, lag=lag) as watch,
@@ -83,7 +83,10 @@ async def test_kgtui_ls_watch_keeps_groups_of_a_silent_broker(lag: bool, timeout
 
 @longer_if_busy(1)
 async def test_kgtui_ls_watch_removes_a_deleted_group_while_another_broker_is_silent(timeout: float) -> None:
-    """The coordinator of the deleted group responds. kgtui keeps earlier rows only for groups of the silent broker."""
+    """The coordinator of the deleted group responds, so kgtui notices the deletion.
+
+    kgtui keeps the rows of the previous read only for groups of the silent broker.
+    """
     async with (
         Simulator(brokers=3, scenario="plain", groups=60) as cluster,
         watched(cluster, timeout, lag=False) as watch,

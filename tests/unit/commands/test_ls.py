@@ -164,7 +164,7 @@ def test_kgtui_ls_reports_a_partial_result_if_a_broker_does_not_respond(
     assert found["faults"][0]["broker"] == 2
 
 
-def test_kgtui_ls_says_that_a_group_it_cannot_find_may_be_on_a_silent_broker(
+def test_kgtui_ls_says_that_a_missing_group_may_be_on_a_silent_broker(
     run: Callable[..., Completed], admin: ScriptedAdmin
 ) -> None:
     admin.broken[2] = DeadlineError("no answer within 30 s", broker=2)

@@ -171,7 +171,7 @@ async def test_kgtui_doctor_says_why_a_named_group_is_not_listed(timeout: float)
         assert "It may be on broker 2" in as_text(diagnosis)
 
 
-def test_kgtui_doctor_prints_the_kafka_acls_command_that_permits_to_describe_a_group() -> None:
+def test_kgtui_doctor_prints_the_kafka_acls_command_for_a_missing_describe_permission() -> None:
     fault = Fault("GROUP_AUTHORIZATION_FAILED", "describe: Group authorization failed.", 30, group="pay")
     line = cannot_be_described(fault)
     assert line.startswith("The group cannot be described: Group authorization failed. Ask for: kafka-acls.sh")

@@ -76,7 +76,7 @@ def test_pipeline_run_without_a_cluster_rejects_an_empty_lake(
     assert not (tmp_path / "lake").exists()
 
 
-def test_pipeline_reports_that_the_folder_in_the_option_records_does_not_exist(
+def test_pipeline_rejects_a_nonexistent_folder_in_the_option_records(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     message = error_of(capsys, 1, "run", "--lake", tmp_path / "lake", "--records", tmp_path / "nowhere")

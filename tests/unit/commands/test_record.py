@@ -44,7 +44,7 @@ def _own_folders(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
 
 def recorder(cluster: SimulatorProcess, lake: Path, *more: str) -> subprocess.Popen[str]:
-    """Start `kgtui record` in a separate process, with a poll every 0.5 s. `more` are additional options."""
+    """Start a process in which `kgtui record` polls the cluster every 0.5 s. `more` are additional options."""
     words = ["record", str(lake), "--bootstrap-server", cluster.bootstrap, "--interval", "0.5", *more]
     return subprocess.Popen(
         [sys.executable, "-m", "kgtui", *words], stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True
@@ -190,7 +190,7 @@ def berlin() -> Iterator[None]:
 
 
 @pytest.mark.usefixtures("berlin")
-def test_the_option_at_accepts_absolute_times_and_durations_before_the_last_poll() -> None:
+def test_point_in_time_can_be_absolute_or_a_duration_before_the_last_poll() -> None:
     last = datetime(2026, 11, 21, 10, 30, tzinfo=UTC).timestamp()
 
     def found(text: str) -> str:

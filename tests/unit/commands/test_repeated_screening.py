@@ -38,8 +38,8 @@ async def test_kgtui_ls_watch_needs_several_reads_to_find_stopped_groups(
         admin.add(group, members=(member(),), lag=10)
     clock = {"now": 1_700_000_000.0}
     monkeypatch.setattr(selection.time, "time", lambda: clock["now"])  # type: ignore[attr-defined]
-    # The test advances `time.time`, but not `time.monotonic`. `check_clock` would conclude that the system clock was
-    # set, so the test disables `check_clock`.
+    # The test advances `time.time`, but not `time.monotonic`. `check_clock` would conclude that somebody changed the
+    # system clock, so the test disables `check_clock`.
     monkeypatch.setattr(Screening, "check_clock", lambda _: None)
     screened = RepeatedScreening(admin, 5.0, 15.0)
     tables, selected = [], []
@@ -67,7 +67,7 @@ async def test_kgtui_ls_watch_needs_several_reads_to_find_stopped_groups(
 async def test_kgtui_ls_watch_remembers_groups_whose_coordinator_is_replaced(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """The coordinator of the group `simple` is killed, so no broker lists the group until it has a new coordinator.
+    """The coordinator of the group `simple` is killed. No broker lists the group until a new coordinator has loaded it.
 
     kgtui must still know when it first saw the group.
     """
@@ -140,8 +140,8 @@ async def test_kgtui_ls_watch_shows_lost_records_and_unused_groups(monkeypatch: 
         written = TimeRange(clock["now"] - age, clock["now"] - age)
         admin.times[f"t-{group}", 0] = RecordTime(1_000, written)
     monkeypatch.setattr(selection.time, "time", lambda: clock["now"])  # type: ignore[attr-defined]
-    # The test advances `time.time`, but not `time.monotonic`. `check_clock` would conclude that the system clock was
-    # set, so the test disables `check_clock`.
+    # The test advances `time.time`, but not `time.monotonic`. `check_clock` would conclude that somebody changed the
+    # system clock, so the test disables `check_clock`.
     monkeypatch.setattr(Screening, "check_clock", lambda _: None)
     screened = RepeatedScreening(admin, 5.0, 15.0)
     for log_start in (900, 900, 1_004):
@@ -164,8 +164,8 @@ async def test_kgtui_ls_watch_shows_rebalances_that_began_before_kgtui_started(
     admin = ScriptedAdmin()
     admin.add("blocked", state="Reconciling", members=(member(),), lag=0)
     monkeypatch.setattr(selection.time, "time", lambda: clock["now"])  # type: ignore[attr-defined]
-    # The test advances `time.time`, but not `time.monotonic`. `check_clock` would conclude that the system clock was
-    # set, so the test disables `check_clock`.
+    # The test advances `time.time`, but not `time.monotonic`. `check_clock` would conclude that somebody changed the
+    # system clock, so the test disables `check_clock`.
     monkeypatch.setattr(Screening, "check_clock", lambda _: None)
     screened = RepeatedScreening(admin, 5.0, 15.0)
     once = await select_groups(admin, lag=True, timeout=5)

@@ -33,7 +33,10 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 async def first(stack: AsyncExitStack, *words: str) -> Session:
-    """Return the session that the terminal UI opens first if `words` are the command-line arguments."""
+    """Return the first session of the terminal UI for the command-line arguments `words`.
+
+    A session is an open cluster with its settings. If no cluster is open, its `monitor` and `admin` are None.
+    """
     return await SessionOpener(build().parse_args(words), stack).first()
 
 

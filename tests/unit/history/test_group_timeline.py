@@ -147,9 +147,10 @@ MEMBER = Member("m-1", "client", "/10.0.0.1")
 
 
 def test_group_timeline_has_no_rates_if_offsets_could_not_be_read(tmp_path: Path) -> None:
-    """A rate is computed from the offsets of two consecutive polls. A failed read makes two rates unknown.
+    """The rates at a poll are computed from the offsets of this poll and of the poll before.
 
-    An error of a broker that is not the coordinator of the group does not make rates unknown.
+    Therefore, if offsets cannot be read at one poll, the rates at this poll and at the next poll are unknown. An error
+    of a broker that is not the coordinator of the group does not make rates unknown.
     """
     silent, other = (("broker", Fault("NO_ANSWER", "silent", broker=node)) for node in (1, 2))
     own = ("offsets", Fault("GROUP_AUTHORIZATION_FAILED", "no", broker=2, group="pay"))
@@ -160,7 +161,7 @@ def test_group_timeline_has_no_rates_if_offsets_could_not_be_read(tmp_path: Path
     assert list(timeline.lag) == [400] * 6
 
 
-def test_group_timeline_has_no_rates_after_polls_with_different_coordinator_errors(tmp_path: Path) -> None:
+def test_group_timeline_has_no_rates_while_the_error_of_the_coordinator_changes(tmp_path: Path) -> None:
     silent, closed = (("broker", Fault(name, "no", broker=1)) for name in ("NO_ANSWER", "NOT_CONNECTED"))
     faults = [(), (silent,), (closed,), (closed,), (), ()]
     write(tmp_path, *(poll_of(100 + 20 * n, end=500 + 20 * n, faults=reported) for n, reported in enumerate(faults)))
@@ -194,7 +195,10 @@ def test_history_of_a_group_can_be_read_if_its_id_has_special_characters(tmp_pat
 def test_kgtui_show_prints_when_a_recorded_group_appeared_and_last_made_progress(
     tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    """The group `late` appears at poll 60 of the recording. The last rebalance of both groups ends at poll 92."""
+    """The recording has two groups. The group `late` appears at poll 60.
+
+    The last rebalance of both groups ends at poll 92.
+    """
     sample_history.record(tmp_path)
     assert main(["show", "--lake", str(tmp_path), "--format", "json", sample_history.GROUP, "late"]) == 0
     names = ("first_seen", "state_since", "last_progress")

@@ -101,7 +101,10 @@ def texts_by_poll(events: Sequence[Event]) -> list[list[str]]:
 
 @pytest.mark.parametrize("keyframes", [(), (4,), (2, 7), tuple(range(9))])
 def test_recorded_events_do_not_depend_on_how_polls_are_stored(tmp_path: Path, keyframes: tuple[int, ...]) -> None:
-    """Keyframes are polls that store all groups. Other polls store only changes. The test varies the keyframes."""
+    """A keyframe is a poll that stores all groups. Other polls store only changes.
+
+    In each run of the test, different polls of the same recording are keyframes.
+    """
     write(tmp_path, *LIFE, keyframes=keyframes)
     assert texts_by_poll(list(recorded_events(RecordingReader(tmp_path)))) == EXPECTED
 

@@ -73,7 +73,8 @@ async def test_a_replay_infers_topic_permissions_from_incomplete_offsets(
 ) -> None:
     """The lake stores only the newest permissions of the user. At the time of the poll, they may have been different.
 
-    `any_topic` is the stored permission to describe topics.
+    `any_topic` is the permission to describe all topics, as stored in the lake. If the offsets of the poll contradict
+    `any_topic`, the replay returns the opposite value.
     """
     write(tmp_path, poll_of(hidden=hidden))
     stored = f'{{"cluster_operations": ["DESCRIBE"], "any_topic": {any_topic}}}'
@@ -94,7 +95,10 @@ def test_poll_comparison_and_group_timeline_report_incomplete_lags(tmp_path: Pat
 def test_kgtui_ls_says_that_a_recorded_group_has_no_visible_offsets(
     tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    """The recording contains no offsets of `pay` and `ship`. Only `pay` may have offsets in hidden topics."""
+    """The recording contains no offsets of the groups `pay` and `ship`.
+
+    `pay` may have offsets in topics that were hidden from the recorder. `ship` certainly has no offsets.
+    """
     poll = poll_of(groups=("pay", "ship"), hidden=HIDDEN)
     write(tmp_path, replace(poll, committed={"pay": (), "ship": ()}))
     assert main(["ls", "--lag", "--lake", str(tmp_path)]) == 1

@@ -184,10 +184,10 @@ async def test_a_canceled_recorder_writes_all_polls_before_it_ends(tmp_path: Pat
 
 
 class Disk:
-    """A disk that can be full for the writes to one table.
+    """Simulation of a full disk. Appending rows to one table of the lake fails with the error ENOSPC.
 
     Attributes:
-        full: name of the table to which no rows can be appended; empty if there is none.
+        full: name of the table to which appends fail; empty if no append fails.
         late: True if an append to this table writes its rows before it fails.
         refused: number of failed appends.
     """

@@ -32,7 +32,7 @@ DAY = 86_400_000
 
 
 class ExpectedState:
-    """The values of all groups that `RecordingReader` should return for each poll. They are computed in memory."""
+    """Computes in memory which values `RecordingReader` should return for each poll and group."""
 
     def __init__(self) -> None:
         self.groups: dict[str, dict[str, Any]] = {}

@@ -68,7 +68,7 @@ def by_member_id(description: GroupDescription) -> GroupDescription:
 async def test_a_replay_returns_the_same_values_as_the_recorded_cluster(tmp_path: Path) -> None:
     """The simulated cluster has groups of every type, some with invalid UTF-8 in their ids.
 
-    Its clock stands still, so that its offsets do not change during the test.
+    The clock of the cluster stands still, so that the offsets do not change during the test.
     """
     async with (
         Simulator(seed=3, scenario="company", clock=ManualClock()) as cluster,
@@ -137,7 +137,7 @@ async def test_replay_returns_the_recorded_coordinator_error_instead_of_earlier_
 
 async def test_a_replay_returns_the_recorded_errors_of_groups_and_brokers(tmp_path: Path) -> None:
     forbidden = Fault("GROUP_AUTHORIZATION_FAILED", "no", 30, 1, "pay", "ask for DESCRIBE")
-    silent = Fault("NO_ANSWER", "no answer in 10 s", None, 2, None, "wait")  # broker 2 coordinates no group
+    silent = Fault("NO_ANSWER", "no answer in 10 s", None, 2, None, "wait")  # Broker 2 coordinates neither group.
     write(tmp_path, poll_of(groups=("pay", "b"), faults=(("offsets", forbidden), ("broker", silent))))
     admin = await ReplayAdmin.open(RecordingReader(tmp_path))
     offsets = await admin.committed_offsets(["pay", "b"])

@@ -219,7 +219,8 @@ def test_past_burst_of_rebalances_is_reported_with_its_start_and_its_end() -> No
     assert (past.since, past.until) == ((NOW - 9 * HOUR).timestamp(), (NOW - 7.3 * HOUR).timestamp())
     assert past.ended == "the group's members stopped joining and leaving"
     assert [finding.since for finding in flapping(rows, NOW.timestamp())] == [(NOW - 2.4 * HOUR).timestamp()]
-    # If the last hour of the burst has too few rebalances to count as flapping, the burst still ends at the same time.
+    # The last hour of a burst can have too few rebalances to count as flapping (rebalancing again and again). The burst
+    # still ends at its last rebalance.
     rows[1]["flapping"] = False
     assert past_flapping(rows, NOW.timestamp())[0].until == past.until
 
@@ -325,8 +326,9 @@ def test_finding_about_an_unusual_rate_begins_at_the_first_unusual_rate() -> Non
     rows = [hour(0), hour(5), hour(2), hour(1)]
     (finding,) = unusual(rows, ())
     assert finding.since == (NOW - 2 * HOUR).timestamp()
-    # If the rate of each minute is known, the finding begins 5 min before `NOW`, at the first minute with an unusual
-    # rate. The two later minutes with a usual rate do not end the finding.
+    # If the rate of each minute is known, the finding begins with the rate 31, which is 5 min before `NOW`. Rates below
+    # 30 count as usual. An unusual period ends only after three usual minutes, so the later two rates of 10 do not
+    # end it.
     rates = [50.0] * 5 + [10.0] * 20 + [29.0, None, 31.0, 50.0, 10.0, 10.0, 50.0, 51.0]
     times = [NOW.timestamp() - 60 * back for back in reversed(range(len(rates)))]
     unknown = (None,) * len(rates)

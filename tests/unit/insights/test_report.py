@@ -196,8 +196,9 @@ def test_report_time_range_applies_to_plots_but_not_to_findings(tmp_path: Path) 
     ("end", "expected"),
     [
         (NOW - 5.5 * HOUR, {"long": (True, NOW - 5.5 * HOUR), "short": (True, NOW - 5.5 * HOUR)}),
-        # The table `health` has the status at the end of each time window. In the window that begins 5 h before `NOW`,
-        # the group `short` becomes healthy. The report ends before this window does, so it ignores the window.
+        # The table `health` has only the status at the end of each time window. In the window that begins 5 h before
+        # `NOW`, the group `short` becomes healthy. The report ends before the end of this window, so the new status is
+        # not part of the report.
         (NOW - 4.9 * HOUR, {"long": (True, NOW - 4.9 * HOUR), "short": (True, NOW - 5.1 * HOUR)}),
         (NOW - 4 * HOUR, {"long": (True, NOW - 4 * HOUR), "short": (False, NOW - 4.5 * HOUR)}),
         (None, {"long": (False, NOW - HOUR), "short": (False, NOW - 4.5 * HOUR)}),
@@ -282,7 +283,7 @@ def test_plots_of_two_weeks_in_a_report_take_less_than_four_megabytes() -> None:
 
 
 def many_findings(number: int, kinds: list[Kind]) -> list[Finding]:
-    """Return `number` findings, which have the given kinds in turn.
+    """Return `number` findings. Finding n has the kind `kinds[n % len(kinds)]`.
 
     Each finding has the maximum number of evidence rows (`MAX_EVIDENCE_ROWS`).
     """

@@ -61,8 +61,8 @@ def append(path: Path, table: Table, poll: int, **values: object) -> RecordedTab
 def read_rows(path: Path, table: Table) -> list[dict[str, Any]]:
     """Return all rows of the table, sorted by the time of their poll.
 
-    Assert that the same rows are found by reading one group, and by reading one keyframe (a poll with all groups) with
-    the changes that follow it.
+    The function reads the rows in three ways, and asserts that the results are equal: the whole table, only the group
+    `pay`, and only the first keyframe (a poll with all groups) with the later changes.
     """
     recorded = RecordedTable(path, table)
     columns = [name for name in COLUMNS if name in table.names]

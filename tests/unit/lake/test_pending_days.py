@@ -158,8 +158,8 @@ def test_pending_days_begin_with_the_earliest_changed_row(folder: LakeFolder) ->
 def test_all_days_are_pending_if_the_delta_log_is_incomplete(folder: LakeFolder) -> None:
     """The Delta log of the table `commits` lacks a version, so it does not show which rows are new.
 
-    The state file does not show it either, because an older kgtui version wrote the state file without the time of the
-    newest processed data file.
+    The state file of the pipeline does not show which rows are new either, because an older kgtui version wrote the
+    state file without the time of the newest processed data file.
     """
     run_pipeline(folder)
     write(folder, COMMITS, SECOND)

@@ -64,9 +64,9 @@ def test_partition_move_waits_for_the_owner_that_must_give_up_the_partition() ->
 
 
 def test_partition_without_owner_waits_for_members_with_older_epochs() -> None:
-    """The broker no longer reports `slow` as the owner of the partition.
+    """The broker no longer reports an owner of the partition, which will move to the member `new`.
 
-    `slow` has an older epoch than the group, so it may still have the partition.
+    The member `slow` has an older epoch than the group, so `slow` may still have the partition.
     """
     found = made(
         member("slow", assignment=(("t", (0,)),), target=(("t", (0,)),), epoch=3),

@@ -52,7 +52,7 @@ def test_explanation_of_an_unrecognized_error_has_the_message_of_the_broker() ->
     assert "no explanation for this error code" in found.meaning
 
 
-def test_advice_in_the_explanation_of_an_error_begins_with_the_advice_of_the_error() -> None:
+def test_explained_error_keeps_its_own_advice_before_the_general_advice() -> None:
     found = explanation.explain_fault(Fault("NO_ANSWER", "m", advice="look at broker 4"))
     assert found.advice.startswith("Look at broker 4. ")
 

@@ -119,7 +119,7 @@ def test_ids_that_match_a_word_also_match_its_beginning(word: str, more: str, id
 def test_filter_cache_avoids_matching_ids_whose_results_are_known() -> None:
     """After a search for `o`, a search for `or` tests only the ids that matched `o`.
 
-    If a search is repeated, only those lists of ids are tested that have changed since the first search.
+    If a search is repeated, kgtui tests only the lists of ids that have changed since the first search.
     """
     names = ("orders", "stock", "x-ray")
     snap = snapshot({f"{name}-{number}": (CONSUMER, CLASSIC)[number % 2] for name in names for number in range(8)})

@@ -43,9 +43,9 @@ def trail_of(*reads: list[Position], seconds: int = 15) -> Trail:
 
 
 def test_encoded_trail_of_ten_partitions_needs_at_most_300_bytes() -> None:
-    """The size is rounded up to a multiple of 16 bytes, because Python allocates such blocks.
+    """The size is rounded up to a multiple of 16 bytes, because Python allocates memory in such blocks.
 
-    The size also includes 8 bytes for the reference to the object.
+    The size also includes 8 bytes for the reference to the encoded trail.
     """
     trail = trail_of(*[rows(*[(10**12 + n, 10**12 + 5)] * 10) for n in range(7)])
     size = sys.getsizeof(trail.encode())
@@ -106,9 +106,10 @@ def test_trail_stores_sums_of_lags_and_offsets_of_only_the_last_five_reads() -> 
 
 
 def test_trail_stores_time_and_pace_of_progress() -> None:
-    """A read shows progress if a committed offset has risen. `pace` is the time between two reads with progress.
+    """A read shows progress if a committed offset has risen since the read before.
 
-    `pace` is in seconds. If the next time is shorter, `pace` decreases, but at most by half.
+    `pace` is the longest recent time between two reads with progress, in seconds. If the group makes progress more
+    often, each read with progress reduces `pace` by at most half, here from 45 to 22.
     """
     trail = trail_of(rows((5, 9)), rows((6, 9)), rows((6, 9)), rows((6, 9)), rows((8, 9)))
     assert (trail.first_at, trail.progress_at, trail.pace) == (T0, T0 + 60, 45)

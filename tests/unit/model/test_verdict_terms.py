@@ -84,7 +84,7 @@ def test_filter_terms_about_verdicts_select_the_expected_groups(
     assert Need.WATCHING in query.needs
 
 
-def test_groups_with_unknown_health_do_not_count_as_searched_by_a_verdict_filter(snapshot: Snapshot) -> None:
+def test_verdict_filter_counts_only_groups_with_known_health_as_searched(snapshot: Snapshot) -> None:
     assert parse("verdict:warn+").searched(snapshot) == (5, 6)
     assert parse("timelag:1s+").searched(snapshot) == (5, 6)
 

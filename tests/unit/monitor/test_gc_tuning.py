@@ -137,7 +137,7 @@ def test_many_new_objects_are_frozen_after_30_postponed_collections(tuning: GcTu
 def test_a_pause_turns_garbage_collection_off_again_after_gc_enable(tuning: GcTuning) -> None:
     """kgtui calls `gc.enable` shortly after its start, possibly after `freeze_once` has called `gc.disable`.
 
-    The next pause (`GcTuning.paused`) must then disable garbage collection again, for good.
+    Then the next pause (`GcTuning.paused`) must disable garbage collection, and leave it disabled when the pause ends.
     """
     gc.disable()
     tuning.freeze_once(10_000)

@@ -40,14 +40,17 @@ async def checks(reads: list[tuple[int, int]], log_start: int = 0, log_end: int 
 async def test_an_offset_in_the_older_half_of_the_log_counts_as_near_the_log_start(
     position: int, log_start: int, near: bool | None
 ) -> None:
-    """In the last case, the group has no unread records, so kgtui does not read the log start offset."""
+    """If `near` is None, the group has no unread records, so kgtui does not read the log start offset."""
     first, second = await checks([(0, position - 1), (15, position)], log_start)
     assert first is None
     assert second == (None if near is None else LogStartCheck(0, near))
 
 
 async def test_log_starts_of_groups_with_progress_are_read_every_two_minutes() -> None:
-    """kgtui reads the group 20 times, every 15 s. It requests the log start offset at the reads 2, 9 and 17."""
+    """kgtui reads the group 20 times, every 15 s, and finds progress each time.
+
+    It requests the log start offset at the second read, and then 120 s and 240 s after the first read.
+    """
     found = await checks([(15 * number, 10 + number) for number in range(20)])
     assert [number for number, row in enumerate(found) if row is not None] == [1, 8, 16]
 

@@ -28,7 +28,7 @@ def admin() -> ScriptedAdmin:
 
 
 async def test_garbage_is_collected_only_after_a_snapshot_was_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
-    """An earlier garbage collection would delay the drawing."""
+    """If garbage were collected before the drawing, the user would see the snapshot later."""
     monkeypatch.setattr(module, "_FIRST_DRAW", 0.0)
     events: list[str] = []
     tidied = asyncio.Event()
@@ -169,7 +169,10 @@ async def test_monitor_forget_removes_a_group_without_waiting_for_the_next_group
 async def test_group_lists_that_arrive_together_cause_one_snapshot(
     monkeypatch: pytest.MonkeyPatch, timeout: float
 ) -> None:
-    """When the list of one broker has arrived, the monitor waits up to `timeout` seconds for the other lists."""
+    """When the list of one broker has arrived, the monitor waits up to `timeout` seconds for the other lists.
+
+    Then it publishes one snapshot with all changes.
+    """
     admin = three_groups()
     poll = ScriptedFeed.poll
 

@@ -107,7 +107,7 @@ async def test_groups_of_a_removed_broker_disappear_if_no_other_broker_lists_the
 async def test_a_broker_that_left_the_cluster_counts_as_failed_for_some_time(
     admin: ScriptedAdmin, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Some seconds after a broker has crashed, the cluster metadata lacks it. kgtui must still show it as failed."""
+    """kgtui must still show a crashed broker as failed after the cluster metadata no longer contains the broker."""
     monkeypatch.setattr(list_tier, "SHOWN_AFTER_LEAVING", 60.0)
     async with watching(admin) as monitor:
         await until(monitor, lambda s: s.answering == 3)
@@ -147,7 +147,7 @@ async def test_a_group_that_moves_to_a_different_broker_never_disappears(
 async def test_an_unlisted_group_is_kept_until_its_coordinator_responds(
     admin: ScriptedAdmin, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """After a broker has crashed, no broker lists its groups until their new coordinators have loaded them."""
+    """No broker lists the groups of a crashed broker until the new coordinators have loaded these groups."""
     monkeypatch.setattr(missing_groups, "MISSING_CHECK_PAUSE", 0.01)
     admin.add("simple", "classic", "", "Empty", coordinator=2, lag=5)
     async with watching(admin) as monitor:
@@ -211,7 +211,10 @@ async def test_kgtui_reports_an_unreachable_cluster_and_connects_again(
 async def test_an_unexpected_exception_in_a_poll_loop_ends_the_monitor(
     admin: ScriptedAdmin, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Each broker has its own poll loop. If only one loop ended, nobody would notice that broker's outdated groups."""
+    """Each broker has its own poll loop.
+
+    If only the failed loop ended, kgtui would show outdated groups of that broker without a warning.
+    """
 
     async def fail(feed: ScriptedFeed, *, timeout: float = 30.0) -> ListingDelta:
         raise ZeroDivisionError
@@ -296,7 +299,7 @@ async def test_the_lag_of_a_group_is_unknown_if_its_offsets_were_never_read(admi
 
 
 def test_cluster_metadata_is_read_more_often_after_a_broker_failure() -> None:
-    """kgtui polls a failed broker again when the metadata of the cluster show that the broker is back."""
+    """kgtui polls a failed broker again as soon as the cluster metadata shows that the broker is back."""
     options = MonitorOptions()
     assert metadata_pause(options, failures=0, left=0) == 30.0
     assert metadata_pause(options, failures=0, left=1) <= 5.0

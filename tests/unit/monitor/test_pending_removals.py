@@ -53,9 +53,10 @@ def test_a_group_that_reappears_in_a_list_is_not_removed(store: Store) -> None:
 
 
 def test_a_silent_broker_delays_the_removal_of_groups_only_for_a_grace_period(store: Store) -> None:
-    """kgtui waits for the list of the silent broker for a limited time.
+    """kgtui waits at most `REMOVAL_GRACE` seconds for the group list of a broker that does not respond.
 
-    If the broker that listed the group before has left the cluster, there is no limit.
+    This limit does not apply if the broker that listed the group before has left the cluster. kgtui then waits until
+    the silent broker sends its list or leaves, too.
     """
     now = 0.0
     removals = PendingRemovals(store.drop, lambda: now)

@@ -11,8 +11,12 @@ POLLED = BrokerStatus(1, "one:9092", answered_at=1_000.0, answered_since=400.0, 
 
 
 @pytest.mark.parametrize(("now", "expected"), [(1_060.0, 400.0), (1_061.0, 1_061.0), (990.0, 990.0)])
-def test_the_time_for_which_a_broker_responds_restarts_after_a_long_silence(now: float, expected: float) -> None:
-    """A long silence is more than 60 s (three polling intervals) without a response, or a clock that was set back."""
+def test_answered_since_is_reset_after_a_long_silence_of_the_broker(now: float, expected: float) -> None:
+    """`answered_since` is the time since which a broker has responded without a long silence.
+
+    A silence is long if it lasts more than 60 s (three polling intervals). Setting the clock back also resets
+    `answered_since`.
+    """
     assert answered_since(POLLED, now) == expected
 
 

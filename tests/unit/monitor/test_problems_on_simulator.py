@@ -32,7 +32,7 @@ STEPS, MAX_STEPS = 25, 250
 """kgtui must find all problems within 25 steps of the simulated clock, and confirm three of them within 250 steps.
 
 kgtui confirms a problem by reading the group at every poll. Polls run in real time, so on a busy machine there are
-fewer polls per step.
+fewer polls per step, and a confirmation takes more steps.
 """
 
 
@@ -72,7 +72,7 @@ def misbehaving() -> dict[str, tuple[GroupSpec, Problem]]:
 
 
 def simulated(groups: int) -> tuple[Simulator, dict[str, Problem]]:
-    """Create a cluster with this number of groups.
+    """Create a simulated cluster with the 20 misbehaving groups, and with healthy groups up to the total `groups`.
 
     Returns:
         The cluster, and a dict: id of each misbehaving group → the problem that kgtui must find.

@@ -61,7 +61,7 @@ class Setup:
 
         Args:
             position: offset of the record.
-            written: time of the record in seconds.
+            written: time of the record, in seconds since the epoch.
         """
         self.admin.times[PART] = RecordTime(position, TimeRange(written, written), TimeRange(written, written))
 

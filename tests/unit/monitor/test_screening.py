@@ -88,7 +88,7 @@ async def test_a_group_that_keeps_up_gets_the_status_ok_at_its_second_read(sweep
 
 
 async def test_no_judgment_is_stored_for_a_group_that_was_read_once(sweep: Sweep) -> None:
-    """After one read, the status is always unknown. Storing such a judgment on 100,000 groups would take megabytes."""
+    """After one read, the status is always unknown. Storing this judgment for 100,000 groups would take megabytes."""
     found = sweep.read(rows((100, 105)))
     assert (found.status, found.basis, found.kind) == (GroupStatus.UNKNOWN, Basis.READ_ONCE, None)
     assert sweep.store.screened == {}
@@ -283,7 +283,7 @@ async def test_group_with_offset_near_the_log_start_is_read_at_every_poll(sweep:
 async def test_unused_group_with_lost_records_is_reported_as_unused() -> None:
     """An unused group is an Empty group whose unread records are old.
 
-    As long as kgtui does not know their age, it reports the lost records as the group's problem.
+    As long as kgtui does not know the age of the unread records, it reports the lost records as the group's problem.
     """
     sweep = Sweep()
     await sweep.list(EMPTY)
@@ -310,7 +310,8 @@ async def test_a_group_that_commits_without_members_has_the_status_ok() -> None:
 async def test_refuted_stop_is_reported_again_after_five_reads_without_progress(sweep: Sweep) -> None:
     """After six background reads without progress, kgtui reports a stop.
 
-    The test then refutes the stop, as reads at every poll do if Burrow's rules find no problem.
+    The test then calls `refuted`. kgtui calls this method if it has read the group at every poll, and Burrow's rules
+    show no problem.
     """
     for _ in range(6):
         sweep.read(rows((100, 105)))

@@ -1,4 +1,4 @@
-"""Tests of `Store`, which keeps the newest data that was read: the list of groups, and details and errors of each."""
+"""Tests of `Store`, which keeps the newest data read from the cluster: groups, and the details and errors of each."""
 
 from __future__ import annotations
 

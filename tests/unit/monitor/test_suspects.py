@@ -1,4 +1,4 @@
-"""Tests of `SuspectTier`, which reads groups with a possible problem at every poll ("in full")."""
+"""Tests of `SuspectTier`, which chooses groups with a possible problem, and reads them at every poll."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Test of `crc32_inverse_tables`, lookup tables that compute four bytes from their CRC-32 checksum."""
+"""Test of `crc32_inverse_tables`: with these lookup tables, four bytes are computed from their CRC-32 checksum."""
 
 from __future__ import annotations
 

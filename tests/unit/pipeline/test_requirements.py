@@ -161,9 +161,9 @@ def no_jars(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
 
 
 def publish(folder: Path, content: bytes = b"jar") -> Jar:
-    """Write a jar file with this content to the Maven repository in `folder`. Return the `Jar` that describes it.
+    """Write a jar file with this content to the Maven repository in `folder`. Return a `Jar` that describes the file.
 
-    The `Jar` has the checksum of the content `b"jar"`, so the file has a wrong checksum if its content is different.
+    The `Jar` always has the checksum of `b"jar"`, so the checksum of a file with any other `content` is wrong.
     """
     jar = Jar("org.example", "thing_2.13", "1.0", hashlib.sha256(b"jar").hexdigest())
     file = folder / "maven" / "org/example/thing_2.13/1.0/thing_2.13-1.0.jar"

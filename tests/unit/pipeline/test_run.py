@@ -62,7 +62,7 @@ def progress(rows: int, end_offsets: str) -> dict[str, Any]:
 
     Args:
         rows: number of rows in the batch.
-        end_offsets: JSON object: partition → offset after the last row.
+        end_offsets: a JSON object as text: partition → offset after the last row.
     """
     source = {"numInputRows": rows, "endOffset": f'{{"__consumer_offsets": {end_offsets}}}'}
     return {"batchId": 0, "sources": [source]}
@@ -89,10 +89,10 @@ def test_keyboard_interrupt_while_waiting_stops_the_query_from_a_different_threa
 
 @pytest.fixture
 def replace_queries(monkeypatch: pytest.MonkeyPatch) -> Callable[..., tuple[Any, Any]]:
-    """Return a function `replace(topic, silver)`, which replaces two queries of the pipeline with fake queries.
+    """Return a function `replace(topic, silver)`, which replaces two Spark queries of the pipeline with fake queries.
 
-    `topic` is the query of the bronze job, which reads `__consumer_offsets`. `silver` is the query of the silver job.
-    The function returns both fake queries.
+    `topic` replaces the query of the bronze job, which reads `__consumer_offsets`. `silver` replaces the query of the
+    silver job, which decodes the records. The function returns both fake queries.
     """
 
     def replace(topic: FakeQuery, silver: FakeQuery) -> tuple[Any, Any]:

@@ -137,7 +137,8 @@ sys.stderr.write("later")
 """
 """Source code of a program that writes errors to stderr, and also lines that `filtered_jvm_stderr` removes.
 
-It writes one of the lines in three pieces. It writes the last text after `filtered_jvm_stderr` has ended.
+The program writes one of the removed lines in three pieces. It writes its last text, `later`, after
+`filtered_jvm_stderr` has ended.
 """
 
 

@@ -26,9 +26,10 @@ def test_error_names_and_messages_equal_those_of_kafka(kafka_errors: dict[int, t
 def test_kgtui_and_kafka_retry_requests_after_the_same_errors(
     kafka_errors: dict[int, tuple[str, bool, str]],
 ) -> None:
-    """kgtui retries a request after every error whose reaction is not `Reaction.FINAL`, except code 0.
+    """kgtui retries a request after every error whose reaction is not `Reaction.FINAL`.
 
-    Code 0 means no error. After code 129 (REBOOTSTRAP_REQUIRED), only kgtui retries, through the bootstrap servers.
+    The table of errors also contains code 0, which means no error and causes no retry. Code 129 (REBOOTSTRAP_REQUIRED)
+    is the only difference: only kgtui retries after it, through the bootstrap servers.
     """
     retried = {code for code, error in CODES.items() if error.reaction is not Reaction.FINAL}
     retriable = {code for code, (_, again, _) in kafka_errors.items() if again}

@@ -127,7 +127,7 @@ def kafka_python_class(message: Message) -> Any:
 
 
 def dicts_to_lists(value: object) -> object:
-    """Return the field values of a message as a list. kafka-python has decoded the message to a dict.
+    """Convert a message that kafka-python has decoded to a dict into a list of the field values.
 
     Nested dicts are converted, too. Authorized operations are left out, because kafka-python returns them as sets
     instead of integers.

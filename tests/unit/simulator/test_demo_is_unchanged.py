@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 DIGESTS = Path(__file__).with_name("demo_digests.json")
 API = {api.name: api for api in APIS.values()}
 GENERATED = 40
-"""The tests send requests about at most this number of generated groups per cluster."""
+"""Maximum number of generated groups, per cluster, about which the tests send requests."""
 
 CLUSTERS: dict[str, dict[str, Any]] = {
     "company": {},
@@ -42,8 +42,8 @@ CLUSTERS: dict[str, dict[str, Any]] = {
 def respond(simulator: Simulator, node: Node, name: str, fields: dict[str, Any]) -> bytes:
     """Return the encoded response of a broker to a request for the API `name` with `fields`.
 
-    The request has the newest version that the broker supports. Returns empty bytes if the broker does not support the
-    API.
+    The request has the newest version that the broker supports. If the broker does not support the API, the result is
+    empty.
     """
     api = API[name]
     if api.key not in node.release.ranges:

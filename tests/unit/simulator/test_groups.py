@@ -29,7 +29,7 @@ GROWING = RotatingMembership(100.0, ((0, 1), (0, 1, 2)))
 
 
 def states(group: Group, times: range) -> list[str]:
-    """Return the states of a group at `times` (in seconds). A state that does not change is listed only once."""
+    """Return the states of a group at `times` (in seconds). Of consecutive equal states, only one is returned."""
     at_each_time = [group.state(t) for t in times]
     return at_each_time[:1] + [after for before, after in pairwise(at_each_time) if before != after]
 

@@ -1,4 +1,4 @@
-"""Tests of scenario files, which define simulated clusters: all files of kgtui are valid, and errors are reported."""
+"""Tests of scenario files, which define simulated clusters: kgtui's own files are valid, and errors are reported."""
 
 from __future__ import annotations
 

@@ -59,7 +59,7 @@ def test_clicked_table_column_is_found_from_the_horizontal_mouse_position() -> N
     assert [column_at(arranged, x) for x in (0, 6, 7, 13, 19, 20)] == ["name", "name", "count", "note", "note", None]
 
 
-def test_optional_column_without_values_or_space_is_left_out() -> None:
+def test_optional_column_is_left_out_if_it_is_empty_or_does_not_fit() -> None:
     columns: list[Column[str]] = [
         Column("name", "name", lambda row: row, max_width=48),
         Column("since", "since", lambda _: "", rank=1, if_values=True),

@@ -22,7 +22,7 @@ def rows_of(offsets: GroupOffsets) -> list[offset_bars.OffsetRow]:
 
 
 def test_offset_rows_show_lag_and_distance_to_data_loss_as_bars() -> None:
-    """A lag bar has its full length if its lag is the largest lag of the group, rounded up.
+    """The full length of a lag bar stands for the largest lag of the group, rounded up.
 
     The lead bar shows how far the committed offset is from the log start, where records are deleted.
     """

@@ -77,7 +77,7 @@ def test_unpatched_textual_fails_after_a_key_in_a_closed_command_palette(name: s
 
 
 async def search_in_closed_palette() -> None:
-    """Remove the widgets of the command palette while a search in the palette is running."""
+    """Search in a command palette whose widgets have been removed, as when it closes while a search is running."""
     app = App[None]()
     async with app.run_test() as pilot:
         palette = CommandPalette()

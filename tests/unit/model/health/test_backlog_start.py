@@ -1,4 +1,7 @@
-"""Tests of the time at which a group began to fall behind, computed from its time lags."""
+"""Tests of the time at which a group began to fall behind, computed from its time lags.
+
+The time lag of a group is the age of its oldest unread record.
+"""
 
 from __future__ import annotations
 

@@ -104,7 +104,8 @@ def test_period_in_state_empty_begins_when_kgtui_first_reads_this_state() -> Non
 def test_time_until_offset_expiry_is_exact_only_for_classic_groups(group_type: str, text: str) -> None:
     """In a classic group, the retention time of all offsets starts when the group becomes Empty.
 
-    In consumer and streams groups, it starts earlier, at the last commit, so kgtui shows only an upper limit.
+    In consumer and streams groups, the retention time of an offset already starts when the offset is committed. kgtui
+    does not know this time, so it shows only an upper limit.
     """
     history = ReadHistory()
     for n, state in enumerate(["Stable", "Empty", "Empty"]):

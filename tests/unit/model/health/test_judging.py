@@ -25,7 +25,10 @@ def stuck(reads: int) -> list[GroupOffsets]:
 
 
 def test_group_gets_status_stop_after_more_than_45_seconds_without_commits() -> None:
-    """STOP needs more time without a commit than the last ten commits took: 45 s if there is a commit every 5 s."""
+    """The time without a commit must be longer than the time from the first to the last of the ten newest commits.
+
+    With a commit every 5 s, this time is 45 s.
+    """
     before, after = health_of(watch(stuck(10))), health_of(watch(stuck(11)))
     assert (before.status, kinds(before)) == (Status.OK, [("STOP", "time")])
     assert missing(before.undecided[0]) == "STOP needs more than 45 s without progress, observed 45 s"
@@ -56,7 +59,7 @@ def test_idle_time_between_commits_delays_the_status_stop() -> None:
 
 
 def test_group_that_keeps_up_with_growing_traffic_is_ok() -> None:
-    """With more traffic, the lag of a group that keeps up grows. This growth must not count as falling behind."""
+    """If traffic grows, the lag grows even if the group keeps up. This growth must not count as falling behind."""
     ends = [1000 + 40 * n + n * n for n in range(25)]
     health = health_of(watch([offsets((end - 20 - n, end)) for n, end in enumerate(ends)]))
     assert (health.status, health.undecided, health.worst) == (Status.OK, (), None)
@@ -273,7 +276,10 @@ def test_every_status_except_ok_needs_lag_and_enough_reads(
 
 
 def test_partition_with_a_lag_but_without_a_committed_offset_is_ok() -> None:
-    """If the group was a share group before, a broker can report a lag without a committed offset."""
+    """By Burrow's rules, a partition without commits is OK.
+
+    If the group was a share group before, a broker can report a lag without a committed offset.
+    """
     row = PartitionLag("t", 0, None, 0, 90, 5, None, None)
     verdict, health = judge_observed(row, [Sample(1_000, None, 90, 0, 5)], Watching(Options(minimum_complete=0.0)))
     assert (verdict.status, verdict.first, health.still) == (Status.OK, None, 0.0)

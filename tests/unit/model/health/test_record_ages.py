@@ -133,7 +133,7 @@ def test_unknown_expiry_is_explained_by_the_missing_permission() -> None:
     assert judged(fine, {0: searched(2240, rules=rules)}, Retention(rules={"t": rules})).expiry_reason == ""
 
 
-def test_loss_of_records_is_predicted_for_a_group_with_status_ok_only_if_they_are_old() -> None:
+def test_record_loss_of_a_group_with_status_ok_is_predicted_only_for_old_records() -> None:
     first = stopped()[:3]
     assert judged(first, {0: searched(1000)}).loss is None
     old = judged(first, {0: searched(1000, T0 - 5_000)})

@@ -17,11 +17,11 @@ _PROGRAM = Path(__file__).with_name("CoordinatorRecords.java")
 _QUIET = "-Dorg.slf4j.simpleLogger.defaultLogLevel=error"
 
 Record = tuple[bytes, bytes | None]
-"""The key and the value of a record, as bytes."""
+"""The key and the value of a record, as bytes. The value of a tombstone is None."""
 
 
 class KafkaResult(NamedTuple):
-    """What Kafka's classes return for one record.
+    """The result of decoding one record with Kafka's classes.
 
     If Kafka decoded the record, `json` and `written` are set, and `error` is empty. Otherwise, only `error` is set.
     """

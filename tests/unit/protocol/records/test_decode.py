@@ -91,7 +91,10 @@ def test_decoding_a_record_keeps_unknown_tagged_fields_by_number() -> None:
 
 
 def test_decoding_a_record_keeps_a_tagged_field_that_is_new_in_kafka_4_4() -> None:
-    """kgtui's record table, for Kafka 4.3.1, lacks the field (tag 2). The decoded record keeps the field's bytes."""
+    """kgtui's record tables describe Kafka 4.3.1, so they lack the new field, which has tag 2.
+
+    The decoded record keeps the bytes of the field.
+    """
     key, value = encode(RecordType.STREAMS_GROUP_METADATA, {"GroupId": "g"}, {"Epoch": 3, "ValidatedTopologyEpoch": 1})
     assert value is not None
     assert value.endswith(b"\1\0\4\0\0\0\1"), "one tagged field with number 0 and four bytes"
@@ -216,7 +219,11 @@ def test_encoding_a_record_uses_the_newest_version_by_default() -> None:
 
 
 def test_encoding_a_record_rejects_an_unknown_version_and_an_unknown_field() -> None:
-    """A field that the version lacks, such as `leaderEpoch`, is left out if Kafka's schema marks it as ignorable."""
+    """A field is unknown if no version of the record has it.
+
+    A field that only other versions have, such as `leaderEpoch`, is not rejected, but left out, if Kafka's schema marks
+    it as ignorable.
+    """
     key = {"group": "g", "topic": "t", "partition": 0}
     assert decoded(*encode(RecordType.OFFSET_COMMIT, key, {"leaderEpoch": 3}, version=0)).value is not None
     with pytest.raises(EncodeError, match="in versions 0 to 4, not 5"):
