@@ -149,14 +149,14 @@ class DisconnectedError(ClientError):
     """The connection was lost during a request. The broker may have executed the request."""
 
     fault_name = "DISCONNECTED"
-    advice = "the connection was lost; kgtui reconnects automatically"
+    advice = "try again; the terminal UI reconnects automatically"
 
 
 class UnsupportedError(ClientError):
     """The broker and kgtui have no common version of an API, or the API is switched off in the cluster."""
 
     fault_name = "NOT_SUPPORTED"
-    advice = "the broker is too old for this request, or the feature is switched off on the cluster"
+    advice = "upgrade the broker, or enable the feature on the cluster"
 
 
 class BrokerError(ClientError):

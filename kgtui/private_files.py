@@ -104,7 +104,7 @@ def replace_private(path: Path, data: bytes) -> None:
 
 @contextmanager
 def owner_only() -> Iterator[None]:
-    """Set the umask in the `with` block, so that only their owner can read and write new files.
+    """While the `with` block runs, set the umask so that new files can be read and written only by their owner.
 
     The umask belongs to the whole process. Therefore, it also applies to files that other threads and new subprocesses
     create.

@@ -51,7 +51,7 @@ class Challenge:
         """Return whether the typed text is exactly one of the accepted texts."""
         return typed in self.accepted
 
-    def met_again(self, typed: str) -> bool:
+    def second_word_met(self, typed: str) -> bool:
         """Return whether the typed second word is correct. Always true if no second word is required."""
         return self.second_word is None or typed == self.second_word
 

@@ -49,7 +49,9 @@ time to become active between the check and the deletion.
 CONCURRENCY = 8
 """Maximum number of batches (DeleteGroups requests and their checks) that are processed at the same time."""
 
-_NO_SPACE = "the backup or the audit log cannot be written ({}), so nothing was sent; free some space and try again"
+_NO_SPACE = (
+    "the backup or the audit log cannot be written ({}), so the group was not deleted; fix this error and try again"
+)
 _ACTIVE = "the group became active, so the broker refused the deletion"
 _GONE_ANYWAY = "{}, but the group no longer exists"
 _UNKNOWN_RESULT = "{}, so the result is unknown: {}. At its next start, kgtui checks the group again"
@@ -57,7 +59,10 @@ _OFFSETS_CHANGED = (
     "the group's offsets changed after the backup, so an application may be using the group; check this, then try again"
 )
 _INTERRUPTED = "the deletion was interrupted, so the result is unknown; kgtui checks the group at its next start"
-_STILL_THERE = "the broker reported success, but the group exists; check whether an application has joined again"
+_STILL_THERE = (
+    "the broker reported that the group was deleted, but the group exists; check whether an application has created it "
+    "again"
+)
 _NOT_VERIFIED = "the broker reported success, but the result could not be verified"
 
 

@@ -66,7 +66,7 @@ async def _listed(admin: GroupAdmin, groups: Collection[str], timeout: float) ->
 
 
 _GONE = "a later check found that the group no longer exists"
-_PRESENT = "a later check found that a group with this id exists"
+_PRESENT = "a later check found that the group exists, because it was not deleted, or was created again"
 
 
 async def unfinished(

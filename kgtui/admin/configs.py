@@ -191,7 +191,7 @@ async def read_retention(
             offsets = None if minutes is None else minutes * 60.0
         else:
             rules[name] = _topic_rules(values, result["Configs"])
-    alone = {name: seconds for name, row in rules.items() if (seconds := row.seconds_alone) is not None}
+    alone = {name: seconds for name, row in rules.items() if (seconds := row.retention_if_only_by_age) is not None}
     return Answer(Retention(alone, offsets, rules), tuple(faults))
 
 

@@ -108,7 +108,7 @@ class GroupsRead:
         sums = summed(self.committed.get(group, ()), self.share.get(group, ()), self.bounds)
         return replace(sums, hidden=True) if group in self.hidden or self.hidden_topics(group) else sums
 
-    def total_of(self, group: str) -> LagTotal | None:
+    def lag_with_owned_partitions(self, group: str) -> LagTotal | None:
         """Return the total lag of a group; None if its offsets were not read.
 
         Unlike `lag_of`, this includes partitions that members own, but in which the group has no offset. The lag of

@@ -59,13 +59,17 @@ Attempts = dict[str, str]
 
 PENDING = "no answer yet"
 
-FIRST_THAT_NEVER_CREATES = 4
+FIRST_VERSION_WITHOUT_TOPIC_CREATION = 4
 """First version of the Metadata request with which a client can forbid the automatic creation of missing topics."""
 
 
 def brokers_only(version: int) -> Mapping[str, Any]:
     """Return the fields of a Metadata request that asks only for the brokers, not for topics."""
-    return {"Topics": [], "AllowAutoTopicCreation": False} if version >= FIRST_THAT_NEVER_CREATES else {"Topics": []}
+    return (
+        {"Topics": [], "AllowAutoTopicCreation": False}
+        if version >= FIRST_VERSION_WITHOUT_TOPIC_CREATION
+        else {"Topics": []}
+    )
 
 
 def read_view(answer: Mapping[str, Any], features: Mapping[str, int] | None) -> ClusterView:

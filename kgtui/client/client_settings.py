@@ -22,7 +22,7 @@ __all__ = ["PLAINTEXT", "PROPERTIES", "ClientSettings", "Secret", "from_properti
 PROTOCOLS = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
 MECHANISMS = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512", "OAUTHBEARER", "GSSAPI", "AWS_MSK_IAM")
 
-LONGEST_TEXT = 2**15 - 1
+MAX_CLIENT_ID_BYTES = 2**15 - 1
 """Maximum length of the client id in bytes, because Kafka string lengths are signed 16-bit integers."""
 
 MAX_RESPONSE_KEY = "receive.message.max.bytes"
@@ -77,8 +77,10 @@ def _text(_: str, text: str) -> str:
 
 def _short_text(key: str, text: str) -> str:
     size = len(text.encode("utf-8", "surrogatepass"))
-    if size > LONGEST_TEXT:
-        raise ConfigError(f"{key} has {size:,} bytes: shorten it to at most {LONGEST_TEXT:,}, the limit of Kafka")
+    if size > MAX_CLIENT_ID_BYTES:
+        raise ConfigError(
+            f"{key} has {size:,} bytes: shorten it to at most {MAX_CLIENT_ID_BYTES:,}, the limit of Kafka"
+        )
     return text
 
 

@@ -93,7 +93,7 @@ def explain_dial_error(address: Address, error: BaseException, settings: ClientS
             # If connections to several IP addresses fail, asyncio raises one OSError without `strerror`. The message of
             # this OSError contains the error of each address.
             return f"kgtui cannot connect to {address}: {error.strerror or error}"
-    return f"{address} answers, but not as a Kafka broker does ({type(error).__name__}): check host and port"
+    return f"{address} responds, but not with a valid Kafka response ({type(error).__name__}): check host and port"
 
 
 def explain_too_large(address: Address, error: ResponseTooLargeError) -> str:

@@ -22,7 +22,7 @@ _KINIT_KEY = "sasl.kerberos.kinit.cmd"
 _MODULE = "Krb5LoginModule"
 _IBM = "com.ibm."
 
-_NEVER_NEEDED = frozenset({"clearPass", "debug", "doNotPrompt", "refreshKrb5Config", "renewTGT", "storeKey"})
+_IGNORED_OPTIONS = frozenset({"clearPass", "debug", "doNotPrompt", "refreshKrb5Config", "renewTGT", "storeKey"})
 """Options of Krb5LoginModule that kgtui ignores, because they cannot change what kgtui does.
 
 kgtui never asks for a password and never stores a key. It always reads the current Kerberos configuration, and always
@@ -102,7 +102,7 @@ def kerberos_from_properties(properties: Mapping[str, str], module: LoginModule)
 
 def unknown_options(module: LoginModule) -> tuple[str, ...]:
     """Return one warning for each option in `module` that is not an option of Krb5LoginModule."""
-    known = _OPTIONS | _NEVER_NEEDED | _MUST_BE_FALSE.keys()
+    known = _OPTIONS | _IGNORED_OPTIONS | _MUST_BE_FALSE.keys()
     if module.name.startswith(_IBM):
         known = _IBM_OPTIONS | _IBM_NEVER_NEEDED
     return tuple(

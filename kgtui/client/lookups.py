@@ -9,7 +9,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from kgtui.client.backoff import Backoff
-from kgtui.client.bootstrap import FIRST_THAT_NEVER_CREATES
+from kgtui.client.bootstrap import FIRST_VERSION_WITHOUT_TOPIC_CREATION
 from kgtui.client.concurrency import all_of
 from kgtui.errors import BrokerError, ClientError, ConnectError, DeadlineError, KgtuiError, UnsupportedError
 from kgtui.model.error_numbers import LEADER_NOT_AVAILABLE
@@ -31,10 +31,10 @@ T = TypeVar("T")
 GROUP_KEY_TYPE = 0
 """Value of `KeyType` in a FindCoordinator request that asks for the coordinators of groups."""
 
-BATCHED_FROM = 4
+FIRST_BATCHED_VERSION = 4
 """First version of FindCoordinator that accepts several groups in one request (KIP-699)."""
 
-_NOT_MENTIONED = (-1, -1)
+_MISSING_IN_RESPONSE = (-1, -1)
 """`(node id, error code)` for a requested group that is missing in a FindCoordinator response.
 
 The node id -1 stands for no broker. The error code -1 is UNKNOWN_SERVER_ERROR.
@@ -226,7 +226,7 @@ class CoordinatorCache:
         requests = self._requests
         lane = requests.live_lane(node)
         version = await requests.version(node, FIND_COORDINATOR, timeout=timeout, lane=lane)
-        size = requests.options.batch if version >= BATCHED_FROM else 1
+        size = requests.options.batch if version >= FIRST_BATCHED_VERSION else 1
         batches = [groups[start : start + size] for start in range(0, len(groups), size)]
         replies = await all_of(
             requests.call(
@@ -246,22 +246,22 @@ class CoordinatorCache:
 
 
 def _coordinator_request(version: int, groups: Sequence[str]) -> dict[str, Any]:
-    if version >= BATCHED_FROM:
+    if version >= FIRST_BATCHED_VERSION:
         return {"KeyType": GROUP_KEY_TYPE, "CoordinatorKeys": groups}
     return {"KeyType": GROUP_KEY_TYPE, "Key": groups[0]}
 
 
 def _coordinator_rows(version: int, groups: Sequence[str], answer: dict[str, Any]) -> dict[str, tuple[int, int]]:
-    if version < BATCHED_FROM:
+    if version < FIRST_BATCHED_VERSION:
         return {groups[0]: (answer["NodeId"], answer["ErrorCode"])}
     rows = {row["Key"]: (row["NodeId"], row["ErrorCode"]) for row in answer["Coordinators"]}
-    return {group: rows.get(group, _NOT_MENTIONED) for group in groups}
+    return {group: rows.get(group, _MISSING_IN_RESPONSE) for group in groups}
 
 
 def _broker_error(group: str, code: int) -> BrokerError:
     known = lookup(code)
     return BrokerError(
-        f"there is no coordinator for group {group!r}: {known.message or known.name}",
+        f"the coordinator of group {group!r} was not found: {known.message or known.name}",
         code=code,
         name=known.name,
         advice=known.advice,
@@ -337,7 +337,7 @@ class LeaderCache:
         """Request the metadata of topics from one broker, and return one row per topic."""
         requests = self._requests
         lane = requests.live_lane(node)
-        if await requests.version(node, METADATA, timeout=timeout, lane=lane) < FIRST_THAT_NEVER_CREATES:
+        if await requests.version(node, METADATA, timeout=timeout, lane=lane) < FIRST_VERSION_WITHOUT_TOPIC_CREATION:
             raise UnsupportedError(
                 f"broker {node} is too old: asking it for the leaders of a topic could create the topic", broker=node
             )

@@ -57,7 +57,7 @@ _SSO_OPERATION = "CreateToken"
 """The AWS operation with which botocore renews an SSO session."""
 
 _SSO_KEYS = frozenset({"sso_session", "sso_start_url"})
-_MOST_PROFILES = 10
+_MAX_PROFILES = 10
 """Maximum number of AWS profiles that kgtui visits when it follows `source_profile`.
 
 Without this limit, kgtui could run forever, because profiles can refer to each other in a cycle.
@@ -129,7 +129,7 @@ def _sso_profile(profiles: Mapping[str, Mapping[str, Any]], profile: str) -> str
     If no profile has SSO settings, return `profile`.
     """
     found = profile
-    for _ in range(_MOST_PROFILES):
+    for _ in range(_MAX_PROFILES):
         settings = profiles.get(found, {})
         if settings.keys() & _SSO_KEYS:
             return found

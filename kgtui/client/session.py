@@ -133,7 +133,7 @@ async def _negotiate(connection: Connection) -> Negotiated:
 def _reason(error: Exception, address: Address, settings: ClientSettings) -> ConnectError:
     match error:
         case DecodeError():
-            message = f"{address} answers, but not as a Kafka broker does: {error}"
+            message = f"{address} responds, but not with a valid Kafka response: {error}"
         case DisconnectedError() if settings.mechanism is None and not isinstance(
             error.__cause__, connect_errors.ResponseTooLargeError
         ):

@@ -206,7 +206,7 @@ class Tls:
 
     def _load_trust(self, context: ssl.SSLContext) -> None:
         if self.trust_pem:
-            with _naming("ssl.truststore.certificates", "expected certificates in PEM"):
+            with _errors_as_config_errors("ssl.truststore.certificates", "expected certificates in PEM"):
                 context.load_verify_locations(cadata=self.trust_pem)
         elif self.trust_file:
             setting = f"ssl.truststore.location={self.trust_file}"
@@ -218,7 +218,7 @@ class Tls:
                     )
                 context.load_verify_locations(cadata=trusted)
                 return
-            with _naming(setting, "expected a file with certificates in PEM"):
+            with _errors_as_config_errors(setting, "expected a file with certificates in PEM"):
                 context.load_verify_locations(cafile=self.trust_file)
         else:
             context.load_default_certs()
@@ -227,7 +227,7 @@ class Tls:
         if self.key_pem:
             setting = "ssl.keystore.key and ssl.keystore.certificate.chain"
             text = f"{self.key_pem.reveal()}\n{self.chain_pem}\n"
-            with self._naming_key(setting, _EXPECTED_KEY, text), _as_file(text) as path:
+            with self._key_errors_as_config_errors(setting, _EXPECTED_KEY, text), _as_file(text) as path:
                 context.load_cert_chain(path, password=self._password)
         elif self.key_file and self.key_type != _PEM:
             setting = f"ssl.keystore.location={self.key_file}"
@@ -238,20 +238,20 @@ class Tls:
                     problem = f"{setting}: the store contains no certificate for its private key"
                 raise ConfigError(f"{problem}: export key and certificate into the store")
             text = f"{store.key.reveal()}\n{store.chain}"
-            with _naming(setting, _EXPECTED_KEY), _as_file(text) as path:
+            with _errors_as_config_errors(setting, _EXPECTED_KEY), _as_file(text) as path:
                 context.load_cert_chain(path)
         elif self.key_file:
             setting = f"ssl.keystore.location={self.key_file}"
             expected = (
                 "expected a PEM file with a private key and its certificates, and ssl.key.password for an encrypted key"
             )
-            with _naming(setting, expected):
+            with _errors_as_config_errors(setting, expected):
                 text = read_input(Path(self.key_file)).decode("latin-1")
-            with self._naming_key(setting, expected, text):
+            with self._key_errors_as_config_errors(setting, expected, text):
                 context.load_cert_chain(self.key_file, password=self._password)
 
     @contextmanager
-    def _naming_key(self, setting: str, expected: str, text: str) -> Iterator[None]:
+    def _key_errors_as_config_errors(self, setting: str, expected: str, text: str) -> Iterator[None]:
         """Convert OpenSSL's errors about a private key in the `with` block into a ConfigError with a clear message.
 
         Args:
@@ -259,7 +259,7 @@ class Tls:
             expected: what the user should provide.
             text: private key and certificates in PEM.
         """
-        with _naming(setting, expected):
+        with _errors_as_config_errors(setting, expected):
             try:
                 yield
             except ssl.SSLError as error:
@@ -356,7 +356,7 @@ def _versions(properties: Mapping[str, str]) -> tuple[ssl.TLSVersion, ssl.TLSVer
 
 
 @contextmanager
-def _naming(key: str, expected: str) -> Iterator[None]:
+def _errors_as_config_errors(key: str, expected: str) -> Iterator[None]:
     """Convert an error that the `with` block raises while it reads a certificate or key into a ConfigError.
 
     Args:

@@ -204,7 +204,7 @@ class Transport:
                 raw.close()
                 raise
         except DecodeError as error:
-            raise ConnectError(f"{address} answers, but not as a Kafka broker does: {error}") from error
+            raise ConnectError(f"{address} responds, but not with a valid Kafka response: {error}") from error
         except _REFUSALS as error:
             raise _AddressFailedError(self._explain(error, address), address=str(address)) from _cause(error)
 

@@ -229,7 +229,7 @@ async def _retention(admin: GroupAdmin, watch: Watch, timeout: float) -> Retenti
         first, *others = answer.faults
         more = f" (and {len(others)} more)" if others else ""
         advice = f"; {first.advice}" if first.advice else ""
-        notify(f"the time until records or offsets expire may be unknown: {first.message}{more}{advice}")
+        notify(f"the retention of some topics or of offsets could not be read: {first.message}{more}{advice}")
     return answer.rows
 
 

@@ -127,7 +127,7 @@ def _confirm(args: argparse.Namespace, deletion: Plan) -> None:
     if not confirmation.met(_read_line(f"To confirm, {confirmation.what}: {confirmation.asked}\n>")):
         raise RefusedError("the confirmation does not match; nothing was deleted")
     word = confirmation.second_word
-    if word is not None and not confirmation.met_again(
+    if word is not None and not confirmation.second_word_met(
         _read_line(f"This cannot be undone. To confirm, type {word}\n>")
     ):
         raise RefusedError("the deletion was not confirmed; nothing was deleted")
@@ -216,7 +216,9 @@ async def _check_unfinished(admin: GroupAdmin, folder: StateFolder, timeout: flo
     try:
         found = await unfinished(admin, folder, timeout=timeout)
     except OSError as error:
-        raise RefusedError(f"cannot use {error.filename or folder.audit}: {error.strerror or error}") from error
+        raise RefusedError(
+            f"cannot use {error.filename or folder.audit}, which is needed to delete groups: {error.strerror or error}"
+        ) from error
     for result in found:
         notify(f"the outcome of an earlier deletion of {result.group} was unknown; {result.reason}")
 

@@ -296,7 +296,8 @@ def polls_before(admin: ReplayAdmin, seconds: float) -> Sequence[RecordedPoll]:
     end = admin.poll
     polls = admin.recording.polls(end.at - seconds, end.at)
     before = admin.recording.step(polls[0], -1)
-    # Do not add the poll `before` if polls are missing after it, because nothing is known about the time between.
+    # Do not add the previous poll if polls are missing between it and `polls[0]`, because nothing is known about the
+    # time between these two polls.
     if before is not None and not polls[0].gap and polls[0].at > end.at - seconds:
         polls.insert(0, before)
     return polls

@@ -138,7 +138,10 @@ def _print(
     print_result(args.format, group_list.WRITERS, groups, clear=groups.repeated)
     _notify_limits(query, selection, "use kgtui check --lake" if args.lake else "add --watch, or use kgtui check")
     if query is not None and not args.lake and "age:" in query.describe():
-        notify("the filter term age: works only in the terminal UI, because kgtui ls has just read each group")
+        notify(
+            "the filter term age: works only in the terminal UI, because kgtui ls reads each group just before it "
+            "prints the group"
+        )
     missing = notify_missing(args, query, selection)
     if not selection.listed:
         from kgtui.commands.visibility import notify_no_visible_group

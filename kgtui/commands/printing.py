@@ -172,7 +172,7 @@ def _encodable(text: str, stream: TextIO) -> str:
 
 _REDRAW = 0.1
 """Minimum time between two updates of the progress line on a terminal, in seconds."""
-_REPEAT = 10.0
+_PROGRESS_INTERVAL = 10.0
 """Minimum time between two progress lines if stderr is a file or a pipe, in seconds."""
 _ERASE = "\x1b[2K\r"
 
@@ -182,18 +182,18 @@ class Progress:
 
     Args:
         stream: terminal that shows the line; None for stderr. If the stream is not a terminal, updates are printed as
-            separate lines on stderr, at most one every `_REPEAT` seconds.
+            separate lines on stderr, at most one every `_PROGRESS_INTERVAL` seconds.
     """
 
     def __init__(self, stream: TextIO | None = None) -> None:
         self._stream = sys.stderr if stream is None else stream
         self._live = self._stream.isatty()
-        self._every = _REDRAW if self._live else _REPEAT
+        self._every = _REDRAW if self._live else _PROGRESS_INTERVAL
         self._last = time.monotonic() if not self._live else -_REDRAW
         self._shown = False
 
     def update(self, sentence: str) -> None:
-        """Show a new sentence, unless the last one was shown only a moment ago (see `_REDRAW` and `_REPEAT`)."""
+        """Show a new sentence, unless the last one was shown just before (`_REDRAW`, `_PROGRESS_INTERVAL`)."""
         now = time.monotonic()
         if now - self._last < self._every:
             return

@@ -91,11 +91,11 @@ def _options(args: argparse.Namespace) -> RecorderOptions:
 async def _run(args: argparse.Namespace, options: RecorderOptions, seconds: float | None) -> int:
     from kgtui.history.recorder import Recorder
     from kgtui.monitor import Monitor, MonitorOptions
-    from kgtui.monitor.policy import NO_SWEEP
+    from kgtui.monitor.policy import NEGLIGIBLE_SWEEP_RATE
 
     async with connected(args) as admin:
         await admin.cluster(timeout=timeout_of(args))
-        monitor = Monitor(admin, MonitorOptions(interval=options.interval, sweep_rate=NO_SWEEP))
+        monitor = Monitor(admin, MonitorOptions(interval=options.interval, sweep_rate=NEGLIGIBLE_SWEEP_RATE))
         recorder = Recorder(monitor, admin, args.lake, options, notify=notify)
         with _stop_on_signal(recorder, seconds):
             watching = asyncio.create_task(monitor.run())

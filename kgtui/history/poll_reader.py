@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from kgtui.model.members import Member
     from kgtui.model.offsets import GroupOffsets, TopicPartition
 
-_WHOLE_COORDINATOR = frozenset({"cluster", "broker", "offsets"})
+_BROKER_WIDE_SCOPES = frozenset({"cluster", "broker", "offsets"})
 """Scopes of faults (failed reads) that can concern several groups. A scope says what failed, such as `offsets`.
 
 A fault with a broker id but no group id concerns all groups of the broker. A fault with neither concerns all groups of
@@ -163,7 +163,7 @@ class _GroupStates:
         """
         reads = dict(self._reads)
         for scope, fault in self._faults.values():
-            if fault.group is None and scope in _WHOLE_COORDINATOR:
+            if fault.group is None and scope in _BROKER_WIDE_SCOPES:
                 for group in reads:
                     if fault.broker in (None, self._listed[group][3]):
                         reads[group] = GroupRead(None, None, fault)

@@ -18,7 +18,7 @@ from kgtui.history.recorded_access import AccessRecorder
 from kgtui.history.rows import cluster_text
 from kgtui.lake.folder import LakeFolder, update_retention
 from kgtui.lake.schemas.recorded import day_of
-from kgtui.model.access import partly_recorded
+from kgtui.model.access import recording_warning
 from kgtui.model.health.wording import duration
 from kgtui.model.rfc3339 import rfc3339, utc_datetime
 from kgtui.model.text import visible
@@ -225,7 +225,7 @@ class Recorder:
         began = time.monotonic()
         timeout = max(self._options.interval, RECORD_MIN_TIMEOUT)
         access = await self._access.record(timeout=timeout)
-        lacks = "" if access is None else partly_recorded(access)
+        lacks = "" if access is None else recording_warning(access)
         if lacks not in ("", self._lacks):
             self._notify(lacks)
         self._lacks = lacks

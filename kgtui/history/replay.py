@@ -194,7 +194,7 @@ class ReplayAdmin:
         timeout: float = DEFAULT_TIMEOUT,
     ) -> Answer[Mapping[TopicPartition, RecordTime]]:
         """Return only a fault (an error), because a recording does not contain the timestamps of records."""
-        return Answer({}, (Fault("NOT_SUPPORTED", "the times of records are not recorded"),))
+        return Answer({}, (Fault("NOT_SUPPORTED", "recordings do not contain the timestamps of Kafka records"),))
 
     async def group_configs(
         self, groups: Iterable[str], *, timeout: float = DEFAULT_TIMEOUT

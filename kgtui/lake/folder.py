@@ -108,7 +108,7 @@ class LakeFolder:
 
     def check(self) -> None:
         """Raise `LakeError` if the folder is not a lake, or cannot be read."""
-        with self._explained("read"):
+        with self._as_lake_error("read"):
             self._check()
 
     def _check(self) -> None:
@@ -126,7 +126,7 @@ class LakeFolder:
 
     def check_usable(self) -> None:
         """Raise `LakeError` if the folder cannot be used as a lake. A new or empty folder can be used."""
-        with self._explained("read"):
+        with self._as_lake_error("read"):
             self._check_usable()
 
     def _check_usable(self) -> None:
@@ -150,7 +150,7 @@ class LakeFolder:
             OSError: the local folder cannot be written.
         """
         self.check_usable()
-        with self._explained("written"):
+        with self._as_lake_error("written"):
             if (self.path / MARKER).exists():
                 return
             self.path.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -166,7 +166,7 @@ class LakeFolder:
             LakeError: the lake belongs to a different cluster, or the store cannot be written.
             OSError: the local folder cannot be written.
         """
-        with self._explained("written"):
+        with self._as_lake_error("written"):
             self._claim(cluster_id)
 
     def _claim(self, cluster_id: str | None) -> None:
@@ -195,7 +195,7 @@ class LakeFolder:
             LakeError: the lake has the records of a different topic, or the store cannot be written.
             OSError: the local folder cannot be written.
         """
-        with self._explained("written"):
+        with self._as_lake_error("written"):
             content = self._read_marker()
             bound_to = content.get(_TOPIC)
             if topic_id is None or bound_to == topic_id:
@@ -220,7 +220,7 @@ class LakeFolder:
         return [name for name in _names(self.path) if not name.startswith((LOCK, f".{MARKER}."))]
 
     @contextmanager
-    def _explained(self, action: str) -> Iterator[None]:
+    def _as_lake_error(self, action: str) -> Iterator[None]:
         """Convert an `OSError` in the `with` block to a `LakeError` that says why the lake cannot be used.
 
         An `OSError` from writing to a local folder is not converted.

@@ -49,7 +49,7 @@ class RecorderLock(LakeLock):
                     os.close(file)
                     continue
                 before = _read(file)
-                self._refuse_living(file, before)
+                self._refuse_running_holder(file, before)
             except BlockingIOError:
                 holder = _read(file)
                 os.close(file)
@@ -84,7 +84,7 @@ class RecorderLock(LakeLock):
         else:
             self.release()
 
-    def _refuse_living(self, file: int, before: Holder | None) -> None:
+    def _refuse_running_holder(self, file: int, before: Holder | None) -> None:
         """Raise `RefusedError` if a process on another machine holds the lock.
 
         Such a process still holds the lock if it renewed the lock in the last `STALE` seconds.

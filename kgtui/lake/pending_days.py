@@ -145,7 +145,7 @@ def _changed_without_log(table: StoredTable, newest: int | None, modified: int |
 def _table_ids(folder: LakeFolder) -> dict[str, str]:
     """Return a dict: name of a gold table → id of its Delta table, which changes when the table is created again.
 
-    A table that lacks columns is left out, which makes `pending_days` return all days.
+    A table that lacks columns of the current schema is left out, which makes `pending_days` return all days.
     """
     columns = {table.name: table.names for table in (*GOLD, *GOLD_STATE)}
     found = {table.name: table.identity(columns[table.name]) for table in _existing_tables(folder, *GOLD, *GOLD_STATE)}

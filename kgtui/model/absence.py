@@ -104,7 +104,7 @@ def _brokers(snapshot: Snapshot, name: str, *, whole: bool) -> list[str]:
     if answered:
         missing = f"group {name}" if whole else f"group id that contains {name}"
         if whole or silent:
-            several = f"{answered} of {every} brokers answered and list no {missing}."
+            several = f"{answered} of {every} brokers answered, and none lists {missing}."
             lines.append(f"The broker lists no {missing}." if every == 1 else several)
         else:
             lines.append(f"No group id contains {name}.")

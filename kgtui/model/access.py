@@ -30,17 +30,17 @@ HIDDEN = "OFFSETS_MAY_BE_HIDDEN"
 HIDDEN_TOPICS = "OFFSETS_HIDDEN"
 """`Fault.name` for a group whose members read topics on which the user lacks DESCRIBE."""
 
-NONE_VISIBLE = "no offsets that you may see"
+NONE_VISIBLE = "no offsets that you are allowed to see"
 """Text for a group that has no visible offsets, but may have offsets that brokers hide from the user."""
 
-VISIBLE_ONLY = "only in topics that you may see"
+VISIBLE_ONLY = "only in topics that you are allowed to see"
 """Text next to a number, such as a lag, that includes only topics on which the user has DESCRIBE."""
 
 NOT_LISTED = "Offsets in topics that you are not allowed to describe are not listed."
 """Sentence below a list of offsets that may be incomplete because the user lacks permissions."""
 
 NO_VISIBLE_GROUP = (
-    "there is no group that you may see. Brokers leave out the groups that you are not allowed to describe. To list "
+    "you are not allowed to see any group. Brokers leave out the groups that you are not allowed to describe. To list "
     "every group, ask for the ACL operation DESCRIBE on the cluster; to list some groups, ask for DESCRIBE on "
     "these groups"
 )
@@ -90,7 +90,7 @@ FULL_ACCESS = Access(CLUSTER_OPERATIONS, any_topic=True)
 """The permissions of a super user, and of every user of a cluster without an authorizer."""
 
 
-def partly_recorded(access: Access) -> str:
+def recording_warning(access: Access) -> str:
     """Return a warning if a recording would lack groups or topics that brokers hide from the user; otherwise `""`."""
     lacking = {}
     if not access.lists_every_group:

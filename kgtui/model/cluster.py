@@ -69,7 +69,7 @@ class TopicRules:
     fault: str = ""
 
     @property
-    def seconds_alone(self) -> float | None:
+    def retention_if_only_by_age(self) -> float | None:
         """The retention time in seconds, if records are deleted by age alone; otherwise None.
 
         The result is also None if the retention time is unlimited or not known.

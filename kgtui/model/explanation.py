@@ -91,30 +91,30 @@ _FAULTS: dict[str, _Text] = {
     "GROUP_AUTHORIZATION_FAILED": _Text(
         "Your user does not have permission for this operation on the group.",
         "the ACLs on the group: DESCRIBE allows reading the group and its offsets",
-        "Ask for: kafka-acls.sh --add --allow-principal User:… --operation DESCRIBE --group …",
+        "Ask an administrator to run: kafka-acls.sh --add --allow-principal User:… --operation DESCRIBE --group …",
     ),
     "TOPIC_AUTHORIZATION_FAILED": _Text(
         "Your user does not have permission to see a topic of the group. If the group is not classic, the broker then "
         "withholds all members.",
         "ACL on the topic: DESCRIBE (consumer and share groups need it on every subscribed topic)",
-        "Ask for: kafka-acls.sh --add --allow-principal User:… --operation DESCRIBE --topic …",
+        "Ask an administrator to run: kafka-acls.sh --add --allow-principal User:… --operation DESCRIBE --topic …",
     ),
     "OFFSETS_MAY_BE_HIDDEN": _Text(
-        "The group has no offsets that you may see, but it may have hidden ones. Brokers leave out the offsets in "
-        "topics that you are not allowed to describe.",
+        "The group has no offsets that you are allowed to see, but it may have hidden ones. Brokers leave out the "
+        "offsets in topics that you are not allowed to describe.",
         "ACL on the topics that the group reads: DESCRIBE",
-        "Ask for: kafka-acls.sh --add --allow-principal User:… --operation DESCRIBE --topic …",
+        "Ask an administrator to run: kafka-acls.sh --add --allow-principal User:… --operation DESCRIBE --topic …",
     ),
     "OFFSETS_HIDDEN": _Text(
         "Members of the group read a topic that you are not allowed to describe. Brokers leave out the offsets in this "
         "topic, so a part of the lag is unknown.",
         "ACL on the topic: DESCRIBE",
-        "Ask for: kafka-acls.sh --add --allow-principal User:… --operation DESCRIBE --topic …",
+        "Ask an administrator to run: kafka-acls.sh --add --allow-principal User:… --operation DESCRIBE --topic …",
     ),
     "CLUSTER_AUTHORIZATION_FAILED": _Text(
         "Your user does not have permission for this operation on the cluster.",
         "ACL on the cluster: DESCRIBE; without it, brokers silently list only groups on which you have DESCRIBE",
-        "Ask for: kafka-acls.sh --add --allow-principal User:… --operation DESCRIBE --cluster",
+        "Ask an administrator to run: kafka-acls.sh --add --allow-principal User:… --operation DESCRIBE --cluster",
     ),
     "SASL_AUTHENTICATION_FAILED": _Text(
         "The broker refused the login.",

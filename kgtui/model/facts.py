@@ -177,7 +177,7 @@ def topics(snapshot: Snapshot, group: str) -> tuple[str, ...] | None:
     return tuple(sorted({*(swept or ()), *(subscribed or ()), *(with_offset or ())}))
 
 
-def of_members(key: str) -> Callable[[Snapshot, str], tuple[str, ...] | None]:
+def member_values_reader(key: str) -> Callable[[Snapshot, str], tuple[str, ...] | None]:
     """Return a function that takes a snapshot and a group id, and returns values of the members, such as client ids.
 
     The returned function returns None if the members were not read, or if the broker withheld them.
@@ -198,7 +198,7 @@ def of_members(key: str) -> Callable[[Snapshot, str], tuple[str, ...] | None]:
     return names
 
 
-hosts = of_members("host")
+hosts = member_values_reader("host")
 """Function that takes a snapshot and a group id, and returns the sorted hosts of the members, such as `/10.0.0.7`."""
 
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from kgtui.model.members import Member, Topology
 
 
-FAMILY_SEPARATORS = (".", ":/_", "-")
+PREFIX_SEPARATORS = (".", ":/_", "-")
 """Characters at which a group id is cut to get its prefix, in order of priority.
 
 A group id is cut after its first `.`. If it contains no `.`, it is cut after the first `:`, `/` or `_`, and if it

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from kgtui.model.group_types import GroupType
     from kgtui.model.snapshot import Reading, Snapshot
 
-FRESH_SECONDS = 10.0
+DELETE_MAX_AGE = 10.0
 """The terminal UI offers to delete a group only if its description is at most this many seconds old.
 
 If 2.5 poll intervals of the coordinator are longer than this, a description may be 2.5 poll intervals old. Groups that
@@ -45,7 +45,10 @@ def why_not_delete(group: str, description: GroupDescription) -> str | None:
     if group_type is None:
         return f"this version of kgtui does not know groups of type {description.type or '?'}"
     if not description.authoritative:
-        return f"{description.source or 'the broker'} cannot distinguish a {description.type} group from other types"
+        return (
+            f"{description.source or 'the broker'} cannot distinguish a {description.type} group from other types, so "
+            "kgtui does not delete the group"
+        )
     rpc = group_type.describe_rpc
     if description.source.partition(" ")[0] != rpc:
         return (
@@ -64,7 +67,7 @@ def _why_not_empty(description: GroupDescription, group_type: GroupType) -> str 
             return "the broker withheld the members of the group"
         return f"the broker reports the group as {state} but with {counted(count, 'member')}" if count else None
     if state == DEAD:
-        return "Dead: the coordinator is removing the group or does not know it"
+        return "Dead: the coordinator is removing the group or does not know it; refresh the list of groups"
     if state not in STATES:
         return f"this version of kgtui does not know the state {state or '?'}"
     if not count:
@@ -148,7 +151,7 @@ def _age_of_outdated(
     """Return the age of a group's description in seconds if it is too old for a deletion; otherwise None."""
     status = snapshot.brokers.get(listing.coordinator)
     age = (snapshot.taken_at if now is None else now) - reading.at
-    return age if age > max(FRESH_SECONDS, 2.5 * status.interval if status else 0.0) else None
+    return age if age > max(DELETE_MAX_AGE, 2.5 * status.interval if status else 0.0) else None
 
 
 def _contradiction(listing: Listing, description: GroupDescription) -> str | None:

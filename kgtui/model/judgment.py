@@ -112,7 +112,8 @@ PROBLEM_TEXTS: dict[Problem, ProblemTexts] = {
         "Read the log of the member: it may have hung, or its commits may fail. Restart it if it has hung.",
     ),
     Problem.STALL: ProblemTexts(
-        "stall", "stalled", "Read the log of the member: it may retry the same record again and again."
+        "stall", "stalled",
+        "Read the logs of the members: they may fail to process and acknowledge the same records again and again.",
     ),
     Problem.REWIND: ProblemTexts(
         "rewind", "rewound", "Find out who reset the offset. The group reads the records after it once more."
@@ -139,7 +140,7 @@ PROBLEM_TEXTS: dict[Problem, ProblemTexts] = {
         "rebalancing", "rebalance",
         "Read the logs of the members. A busy member delays a rebalance up to max.poll.interval.ms.",
     ),
-    Problem.UNREADABLE: ProblemTexts("unreadable", "unread"),
+    Problem.UNREADABLE: ProblemTexts("unreadable", "not read"),
     Problem.EMPTY: ProblemTexts("empty", "empty", _START_AGAIN),
     Problem.UNUSED: ProblemTexts("unused", "unused", _START_AGAIN),
     Problem.ABANDONED: ProblemTexts("abandoned", "abandoned", _START_AGAIN),
@@ -181,7 +182,7 @@ def unsettled_reason(state: str | None) -> str:
     """Return why a group has `Problem.REBALANCING`: a rebalance does not end, or a streams group stays NotReady."""
     if state == NOT_READY:
         return f"{state} for too long; a source topic or an internal topic may not exist"
-    return f"{state} for too long; some member may not have rejoined"
+    return f"{state} for too long; a member may not have rejoined"
 
 
 ABANDONED_TIME = f"{ABANDONED_AFTER / 3_600:g} h"

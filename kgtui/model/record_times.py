@@ -18,7 +18,7 @@ NO_TIMESTAMPS = "the records of the partition have no timestamps"
 COMPACTED = "the topic is compacted, so some unread records may have been removed"
 TIERED = "the topic uses tiered storage, which brokers before Kafka 4.0 search too slowly"
 FUTURE = "the partition has records with timestamps in the future"
-UNORDERED = "the timestamps in the partition decrease"
+UNORDERED = "the timestamps in the partition are not in ascending order"
 NO_ANSWER = "the leader of the partition did not answer"
 
 NEVER_DELETES = "the topic is compacted and keeps the newest record of each key"

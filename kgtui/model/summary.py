@@ -46,10 +46,10 @@ def member_index_of(members: Iterable[Member] | None) -> str:
 
 
 def encode_member_index(names: Mapping[str, Iterable[str]]) -> str:
-    """Encode the texts of a group's members, such as client ids, as one string, the member index.
+    """Encode names of a group's members as one string, the member index, in which filters search.
 
     Args:
-        names: key of `NAMES`, such as `client` → texts, such as client ids.
+        names: kind of name (a key of `NAMES`, such as `client`) → the names of this kind (such as all client ids).
     """
     return _PART.join(
         _BETWEEN.join(text.translate(_INSTEAD) if not text.isprintable() else text for text in names.get(key, ()))

@@ -319,7 +319,7 @@ class Trail:
         age = 0 if older is None or self.samples[-1].unknown else self.at - older
         return float(max(age, max(self.waited, default=1) - 1, 0))
 
-    def forgive(self) -> None:
+    def forget_suspicion(self) -> None:
         """Forget the sums of earlier reads, and how long positions have been unchanged.
 
         Call this if a problem was suspected because of this data, but the health verdict shows no problem. Otherwise,

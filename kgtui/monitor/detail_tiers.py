@@ -347,7 +347,7 @@ class DetailTiers:
         self._retention = RetentionTier(admin, options, timer)
         screening = Screening(store)
         self._health = HealthTier(
-            store, options, timer, changed_in_background, self._retention, on_healthy=screening.refuted
+            store, options, timer, changed_in_background, self._retention, on_healthy=screening.clear_suspicion
         )
         self._record_times = RecordTimeTier(admin, store, options, timer, self._retention, self._health, changed)
         self._view = ViewTier(admin, store, series, options, timer, changed, self._health.take, self._record_times.add)

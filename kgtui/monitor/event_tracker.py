@@ -33,7 +33,7 @@ _VERDICTS_AT_ONCE = 500
 A call with more verdicts would delay the reaction to key presses.
 """
 
-_FOUND = frozenset({
+_START_OFTEN_UNKNOWN = frozenset({
     Problem.DATA_LOST, Problem.LOSS_NEAR, Problem.NO_PARTITIONS, Problem.FLAPPING, Problem.BEHIND
 })  # fmt: skip
 """Problems whose start kgtui often does not know. It then shows the time at which it found the problem."""
@@ -44,7 +44,7 @@ _OBSERVED_BEFORE = 30.0
 Otherwise, the problem may have begun before the first of these reads.
 """
 
-_FROM_BEFORE = ONLY_COUNTED | {Problem.EMPTY}
+_WITHOUT_EVENT = ONLY_COUNTED | {Problem.EMPTY}
 """No event is added if a group gets one of these problems, and had no other problem before.
 
 Many groups already have these problems when kgtui starts. Events for all of them would hide the other events.
@@ -197,7 +197,7 @@ class EventTracker:
                 del self._problems[group]
             else:
                 self._problems[group], new = now, now.value
-            if now in _FROM_BEFORE and (before is None or before in _FROM_BEFORE):
+            if now in _WITHOUT_EVENT and (before is None or before in _WITHOUT_EVENT):
                 continue
             # If kgtui did not observe the start of the problem, it does not know whether the group was OK before the
             # problem. The event then has no previous verdict.
@@ -209,7 +209,7 @@ class EventTracker:
         known = self.found.get(group)
         if known is not None and known.kind is judgment.kind:
             return
-        if judgment.kind not in _FOUND or judgment.since is not None:
+        if judgment.kind not in _START_OFTEN_UNKNOWN or judgment.since is not None:
             self.found.pop(group, None)
             return
         health = snapshot.health.get(group)

@@ -118,12 +118,12 @@ class PendingRemovals:
         self._settle()
 
     def _settle(self) -> None:
-        settled = [one for one in self._pending if self._decided(one)]
+        settled = [one for one in self._pending if self._can_be_removed(one)]
         self._pending = [one for one in self._pending if one not in settled]
         for one in settled:
             self._remove(one.node, one.groups)
 
-    def _decided(self, one: PendingRemoval) -> bool:
+    def _can_be_removed(self, one: PendingRemoval) -> bool:
         """Return whether the groups of the pending removal `one` can be removed now."""
         if one.broker_left or not one.unlisted <= self._silent:
             return not one.unlisted

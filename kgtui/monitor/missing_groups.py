@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from kgtui.monitor.store import Store
 
 
-async def confirmed_gone(admin: GroupAdmin, groups: Iterable[str], *, timeout: float) -> set[str]:
+async def gone_or_forbidden(admin: GroupAdmin, groups: Iterable[str], *, timeout: float) -> set[str]:
     """Ask the coordinators of groups that no broker lists, and return the groups that no longer exist.
 
     Groups that the user may not describe are returned, too, because nothing about them can be read.
@@ -75,7 +75,7 @@ class MissingGroups:
         The groups whose last check was the longest time ago come first.
         """
         batch = list(self._nodes)[:MISSING_GROUPS_PER_CHECK]
-        gone = await confirmed_gone(self._admin, batch, timeout=self._timeout)
+        gone = await gone_or_forbidden(self._admin, batch, timeout=self._timeout)
         # Ignore groups that a broker has listed again while this check was running.
         checked = {group: node for group in batch if (node := self._nodes.pop(group, None)) is not None}
         for group, node in checked.items():

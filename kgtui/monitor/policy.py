@@ -91,7 +91,7 @@ PUBLISHED_PER_SECOND = 200_000
 For example, 100,000 groups get at most two snapshots per second.
 """
 
-NO_SWEEP = 0.001
+NEGLIGIBLE_SWEEP_RATE = 0.001
 """Value of `MonitorOptions.sweep_rate` at which the background read of all groups reads practically nothing.
 
 `kgtui record` does not need this background read, because it reads all groups itself.

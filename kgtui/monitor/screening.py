@@ -170,7 +170,7 @@ class Screening:
         self._rebalanced_at = {group: at for group, at in self._rebalanced_at.items() if at > since}
         return self.near_log_start | self._rebalanced_at.keys()
 
-    def refuted(self, group: str) -> None:
+    def clear_suspicion(self, group: str) -> None:
         """Forget a suspected problem of a group, and judge the group again.
 
         Call this when the exact verdict on the group is OK, which means that the suspicion was wrong.
@@ -184,7 +184,7 @@ class Screening:
         if self._store.groups[group].state == EMPTY:
             return
         trail = Trail.decode(summary.trail)
-        trail.forgive()
+        trail.forget_suspicion()
         self._store.store_summary(group, replace(summary, trail=trail.encode()))
         self.judge(group, trail)
 

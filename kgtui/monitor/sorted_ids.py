@@ -27,7 +27,7 @@ def merged(ids: list[str], added: list[str], removed: list[str]) -> list[str]:
     The list `ids` must be sorted, and is not changed.
     """
     if (len(added) + len(removed)) * _SORT_BELOW <= len(ids):
-        return patched(ids, added, removed)
+        return merged_by_bisection(ids, added, removed)
     out = {*removed, *added}
     kept = [group for group in ids if group not in out] if ids else []
     kept.extend(added)
@@ -35,7 +35,7 @@ def merged(ids: list[str], added: list[str], removed: list[str]) -> list[str]:
     return kept
 
 
-def patched(ids: list[str], added: Iterable[str], removed: Iterable[str]) -> list[str]:
+def merged_by_bisection(ids: list[str], added: Iterable[str], removed: Iterable[str]) -> list[str]:
     """Return the same as `merged`, but always insert and remove ids by bisection, which is fast for few changes."""
     kept: list[str] = []
     start = 0
@@ -44,12 +44,12 @@ def patched(ids: list[str], added: Iterable[str], removed: Iterable[str]) -> lis
         kept += ids[start:at]
         start = at + 1
     kept += ids[start:]
-    patched: list[str] = []
+    merged_by_bisection: list[str] = []
     start = 0
     for group in sorted(added):
         at = bisect_left(kept, group, start)
-        patched += kept[start:at]
-        patched.append(group)
+        merged_by_bisection += kept[start:at]
+        merged_by_bisection.append(group)
         start = at
-    patched += kept[start:]
-    return patched
+    merged_by_bisection += kept[start:]
+    return merged_by_bisection

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from kgtui.monitor.poll_timer import PollTimer
     from kgtui.monitor.store import Store
 
-_NOT_OBSERVED = ONLY_COUNTED | {Problem.EMPTY, Problem.UNREADABLE}
+_ONLY_IN_BACKGROUND = ONLY_COUNTED | {Problem.EMPTY, Problem.UNREADABLE}
 """Groups with one of these problems are read only in the background, because more reads would find nothing new."""
 
 
@@ -92,7 +92,7 @@ class SuspectTier:
         """
         store, by_kind = self._store, self._store.screening.by_kind
         others = {group for group in self._others() if group in store.groups and not _has_problem(store, group)}
-        return [*(by_kind[kind] for kind in Problem if kind not in _NOT_OBSERVED), others]
+        return [*(by_kind[kind] for kind in Problem if kind not in _ONLY_IN_BACKGROUND), others]
 
     def _worst_first(self, suspects: Iterable[Collection[str]]) -> Iterator[str]:
         """Yield the ids of at most `MonitorOptions.suspects` suspects, the most severe problem first.

@@ -292,7 +292,7 @@ class SweepTier:
             topics = ()
         return summary_of(
             description,
-            read.total_of(group),
+            read.lag_with_owned_partitions(group),
             topics,
             fault,
             now,

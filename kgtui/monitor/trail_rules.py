@@ -57,7 +57,7 @@ def not_moving(trail: Trail) -> Iterator[Judgment]:
 def moved_backward(trail: Trail) -> Iterator[Judgment]:
     """Yield `Problem.REWIND` if a position moved backward and has not reached its previous value again."""
     if trail.rewound_at:
-        why = "the committed offset of a partition went back"
+        why = "the offset of the group in a partition went back"
         yield judgment_of_screening(GroupStatus.ERR, Problem.REWIND, why, trail.rewound_at)
 
 

@@ -27,9 +27,9 @@ if TYPE_CHECKING:
     from kgtui.model.snapshot import Snapshot
     from kgtui.output.formats import Format
 
-_STEADY = 0.05
+_MIN_SHOWN_TREND = 0.05
 """The trend of a lag is shown as `0/s` if the lag changes by less than this number of records per second."""
-_LONG_TIME_LAG = 60.0
+_MIN_AGE_FOR_ESTIMATE = 60.0
 """The estimated time to catch up is shown only if the oldest unread record is at least this old, in seconds."""
 _SOURCE = "computed from the data that kgtui check read"
 
@@ -106,7 +106,7 @@ def trend_text(trend: float | None) -> str:
     """Format the trend of a lag, in records/s: `+12.5/s`, `-3.0/s`, `0/s`, or `–` if it is unknown."""
     if trend is None:
         return marks.NONE
-    return "0/s" if abs(trend) < _STEADY else f"{trend:+,.1f}/s"
+    return "0/s" if abs(trend) < _MIN_SHOWN_TREND else f"{trend:+,.1f}/s"
 
 
 def notes(health: GroupHealth, group_type: str | None) -> list[str]:
@@ -132,7 +132,7 @@ def notes(health: GroupHealth, group_type: str | None) -> list[str]:
         found.append(expiry(empty, clock, health.read_at))
     found += _rebalance_notes(health)
     time_lag = health.time_lag
-    if health.drain and time_lag is not None and (time_lag.at_least or time_lag.seconds >= _LONG_TIME_LAG):
+    if health.drain and time_lag is not None and (time_lag.at_least or time_lag.seconds >= _MIN_AGE_FOR_ESTIMATE):
         found.append(f"caught up in about {duration(health.drain)}, {clock(now + health.drain)}")
     if time_lag is not None and time_lag.at_least and time_lag.reason:
         found.append(f"the exact age of unread records is not known: {time_lag.reason}")

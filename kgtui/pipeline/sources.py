@@ -171,14 +171,14 @@ def check_read_complete(topic: OffsetsTopic, read_up_to: Mapping[int, int], rows
         partition for partition, (_, end) in topic.bounds.items() if end > 0 and partition not in read_up_to
     )
     if missing or (topic.size and rows == 0):
-        what = f"partitions {_enumerate(missing)}" if missing else "any record"
+        what = f"did not read {_enumerate(missing)}" if missing else "returned no records"
         raise SourceError(
-            f"{TOPIC} contains up to {counted(topic.size, 'record')}, but Spark's Kafka source did not see {what}. The "
-            "source sees internal topics only with spark.sql.streaming.kafka.useDeprecatedOffsetFetching=true; check "
+            f"{TOPIC} contains up to {counted(topic.size, 'record')}, but Spark's Kafka source {what}. The "
+            "source reads internal topics only with spark.sql.streaming.kafka.useDeprecatedOffsetFetching=true; check "
             "that the Spark cluster does not forbid this option"
         )
 
 
 def _enumerate(numbers: list[int], most: int = 10) -> str:
-    shown = ", ".join(map(str, numbers[:most]))
+    shown = ("partition " if len(numbers) == 1 else "partitions ") + ", ".join(map(str, numbers[:most]))
     return shown if len(numbers) <= most else f"{shown} and {len(numbers) - most} more"

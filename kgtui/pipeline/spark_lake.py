@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from kgtui.lake.schemas import Table
     from kgtui.lake.store import LakePath
 
-MAY_REPEAT = "-anew"
+MERGES_BY_KEY = "-anew"
 """Suffix of the name of a streaming query that was created after rows had been written to the query's table.
 
 Such a query merges its rows into the table by key, because the table may already contain some of the rows.
@@ -261,7 +261,7 @@ class SparkLake:
         """Return the name of the streaming query that writes a table. The query's checkpoint folder has the same name.
 
         If the layer has a checkpoint folder whose name begins with `prefix`, return its name. Otherwise, create a
-        folder with a new name. The new name ends with `MAY_REPEAT` if rows were ever written to the table.
+        folder with a new name. The new name ends with `MERGES_BY_KEY` if rows were ever written to the table.
         """
         folder = self.checkpoint(layer)
         folder.mkdir(parents=True, exist_ok=True)
@@ -270,7 +270,7 @@ class SparkLake:
         ]
         if existing:
             return existing[0]
-        name = f"{prefix}{uuid.uuid4().hex}" + (MAY_REPEAT if self.was_written(table) else "")
+        name = f"{prefix}{uuid.uuid4().hex}" + (MERGES_BY_KEY if self.was_written(table) else "")
         (folder / name).mkdir()
         return name
 

@@ -150,7 +150,7 @@ def skip_tags(data: bytes, pos: int) -> int:
         size, pos = uvarint(data, pos)
         pos += size
         if pos > end:
-            raise DecodeError(f"a tagged field has a length of {size} bytes, but the frame is shorter", pos)
+            raise DecodeError(f"a tagged field has a length of {size} bytes, but fewer bytes are left", pos)
     return pos
 
 
@@ -166,7 +166,7 @@ def is_null(message: str, field: str, pos: int) -> DecodeError:
 
 def too_long(message: str, field: str, length: int, pos: int) -> DecodeError:
     """Build the error for a string or array whose length exceeds the rest of the frame."""
-    return DecodeError(f"{message}: {field} has a length of {length}, but the frame is shorter", pos)
+    return DecodeError(f"{message}: {field} has a length of {length}, but fewer bytes are left", pos)
 
 
 def trailing_bytes(message: str, size: int, pos: int) -> DecodeError:

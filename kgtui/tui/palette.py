@@ -140,4 +140,4 @@ def _highlighted(matcher: Matcher, name: str) -> Text:
 
 def _help(main: MainScreen, action: Action) -> str:
     why = main.why_unavailable(action.id)
-    return escape(f"not now: {why}" if why else action.help)
+    return escape(f"not available: {why}" if why else action.help)

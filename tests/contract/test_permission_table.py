@@ -180,15 +180,15 @@ def test_kgtui_commands_report_that_the_broker_might_hide_offsets(
     """The user may describe the group, but not the topic in which the group has committed offsets."""
     code, out, err = _kgtui(secure_broker, "groupsonly", capfd, "ls", "--lag", "--group", "team-b-app")
     assert (code, out.split()[-1]) == (1, "?")
-    assert "no offsets that you may see" in err
+    assert "no offsets that you are allowed to see" in err
     assert "grant DESCRIBE on the topics of the group to this user" in err
     code, out, _ = _kgtui(secure_broker, "groupsonly", capfd, "show", "team-b-app")
     assert code == 1
-    assert "no offsets that you may see" in out
+    assert "no offsets that you are allowed to see" in out
     check = ("check", "--for", "1s", "--interval", "1s", "--group", "team-b-app")
     code, out, _ = _kgtui(secure_broker, "groupsonly", capfd, *check)
     assert code == 1
-    assert "no offsets that you may see" in out
+    assert "no offsets that you are allowed to see" in out
 
 
 @pytest.mark.parametrize("group", ["team-a-app", "team-a-and-b"])
@@ -282,6 +282,6 @@ def test_the_lag_of_a_group_without_commits_is_unknown_if_a_topic_is_hidden(
 def test_kgtui_ls_reports_that_no_group_is_visible(secure_broker: Secure, capfd: pytest.CaptureFixture[str]) -> None:
     code, _, err = _kgtui(secure_broker, "nobody", capfd, "ls")
     assert code == 1
-    assert "there is no group that you may see" in err
+    assert "you are not allowed to see any group" in err
     assert "DESCRIBE on the cluster" in err
     assert _kgtui(secure_broker, "nobody", capfd, "ls", "--allow-empty")[0] == 0

@@ -245,7 +245,7 @@ async def test_the_cluster_dialog_opens_only_if_the_session_can_open_clusters(tm
         await pilot.press("c")
         await settled(pilot)
         assert alone.screen is main_screen(alone)
-        assert [notice.title for notice in alone._notifications] == ["Cluster: not now"]
+        assert [notice.title for notice in alone._notifications] == ["Cluster is not available"]
 
 
 async def test_configuration_warnings_are_shown_in_one_notice(tmp_path: Path) -> None:

@@ -69,7 +69,7 @@ async def test_typing_a_wrong_confirmation_text_deletes_nothing(
         await paste(app, pilot, wrong)
         assert app.screen.query_one("#delete", Button).disabled
         await pilot.press("enter")
-        await until(pilot, lambda: "Nothing was deleted, because the typed text is not" in screen_text(app))
+        await until(pilot, lambda: "Nothing was deleted, because the typed text differs" in screen_text(app))
         assert isinstance(app.screen, DeleteDialog)
         assert not app.screen.deleting
         await paste(app, pilot, "g")

@@ -66,7 +66,7 @@ async def test_a_health_verdict_is_marked_as_stale_after_some_time(tmp_path: Pat
 
 
 async def test_key_z_shows_only_groups_with_a_problem_sorted_by_severity(tmp_path: Path) -> None:
-    """The filter bar also says how many groups with a possible problem were only screened (checked by simple rules).
+    """The filter bar also says how many groups with a possible problem are checked less often.
 
     A second `z` shows all groups again.
     """
@@ -83,7 +83,7 @@ async def test_key_z_shows_only_groups_with_a_problem_sorted_by_severity(tmp_pat
         assert list(layout.groups(0, layout.rows)) == [
             "orders.enrich", "payments.settle", "orders.export", "fraud-scoring", "streams-app",
         ]  # fmt: skip
-        assert "49,960 groups only screened" in note_of(app)
+        assert "49,960 groups checked less often" in note_of(app)
         await pilot.press("z")
         await settled(pilot)
         model = main_screen(app).group_tree.model
@@ -110,7 +110,7 @@ async def test_a_filter_can_select_groups_by_verdict_and_by_time_lag(
         await settled(pilot)
         layout = main_screen(app).group_tree.model.layout
         assert set(layout.groups(0, layout.rows)) == expected
-        assert f"{judged} of 10 checked" in note_of(app)
+        assert f"{judged} of 10 groups checked" in note_of(app)
 
 
 async def test_the_filter_bar_shows_that_the_result_of_a_lag_filter_is_preliminary(tmp_path: Path) -> None:
@@ -120,7 +120,7 @@ async def test_the_filter_bar_shows_that_the_result_of_a_lag_filter_is_prelimina
         await settled(pilot)
         await pilot.press("slash", *"lag:1k+")
         await settled(pilot)
-        assert "so far" in note_of(app)
+        assert "of the groups searched" in note_of(app)
         assert "checked" not in note_of(app)
 
 
@@ -147,7 +147,7 @@ async def test_the_overview_says_how_long_it_takes_to_detect_that_a_group_has_st
         await settled(pilot)
         overview = overview_of(app)
     assert "? not known yet observed 15 s" in overview
-    assert "undecided STOP needs more than 45 s without progress, observed 15 s" in overview
+    assert "not known STOP requires more than 45 s without progress; only 15 s so far" in overview
 
 
 async def test_the_overview_shows_no_health_verdict_for_a_group_that_was_read_once(tmp_path: Path) -> None:

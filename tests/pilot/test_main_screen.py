@@ -293,7 +293,7 @@ async def test_screen_suggests_a_correction_for_a_filter_that_matches_no_group(t
         await settled(pilot)
         await pilot.press("slash", *"members=0")
         await until_text(app, pilot, "did you mean members:0")
-        assert "Did you mean members:0 ?" in screen_text(app)
+        assert "Did you mean members:0?" in screen_text(app)
         await pilot.press(*(["backspace"] * 9), *"paymnets.settle")
         await until_text(app, pilot, "Similar: payments.settle")
         assert "did you mean" not in screen_text(app)

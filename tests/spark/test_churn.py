@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 def record_members(tables: RecordedTables, group: str, present: str, before: str) -> None:
     """Add rows for the latest poll to the table `members`.
 
-    If the poll is a keyframe (a poll with all rows), add all members. Otherwise, add only members that joined or left.
+    Add all members if the poll is a keyframe (a poll with the complete state). Otherwise, add only members that joined
+    or left.
 
     Args:
         present: ids of the members at the latest poll, one character per id.

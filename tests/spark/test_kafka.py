@@ -147,9 +147,9 @@ def test_a_run_fails_if_spark_reads_nothing_from_a_topic_with_records(quiet_clus
     lake.spark.conf.set(INTERNAL_TOPICS_OPTION, "false")
     # In the second run, the topic has no new records. The run must still report the same error as the first run.
     for _ in range(2):
-        with pytest.raises(SourceError, match="did not see"):
+        with pytest.raises(SourceError, match="did not read"):
             run_once(lake, Sources(topic=topic), ignore, ignore)
-    with pytest.raises(SourceError, match="did not see"):
+    with pytest.raises(SourceError, match="did not read"):
         run_continuously(lake, Sources(topic=topic), ignore, ignore, interval=0.5)
 
 

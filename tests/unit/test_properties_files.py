@@ -69,7 +69,7 @@ def test_error_about_a_pem_line_in_a_properties_file_mentions_the_line_number(tm
 
 @pytest.mark.parametrize("name", ["bootstap.servers", "sals.mechanism", "securty.protocol", "schema.registry.urll"])
 def test_keys_that_look_like_misspelled_property_names_are_kept(tmp_path: Path, name: str) -> None:
-    """kgtui shows such a key in warnings, because a misspelled property name is unlikely to be a secret."""
+    """Warnings show such a key, but hide other unknown keys, because they may be parts of a secret."""
     file = tmp_path / "client.properties"
     file.write_text(f"{name}=1\n")
     assert set(config.read_properties(file)) == {name}

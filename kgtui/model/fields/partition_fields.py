@@ -97,7 +97,7 @@ UNREAD_SINCE_LATEST: PartitionField = Field(
 )  # fmt: skip
 CONSUMED_AT: PartitionField = Field(
     "consumed_at", "LAST-CONSUMED", "timestamp",
-    f"{_TIMES}: when the last consumed record was written; if the group has stopped, it stopped after this time",
+    f"{_TIMES}: when the last consumed record was written; if the group has stopped, it stopped at this time or later",
     lambda row: None if (found := _times(row)) is None or found.consumed is None else found.consumed.earliest,
     format=_time_text, encode=rfc3339, hide_empty=True,
 )  # fmt: skip

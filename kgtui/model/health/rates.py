@@ -90,7 +90,7 @@ def age_of_unread(row: PartitionLag, samples: Sequence[Sample]) -> TimeLag | Non
         return None
     times, exact = row.times, row.exact_times
     if exact is not None and exact.unread is not None:
-        return exact_age(exact.unread, samples[-1].at / 1000)
+        return age_from_timestamp(exact.unread, samples[-1].at / 1000)
     if times is None or times.unread is None:
         estimated = time_lag(row.position, samples)
         reason = "" if times is None else times.reason
@@ -100,7 +100,7 @@ def age_of_unread(row: PartitionLag, samples: Sequence[Sample]) -> TimeLag | Non
     return time_lag(row.position, samples, known=(round(times.unread.earliest * 1000), times.offset + 1))
 
 
-def exact_age(written: TimeRange, now: float) -> TimeLag:
+def age_from_timestamp(written: TimeRange, now: float) -> TimeLag:
     """Return the age of a record from its timestamp, which may be known only as a range of times.
 
     The result has the lowest and the highest possible age, or only one age if the two are nearly equal.

@@ -143,7 +143,7 @@ def local_clock(now: float) -> Clock:
 def missing(undecided: Undecided) -> str:
     """Return a text that says which data is missing to confirm or exclude a possible verdict.
 
-    For example: `STOP needs more than 45 s without progress, observed 20 s`.
+    For example: `STOP requires more than 45 s without progress; only 20 s so far`.
     """
     if undecided.lack is Lack.PERMISSION:
         return "offsets in topics that you are not allowed to describe may be hidden"
@@ -153,9 +153,11 @@ def missing(undecided: Undecided) -> str:
         return f"the lag of some partitions is unknown: {undecided.why}"
     verdict = undecided.status.name
     if undecided.lack is Lack.COMMITS:
-        return f"{verdict} needs {undecided.needs:.0f} commits, observed {undecided.has:.0f}"
-    condition = "of watching" if undecided.status is Status.WARN else "without progress"
-    return f"{verdict} needs more than {duration(undecided.needs)} {condition}, observed {duration(undecided.has)}"
+        return f"{verdict} requires {undecided.needs:.0f} commits; only {undecided.has:.0f} so far"
+    condition = "of observation" if undecided.status is Status.WARN else "without progress"
+    return (
+        f"{verdict} requires more than {duration(undecided.needs)} {condition}; only {duration(undecided.has)} so far"
+    )
 
 
 def undecided_lines(groups: Iterable[GroupHealth], seconds: float) -> list[str]:

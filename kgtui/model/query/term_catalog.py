@@ -232,7 +232,7 @@ TERMS: tuple[TermKey, ...] = (
         "A member has this client id (wildcards allowed).",
         "client:billing-%",
         needs=_DESCRIPTION,
-        names=facts.of_members("client"),
+        names=facts.member_values_reader("client"),
     ),
     NameKey(
         "host", "A member runs on this host (wildcards allowed).", "host:10.0.3.%", needs=_DESCRIPTION, names=_hosts
@@ -242,7 +242,7 @@ TERMS: tuple[TermKey, ...] = (
         "A member has this member id or instance id (wildcards allowed).",
         "member:worker-7%",
         needs=_DESCRIPTION,
-        names=facts.of_members("member"),
+        names=facts.member_values_reader("member"),
     ),
     ListingKey(
         "coordinator",
@@ -307,7 +307,7 @@ TERMS: tuple[TermKey, ...] = (
     ),
     FlagKey(
         "fault",
-        "Something about the group could not be read.",
+        "The newest read of the group failed, at least in part.",
         "fault:yes",
         ("yes", "no"),
         heading="fault:yes",

@@ -14,7 +14,7 @@ from kgtui.errors import SourceError
 from kgtui.lake.schemas import COORDINATOR_RECORDS
 from kgtui.pipeline.jobs.streaming import start_query
 from kgtui.pipeline.sources import COLUMNS
-from kgtui.pipeline.spark_lake import MAY_REPEAT, SparkLake
+from kgtui.pipeline.spark_lake import MERGES_BY_KEY, SparkLake
 from kgtui.pipeline.spark_schema import conform
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ def ingest_topic(lake: SparkLake, records: DataFrame, *, interval: float | None)
     """
     name = lake.query_name(COORDINATOR_RECORDS, _LAYER, _TOPIC)
     rows = records.transform(coordinator_records)
-    if name.endswith(MAY_REPEAT) or len(lake.checkpoint_names(_LAYER)) > 1:
+    if name.endswith(MERGES_BY_KEY) or len(lake.checkpoint_names(_LAYER)) > 1:
         return _start_deduplicating(lake, rows, name, interval)
     # If Spark repeats a batch after a failure, Delta Lake does not write it again, because the Delta log of the table
     # contains the number of the last batch.

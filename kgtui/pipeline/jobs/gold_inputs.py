@@ -156,7 +156,7 @@ class GoldInputs:
     def first_keyframe(self) -> int:
         """Time of the last keyframe before the first recomputed hour, in milliseconds since the epoch.
 
-        A keyframe is a poll with all rows, not only changed ones. Therefore, rows before this keyframe are not needed
+        A keyframe is a poll with the full state, not only changes. Therefore, rows before this keyframe are not needed
         to know the state of all groups at the beginning of the hour.
         """
         return first_keyframe(self.timeline, self.since_slot(CHURN))
@@ -236,7 +236,7 @@ class GoldInputs:
 
         The times are in milliseconds since the epoch; 0 if unknown:
 
-        1. The recorded tables: the keyframe (a poll with all rows, not only changed ones) of the first time slot in
+        1. The recorded tables: the keyframe (a poll with the full state, not only changes) of the first time slot in
            `health_times`.
         2. The stored rows of the gold table `health`: the last poll before the first time slot in `health_times`.
         3. Log end offsets: the first poll whose log end offsets are needed (see `first_poll_of_windows`).

@@ -10,7 +10,7 @@ from pyspark.sql import functions as F
 from kgtui.lake.schemas import COMMITS, COORDINATOR_RECORDS, GROUP_EVENTS, QUARANTINE, REBALANCES
 from kgtui.pipeline.jobs.streaming import days_of, start_query
 from kgtui.pipeline.jvm_decoder import KeptRecords, decode_in_jvm, has_decoder
-from kgtui.pipeline.spark_lake import MAY_REPEAT, SparkLake
+from kgtui.pipeline.spark_lake import MERGES_BY_KEY, SparkLake
 from kgtui.pipeline.transforms.group_events import with_created
 from kgtui.pipeline.transforms.offset_commits import commit_records, irregular_commits, non_commits, regular_commits
 from kgtui.pipeline.transforms.rebalances import needed_events, rebalance_starts, rebalances
@@ -114,7 +114,7 @@ def restart_if_rows_are_gone(
 def decode_batch(path: str, query_name: str, batch: DataFrame, batch_id: int) -> None:
     """Decode one batch of bronze rows into rows of the silver tables. A second call for the batch changes nothing."""
     lake, app = SparkLake(batch.sparkSession, path), f"kgtui-{query_name}"
-    if query_name.endswith(MAY_REPEAT):
+    if query_name.endswith(MERGES_BY_KEY):
         # The checkpoint was lost, so an earlier query may have decoded the same batch.
         _merge_batch(lake, batch)
         return

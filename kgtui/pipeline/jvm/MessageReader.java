@@ -52,7 +52,7 @@ class MessageReader {
 
     private DamagedException tooLong(String field, long length) {
         return new DamagedException(
-            message.label + ": " + field + " has a length of " + length + ", but the frame is shorter");
+            message.label + ": " + field + " has a length of " + length + ", but fewer bytes are left");
     }
 
     private Message.Node struct(Message.Struct struct) {

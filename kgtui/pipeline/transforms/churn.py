@@ -243,7 +243,7 @@ def recorded_churn(
 def _owners_since(owners: DataFrame, keyframe: int) -> DataFrame:
     """Return all rows of `owners` since a keyframe, and older rows about some partitions.
 
-    A keyframe is a poll with all rows, not only changed ones. If a partition had no owner at the keyframe, older rows
+    A keyframe is a poll with the full state, not only changes. If a partition had no owner at the keyframe, older rows
     are needed, because they show its previous owner.
     """
     recent = owners.filter(F.col("keyframe") >= keyframe)

@@ -12,11 +12,11 @@ from pyspark.sql import Window
 from pyspark.sql import functions as F
 
 from kgtui.lake.schemas.gold import BOTH, CLEANUP, RECORDED, SILVER
-from kgtui.model.group import FAMILY_SEPARATORS
+from kgtui.model.group import PREFIX_SEPARATORS
 from kgtui.model.group_types import TYPES_BY_OFFSET_EXPIRY, OffsetExpiry
 from kgtui.model.judgment import ABANDONED_AFTER
 from kgtui.pipeline.spark_schema import conform
-from kgtui.pipeline.transforms.lag import with_lag
+from kgtui.pipeline.transforms.lag import with_offset_summary
 from kgtui.pipeline.transforms.recorded_state import (
     GROUP_KEY,
     PARTITION_KEY,
@@ -89,7 +89,7 @@ def family_of(group: Column) -> Column:
     family = F.lit(None).cast("string")
     # Search the group id for hyphens first, and for dots last. Each match replaces the previous one, so that dots take
     # precedence over all other separators.
-    for separators in reversed(FAMILY_SEPARATORS):
+    for separators in reversed(PREFIX_SEPARATORS):
         positions = F.array(*(F.instr(group, separator) for separator in separators))
         end = F.array_min(F.filter(positions, lambda position: position > 1))
         prefix = F.concat(F.substring(group, F.lit(1), end), F.lit("*"))
@@ -220,7 +220,9 @@ def recorded_activity(
     """
     times = time_slots(timeline, _DAY, None if since is None else day_start(since)).select("at", "keyframe")
     group_rows = with_timeline(groups, timeline).transform(_with_empty_since)
-    partition_rows = with_timeline(partitions, timeline).transform(with_lag).transform(_with_last_move)
+    partition_rows = (
+        with_timeline(partitions, timeline).transform(with_offset_summary).transform(_with_last_offset_change)
+    )
     sums = state_at(partition_rows, times, PARTITION_KEY).groupBy("at", "group").agg(
         F.max("moved_at").alias("last_commit"),
         F.min("seen_at").alias("seen_at"),
@@ -259,7 +261,7 @@ def _with_empty_since(groups: DataFrame) -> DataFrame:
     }).drop("begins")  # fmt: skip
 
 
-def _with_last_move(partitions: DataFrame) -> DataFrame:
+def _with_last_offset_change(partitions: DataFrame) -> DataFrame:
     """Add the times of two polls to each row about a partition.
 
     - `moved_at`: newest poll, up to the poll of the row, at which the partition's offset had changed

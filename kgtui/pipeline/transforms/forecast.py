@@ -33,14 +33,14 @@ If the growth of the time lag is unknown, the fraction of written records that s
 Smaller values can be measurement errors.
 """
 
-_MOST_VARIATION = 3.0
+_MAX_ESTIMATE_RATIO = 3.0
 """Maximum ratio of two estimates of the time until retention deletes unread records.
 
 The first estimate is computed from the retention time, the second one from the deletion rate. If the first one is at
 most this many times as long as the second one, the first one is used. The ratio is above 1, because traffic varies.
 """
 
-_LEAST_AGE = 60.0
+_MIN_BACKLOG_AGE = 60.0
 """Minimum age of a group's oldest unread record for which the start of the backlog is computed, in seconds."""
 
 
@@ -256,7 +256,7 @@ def _with_loss(rows: DataFrame) -> DataFrame:
 
     There are two estimates of this time. The first one is computed from the topic's retention time and the time lag.
     The second one is computed from the deletion rate. The first one is used, unless it is unknown or more than
-    `_MOST_VARIATION` times as long as the second one.
+    `_MAX_ESTIMATE_RATIO` times as long as the second one.
 
     - `loss_basis`: which estimate was used: `retention` or `log start`
     - `loss_at_most`: whether the estimate is only an upper limit
@@ -275,7 +275,7 @@ def _with_loss(rows: DataFrame) -> DataFrame:
     # `kept` is the time until retention has deleted all current records. Losses after this time are not predicted,
     # because the current trend says little about them.
     kept = F.coalesce(retention, (F.col("log_end") - F.col("log_start")) / F.col("deletion_rate"))
-    varies = F.when(F.col("time_lag_at_least"), F.lit(1.0)).otherwise(_MOST_VARIATION)
+    varies = F.when(F.col("time_lag_at_least"), F.lit(1.0)).otherwise(_MAX_ESTIMATE_RATIO)
     soonest = F.when(by_age <= by_log_start * varies, by_age).otherwise(F.coalesce(by_log_start, by_age))
     loss = F.when(has_unread & falls_behind & F.coalesce(soonest <= kept, F.lit(True)), soonest)
     age_is_first = F.coalesce(by_age <= by_log_start * varies, by_age.isNotNull())
@@ -316,7 +316,7 @@ def _with_behind_since(rows: DataFrame, lag: DataFrame, last_hours: DataFrame) -
     rows = rows.localCheckpoint()
     rows = rows.join(F.broadcast(last_hours), "day").withColumn("at", F.unix_millis("covered_to"))
     recent = F.unix_seconds("hour") >= F.unix_seconds("last_hour") - HOUR
-    searched = recent & F.col("topic").isNull() & (F.col("time_lag") >= _LEAST_AGE)
+    searched = recent & F.col("topic").isNull() & (F.col("time_lag") >= _MIN_BACKLOG_AGE)
     searched &= F.col("drain_seconds").isNotNull() | (F.col("trend") > 0) | F.col("at_risk")
     asked = rows.filter(searched).select("at", *_KEY, F.unix_millis("steady_since").alias("steady_since"))
     found = with_age_histories(asked, lag.filter(F.col("topic").isNull())).select(

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 MINUTE = 60
 """Length of time that one row of the gold table `lag` covers, in seconds."""
 
-_SHORT_TIME_LAG = 900_000
+_MIN_LOG_END_HISTORY_MS = 900_000
 """Reading of recorded log end offsets begins at least this many milliseconds before the first computed minute.
 
 This suffices for time lags (ages of the first unread record) up to 15 minutes. For partitions with a longer time lag,
@@ -63,7 +63,7 @@ def lag(
         log_ends = with_timeline(partitions, timeline).transform(with_log_growth)
         positions = _positions(log_ends, minutes)
     else:
-        # Use only the rows since this keyframe (a poll with all rows, not only changed ones). Older rows are only
+        # Use only the rows since this keyframe (a poll with the full state, not only changes). Older rows are only
         # needed for long time lags.
         keyframe = _first_keyframe(timeline, minutes) or since
         groups, faults = (rows.filter(F.col("keyframe") >= keyframe) for rows in (groups, faults))
@@ -84,11 +84,11 @@ def lag(
 def _first_keyframe(timeline: DataFrame, minutes: DataFrame) -> int | None:
     """Return the time of the keyframe from which rows are read, in ms since the epoch; None if there are no polls.
 
-    A keyframe is a poll with all rows, not only changed ones. The result is the last keyframe that is early enough to
-    compute time lags (ages of the first unread record) up to `_SHORT_TIME_LAG`.
+    A keyframe is a poll with the full state, not only changes. The result is the last keyframe that is early enough to
+    compute time lags (ages of the first unread record) up to `_MIN_LOG_END_HISTORY_MS`.
     """
     first = minutes.agg(F.min("at").alias("first"), F.min("keyframe").alias("of_first"))
-    early = F.max(F.when(F.col("poll") <= F.col("first") - _SHORT_TIME_LAG, F.col("keyframe"))).alias("early")
+    early = F.max(F.when(F.col("poll") <= F.col("first") - _MIN_LOG_END_HISTORY_MS, F.col("keyframe"))).alias("early")
     polls = timeline.select("poll", "keyframe").join(F.broadcast(first))
     row = polls.agg(early, F.max("of_first").alias("of_first")).collect()[0]
     keyframe: int | None = row["early"] or row["of_first"]
@@ -102,10 +102,10 @@ def _positions(rows: DataFrame, minutes: DataFrame) -> DataFrame:
         rows: result of `with_log_growth`.
         minutes: result of `time_slots`.
     """
-    return state_at(rows, minutes, PARTITION_KEY).transform(with_lag).transform(with_rates)
+    return state_at(rows, minutes, PARTITION_KEY).transform(with_offset_summary).transform(with_rates)
 
 
-def with_lag(rows: DataFrame) -> DataFrame:
+def with_offset_summary(rows: DataFrame) -> DataFrame:
     """Add the columns position, lag, lead, lost, error and missing, as defined in `kgtui.model.offsets`.
 
     - `position`: committed offset or share-partition start offset

@@ -14,7 +14,7 @@ from pyspark.sql import Window
 from pyspark.sql import functions as F
 
 from kgtui.pipeline.transforms.health_state import COMMIT, RECORDED, STATE
-from kgtui.pipeline.transforms.lag import with_lag
+from kgtui.pipeline.transforms.lag import with_offset_summary
 from kgtui.pipeline.transforms.recorded_state import (
     PARTITION_KEY,
     with_lifetimes,
@@ -73,7 +73,7 @@ def observed_windows(
         - `lowest_end`: lowest log end offset at the polls that `_log_end_ranges` selects
         - `now`: same as `at`; the rules in `health` use this name
         - `first_read`: first poll that found a position (committed offset or SPSO)
-        - `missing`: see `with_lag`
+        - `missing`: see `with_offset_summary`
         - `steady_since`: see `poll_timeline`
         - `still_since`: last poll at which the consumer of a share partition was active
         - `saved`: state to save, in rows in which `ends_hour` is true; null in other rows
@@ -84,7 +84,7 @@ def observed_windows(
     rows = (
         with_state_after_gaps(partitions, timeline, PARTITION_KEY)
         .withColumn("recorded", F.struct(*RECORDED))
-        .transform(with_lag)
+        .transform(with_offset_summary)
         .transform(with_lifetimes, (*PARTITION_KEY, "steady_since"))
     )
     rows = rows.transform(_with_observed_commits, options).transform(_with_still_since, options)

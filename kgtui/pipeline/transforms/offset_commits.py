@@ -102,7 +102,7 @@ _NEVER = b"\xff" * 8
 
 _UUID_SIZE = 16
 
-_ONE_BYTE = 126
+_MAX_V4_METADATA_BYTES = 126
 """Maximum size of the metadata of a version 4 commit that Spark expressions can decode, in bytes.
 
 The varint with the length of larger metadata has more than one byte.
@@ -240,7 +240,7 @@ def _is_valid_value() -> Column:
     )
     return (
         ending
-        & size.between(0, F.when(layout == 4, _ONE_BYTE).otherwise(_INT16 - 1))
+        & size.between(0, F.when(layout == 4, _MAX_V4_METADATA_BYTES).otherwise(_INT16 - 1))
         & F.col("_time").between(0, LATEST_MS)
         & ((layout < 3) | (epoch < _INT32) | (epoch == _UNKNOWN_EPOCH))
         & ((size == 0) | F.is_valid_utf8("_metadata"))

@@ -31,7 +31,7 @@ _HOUR_MS = 3_600_000
 def poll_timeline(polls: DataFrame, steady_since: int | None = None) -> DataFrame:
     """Number the polls of a recording, and find the keyframe of each poll and the gaps before and after it.
 
-    A keyframe is a poll with all rows, not only changed ones. In a gap, kgtui did not poll.
+    A keyframe is a poll with the full state, not only changes. In a gap, kgtui did not poll.
 
     Args:
         polls: recorded table `polls`, possibly without its oldest rows.
@@ -136,7 +136,7 @@ def with_hour_ends(times: DataFrame) -> DataFrame:
 def first_keyframe(timeline: DataFrame, since: int) -> int:
     """Return the time of the keyframe from which rows must be read to reconstruct the state at `since`.
 
-    A keyframe is a poll with all rows, not only changed ones. The result is the last keyframe before `since` or, if
+    A keyframe is a poll with the full state, not only changes. The result is the last keyframe before `since` or, if
     there is none, the first keyframe. If there are no polls, it is `since`. All times are in ms since the epoch.
     """
     before = F.max(F.when(F.col("poll") < since, F.col("keyframe")))
@@ -256,7 +256,7 @@ def with_lifetimes(rows: DataFrame, key: Sequence[str]) -> DataFrame:
 def missing_from_next_keyframe(key: Sequence[str]) -> Column:
     """Return an expression: whether a row's group, member or partition is missing from the next keyframe.
 
-    A keyframe is a poll with all rows, not only changed ones. For each missing group, member or partition, the
+    A keyframe is a poll with the full state, not only changes. For each missing group, member or partition, the
     expression is true only in its last row before the keyframe. The rows must come from `with_timeline`.
     """
     order = Window.partitionBy(*key).orderBy("poll")

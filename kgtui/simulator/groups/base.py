@@ -29,7 +29,7 @@ class ConsumedTopic:
     """A topic that a group reads, and how the group commits offsets for it.
 
     Attributes:
-        topic: the topic; it may be deleted.
+        topic: the topic; a scenario may have deleted it.
         commits: commit pattern, which computes the committed offsets.
         without: numbers of the partitions for which no offset is committed.
         metadata: metadata string in each offset commit.

@@ -314,7 +314,7 @@ class DeleteDialog(ModalScreen[Results | None]):
         if self.plan is None or self._challenge is None or self.deleting:
             return False
         first, second = self.query_one("#typed", Input).value, self.query_one("#second-word", Input).value
-        return self._challenge.met(first) and self._challenge.met_again(second)
+        return self._challenge.met(first) and self._challenge.second_word_met(second)
 
     @on(Button.Pressed, "#delete")
     @on(Input.Submitted)
@@ -337,7 +337,7 @@ class DeleteDialog(ModalScreen[Results | None]):
             return
         second, word = self.query_one("#second-word", Input), self._challenge.second_word
         if not self._challenge.met(self.query_one("#typed", Input).value):
-            reason = "the typed text is not the requested one"
+            reason = "the typed text differs from the requested text"
         elif second.value:
             reason = f"the second text is not {word}"
         else:

@@ -295,7 +295,7 @@ def _fields(fields: Iterable[tuple[str, tuple[Cell, ...]]], width: int) -> Conte
 def _command(command: CommandLine, width: int) -> Iterable[Content]:
     """Return the lines that show a command (already quoted for the shell) and, if there is one, the note about it."""
     shown = Cell(SafeText(text.fit(command.text, 600, cut="middle")))
-    yield Content.assemble("\n", _fields([("Same as", (shown,))], width))
+    yield Content.assemble("\n", _fields([("Command", (shown,))], width))
     if command.note:
         yield Content.assemble("\n", _fields([("", (Cell(command.note, MUTED),))], width))
 

@@ -61,11 +61,11 @@ def evidence_columns(evidence: Evidence) -> tuple[Column[EvidenceRow], ...]:
 
 
 def evidence_title(evidence: Evidence) -> str:
-    """Return the title above the evidence, such as `evidence: 20 rows of gold/health, 5 more`.
+    """Return the title above the evidence, such as `evidence: 20 rows of gold/health, and 5 more that are not shown`.
 
-    In this example, `gold/health` is the table, and 5 more of its rows prove the problem but are not shown.
+    `gold/health` is the name of a table.
     """
-    more = f", {text.exact(evidence.more)} more" if evidence.more else ""
+    more = f", and {text.exact(evidence.more)} more that are not shown" if evidence.more else ""
     return f"evidence: {counted(len(evidence.rows), 'row')} of {evidence.table}{more}"
 
 

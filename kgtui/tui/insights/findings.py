@@ -113,7 +113,7 @@ FINDING_COLUMNS: tuple[Column[FindingRow], ...] = (
     ),
     Column("kind", "FINDING", lambda row: row.finding.kind.value, rank=3, min_width=12),
     Column("group", "GROUP", lambda row: row.finding.subject, _subject, min_width=16, max_width=48, cut="middle"),
-    Column("since", "FOR", _lasted, lambda row: Cell(SafeText(_lasted(row) or ""), MUTED), rank=2, right=True),
+    Column("since", "LASTED", _lasted, lambda row: Cell(SafeText(_lasted(row) or ""), MUTED), rank=2, right=True),
     Column("what", "WHAT", lambda row: row.finding.what, rank=1, min_width=20, max_width=200),
 )  # fmt: skip
 
@@ -183,7 +183,7 @@ def toggle_marks(row: FindingRow, main: ClusterScreen, recorded: str | None) -> 
     existing = [group for group in row.finding.groups if group in main.snapshot.groups]
     main.group_tree.set_marks(existing, marked=not row.marked)
     missing = len(row.finding.groups) - len(existing)
-    gone = f" ({missing:,} deleted since)" if missing else ""
+    gone = f" ({missing:,} no longer listed)" if missing else ""
     many = counted(len(existing), "group")
     if row.marked:
         return True, f"{many} unmarked{gone}"

@@ -235,7 +235,7 @@ def load_columns(skew: Skew) -> list[Column[LoadRow]]:
                full=lambda row: Cell(row.load.name or row.name)),
         Column("items", "HAS", lambda row: row.load.items,
                lambda row: Cell(str(row.load.items), WARN if row.load.items == 0 else ""), right=True),
-        Column("even", "EVEN", lambda row: f"{row.even:.1f}", lambda row: Cell(f"{row.even:.1f}", MUTED), rank=2,
+        Column("even", "IF EVEN", lambda row: f"{row.even:.1f}", lambda row: Cell(f"{row.even:.1f}", MUTED), rank=2,
                min_width=5),
         Column("bar", "LOAD", lambda _row: " " * BAR_WIDTH, _bar, rank=1, min_width=6, max_width=BAR_WIDTH,
                full=lambda _row: Cell("")),
@@ -243,7 +243,7 @@ def load_columns(skew: Skew) -> list[Column[LoadRow]]:
     if skew.by != "member":
         columns.append(Column("members", "MEMBERS", lambda row: row.load.members, rank=3, right=True))
     else:
-        columns.append(Column("holds", "HOLDS UP", _holds_text, _holds, rank=1, min_width=8))
+        columns.append(Column("holds", "DELAYS", _holds_text, _holds, rank=1, min_width=8))
     return columns
 
 

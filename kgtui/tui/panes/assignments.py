@@ -50,7 +50,11 @@ class AssignmentsPane(Pane):
         Binding("left", "member(-1)", "Previous member", show=False, id="collapse"),
         Binding("right", "member(1)", "Next member", show=False, id="expand"),
         Binding(
-            "l", "only", "Moving/unowned", id="only", tooltip="Show only partitions that must move or have no owner."
+            "l",
+            "only",
+            "Unsettled",
+            id="only",
+            tooltip="Show only partitions that must move, have no owner, or whose owner is unknown.",
         ),
     ]
     """
@@ -150,20 +154,18 @@ class AssignmentsPane(Pane):
         if self._view == "grid":
             legend_cells = self._draw_grid(assignment, fresh=fresh)
             if self._unsettled:
-                parts.insert(0, (Cell("only moving or unowned", ACCENT),))
+                parts.insert(0, (Cell("only moving, unowned or unknown", ACCENT),))
         elif self._view == "partition":
             rows = placement_rows(assignment, self._names, unsettled=self._unsettled)
             self.table.set_rows(rows, columns=placement_columns(assignment), fresh=fresh)
             if self._unsettled:
-                parts.insert(0, (Cell("only moving or unowned", ACCENT),))
+                parts.insert(0, (Cell("only moving, unowned or unknown", ACCENT),))
         else:
             skew = next(skew for skew in assignment.skews if skew.by == self._view)
             self.table.set_rows(load_rows(assignment, skew, self._names), columns=load_columns(skew), fresh=fresh)
             parts.insert(0, (Cell(f"by {self._view}", ACCENT),))
         summary = join_with_dots(parts or [(Cell("nothing is assigned", MUTED),)])
-        self.query_one(SummaryLine).set_cells(
-            summary, hint="v next view  l moving/unowned" if assignment.placements else ""
-        )
+        self.query_one(SummaryLine).set_cells(summary, hint="v next view  l unsettled" if assignment.placements else "")
         self.query_one("#legend", SummaryLine).set_cells(legend_cells)
 
     def _draw_grid(self, assignment: Assignment, *, fresh: bool) -> PaneLine:

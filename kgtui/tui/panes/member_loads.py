@@ -169,7 +169,7 @@ def _load_column(name: str, title: str, load_of: Callable[[MemberLoad], Relative
 
 def holds_up_column() -> Column[MemberRow]:
     """Return the column that says why members delay the target assignment."""
-    return Column("holds", "HOLDS UP", lambda row: row.holds_up or None, lambda row: Cell(row.holds_up, WARN), rank=1,
+    return Column("holds", "DELAYS", lambda row: row.holds_up or None, lambda row: Cell(row.holds_up, WARN), rank=1,
                   min_width=8, max_width=24)  # fmt: skip
 
 
@@ -189,6 +189,8 @@ def _count(row: MemberRow) -> Cell:
 
 
 def holds_up(blocker: Blocker) -> str:
-    """Return why a member delays the target assignment, such as `must revoke 2, behind` or `must take 3`."""
+    """Return why a member delays the target assignment, such as `must revoke 2, behind` or `must accept 3`.
+
+    The numbers are partitions or tasks. `behind` means that the epoch of the member is below the assignment epoch."""
     held = holds_up_text(blocker.gives_up, behind=blocker.behind != 0)
-    return held or (f"must take {blocker.waiting}" if blocker.waiting else "")
+    return held or (f"must accept {blocker.waiting}" if blocker.waiting else "")

@@ -230,7 +230,7 @@ def streams_columns() -> Columns:
         _role("active", "ACTIVE", 0),
         _role("standby", "STANDBY", 1),
         _role("warmup", "WARM-UP", 1),
-        Column("behind", "RESTORING", row_restore_lag, _restoring, rank=2, right=True),
+        Column("behind", "TO RESTORE", row_restore_lag, _restoring, rank=2, right=True),
     ]
 
 

@@ -72,7 +72,7 @@ def health_fields(
             yield from _held_up(health)
         yield from _empty(snapshot, group, health)
         if health.undecided:
-            yield one_line_field("undecided", Cell("; ".join(missing(one) for one in health.undecided), MUTED))
+            yield one_line_field("not known", Cell("; ".join(missing(one) for one in health.undecided), MUTED))
 
 
 def _progress(snapshot: Snapshot, group: str) -> Iterator[Field]:
@@ -282,7 +282,7 @@ def lag_fields(snapshot: Snapshot, group: str, offset_summary: OffsetSummary | N
     yield one_line_field("partitions", count, note(f"of {counted(offset_summary.topics, 'topic')}"))
     worst = offset_summary.worst
     if worst is not None:
-        yield one_line_field("worst", Cell(f"{worst.topic}-{worst.partition}"), note(text.exact(worst.lag)))
+        yield one_line_field("largest lag", Cell(f"{worst.topic}-{worst.partition}"), note(text.exact(worst.lag)))
 
 
 def _count(value: int, *, lower_bound: bool) -> Cell:

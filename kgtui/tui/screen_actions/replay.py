@@ -84,7 +84,7 @@ def _to_change(screen: ClusterScreen, *, back: bool) -> None:
         _move(
             screen,
             lambda position: position.to_change(group, back=back),
-            f"the recording has no change of this group {where} this time",
+            f"this group does not change {where} this time in the recording",
         )
 
 

@@ -75,9 +75,9 @@ def differences(comparison: Comparison, only_group: str | None = None) -> tuple[
 
 def _groups(comparison: Comparison) -> Iterator[Difference]:
     for group in comparison.joined:
-        yield Difference("groups", "joined", group, SafeText("the group is new"), OK)
+        yield Difference("groups", "appeared", group, SafeText("the group is new"), OK)
     for group in comparison.left:
-        yield Difference("groups", "left", group, SafeText("the group no longer exists"), ERROR)
+        yield Difference("groups", "disappeared", group, SafeText("the group no longer exists"), ERROR)
     for group, before, after in comparison.relisted:
         yield Difference("groups", "changed", group, _listing_change(before, after), WARN)
 
@@ -142,20 +142,20 @@ COLUMNS: tuple[Column[Difference], ...] = (
 
 
 def comparison_summary(comparison: Comparison) -> list[tuple[Cell, ...]]:
-    """Return the parts of the line that summarizes a comparison, such as `3 groups joined`.
+    """Return the parts of the line that summarizes a comparison, such as `3 groups appeared`.
 
     If there are no differences, the only part is `no differences`.
     """
     grew = sum(1 for change in comparison.lags if change.by > 0)
     counts = (
-        (len(comparison.joined), "group joined", "groups joined"),
-        (len(comparison.left), "group left", "groups left"),
+        (len(comparison.joined), "group appeared", "groups appeared"),
+        (len(comparison.left), "group disappeared", "groups disappeared"),
         (len(comparison.relisted), "group changed", "groups changed"),
         (len(comparison.members_joined), "member joined", "members joined"),
         (len(comparison.members_left), "member left", "members left"),
         (len(comparison.moved), "partition moved", "partitions moved"),
-        (grew, "lag grew", "lags grew"),
-        (sum(1 for change in comparison.lags if change.by < 0), "lag shrank", "lags shrank"),
+        (grew, "group with more lag", "groups with more lag"),
+        (sum(1 for change in comparison.lags if change.by < 0), "group with less lag", "groups with less lag"),
     )
     parts: list[tuple[Cell, ...]] = [(Cell(counted(count, one, many)),) for count, one, many in counts if count]
     return parts or [(Cell("no differences", MUTED),)]

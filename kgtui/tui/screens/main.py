@@ -45,7 +45,7 @@ class MainScreen(ClusterScreen):
         action = table.BY_ID[action_id]
         why = self.why_unavailable(action_id)
         if why is not None:
-            self.notify(why, title=f"{action.name}: not now", severity="warning", timeout=6, markup=False)
+            self.notify(why, title=f"{action.name} is not available", severity="warning", timeout=6, markup=False)
             return
         action.run(self)
         self.draw_bars()

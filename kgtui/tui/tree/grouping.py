@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, get_args
 
 from kgtui.model import facts
-from kgtui.model.group import FAMILY_SEPARATORS
+from kgtui.model.group import PREFIX_SEPARATORS
 from kgtui.model.group_types import GROUP_TYPES, SIMPLE, STATES, kind_of
 from kgtui.model.slices import SLICE
 
@@ -129,9 +129,9 @@ def family_of(group: str) -> str | None:
     """Return the prefix of a group id: `team-007.settle` → `team-007.*`. Return None if the id has no separator.
 
     The id is cut after its first `.`, or else after its first `:`, `/` or `_`, or else after its first `-`
-    (`FAMILY_SEPARATORS`). A separator that first occurs at the beginning or the end of the id is not used.
+    (`PREFIX_SEPARATORS`). A separator that first occurs at the beginning or the end of the id is not used.
     """
-    for separators in FAMILY_SEPARATORS:
+    for separators in PREFIX_SEPARATORS:
         ends = [at for at in (group.find(sign) for sign in separators) if at > 0]
         if ends and min(ends) < len(group) - 1:
             return group[: min(ends) + 1] + "*"

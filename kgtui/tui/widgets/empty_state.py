@@ -28,7 +28,7 @@ Paragraphs = list[tuple[str, str]]
 
 _LOWER_BOUNDS: Paragraphs = [
     ("You are allowed to describe only some topics, so each lag is a lower bound.", "kg-muted"),
-    ("If only a range of a lag is known, a filter selects the group only if the whole range matches.", "kg-muted"),
+    ("A filter on lag finds a group only if every lag above its lower bound matches.", "kg-muted"),
 ]
 
 
@@ -166,7 +166,7 @@ def _why_no_match(snapshot: Snapshot, why: NoMatch, gone_at: float | None) -> Pa
     from kgtui.model.absence import why_not_listed
 
     if why.meant is not None:
-        return [(f"Did you mean {text.plain(why.meant.describe(), 200)} ?", "kg-accent")]
+        return [(f"Did you mean {text.plain(why.meant.describe(), 200)}?", "kg-accent")]
     if why.excluded:
         example = text.plain(why.example, 60, cut="middle")
         what = f"The id of {example} matches" if why.excluded == 1 else f"{why.excluded:,} ids match, such as {example}"
@@ -206,7 +206,7 @@ def _forbidden(message: str) -> Paragraphs:
         (text.plain(" ".join(message.split())), ""),
         ("", ""),
         ("Ask for the ACL operation DESCRIBE on Cluster to see every group,", ""),
-        ("or for DESCRIBE on Groups (by name or prefix) to see only these groups.", ""),
+        ("or for DESCRIBE on Groups (by name or prefix) to see only some groups.", ""),
         ("kafka-acls.sh --add --allow-principal User:NAME --operation Describe --cluster", "kg-accent"),
     ]
 

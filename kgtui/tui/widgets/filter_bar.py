@@ -140,12 +140,12 @@ class FilterBar(Vertical):
         active = self.active_filter.strip()
         notes = [text.plain(name, 24) for name, saved in self._presets.items() if saved == active][:1]
         notes += ["only problems (z)"] if only_problems else []
-        notes += [f"{counted(unobserved, 'group')} only screened"] if only_problems and unobserved else []
+        notes += [f"{counted(unobserved, 'group')} checked less often"] if only_problems and unobserved else []
         if searched is not None and searched[0] < searched[1]:
             watching = Need.WATCHING in parse(self.active_filter).needs
             known, every = text.exact(searched[0]), text.exact(searched[1])
-            progress = f"searched: {text.percent_of(*searched)} so far"
-            notes.append(f"{known} of {every} checked" if watching else progress)
+            progress = f"{text.percent_of(*searched)} of the groups searched"
+            notes.append(f"{known} of {every} groups checked" if watching else progress)
         coverage = ", ".join(notes)
         if coverage != self._coverage:
             self._coverage = coverage

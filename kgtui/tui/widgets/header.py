@@ -203,9 +203,9 @@ class ClusterHeader(LineWidget):
                 (counted(groups, "group"), "header--plain"),
             ]  # fmt: skip
         if snapshot.hides_topics:
-            # Show `not all topics` even on a narrow screen. There, it is the only text that explains why the tree shows
-            # lower bounds such as `≥ 120`.
-            figures.append(("not all topics", "header--warn"))
+            # Show `some topics hidden` even on a narrow screen. There, it is the only text that explains why the tree
+            # shows lower bounds such as `≥ 120`.
+            figures.append(("some topics hidden", "header--warn"))
         if self._matching is not None:
             figures.append((f"{text.exact(self._matching)} shown", "header--plain"))
         if self._marked:

@@ -148,7 +148,7 @@ async def test_the_space_key_marks_the_unused_groups_of_a_finding(tmp_path: Path
         await pilot.press("end", "up", "space", "space")
         await until(pilot, lambda: main_screen(app).marked == {"perf.a", "tmp"})
         assert [one.marked for one in screen.findings.rows][-2:] == [True, True]
-        await until(pilot, lambda: "1 group marked (1 deleted since)" in unwrapped_text(app))
+        await until(pilot, lambda: "1 group marked (1 no longer listed)" in unwrapped_text(app))
         assert "to delete those that are Empty, press d" in unwrapped_text(app)
         await pilot.press("escape")
         await until(pilot, lambda: app.screen is main_screen(app))

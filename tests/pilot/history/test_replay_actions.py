@@ -122,7 +122,7 @@ async def test_comparing_two_times_lists_the_differences(tmp_path: Path, monkeyp
         screen = app.screen
         assert isinstance(screen, ComparisonScreen)
         changed_groups = [(row.verb, row.group) for row in screen.table.rows if row.kind == "groups"]
-        assert changed_groups == [("joined", "late"), ("left", "early")]
+        assert changed_groups == [("appeared", "late"), ("disappeared", "early")]
         members = {
             row.description
             for row in screen.table.rows

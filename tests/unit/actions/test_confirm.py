@@ -75,5 +75,5 @@ def test_user_must_type_a_second_word_to_confirm_an_irreversible_deletion(irreve
     expected = challenge(["idle"], irreversible=irreversible)
     assert expected.second_word == ("irreversible" if irreversible else None)
     assert expected.met("idle")
-    assert expected.met_again("irreversible")
-    assert [expected.met_again(typed) for typed in ("", "idle", "Irreversible")] == [not irreversible] * 3
+    assert expected.second_word_met("irreversible")
+    assert [expected.second_word_met(typed) for typed in ("", "idle", "Irreversible")] == [not irreversible] * 3

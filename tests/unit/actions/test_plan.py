@@ -143,7 +143,7 @@ async def test_deletion_plan_says_that_some_offsets_are_possibly_hidden(
         loss_text(line.loss)
         == {
             (None, False): "no offsets",
-            (None, True): "no offsets that you may see",
+            (None, True): "no offsets that you are allowed to see",
             (3, False): "offsets of 1 partition in 1 topic, 3 unread records",
             (3, True): "offsets of at least 1 partition in 1 topic, at least 3 unread records",
         }[lag, mentioned]

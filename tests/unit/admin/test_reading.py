@@ -303,9 +303,9 @@ async def test_partition_count_of_a_group_includes_partitions_without_a_commit()
     for group in ("c", "s"):
         offsets = read.offsets_of(group)
         assert offsets is not None
-        assert read.total_of(group) == lag_of_group(offsets)
-    assert read.total_of("c") == LagTotal(4, 1, 4, hidden=True)
-    assert read.total_of("unknown") is None
+        assert read.lag_with_owned_partitions(group) == lag_of_group(offsets)
+    assert read.lag_with_owned_partitions("c") == LagTotal(4, 1, 4, hidden=True)
+    assert read.lag_with_owned_partitions("unknown") is None
 
 
 async def test_record_timestamps_are_searched_once_for_groups_with_equal_offsets() -> None:

@@ -204,5 +204,5 @@ async def test_invalid_apiversions_response_is_reported_as_not_from_kafka() -> N
             return b"\0\0\x7f" if request.version > 0 else fake[1].api_versions(request)
 
         fake[1].on[API_VERSIONS.key] = damaged
-        with pytest.raises(UnreachableError, match="answers, but not as a Kafka broker does"):
+        with pytest.raises(UnreachableError, match="responds, but not with a valid Kafka response"):
             await pool.metadata(timeout=60)

@@ -166,7 +166,7 @@ async def test_a_response_with_a_null_array_is_a_connection_error() -> None:
         await writer.drain()
 
     async with server(null_array) as address:
-        assert "not as a Kafka broker does" in await reason(address)
+        assert "not with a valid Kafka response" in await reason(address)
 
 
 async def test_the_connection_error_says_that_nothing_listens_on_the_port() -> None:

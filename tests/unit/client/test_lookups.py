@@ -101,7 +101,7 @@ async def test_a_coordinator_lookup_is_repeated_only_after_retriable_errors() ->
         error = found.errors["forbidden-group"]
         assert isinstance(error, BrokerError)
         assert error.code == 30
-        assert "there is no coordinator for group 'forbidden-group': Group authorization failed." in str(error)
+        assert "the coordinator of group 'forbidden-group' was not found: Group authorization failed." in str(error)
         asked = [request.fields["CoordinatorKeys"] for request in fake[1].requests(FIND_COORDINATOR.key)]
         assert asked == [
             ["moving-group", "loading-group", "forbidden-group", "healthy-group"],
@@ -248,9 +248,9 @@ async def test_leader_lookup_returns_the_topic_id_if_the_brokers_report_it() -> 
 
 
 async def test_looking_up_partition_leaders_never_creates_a_topic() -> None:
-    """Before version 4, a Metadata request for a missing topic can create the topic.
+    """A Metadata request of version 3 or lower can create a missing topic.
 
-    If a broker supports only versions below 4, kgtui raises an error instead of sending such a request.
+    If a broker supports no higher version of the request, kgtui raises an error instead of sending it.
     """
     async with cluster(1) as fake, Pool(fake.seeds, options=QUICK) as pool:
         fake[1].ranges[METADATA.key] = (0, 3)

@@ -105,7 +105,7 @@ async def test_kgtui_check_gives_no_final_verdict_on_simple_groups_with_hidden_o
     for row in found["groups"]:
         assert (row["lag"], row["lag_unknown"]) == (None, None)
         (undecided,) = row["undecided"]
-        assert undecided["text"].startswith("no offsets that you may see")
+        assert undecided["text"].startswith("no offsets that you are allowed to see")
     assert found["code"] == 1
     assert "OFFSETS_MAY_BE_HIDDEN" in found["err"]
 

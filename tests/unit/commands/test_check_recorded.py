@@ -108,7 +108,7 @@ def test_kgtui_check_ignores_polls_after_the_requested_time(
 def test_kgtui_check_of_30_recorded_seconds_says_that_verdicts_are_not_final(check: Callable[..., Completed]) -> None:
     ran = check("--all", "stuck", "--for", "30s", "--at", at(STOPS + 3))
     assert (ran.code, ran.verdicts) == (0, {"stuck": "OK?"})
-    assert "after 30 s, the verdict on 1 group is not final: STOP needs more than 45 s without progress" in ran.err
+    assert "after 30 s, the verdict on 1 group is not final: STOP requires more than 45 s without progress" in ran.err
 
 
 @pytest.mark.parametrize(
@@ -169,7 +169,7 @@ def test_kgtui_check_predicts_record_expiry_from_recorded_retention_times(
     unknown.flush()
     stderr = check("--all", lake=tmp_path / "unknown").err
     assert (
-        "the time until records or offsets expire may be unknown: "
+        "the retention of some topics or of offsets could not be read: "
         "the recording contains no retention times of topics and offsets" in stderr
     )
 

@@ -91,8 +91,8 @@ def test_lags_in_kgtui_ls_are_lower_bounds_if_some_topics_are_forbidden(
     assert ran.code == 1
     hidden, bounds = ran.err.splitlines()
     assert hidden == (
-        "kgtui: group quiet: no offsets that you may see; brokers leave out the topics that you are not allowed to "
-        "describe [OFFSETS_MAY_BE_HIDDEN] (grant DESCRIBE on the topics of the group to this user)"
+        "kgtui: group quiet: no offsets that you are allowed to see; brokers leave out the topics that you are not "
+        "allowed to describe [OFFSETS_MAY_BE_HIDDEN] (grant DESCRIBE on the topics of the group to this user)"
     )
     assert bounds == (
         "kgtui: the lags of 3 groups are lower bounds. Brokers leave out the topics that you are not allowed to "

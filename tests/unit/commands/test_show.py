@@ -120,7 +120,7 @@ def test_kgtui_show_says_that_the_user_can_see_no_offsets_of_a_group(
     admin.add("quiet", "consumer")
     admin.user_access = Access(frozenset({"DESCRIBE"}), any_topic=any_topic)
     ran = run("show", "quiet")
-    assert (ran.code, "\n  no offsets that you may see\n" in ran.out) == (exit_code, True)
+    assert (ran.code, "\n  no offsets that you are allowed to see\n" in ran.out) == (exit_code, True)
     assert ("OFFSETS_MAY_BE_HIDDEN" in ran.err) == (not any_topic)
     assert next(line.split()[1] for line in ran.out.splitlines() if "lag  " in line) == ("–" if any_topic else "?")
 

@@ -97,4 +97,4 @@ def test_kgtui_commands_warn_if_a_recording_may_lack_offsets(tmp_path: Path, cap
     for words in (("ls", "--lag", "quiet"), ("show", "quiet"), ("check", "quiet")):
         capfd.readouterr()
         assert main([*words, *lake]) == 1
-        assert "no offsets that you may see" in "".join(capfd.readouterr())
+        assert "no offsets that you are allowed to see" in "".join(capfd.readouterr())

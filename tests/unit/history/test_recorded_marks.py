@@ -104,7 +104,7 @@ def test_kgtui_ls_says_that_a_recorded_group_has_no_visible_offsets(
     assert main(["ls", "--lag", "--lake", str(tmp_path)]) == 1
     out, err = capfd.readouterr()
     assert {line.split()[0]: line.split()[-1] for line in out.splitlines()[1:]} == {"pay": "?", "ship": "–"}
-    assert "group pay: no offsets that you may see" in err
+    assert "group pay: no offsets that you are allowed to see" in err
 
 
 def test_kgtui_commands_say_that_a_recorded_lag_is_incomplete(

@@ -115,7 +115,7 @@ def test_group_that_no_broker_lists_is_reported_as_not_existing() -> None:
 def test_explanation_for_an_unlisted_group_mentions_the_silent_broker() -> None:
     partly = replace(sample(), brokers={1: ANSWERED, 2: SILENT}, access=FULL_ACCESS)
     assert why_not_listed(partly, "xyz", str) == [
-        "1 of 2 brokers answered and list no group xyz.",
+        "1 of 2 brokers answered, and none lists group xyz.",
         "It may be on broker 2 (two:9092), which does not answer: no response in 5 s.",
     ]
 

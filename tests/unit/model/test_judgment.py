@@ -118,7 +118,7 @@ def test_problem_in_background_reads_is_kept_until_health_verdict_is_final() -> 
     assert with_group(health={"g": short}, screened={"g": SUSPECT}).judgment("g") == SUSPECT
     found = with_group(health={"g": short}).judgment("g")
     assert (found.status, found.basis) == (GroupStatus.UNKNOWN, Basis.OBSERVED)
-    assert "STOP needs more than" in found.reason
+    assert "STOP requires more than" in found.reason
 
 
 def test_stop_confirmed_by_polls_keeps_the_start_time_found_by_background_reads() -> None:

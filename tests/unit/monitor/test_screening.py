@@ -276,7 +276,7 @@ async def test_group_with_offset_near_the_log_start_is_read_at_every_poll(sweep:
     health = health_of(watch([offsets((100 + 100 * n, 105 + 100 * n)) for n in range(12)]))
     for found, expected in ((loss, {"g"}), (None, set())):
         sweep.store.put_health("g", replace(health, loss=found))
-        sweep.screening.refuted("g")
+        sweep.screening.clear_suspicion("g")
         assert sweep.screening.near_log_start == expected
 
 
@@ -310,13 +310,13 @@ async def test_a_group_that_commits_without_members_has_the_status_ok() -> None:
 async def test_refuted_stop_is_reported_again_after_five_reads_without_progress(sweep: Sweep) -> None:
     """After six background reads without progress, kgtui reports a stop.
 
-    The test then calls `refuted`. kgtui calls this method if it has read the group at every poll, and Burrow's rules
-    show no problem.
+    The test then calls `clear_suspicion`. kgtui calls this method if it has read the group at every poll, and Burrow's
+    rules show no problem.
     """
     for _ in range(6):
         sweep.read(rows((100, 105)))
     assert sweep.judgment().kind is Problem.STOP
-    sweep.screening.refuted("g")
+    sweep.screening.clear_suspicion("g")
     assert sweep.judgment().status is GroupStatus.OK
     assert [sweep.read(rows((100, 105))).kind for _ in range(5)] == [None] * 4 + [Problem.STOP]
 

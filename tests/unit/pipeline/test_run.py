@@ -146,7 +146,7 @@ def test_continuous_run_fails_if_it_reads_no_partition_of_the_topic(
     replace_queries: Callable[..., tuple[Any, Any]],
 ) -> None:
     replace_queries(FakeQuery(lambda: False, progress(0, "{}")), FakeQuery(lambda: False))
-    with pytest.raises(SourceError, match=r"did not see partitions 0\."):
+    with pytest.raises(SourceError, match=r"did not read partition 0\."):
         run_continuously(Sources(topic=OffsetsTopic(("a:1",), {0: (0, 5)})))
 
 

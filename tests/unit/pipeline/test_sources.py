@@ -29,13 +29,13 @@ def test_only_login_and_tls_properties_of_the_kafka_client_are_passed_to_spark()
 def test_error_is_raised_if_spark_reads_no_records_or_not_all_partitions() -> None:
     topic = OffsetsTopic(("a:1",), {0: (0, 5), 1: (3, 9), 2: (0, 0)})
     check_read_complete(topic, {0: 5, 1: 9}, 8)
-    with pytest.raises(SourceError, match=r"contains up to 11 records.*did not see partitions 0, 1"):
+    with pytest.raises(SourceError, match=r"contains up to 11 records.*did not read partitions 0, 1"):
         check_read_complete(topic, {}, 0)
-    with pytest.raises(SourceError, match=r"did not see partitions 1\."):
+    with pytest.raises(SourceError, match=r"did not read partition 1\."):
         check_read_complete(topic, {0: 5}, 5)
-    with pytest.raises(SourceError, match="did not see any record"):
+    with pytest.raises(SourceError, match="returned no records"):
         check_read_complete(topic, {0: 5, 1: 9}, 0)
     check_read_complete(OffsetsTopic(("a:1",), {0: (0, 0)}), {}, 0)
     check_read_complete(topic, {0: 5, 1: 9}, None)
-    with pytest.raises(SourceError, match=r"did not see partitions 1\."):
+    with pytest.raises(SourceError, match=r"did not read partition 1\."):
         check_read_complete(topic, {0: 5}, None)

@@ -94,7 +94,7 @@ def test_evidence_for_a_finding_shows_durations_with_units_and_unknown_values_as
         "HOUR": text.date(NOW)[:16], "LAG": "1,000", "TREND": "-0.25", "DRAIN": "1 h 30 min", "TOPIC": "[/t]",
         "PARTITION": "–", "FLAPPING": "yes",
     }  # fmt: skip
-    assert evidence_title(EVIDENCE) == "evidence: 1 row of gold/forecast, 3 more"
+    assert evidence_title(EVIDENCE) == "evidence: 1 row of gold/forecast, and 3 more that are not shown"
 
 
 def test_finding_is_marked_if_the_user_marked_all_its_groups() -> None:
