@@ -14,7 +14,13 @@ from kgtui.admin.deadline import Deadline
 from kgtui.admin.reading import Logs, read_groups, read_record_times
 from kgtui.errors import KgtuiError
 from kgtui.model.offsets import lags, searchable
-from kgtui.monitor.policy import EMPTY_SEARCH_GROUPS, EMPTY_SEARCH_LOAD, EMPTY_SEARCH_PAUSE, RECORD_TIME_PARTITIONS
+from kgtui.monitor.policy import (
+    EMPTY_SEARCH_GROUPS,
+    EMPTY_SEARCH_LOAD,
+    EMPTY_SEARCH_PAUSE,
+    RECORD_TIME_PARTITIONS,
+    background_pause,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -57,6 +63,11 @@ class EmptyGroupSearch:
         self._screening = screening
         self._timeout = timeout
         self._failed_at: dict[str, float] = {}
+
+    @property
+    def groups(self) -> int:
+        """Number of groups in the cluster."""
+        return len(self._store.groups)
 
     async def search_next(self, first: Iterable[str] = ()) -> bool:
         """Search the next batch of Empty groups for the times of unread records. Return False if no group is left.
@@ -142,7 +153,8 @@ class EmptyGroupTier:
             if await self._search.search_next(self._in_view()):
                 self._changed()
             took = self._timer.now() - began
-            await self._timer.pause_for(min(max(EMPTY_SEARCH_PAUSE, took / EMPTY_SEARCH_LOAD), _LONGEST_PAUSE))
+            pause = background_pause(EMPTY_SEARCH_PAUSE, self._search.groups)
+            await self._timer.pause_for(min(max(pause, took / EMPTY_SEARCH_LOAD), _LONGEST_PAUSE))
 
 
 async def unread_times(admin: GroupAdmin, read: GroupsRead, *, limit: int, timeout: float) -> dict[str, float]:

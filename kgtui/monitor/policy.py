@@ -80,10 +80,13 @@ A shorter interval would be useless, because the recording has no newer data in 
 """
 
 LARGE_CLUSTER = 20_000
-"""If a cluster has more groups than this, the background read of all groups reads fewer groups per second.
+"""If a cluster has more groups than this, kgtui reads less in the background, to limit its CPU time.
 
-See `large_first_factor` and `large_later_factor` of `MonitorOptions`.
+See `large_first_factor` and `large_later_factor` of `MonitorOptions`, and `background_pause`.
 """
+
+LARGE_CLUSTER_PAUSES = 2.0
+"""Factor for the pauses between some background reads if a cluster has more than `LARGE_CLUSTER` groups."""
 
 PUBLISHED_PER_SECOND = 200_000
 """Maximum of (number of groups) × (snapshots per second), because each snapshot copies parts of the data.
@@ -107,7 +110,10 @@ RETENTION_MAX_AGE = 600.0
 """Seconds between two reads of the retention time of a topic. The reads are rare, because configs rarely change."""
 
 SUSPECT_INTERVAL = 5.0
-"""Minimum seconds between two reads of a group that is not on the screen, but may have a problem."""
+"""Minimum seconds between two reads of a group that is not on the screen, but may have a problem.
+
+The interval is longer in a large cluster (`background_pause`).
+"""
 
 SUSPECT_PARTITIONS = 4_000
 """Maximum number of partitions in all chosen suspects together.
@@ -125,7 +131,10 @@ EMPTY_SEARCH_GROUPS = 100
 """Maximum number of Empty groups in one search for the times at which unread records were written."""
 
 EMPTY_SEARCH_PAUSE = 2.0
-"""Minimum seconds between two searches for the times at which unread records of Empty groups were written."""
+"""Minimum seconds between two searches for the times at which unread records of Empty groups were written.
+
+The pause is longer in a large cluster (`background_pause`).
+"""
 
 EMPTY_SEARCH_LOAD = 0.1
 """After each search for the write times of unread records in Empty groups, kgtui pauses.
@@ -185,8 +194,8 @@ class MonitorOptions:
     visible_groups: int = 40
     sweep_rate: float = 600.0
     first_sweep_factor: float = 2.1
-    large_first_factor: float = 0.78
-    large_later_factor: float = 0.35
+    large_first_factor: float = 0.7
+    large_later_factor: float = 0.2
     sweep_batch: int = 250
     sweep_partitions: int = 2_500
     sweep_pause: float = 15.0
@@ -222,6 +231,15 @@ def publish_pause(options: MonitorOptions, groups: int) -> float:
         groups: number of groups in the cluster.
     """
     return max(options.publish_interval, groups / PUBLISHED_PER_SECOND)
+
+
+def background_pause(seconds: float, groups: int) -> float:
+    """Return the pause between two background reads, in seconds: longer than `seconds` in a large cluster.
+
+    Args:
+        groups: number of groups in the cluster.
+    """
+    return seconds * LARGE_CLUSTER_PAUSES if groups > LARGE_CLUSTER else seconds
 
 
 def sweep_rate(options: MonitorOptions, groups: int, *, first: bool) -> float:

@@ -7,7 +7,7 @@ from heapq import nsmallest
 from typing import TYPE_CHECKING, Protocol
 
 from kgtui.model.judgment import ONLY_COUNTED, Problem
-from kgtui.monitor.policy import SUSPECT_INTERVAL, SUSPECT_PARTITIONS
+from kgtui.monitor.policy import SUSPECT_INTERVAL, SUSPECT_PARTITIONS, background_pause
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator
@@ -68,7 +68,8 @@ class SuspectTier:
                 chosen = self.choose()
                 self._on_chosen(chosen)
                 self._view.read_soon([group for group in chosen if group not in self._view.in_view], tasks)
-                await self._timer.pause_for(max(self._timer.interval, SUSPECT_INTERVAL))
+                pause = background_pause(SUSPECT_INTERVAL, len(self._store.groups))
+                await self._timer.pause_for(max(self._timer.interval, pause))
 
     def choose(self) -> list[str]:
         """Choose the suspects to read, and return their ids. Store the number of suspects that were not chosen."""
