@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 
 from kgtui.actions.audit import write_intent, write_outcome
 from kgtui.actions.backup import backup_path, discard_backup, write_backup
-from kgtui.actions.group_data import GroupData, positions_of, read_group_data, read_offsets, why_unreadable
+from kgtui.actions.group_data import GroupData, read_group_data, read_offsets, why_unreadable
 from kgtui.actions.plan import why_no_backup
 from kgtui.actions.results import DeletionStatus, GroupResult, Results
 from kgtui.actions.synced_files import check_writable, shared_lock
@@ -252,7 +252,7 @@ class _Deletion:
                 await self._refuse(one, why_no_backup(offsets) or "", offsets)
             elif (reason := why_unreadable(offsets)) is not None:
                 await self._refuse(one, reason)
-            elif positions_of(offsets) != one.positions:
+            elif offsets.by_partition() != one.positions:
                 await self._refuse(one, _OFFSETS_CHANGED)
             else:
                 passed.append(one)

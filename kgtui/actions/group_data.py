@@ -14,7 +14,7 @@ from kgtui.admin.reading import Logs, read_groups
 from kgtui.model.error_numbers import TOPIC_GONE
 from kgtui.model.group import listing_of
 from kgtui.model.number_format import counted
-from kgtui.model.offsets import reason_of
+from kgtui.model.offsets import reason_for_code
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -52,8 +52,8 @@ class GroupData:
 
     @property
     def positions(self) -> dict[TopicPartition, int]:
-        """A dict: partition → offset, for the partitions in which the group has an offset (see `positions_of`)."""
-        return positions_of(self.offsets)
+        """A dict: partition → offset, for the partitions in which the group has an offset."""
+        return self.offsets.by_partition()
 
     @property
     def gone_partitions(self) -> frozenset[TopicPartition]:
@@ -85,16 +85,9 @@ def why_unreadable(offsets: GroupOffsets) -> str | None:
     failed = [error for error in errors if error and error not in TOPIC_GONE]
     if not failed:
         return None
-    reasons = ", ".join(sorted({reason_of(error) for error in failed}))
+    reasons = ", ".join(sorted({reason_for_code(error) for error in failed}))
     count = counted(len(failed), "partition")
     return f"a complete backup is not possible: the offsets of {count} cannot be read ({reasons})"
-
-
-def positions_of(offsets: GroupOffsets) -> dict[TopicPartition, int]:
-    """Return a dict: partition → committed offset or share-partition start offset. Unknown offsets are left out."""
-    committed = {(row.topic, row.partition): row.offset for row in offsets.committed}
-    share = {(row.topic, row.partition): row.start_offset for row in offsets.share}
-    return {partition: offset for partition, offset in (committed | share).items() if offset is not None}
 
 
 async def read_group_data(

@@ -15,7 +15,7 @@ from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING
 
 from kgtui.client.kerberos_errors import explain_refusal
-from kgtui.client.msk_iam import explain_offer, reason_of
+from kgtui.client.msk_iam import explain_offer, refusal_reason
 from kgtui.errors import ConnectError
 
 if TYPE_CHECKING:
@@ -230,7 +230,7 @@ class MskIam(OAuthBearer):
         return explain_offer(str(address), offered)
 
     def _credentials(self, message: str) -> str:
-        return f"the AWS credentials{reason_of(message)}"
+        return f"the AWS credentials{refusal_reason(message)}"
 
 
 class Gssapi(Mechanism):

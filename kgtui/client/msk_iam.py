@@ -246,7 +246,7 @@ def explain_offer(address: str, offered: str) -> str:
     )
 
 
-def reason_of(message: str) -> str:
+def refusal_reason(message: str) -> str:
     """Return the reason in MSK's message about a refused login, such as ` (Access denied)`; empty if there is none."""
     found = re.fullmatch(r"(?:\[[0-9a-f-]+\]: )?([A-Za-z][A-Za-z ,']{0,99})\.?", message)
     return f" ({found[1]})" if found else ""

@@ -18,7 +18,7 @@ from kgtui.commands.printing import Progress, notify
 from kgtui.commands.time_options import parse_duration, parse_time
 from kgtui.config import load, resolve
 from kgtui.errors import KgtuiError, LakeError, SourceError
-from kgtui.lake.store_errors import reason_of
+from kgtui.lake.store_errors import lake_error_text
 from kgtui.model.error_numbers import TOPIC_AUTHORIZATION_FAILED, UNKNOWN_TOPIC_OR_PARTITION
 
 if TYPE_CHECKING:
@@ -98,7 +98,7 @@ def run(args: argparse.Namespace) -> int:
         with held(recorder_lock(lake.pipeline_lock), notify):
             _run_on_spark(args, lake, sources, interval)
     except OSError as error:
-        raise LakeError(f"{args.lake} cannot be written: {error.strerror or reason_of(error)}") from error
+        raise LakeError(f"{args.lake} cannot be written: {error.strerror or lake_error_text(error)}") from error
     return 0
 
 
@@ -159,7 +159,7 @@ def _prepare_lake(path: str, sources: Sources, interval: float | None) -> None:
         if has_records:
             create_tables(lake, (*BRONZE, *SILVER))
     except OSError as error:
-        raise LakeError(f"{lake.path} cannot be written: {error.strerror or reason_of(error)}") from error
+        raise LakeError(f"{lake.path} cannot be written: {error.strerror or lake_error_text(error)}") from error
 
 
 def _sources(args: argparse.Namespace, since: float | None) -> Sources:

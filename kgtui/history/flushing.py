@@ -12,7 +12,7 @@ from kgtui.errors import LakeError, RefusedError
 from kgtui.history.options import RecorderStatus
 from kgtui.lake.delta import load_deltalake, storage_errors
 from kgtui.lake.lock import recorder_lock
-from kgtui.lake.store_errors import reason_of
+from kgtui.lake.store_errors import lake_error_text
 from kgtui.lake.writer import LakeWriter, release_rows
 
 if TYPE_CHECKING:
@@ -127,7 +127,7 @@ class Flusher:
             raise self._unwritable(error) from error
 
     def _unwritable(self, error: Exception) -> LakeError:
-        return LakeError(f"{self._folder.path} cannot be written: {reason_of(error)}")
+        return LakeError(f"{self._folder.path} cannot be written: {lake_error_text(error)}")
 
     def add(self, at: int, keyframe: int, rows: RowsByTable, poll_row: RowValues) -> None:
         """Queue the rows of one poll for the next write.
@@ -194,7 +194,7 @@ class Flusher:
                 _log.exception("flush failed")
             self._oldest = oldest
             self.status = replace(self.status, waiting=self._writer.waiting)
-            self.report_error(f"the lake {self._folder.path} cannot be written: {reason_of(error)}")
+            self.report_error(f"the lake {self._folder.path} cannot be written: {lake_error_text(error)}")
             if self._writer.waiting > MAX_WAITING_ROWS:
                 await self._give_up()
 
@@ -203,7 +203,9 @@ class Flusher:
         try:
             await self._off_loop(self._writer.maintain, keyframe, self._options.keep_days, self._now())
         except storage_errors() as error:
-            message = f"recording continues, but the maintenance of {self._folder.path} failed: {reason_of(error)}"
+            message = (
+                f"recording continues, but the maintenance of {self._folder.path} failed: {lake_error_text(error)}"
+            )
             if message != self._maintenance_error:
                 self._notify(message)
             self._maintenance_error = message

@@ -26,7 +26,7 @@ from kgtui.lake.delta import RecordedTable, load_deltalake, storage_errors
 from kgtui.lake.folder import LakeFolder
 from kgtui.lake.schemas import FAULTS, GROUPS, MEMBERS, PARTITIONS, POLLS, TABLES
 from kgtui.lake.schemas.recorded import day_of
-from kgtui.lake.store_errors import reason_of
+from kgtui.lake.store_errors import lake_error_text
 from kgtui.model.rfc3339 import rfc3339
 from kgtui.model.timeline import GroupTimeline
 
@@ -226,7 +226,7 @@ class RecordingReader:
         try:
             yield
         except storage_errors() as error:
-            raise LakeError(f"{self.path} cannot be read: {reason_of(error)}") from error
+            raise LakeError(f"{self.path} cannot be read: {lake_error_text(error)}") from error
 
     def next_change(self, group: str, after: float | RecordedPoll, *, back: bool = False) -> RecordedPoll | None:
         """Return the next poll at which the state, coordinator, description or members of a group changed.

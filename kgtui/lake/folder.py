@@ -23,7 +23,7 @@ from kgtui.errors import PARSE_ERRORS, ConfigError, LakeError
 from kgtui.lake.lock_holder import PIPELINE_LOCK
 from kgtui.lake.schemas import LAYER, VERSION
 from kgtui.lake.store import StorePath, lake_path
-from kgtui.lake.store_errors import reason_of
+from kgtui.lake.store_errors import lake_error_text
 from kgtui.model.cluster import Retention
 from kgtui.model.rfc3339 import rfc3339
 from kgtui.model.text import visible
@@ -233,7 +233,7 @@ class LakeFolder:
         except OSError as error:
             if action == "written" and not isinstance(self.path, StorePath):
                 raise
-            raise LakeError(f"{visible(str(self.path))} cannot be {action}: {reason_of(error)}") from error
+            raise LakeError(f"{visible(str(self.path))} cannot be {action}: {lake_error_text(error)}") from error
 
     def _version(self) -> int:
         version = self._read_marker().get("version")
@@ -247,7 +247,7 @@ class LakeFolder:
         except FileNotFoundError:
             raise LakeError(f"{self.path} is not a lake: it has no {MARKER}") from None
         except OSError as error:
-            raise LakeError(f"{self.path / MARKER} cannot be read: {reason_of(error)}") from error
+            raise LakeError(f"{self.path / MARKER} cannot be read: {lake_error_text(error)}") from error
         except PARSE_ERRORS:
             raise self._not_a_marker() from None
         if not isinstance(content, dict) or content.get("format") != _FORMAT:

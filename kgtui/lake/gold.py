@@ -15,7 +15,7 @@ from kgtui.lake.delta import DAY, is_delta_table, load_deltalake, open_table, st
 from kgtui.lake.folder import LakeFolder
 from kgtui.lake.schemas import PARTITION
 from kgtui.lake.schemas.gold import GOLD, LAG
-from kgtui.lake.store_errors import reason_of
+from kgtui.lake.store_errors import lake_error_text
 from kgtui.model.timeline import LagHistory
 
 if TYPE_CHECKING:
@@ -101,7 +101,7 @@ class Gold:
                 )
             newest = self.last(table, "covered_to")
         except storage_errors() as error:
-            return TableAge(table.title, error=reason_of(error))
+            return TableAge(table.title, error=lake_error_text(error))
         return TableAge(table.title, newest.timestamp() if isinstance(newest, datetime) else None, _last_write(delta))
 
     def ages(self) -> tuple[TableAge, ...]:
@@ -235,7 +235,7 @@ class Gold:
         try:
             yield
         except storage_errors() as error:
-            raise LakeError(f"{self.path}: {table.title} cannot be read: {reason_of(error)}") from error
+            raise LakeError(f"{self.path}: {table.title} cannot be read: {lake_error_text(error)}") from error
 
 
 def _last_write(delta: DeltaTable) -> float:

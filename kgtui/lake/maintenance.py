@@ -18,7 +18,7 @@ from kgtui.lake.folder import LakeFolder
 from kgtui.lake.lock import current_holder, held, recorder_lock
 from kgtui.lake.schemas import LAYER, POLLS
 from kgtui.lake.store import StorePath
-from kgtui.lake.store_errors import reason_of
+from kgtui.lake.store_errors import lake_error_text
 from kgtui.lake.tables import StoredTable, TableContents, disk_usage, tables
 from kgtui.lake.writer import LakeWriter
 from kgtui.model.number_format import counted
@@ -167,7 +167,7 @@ def _status(table: StoredTable) -> TableStatus:
     try:
         return TableStatus(table, disk, table.contents())
     except storage_errors() as error:
-        return TableStatus(table, disk, error=reason_of(error))
+        return TableStatus(table, disk, error=lake_error_text(error))
 
 
 def _run(title: str, path: LakePath, action: Callable[[], str]) -> MaintenanceResult:
@@ -177,7 +177,7 @@ def _run(title: str, path: LakePath, action: Callable[[], str]) -> MaintenanceRe
     except KgtuiError as error:
         return MaintenanceResult(title, error=str(error))
     except storage_errors() as error:
-        return MaintenanceResult(title, error=reason_of(error))
+        return MaintenanceResult(title, error=lake_error_text(error))
     return MaintenanceResult(title, what, before - disk_usage(path))
 
 

@@ -15,7 +15,7 @@ from kgtui.errors import PARSE_ERRORS, LakeError
 from kgtui.lake.delta import storage_errors
 from kgtui.lake.folder import is_table, write_json
 from kgtui.lake.schemas import COMMITS, GOLD, GOLD_STATE, GROUP_EVENTS, POLLS, REBALANCES
-from kgtui.lake.store_errors import reason_of
+from kgtui.lake.store_errors import lake_error_text
 from kgtui.lake.table_changes import UNKNOWN, earliest_change, newest_version
 from kgtui.lake.tables import StoredTable
 
@@ -101,7 +101,7 @@ def pending_days(folder: LakeFolder) -> PendingDays:
             days = [] if earliest is None else [day for day in days if earliest < _start(day) + _DAY_MS]
             since = max(earliest or 0, _start(days[0])) if days else 0
     except storage_errors() as error:
-        raise LakeError(f"{folder.path} cannot be read: {reason_of(error)}") from error
+        raise LakeError(f"{folder.path} cannot be read: {lake_error_text(error)}") from error
     future = tuple(day for day in every_day if day > last)
     first_poll_day = min(days_of.get(POLLS.title, ()), default=None)
     return PendingDays(folder, tuple(days), since, sources, last, future, first_poll_day)

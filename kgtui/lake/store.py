@@ -50,7 +50,8 @@ _WRITE_BUFFER = 8 << 20
 class StorePath:
     """A file or folder in a store (an object store such as S3, or HDFS). A folder exists as long as it contains a file.
 
-    Methods raise `OSError` if the store cannot be accessed. `store_errors.reason_of` converts it to a text for users.
+    Methods raise `OSError` if the store cannot be accessed. `store_errors.lake_error_text` converts it to a text for
+    users.
 
     Attributes:
         root: first part of the URI, such as `s3a://bucket`.

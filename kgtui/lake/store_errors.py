@@ -60,7 +60,7 @@ _EXPLANATIONS: Sequence[tuple[str, str]] = (
 """Pairs (regular expression for an error text, explanation). The first match is used."""
 
 
-def reason_of(error: BaseException) -> str:
+def lake_error_text(error: BaseException) -> str:
     """Return a text that says why a lake cannot be read or written. For known errors of stores, it contains advice."""
     text = " ".join(_COLORS.sub("", str(error).partition(_DEBUG)[0]).split())
     if _FROM_STORE.search(text):

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from kgtui.errors import LakeError, RefusedError
 from kgtui.lake.lock_holder import STALE, Holder, LakeLock, held_by, parse_holder, this_process
 from kgtui.lake.store import options_for
-from kgtui.lake.store_errors import reason_of
+from kgtui.lake.store_errors import lake_error_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -253,7 +253,7 @@ def _obstore_errors() -> Iterator[None]:
     try:
         yield
     except (BaseError, FileNotFoundError) as error:
-        raise OSError(reason_of(error)) from error
+        raise OSError(lake_error_text(error)) from error
 
 
 def _conditional_file(path: StorePath) -> ConditionalFile | None:

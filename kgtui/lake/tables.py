@@ -14,7 +14,7 @@ from kgtui.lake.delta import DAY, RecordedTable, data_files, open_table, storage
 from kgtui.lake.folder import LOG, LakeFolder
 from kgtui.lake.schemas import LAYER, PARTITION, POLLS
 from kgtui.lake.store import StorePath
-from kgtui.lake.store_errors import reason_of
+from kgtui.lake.store_errors import lake_error_text
 from kgtui.lake.table_changes import UNKNOWN
 from kgtui.private_files import owner_only
 
@@ -210,7 +210,7 @@ def create_tables(folder: LakeFolder, schemas: Iterable[Table]) -> None:
             for table in schemas:
                 RecordedTable(folder.table(table.name, table.layer), table).create()
     except storage_errors() as error:
-        raise LakeError(f"{folder.path} cannot be written: {reason_of(error)}") from error
+        raise LakeError(f"{folder.path} cannot be written: {lake_error_text(error)}") from error
 
 
 def recorded_cluster_id(path: LakePath | str) -> str | None:

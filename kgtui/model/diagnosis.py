@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from kgtui.model import facts
 from kgtui.model import group_types as states
-from kgtui.model.empty_reason import SIMPLE_ADVICE, is_simple, reason_of
+from kgtui.model.empty_reason import SIMPLE_ADVICE, empty_group_reason, is_simple
 from kgtui.model.event import EventKind
 from kgtui.model.explanation import Explanation, explain_fault, explain_offsets, explain_state, faults_of
 from kgtui.model.guard import delete_availability
@@ -74,7 +74,7 @@ def diagnose(snapshot: Snapshot, group: str, clock: Clock) -> Diagnosis:
         return Diagnosis(judgment, judgment.status.value)
     health, listing, state = snapshot.health.get(group), snapshot.groups.get(group), snapshot.state_of(group)
     observed_at = facts.last_progress(snapshot, group) or facts.first_seen(snapshot, group)
-    why = reason_of(judgment, listing, state, snapshot.state_search, observed_at=observed_at, clock=clock)
+    why = empty_group_reason(judgment, listing, state, snapshot.state_search, observed_at=observed_at, clock=clock)
     if kind is Problem.LOSS_NEAR and health is not None and health.loss is not None:
         why = _loss_text(health.loss, clock)
     # If a stopped group loses records, advise the user to start it again. Faster consumers would not help.

@@ -59,7 +59,7 @@ def is_simple(listing: Listing | None) -> bool:
     return listing is not None and listing.kind == SIMPLE
 
 
-def reason_of(
+def empty_group_reason(
     judgment: Judgment,
     listing: Listing | None,
     state: str | None,

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from kgtui.model.answer import Fault
     from kgtui.model.group import GroupConfig, GroupDescription, Listing
     from kgtui.model.members import Member
-    from kgtui.model.offsets import GroupOffsets, TopicPartition
+    from kgtui.model.offsets import TopicPartition
     from kgtui.model.series import MembershipChange, OwnerMove
 
 MOST_NAMED = 3
@@ -145,13 +145,6 @@ def _moves(
         before, after = None if old is None else names[old.member_id], names[new.member_id]
     subject = _named(_partition(move.partition) for move in moved)
     return [Event(at, EventKind.MOVED, group, listing, before, after, subject, len(moved))]
-
-
-def positions_of(offsets: GroupOffsets) -> dict[TopicPartition, int]:
-    """Return a dict: `(topic, partition)` → the group's committed offset or share-partition start offset."""
-    found = {(row.topic, row.partition): row.offset for row in offsets.committed if row.offset is not None}
-    found |= {(row.topic, row.partition): row.start_offset for row in offsets.share if row.start_offset is not None}
-    return found
 
 
 def offset_events(

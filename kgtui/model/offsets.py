@@ -101,6 +101,12 @@ class GroupOffsets:
         """Every `(topic, partition)` in `committed` or `share`."""
         return tuple((row.topic, row.partition) for rows in (self.committed, self.share) for row in rows)
 
+    def by_partition(self) -> dict[TopicPartition, int]:
+        """Return a dict: partition → committed offset or share-partition start offset. Unknown offsets are left out."""
+        committed = {(row.topic, row.partition): row.offset for row in self.committed}
+        share = {(row.topic, row.partition): row.start_offset for row in self.share}
+        return {partition: offset for partition, offset in (committed | share).items() if offset is not None}
+
 
 @dataclass(frozen=True, slots=True)
 class PartitionLag:
@@ -183,7 +189,7 @@ _LEADERLESS = frozenset({5, 6, 72, 74, 75, 78})
 """Kafka error codes that mean that the partition has no leader, or a new leader that cannot report offsets yet."""
 
 
-def reason_of(error: int) -> str:
+def reason_for_code(error: int) -> str:
     """Convert the Kafka error code of a failed read to a value of `PartitionLag.reason`."""
     if error in FORBIDDEN:
         return "forbidden"
@@ -200,11 +206,11 @@ def lag_of_commit(commit: CommittedOffset, bounds: PartitionBounds | None) -> Pa
     lag = lead = lost = None
     error, reason = commit.error, ""
     if commit.error:
-        reason = reason_of(commit.error)
+        reason = reason_for_code(commit.error)
     elif commit.offset is None and bounds is not None and bounds.error in FORBIDDEN:
         # The user lacks DESCRIBE on the topic. Brokers hide offsets in such a topic, so the group might have committed
         # one. The reason is therefore not `no commit`.
-        error, reason = bounds.error, reason_of(bounds.error)
+        error, reason = bounds.error, reason_for_code(bounds.error)
     elif commit.offset is None:
         reason = "no commit"
     else:
@@ -215,7 +221,7 @@ def lag_of_commit(commit: CommittedOffset, bounds: PartitionBounds | None) -> Pa
         elif bounds is None:
             reason = "pending"
         else:
-            error, reason = bounds.error, reason_of(bounds.error) if bounds.error else "not told"
+            error, reason = bounds.error, reason_for_code(bounds.error) if bounds.error else "not told"
     return PartitionLag(
         commit.topic, commit.partition, commit.offset, start, end, lag, lead, lost, reason,
         commit.leader_epoch, commit.metadata, error,
@@ -233,7 +239,7 @@ def lag_of_share(share: ShareOffset, bounds: PartitionBounds | None) -> Partitio
         lead, lost = max(share.start_offset - start, 0), max(start - share.start_offset, 0)
     reason = ""
     if share.error:
-        reason = reason_of(share.error)
+        reason = reason_for_code(share.error)
     elif share.start_offset is None:
         reason = "no commit"
     elif share.lag is None:

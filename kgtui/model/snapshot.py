@@ -276,9 +276,9 @@ class Snapshot:
                 judgment = replace(judgment, since=found.at, since_seen=found.seen)
         if self.state_search is None and listing.kind != SIMPLE:
             return judgment
-        from kgtui.model.empty_reason import reason_of
+        from kgtui.model.empty_reason import empty_group_reason
 
-        reason = reason_of(judgment, listing, self.state_of(group), self.state_search)
+        reason = empty_group_reason(judgment, listing, self.state_of(group), self.state_search)
         return judgment if reason == judgment.reason else replace(judgment, reason=reason)
 
     def candidates(self) -> set[str]:

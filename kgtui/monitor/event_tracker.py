@@ -14,7 +14,6 @@ from kgtui.model.event_search import (
     config_events,
     listing_events,
     offset_events,
-    positions_of,
     without_members,
 )
 from kgtui.model.judgment import ONLY_COUNTED, FoundProblem, GroupStatus, Problem
@@ -155,7 +154,7 @@ class EventTracker:
         memberless = without_members(listing)
         if before is not None and before is not after:
             always = memberless and group in self._memberless
-            old, new = positions_of(before), positions_of(after)
+            old, new = before.by_partition(), after.by_partition()
             self.log.add(offset_events(group, at, listing, old, new, memberless=always))
         if memberless:
             self._memberless.add(group)

@@ -264,9 +264,9 @@ def recorded_span(path: str) -> tuple[float, float]:
     try:
         lake = RecordingReader(path)
     except OSError as error:
-        from kgtui.lake.store_errors import reason_of
+        from kgtui.lake.store_errors import lake_error_text
 
-        raise LakeError(f"{path} cannot be read: {error.strerror or reason_of(error)}") from error
+        raise LakeError(f"{path} cannot be read: {error.strerror or lake_error_text(error)}") from error
     return lake.first.at, lake.last.at
 
 

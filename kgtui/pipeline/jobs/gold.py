@@ -37,7 +37,7 @@ from kgtui.pipeline.transforms.cleanup import (
     groups_without_members,
     recorded_activity,
 )
-from kgtui.pipeline.transforms.forecast import HOUR, forecast, forecast_state
+from kgtui.pipeline.transforms.forecast import HOUR_SECONDS, forecast, forecast_state
 from kgtui.pipeline.transforms.health import health
 from kgtui.pipeline.transforms.health_state import state_rows
 from kgtui.pipeline.transforms.lag import lag
@@ -98,7 +98,7 @@ def _churn(inputs: GoldInputs) -> DataFrame:
     recorded = recorded_churn(inputs.timeline, inputs.groups, inputs.members, inputs.partitions, since=since)
     # Read the stored rows of the hour before `since`, because they show when an ongoing burst (series) of rebalances
     # began. Older rows are not needed, because a burst is over after half an hour without a rebalance.
-    in_hour_before = ~is_since("hour", since) & is_since("hour", since - HOUR * 1000)
+    in_hour_before = ~is_since("hour", since) & is_since("hour", since - HOUR_SECONDS * 1000)
     return churn(
         inputs.timeline,
         recorded,
@@ -140,7 +140,7 @@ def _forecast(inputs: GoldInputs) -> DataFrame:
 
 def _forecast_state(inputs: GoldInputs) -> DataFrame:
     newest, _ = inputs.newest
-    complete = ~is_since("hour", newest - newest % (HOUR * 1000))
+    complete = ~is_since("hour", newest - newest % (HOUR_SECONDS * 1000))
     rows = inputs.hourly_lag.filter(complete & is_since("hour", inputs.since_slot(FORECAST_STATE)))
     return forecast_state(rows)
 
@@ -239,7 +239,7 @@ def _with_file_layout(inputs: GoldInputs, table: Table, rows: DataFrame, since: 
     if table.file_span is not None:
         column, seconds = table.file_span
         newest, groups = inputs.newest
-        spans = min(max(newest // 1000 // seconds - since // 1000 // seconds + 1, 1), 24 * HOUR // seconds)
+        spans = min(max(newest // 1000 // seconds - since // 1000 // seconds + 1, 1), 24 * HOUR_SECONDS // seconds)
         files = max(1, math.ceil(groups / _GROUPS_PER_FILE))
         # `spans` is the number of time spans to write, but at most the number in one day. If more than a day is
         # written, time spans on different days have the same number `span`. Their rows are in different files anyway,

@@ -26,7 +26,7 @@ from kgtui.model.burrow import DEFAULTS
 from kgtui.model.rfc3339 import utc_datetime
 from kgtui.pipeline.transforms.cleanup import OFFSETS_RETENTION
 from kgtui.pipeline.transforms.commit_windows import commit_windows
-from kgtui.pipeline.transforms.forecast import HOUR, hourly_lag
+from kgtui.pipeline.transforms.forecast import HOUR_SECONDS, hourly_lag
 from kgtui.pipeline.transforms.health import WINDOW_SECONDS
 from kgtui.pipeline.transforms.health_state import read_state
 from kgtui.pipeline.transforms.lag import MINUTE
@@ -94,13 +94,13 @@ SLOTS = {
     LAG: Slots("minute", MINUTE),
     HEALTH: Slots("window_start", WINDOW_SECONDS),
     HEALTH_STATE: Slots("at", WINDOW_SECONDS),
-    CHURN: Slots("hour", HOUR),
-    CLEANUP: Slots("day", 24 * HOUR),
+    CHURN: Slots("hour", HOUR_SECONDS),
+    CLEANUP: Slots("day", 24 * HOUR_SECONDS),
     # Only the last two hours of a day have values of `behind_since` (when the backlog of a group began). A new hour
     # changes which hours are the last two. Therefore, also recompute the hour before the first changed hour.
-    FORECAST: Slots("hour", HOUR, before=HOUR),
-    FORECAST_STATE: Slots("hour", HOUR),
-    BASELINE: Slots("hour", HOUR),
+    FORECAST: Slots("hour", HOUR_SECONDS, before=HOUR_SECONDS),
+    FORECAST_STATE: Slots("hour", HOUR_SECONDS),
+    BASELINE: Slots("hour", HOUR_SECONDS),
 }
 
 
@@ -215,7 +215,7 @@ class GoldInputs:
     @property
     def has_complete_hour(self) -> bool:
         """Whether at least one recomputed hour is complete. An hour is complete if there are polls in a later hour."""
-        hour = HOUR * 1000
+        hour = HOUR_SECONDS * 1000
         return self.newest[0] // hour > self.since_slot(HEALTH) // hour
 
     @cached_property
@@ -331,7 +331,7 @@ class GoldInputs:
         """Whether all new rows belong to one hour, and the gold table `forecast` already has rows of this hour."""
         if self.has_complete_hour or not self.lake.exists(FORECAST):
             return False
-        hour = self.since - self.since % (HOUR * 1000)
+        hour = self.since - self.since % (HOUR_SECONDS * 1000)
         return not self.rows(FORECAST).filter(is_since("hour", hour)).isEmpty()
 
     def _needs_polls(self, table: Table, first: date) -> bool:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from kgtui.lake.delta import storage_errors
 from kgtui.lake.schemas import BRONZE, GOLD, GOLD_STATE, SILVER
-from kgtui.lake.store_errors import reason_of
+from kgtui.lake.store_errors import lake_error_text
 from kgtui.lake.tables import StoredTable
 from kgtui.pipeline.spark_errors import SPARK_ERRORS, to_source_error
 
@@ -40,7 +40,7 @@ def compact_tables(lake: SparkLake, on_progress: Callable[[str], None]) -> None:
                 stored.compact()
                 stored.vacuum()
             except storage_errors() as error:
-                on_progress(_failure(table, reason_of(error)))
+                on_progress(_failure(table, lake_error_text(error)))
 
 
 def _failure(table: Table, reason: str) -> str:

@@ -33,7 +33,7 @@ from kgtui.pipeline.transforms.recorded_state import (
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
-HOUR = 3_600_000
+HOUR_MS = 3_600_000
 """Length of time that one row of the gold table `churn` covers, in milliseconds."""
 
 _KEY = ("group", "hour")
@@ -98,7 +98,7 @@ def churn(
 def _decoded_churn(rebalances: DataFrame) -> DataFrame:
     """Sum up silver `rebalances` per group and hour. A rebalance counts for the hour in which it began."""
     start, end = F.unix_millis("start"), F.unix_millis("end")
-    return rebalances.groupBy("group", floor_to(start, HOUR).alias("hour")).agg(
+    return rebalances.groupBy("group", floor_to(start, HOUR_MS).alias("hour")).agg(
         F.count(F.lit(1)).alias("rebalances"),
         F.sum("joined").alias("members_joined"),
         F.sum("left").alias("members_left"),
@@ -145,7 +145,7 @@ def _with_bursts(rows: DataFrame, before: DataFrame | None) -> DataFrame:
 def _incoming_rates(lag: DataFrame) -> DataFrame:
     """Return the average of `rate_in` (records written per second) for each group and hour."""
     at = F.unix_millis("minute")
-    hour = floor_to(at, HOUR).alias("hour")
+    hour = floor_to(at, HOUR_MS).alias("hour")
     average = sum_of_doubles(F.col("rate_in")) / F.nullif(F.count("rate_in"), F.lit(0))
     return lag.filter(F.col("topic").isNull()).groupBy("group", hour).agg(average.alias("rate_in"))
 
@@ -354,10 +354,10 @@ def _split_by_hour(spans: DataFrame) -> DataFrame:
     Example: the time span 9:50 to 10:05 becomes 9:50 to 10:00 (600 s) and 10:00 to 10:05 (300 s).
     """
     first, last = (_hour(name) for name in ("from", "to"))
-    pieces = spans.withColumn("hour", F.explode(F.sequence(first, last, F.lit(HOUR).cast("long"))))
+    pieces = spans.withColumn("hour", F.explode(F.sequence(first, last, F.lit(HOUR_MS).cast("long"))))
     pieces = pieces.withColumns({
         "begin": F.greatest("from", "hour"),
-        "finish": F.least(F.col("to"), F.col("hour") + HOUR),
+        "finish": F.least(F.col("to"), F.col("hour") + HOUR_MS),
     })  # fmt: skip
     return pieces.withColumn("seconds", (F.col("finish") - F.col("begin")) / 1000)
 
@@ -367,4 +367,4 @@ def _is_rebalancing() -> Column:
 
 
 def _hour(name: str) -> Column:
-    return floor_to(F.col(name), HOUR)
+    return floor_to(F.col(name), HOUR_MS)

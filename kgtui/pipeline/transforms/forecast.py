@@ -19,7 +19,7 @@ from kgtui.pipeline.transforms.recorded_state import is_since, to_timestamp
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
-HOUR = 3_600
+HOUR_SECONDS = 3_600
 """Length of time that one row of the gold table `forecast` covers, in seconds."""
 
 _KEY = ("group", "topic", "partition")
@@ -144,7 +144,7 @@ def _hours(lag: DataFrame, since: int | None = None) -> DataFrame:
     If there are gaps between polls in the hour, only the minutes after the last gap are used.
     """
     rows = lag if since is None else lag.filter(is_since("minute", since))
-    rows = rows.withColumn("hour", F.timestamp_seconds(F.floor(F.unix_seconds("minute") / HOUR) * HOUR))
+    rows = rows.withColumn("hour", F.timestamp_seconds(F.floor(F.unix_seconds("minute") / HOUR_SECONDS) * HOUR_SECONDS))
     newest = F.max("steady_since").over(Window.partitionBy(*_KEY, "hour"))
     rows = rows.withColumn("newest", newest).filter(F.col("steady_since") == F.col("newest"))
     at = _seconds("covered_to") - F.unix_seconds("hour")
@@ -315,7 +315,7 @@ def _with_behind_since(rows: DataFrame, lag: DataFrame, last_hours: DataFrame) -
     # the backlogs began.
     rows = rows.localCheckpoint()
     rows = rows.join(F.broadcast(last_hours), "day").withColumn("at", F.unix_millis("covered_to"))
-    recent = F.unix_seconds("hour") >= F.unix_seconds("last_hour") - HOUR
+    recent = F.unix_seconds("hour") >= F.unix_seconds("last_hour") - HOUR_SECONDS
     searched = recent & F.col("topic").isNull() & (F.col("time_lag") >= _MIN_BACKLOG_AGE)
     searched &= F.col("drain_seconds").isNotNull() | (F.col("trend") > 0) | F.col("at_risk")
     asked = rows.filter(searched).select("at", *_KEY, F.unix_millis("steady_since").alias("steady_since"))

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql import Column, DataFrame
 
-HISTORY = 86_400_000
+HISTORY_MS = 86_400_000
 """To find when a problem began, the time lags (ages of the first unread record) of this many milliseconds are read."""
 
 _KEY = ("group", "topic", "partition")
@@ -44,7 +44,7 @@ def with_age_histories(rows: DataFrame, lag: DataFrame) -> DataFrame:
         F.unix_millis("covered_to").alias("read_at"),
         F.col("time_lag").alias("age"),
     )
-    recent = (F.col("read_at") <= F.col("at")) & (F.col("read_at") >= F.col("at") - HISTORY)
+    recent = (F.col("read_at") <= F.col("at")) & (F.col("read_at") >= F.col("at") - HISTORY_MS)
     same = recent & (F.col("read_at") >= F.col("steady_since")) & (F.col("group") == F.col("lag_group"))
     for name in _KEY[1:]:
         same &= F.col(name).eqNullSafe(F.col(f"lag_{name}"))

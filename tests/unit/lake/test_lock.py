@@ -20,7 +20,7 @@ import pytest
 from kgtui.errors import RefusedError
 from kgtui.lake.lock import RecorderLock
 from kgtui.lake.lock_holder import STALE
-from kgtui.lake.store_errors import reason_of
+from kgtui.lake.store_errors import lake_error_text
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -118,4 +118,4 @@ def test_error_says_to_remove_a_lock_file_that_is_a_symbolic_link(tmp_path: Path
     lock.symlink_to(tmp_path / "elsewhere")
     with pytest.raises(OSError, match="symbolic link") as caught:
         RecorderLock(lock).take()
-    assert reason_of(caught.value) == f"{lock}: the file is a symbolic link; remove it"
+    assert lake_error_text(caught.value) == f"{lock}: the file is a symbolic link; remove it"
