@@ -28,8 +28,8 @@ _FREEZE_FROM = 10_000
 _GROWTH = 20_000
 """A garbage collection is due if over this many memory blocks (about 2 MB) were added since the last collection."""
 
-_YOUNG = 12_000
-"""A garbage collection is postponed if there are more new objects than this, because it would take over 5 ms.
+_YOUNG = 30_000
+"""A garbage collection is postponed if there are more new objects than this, because it would take over 8 ms.
 
 Most new objects belong to responses that are being stored, and will soon be freed.
 """
@@ -73,7 +73,6 @@ class GcTuning:
         self._full_collection_at = 0.0
         self._blocks = 0  # smallest number of allocated memory blocks since the last garbage collection
         self._postponed = 0
-        self._old = 0  # number of objects that have survived a collection and are not frozen
         self._trim: Callable[[int], object] | None = None
 
     @contextmanager
@@ -131,29 +130,27 @@ class GcTuning:
         if not self._frozen:
             return
         self._blocks = min(self._blocks, blocks := sys.getallocatedblocks())
-        young = gc.get_count()[0]
         away = now - last_view > _AWAY_AFTER and now - self._full_collection_at > _FULL_COLLECTION_INTERVAL
         if not away and blocks - self._blocks <= _GROWTH:
             return
-        if young <= _YOUNG:
+        # The lists are counted, because `gc.get_count` is too low: it is also reduced when an older object is freed.
+        if len(gc.get_objects(generation=0)) + len(gc.get_objects(generation=1)) <= _YOUNG:
             if away:
                 self._full_collection_at = now
-            self._collect(2 if away else 1, young)
+            self._collect(2 if away else 1)
         elif self._postponed < _POSTPONED_MOST:
             self._postponed += 1
         else:
             self._freeze()
 
-    def _collect(self, generation: int, young: int) -> None:
-        freed = gc.collect(generation)
-        self._old = max(self._old + young - freed, 0)
-        if self._old > _OLD:
+    def _collect(self, generation: int) -> None:
+        gc.collect(generation)
+        if len(gc.get_objects(generation=2)) > _OLD:
             self._freeze()
         self._start_again()
 
     def _freeze(self) -> None:
         gc.freeze()
-        self._old = 0
         self._start_again()
 
     def _start_again(self) -> None:

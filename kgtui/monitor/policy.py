@@ -85,10 +85,10 @@ LARGE_CLUSTER = 20_000
 See `large_first_factor` and `large_later_factor` of `MonitorOptions`, and `background_pause`.
 """
 
-LARGE_CLUSTER_PAUSES = 2.0
+LARGE_CLUSTER_PAUSES = 3.0
 """Factor for the pauses between some background reads if a cluster has more than `LARGE_CLUSTER` groups."""
 
-PUBLISHED_PER_SECOND = 200_000
+PUBLISHED_PER_SECOND = 150_000
 """Maximum of (number of groups) × (snapshots per second), because each snapshot copies parts of the data.
 
 For example, 100,000 groups get at most two snapshots per second.
@@ -195,7 +195,7 @@ class MonitorOptions:
     sweep_rate: float = 600.0
     first_sweep_factor: float = 2.1
     large_first_factor: float = 0.7
-    large_later_factor: float = 0.2
+    large_later_factor: float = 0.18
     sweep_batch: int = 250
     sweep_partitions: int = 2_500
     sweep_pause: float = 15.0

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from kgtui.monitor.screening import Screening
     from kgtui.monitor.store import Store
 
-_GROUPS_PER_SLICE = 20
+_GROUPS_PER_SLICE = 40
 """Number of groups whose data the sweep stores in one step. Other tasks run between two steps."""
 
 _SCREENING_INTERVAL = 1.0

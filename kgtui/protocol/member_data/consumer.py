@@ -7,6 +7,7 @@ Kafka Streams adds is returned as bytes.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from kgtui.protocol.api import Message, Rows
@@ -61,8 +62,12 @@ class Subscription:
     """Rack of the member; None if the member has no rack, or in versions before 3."""
 
 
+@lru_cache(maxsize=1_000)
 def decode_subscription(data: bytes) -> Subscription | None:
-    """Decode the metadata of a member. Return None for empty or malformed bytes."""
+    """Decode the metadata of a member. Return None for empty or malformed bytes.
+
+    The last results are cached, because the members of a group often have the same metadata.
+    """
     version = version_of(data)
     value = None if version is None else decode_versioned(SUBSCRIPTION, version, data)
     if version is None or value is None:
