@@ -182,7 +182,7 @@ def _report_crash(error: BaseException, words: Sequence[str]) -> int:
 def _without_values(words: Sequence[str]) -> str:
     """Return the command line for a crash report, with `…` in place of each value.
 
-    Only the command and the option names remain, because the values of options may be secrets.
+    Only the command and the option names remain, because the values of options can be secrets.
     """
     options = [word.partition("=")[0] if word.startswith("-") else "…" for word in words[1:]]
     first = words[:1] if words and not words[0].startswith("-") else []

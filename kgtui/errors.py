@@ -62,7 +62,7 @@ class QueryError(UsageError):
     Attributes:
         position: index of the first wrong character.
         length: number of wrong characters, at least 1.
-        expected: what the parser expected, such as `expected yes or no`; may be empty.
+        expected: what the parser expected, such as `expected yes or no`; can be empty.
     """
 
     def __init__(self, message: str, *, position: int = 0, length: int = 1, expected: str = "") -> None:

@@ -36,10 +36,10 @@ class Challenge:
 
     Attributes:
         asked: the text that is shown to the user, in printable ASCII.
-        accepted: all texts that the user may type: `asked`, and for one group also its id with unescaped letters like
-            `ü`.
-        what: instruction that follows `To confirm, `, such as `type the group id`.
-        second_word: word that must be typed too; None if the deletion can be undone.
+        accepted: all texts that confirm the deletion: `asked`, and for one group also its id with unescaped letters
+            like `ü`.
+        what: instruction that is shown after the words `To confirm, `, such as `type the group id`.
+        second_word: word that the user must type as well; None if the deletion can be undone.
     """
 
     asked: str

@@ -4,8 +4,8 @@ The steps for each group: back up the group, log the intent, describe the group 
 delete request, check that the group is gone, and log the outcome. A group is not deleted if it became active after the
 plan was made, or if its offsets differ from the backup.
 
-A delete request is not sent again if no response arrives, or if the broker returns an error after which it may still
-delete the group. Instead, kgtui checks which groups still exist. After a delete request, the backup is always kept.
+kgtui does not repeat a delete request if no response arrives, or if the broker returns an error but could still delete
+the group. Instead, kgtui checks which groups still exist. Once a delete request has been sent, the backup is kept.
 """
 
 from __future__ import annotations
@@ -208,9 +208,9 @@ class _Deletion:
         return _Ready(line, entry, path, data.positions)
 
     async def _check_descriptions(self, ready: Sequence[_Ready]) -> list[_Ready]:
-        """Describe the groups again, and return those that may still be deleted.
+        """Describe the groups again, and return the groups whose deletion is still allowed.
 
-        For every other group, record that its deletion is refused, or that the group is gone.
+        For every other group, record that the deletion is refused, or that the group is gone.
         """
         if not ready:
             return []
@@ -299,7 +299,7 @@ class _Deletion:
 
 
 def _result_if_not_deleted(one: _Ready, outcome: Outcome) -> GroupResult | None:
-    """Return the result for a group that the delete request certainly did not delete; None if it may have done so."""
+    """Return the result if the delete request certainly did not delete the group; None if it may have deleted it."""
     fault = outcome.fault
     if fault is None or outcome.uncertain:
         return None

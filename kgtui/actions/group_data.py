@@ -32,7 +32,7 @@ class GroupData:
     Attributes:
         offsets: committed offsets or share-partition start offsets, with log start and end offsets if known.
         configs: configs of the group; None if they could not be read.
-        configs_fault: why the configs could not be read.
+        configs_fault: why the configs could not be read; None if they were read.
     """
 
     description: GroupDescription
@@ -70,7 +70,7 @@ class GroupData:
 async def read_offsets(
     admin: GroupAdmin, descriptions: Iterable[GroupDescription], *, timeout: float
 ) -> dict[str, GroupOffsets | Fault]:
-    """Return a dict: group id → offsets of the group, or the error if they cannot be read.
+    """Return a dict: group id → offsets of the group, or the error if its offsets cannot be read.
 
     Log start and log end offsets are not read.
     """
@@ -93,7 +93,7 @@ def why_unreadable(offsets: GroupOffsets) -> str | None:
 async def read_group_data(
     admin: GroupAdmin, descriptions: Iterable[GroupDescription], *, timeout: float
 ) -> dict[str, GroupData | Fault]:
-    """Return a dict: group id → data of the group, or the error if its committed offsets cannot be read.
+    """Return a dict: group id → data of the group, or the error if its offsets cannot be read.
 
     Configs, log start offsets and log end offsets are optional. If they cannot be read, the data does not contain them.
     """

@@ -1,7 +1,7 @@
 """The plan of a deletion.
 
-For each group, the plan says what would be lost and whether the deletion is safe, or why kgtui refuses to delete the
-group.
+For each group, the plan says what would be lost, or why kgtui refuses to delete the group. `safety_of` says whether it
+is safe to delete the group.
 """
 
 from __future__ import annotations
@@ -50,10 +50,10 @@ class DeletionLoss:
         positions: sum of the group's offsets in all partitions.
         unread: total lag of the group, in records.
         last_commit: time of the last commit that kgtui saw, in seconds since the epoch; None if it saw none. No RPC
-            reports this time.
+            reports when a group committed last.
         undo: how much of the lost data the backup can restore.
         not_restored: texts that name what the backup cannot restore; empty if it can restore everything.
-        hidden: whether the group may have more offsets, in topics that the user may not describe.
+        hidden: whether the group can have more offsets, in topics that the user is not allowed to describe.
     """
 
     topics: int
@@ -68,7 +68,7 @@ class DeletionLoss:
 
 @dataclass(frozen=True, slots=True)
 class Allowed:
-    """Entry of a deletion plan for a group that may be deleted: the group's description, and what would be lost."""
+    """Entry of a deletion plan for a group that kgtui can delete: the group's description, and what would be lost."""
 
     description: GroupDescription
     loss: DeletionLoss
@@ -216,9 +216,10 @@ def type_text(description: GroupDescription) -> str:
 
 
 def loss_text(loss: DeletionLoss) -> str:
-    """Return a text that says what is lost: `offsets of 12 partitions in 3 topics, 1,284 unread records`.
+    """Return a text that says what is lost, such as `offsets of 12 partitions in 3 topics, 1,284 unread records`.
 
-    The text says `at least 12 partitions` if the group may have offsets in topics that the user may not describe.
+    The text says `at least 12 partitions` if there can be more offsets in topics that the user is not allowed to
+    describe.
     """
     if not loss.partitions:
         return NONE_VISIBLE if loss.hidden else "no offsets"
@@ -241,7 +242,7 @@ def undo_text(loss: DeletionLoss) -> str:
 
 
 RECENT = 300.0
-"""A group may be in use if, less than this many seconds ago, it was created, committed or lost its last member."""
+"""A group is possibly in use if it appeared, committed or became Empty less than this many seconds ago."""
 
 
 class SafeToDelete(StrEnum):
@@ -260,12 +261,12 @@ class Safety(NamedTuple):
 
     @property
     def text(self) -> str:
-        """Answer (`yes`, `no` or `uncertain`) and reason, such as `no: Stable with 2 members: stop them first`."""
+        """Text with `yes`, `no` or `uncertain`, and the reason, such as `yes: the group has no offsets`."""
         return f"{self.answer}: {self.reason}"
 
     @property
     def short_text(self) -> str:
-        """Answer (`safe`, `not safe` or `uncertain`) and reason, such as `safe: the group has no offsets`."""
+        """Text with `safe`, `not safe` or `uncertain`, and the reason, such as `safe: the group has no offsets`."""
         return f"{_SHORT[self.answer]}: {self.reason}"
 
 
@@ -277,8 +278,8 @@ def safety_of(
 ) -> Safety:
     """Return whether it is safe to delete a group, and the reason.
 
-    It is safe if the group was not used in the last `RECENT` seconds, has no unread records, and a backup can restore
-    all its offsets.
+    The deletion is safe if the group has no sign of use in the last `RECENT` seconds and no unread records, and if a
+    backup can restore all its offsets.
 
     Args:
         line: entry of the group in the deletion plan.
@@ -321,7 +322,7 @@ def _safety_of_offsets(loss: DeletionLoss) -> Safety:
 
 
 def unread_text(loss: DeletionLoss) -> str:
-    """Return the number of unread records as a text: `5 records`, `at least 5 records` or `unknown`.
+    """Return the number of unread records as a text, such as `5 records`, `at least 5 records` or `unknown`.
 
     For a group without offsets, the text is `no records, because the group has no offsets`.
     """

@@ -30,9 +30,9 @@ class DeletionStatus(StrEnum):
     """The group still exists after the delete request, for example because the broker returned an error."""
 
     UNCERTAIN = "uncertain"
-    """The broker did not respond, or returned an error after which it may still delete the group.
+    """The broker did not respond, or returned an error although it could still delete the group.
 
-    It is not known whether the broker has deleted the group or will still delete it.
+    It is not known whether the broker has deleted the group or will delete it later.
     """
 
 
@@ -44,7 +44,7 @@ class GroupResult:
         reason: why the group was not deleted, or a remark about the result; can be empty.
         verified: whether a check after the deletion showed that the group is gone.
         backup: path of the backup's JSON-lines file; None if there is no backup.
-        entry: id of this deletion in the audit log; None if it was not logged.
+        entry: id of this deletion in the audit log; None for example if the deletion was refused before it was logged.
     """
 
     group: str

@@ -48,7 +48,7 @@ def has_drafts(folder: Path) -> bool:
 def remove_drafts(folder: Path) -> None:
     """Remove incomplete files of processes that were killed while they wrote the files. Raises OSError.
 
-    No other process may delete Kafka groups during this call, because the backups that it is writing would be removed.
+    Hold `sole_lock` during this call. Otherwise, the call could remove a backup that another process is writing.
     """
     for draft in _drafts(folder):
         draft.unlink(missing_ok=True)
@@ -101,7 +101,7 @@ def _write_all(file: int, data: bytes) -> None:
 
 @contextlib.contextmanager
 def shared_lock(path: Path) -> Iterator[None]:
-    """Hold a shared lock on a file during a deletion, so that `sole_lock` yields False in other processes.
+    """Hold a shared lock on a file while groups are deleted, so that `sole_lock` yields False in other processes.
 
     If the process is killed, the operating system releases the lock. Raises OSError.
     """

@@ -7,7 +7,7 @@ If only `GroupAdmin` is imported, the Kafka client is not loaded.
 |---|---|
 | `base` | the interface `GroupAdmin` |
 | `reading` | reads descriptions, offsets, log bounds and configs of many groups with few requests |
-| `groups_read` | `GroupsRead`, the data that `reading` has read, and the errors |
+| `groups_read` | `GroupsRead`, which contains the data that `reading` has read, and the errors |
 | `kafka` | `KafkaGroupAdmin`, the implementation for a Kafka cluster |
 | `listing` | lists the groups of one broker, once or repeatedly |
 | `describing` | describes groups with the RPC of their type |
@@ -37,7 +37,7 @@ _IN_KAFKA = ("KafkaGroupAdmin", "connect")
 
 
 def __getattr__(name: str) -> object:
-    """Import a public name of this package when it is first used (PEP 562)."""
+    """Return a public name of this package, and import its module only now (PEP 562), so that imports are fast."""
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return getattr(import_module("kgtui.admin.kafka" if name in _IN_KAFKA else "kgtui.admin.base"), name)

@@ -1,7 +1,7 @@
 """Read the permissions of the Kafka user that kgtui logs in as.
 
-Brokers silently leave out groups and topics that this user may not describe. The permissions show whether a response is
-complete.
+Brokers silently leave out groups and topics that this user is not allowed to describe. The permissions show whether a
+response is complete.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ T = TypeVar("T", bound=_Offset)
 
 
 class UserAccess:
-    """Reads the user's permissions, and finds groups for which brokers leave out offsets that the user may not see.
+    """Reads the user's permissions, and finds groups whose offsets are incomplete because of missing permissions.
 
     Attributes:
         refusals: groups and partitions for which brokers refused requests.
@@ -67,8 +67,8 @@ class UserAccess:
     ) -> Answer[dict[str, tuple[T, ...]]]:
         """Wait for an answer that contains the offsets of groups, and return a copy with the attribute `hidden` set.
 
-        `hidden` contains the groups whose offsets may be incomplete. If the user may not describe some topics, `hidden`
-        contains all groups, because any group may have offsets in these topics.
+        `hidden` contains the groups whose offsets can be incomplete. If the user lacks DESCRIBE on some topics,
+        `hidden` contains all groups, because any group can have offsets in these topics.
 
         Args:
             asked: name of the request in messages, such as `read offsets`.
@@ -113,7 +113,8 @@ class UserAccess:
         denied = access.denied_topics or frozenset()
         for group, topics in missing.items():
             # Forget each missing topic that no ACL hides. The group no longer has offsets in this topic, for example
-            # because they have expired. If the topic were kept, kgtui would check permissions after every later answer.
+            # because the offsets have expired. If the topic were kept in `_topics`, it would be missing in every later
+            # answer, too, and kgtui would check the permissions each time.
             now = frozenset(row.topic for row in rows[group]) | (topics & denied)
             self._topics[group] = self._shared.setdefault(now, now)
         return {group: tuple(sorted(topics & denied)) for group, topics in missing.items() if topics & denied}
@@ -179,19 +180,19 @@ class Refusals:
 
 
 _LAST_WITH_OPERATIONS = 10
-"""Last version of Metadata whose response contains the user's authorized operations on the cluster.
+"""Last version of the Metadata RPC whose response contains the user's authorized operations on the cluster.
 
-KIP-430 added them, and KIP-700 removed them.
+KIP-430 added these operations to the response, and KIP-700 removed them.
 """
 
 _FIRST_WITH_OPERATIONS = 8
-"""First version of Metadata whose response contains the user's authorized operations on the cluster (KIP-430)."""
+"""First version of the Metadata RPC whose response contains the user's authorized cluster operations (KIP-430)."""
 
 
 _SUFFIX = "-kgtui-permission-check"
 """Suffix of the random topic names in permission checks.
 
-It explains the request to administrators who find the name in the broker's authorizer log.
+Administrators who find such a name in the broker's authorizer log can see where the request came from.
 """
 
 _MAX_TOPICS = 500
@@ -213,10 +214,10 @@ _DENY, _ALLOW = 2, 3
 """Codes of permission types in Kafka's enum `AclPermissionType`."""
 
 _DENIES = frozenset({_ALL, _DESCRIBE})
-"""Codes of ACL operations. If an ACL denies a user one of these operations on a topic, the user may not describe it."""
+"""Codes of ACL operations. A user to whom an ACL denies one of them on a topic is not allowed to describe the topic."""
 
 _ALLOWS = _DENIES | {_READ, _WRITE, _DELETE, _ALTER}
-"""Codes of ACL operations. If an ACL allows a user one of these operations on a topic, the user may describe it."""
+"""Codes of ACL operations. A user to whom an ACL allows one of them on a topic is allowed to describe the topic."""
 
 
 class AccessReader:
@@ -258,7 +259,7 @@ async def read_access(pool: Pool, deadline: Deadline, suspects: Collection[str] 
     has DESCRIBE on the cluster.
 
     Args:
-        suspects: topics on which the user might lack DESCRIBE. They are checked too.
+        suspects: topics on which the user might lack DESCRIBE. kgtui requests the metadata of these topics, too.
 
     Raises:
         UnreachableError: no broker answered.
@@ -272,8 +273,8 @@ async def _read(pool: Pool, suspects: Sequence[str], deadline: Deadline, node: i
     names = (name, *suspects[:_MAX_TOPICS])
     operations, rows = await read_operations(pool, node, deadline, topics=names, lane=lane)
     codes = {row["Name"]: row["ErrorCode"] for row in rows}
-    # A user who may describe topics of any name learns that the random topic does not exist. Other users get
-    # TOPIC_AUTHORIZATION_FAILED.
+    # A user with DESCRIBE on topics of any name gets UNKNOWN_TOPIC_OR_PARTITION for the random topic, which does not
+    # exist. Other users get TOPIC_AUTHORIZATION_FAILED.
     if codes.get(name) != UNKNOWN_TOPIC_OR_PARTITION:
         return Access(operations, any_topic=False)
     refused = frozenset(topic for topic in suspects if codes.get(topic) == TOPIC_AUTHORIZATION_FAILED)
@@ -293,7 +294,7 @@ async def _read_denied(pool: Pool, node: int, deadline: Deadline, lane: Lane) ->
     if not patterns or len(patterns) > _MAX_TOPICS:
         return None if patterns is None or patterns else frozenset()
     # `patterns` comes from the ACLs of all users. To find out which ACLs apply to this user, request the metadata of
-    # one topic per name or prefix. The broker refuses the topics that this user may not describe.
+    # one topic per name or prefix. The broker refuses the topics that this user is not allowed to describe.
     topics = {f"{name}{uuid4().hex}{_SUFFIX}" if prefixed else name: (name, prefixed) for name, prefixed in patterns}
     _, rows = await read_operations(pool, node, deadline, topics=topics, lane=lane)
     refused = (topics.get(row["Name"]) for row in rows if row["ErrorCode"] == TOPIC_AUTHORIZATION_FAILED)
@@ -303,7 +304,7 @@ async def _read_denied(pool: Pool, node: int, deadline: Deadline, lane: Lane) ->
 async def read_operations(
     pool: Pool, node: int, deadline: Deadline, *, topics: Iterable[str] = (), lane: Lane = Lane.BULK
 ) -> tuple[frozenset[str] | None, list[dict[str, Any]]]:
-    """Find out which operations on the cluster the user may perform, with a Metadata request. Raises `ClientError`.
+    """Find out with a Metadata request which cluster operations the user is allowed to perform. Raises `ClientError`.
 
     Args:
         topics: topics whose metadata are requested too.
@@ -331,7 +332,7 @@ async def _denied_patterns(pool: Pool, node: int, deadline: Deadline, lane: Lane
 
     Returns:
         `("payments", False)` for a topic and `("pay", True)` for a prefix. None if the ACLs cannot be read, or if
-        they do not show all topics that users may not describe.
+        they do not show all topics that users are not allowed to describe.
     """
     try:
         denied, allowed = await asyncio.gather(
@@ -340,9 +341,9 @@ async def _denied_patterns(pool: Pool, node: int, deadline: Deadline, lane: Lane
         )
     except UnsupportedError:
         return None
-    # If no ACL allows DESCRIBE on `*`, users may have access only through `allow.everyone.if.no.acl.found`. A topic
-    # that has any ACL is then forbidden to all users whom its ACLs do not allow. Such topics are not in the DENY ACLs,
-    # so return None (unknown).
+    # If no ACL allows DESCRIBE on `*`, users possibly have access only through `allow.everyone.if.no.acl.found`. In
+    # this case, a topic that has any ACL is forbidden to all users whom its ACLs do not allow. The DENY ACLs do not
+    # show such topics, so return None (unknown).
     if denied is None or allowed is None or not any(_has(row, _ALLOWS) for row in allowed):
         return None
     return frozenset((row["ResourceName"], row["PatternType"] == _PREFIXED) for row in denied if _has(row, _DENIES))

@@ -64,7 +64,8 @@ class ListingFeed(Protocol):
         """List the groups again, and return the changes since the last call. In the first call, every group is new.
 
         Raises:
-            ClientError: the broker did not answer. The next successful call returns all changes since the last answer.
+            ClientError: the broker did not answer. The next successful call returns all changes since the last
+                successful call.
         """
         ...
 
@@ -103,7 +104,7 @@ class GroupAdmin(Protocol):
         ...
 
     def listing_feed(self, broker: int) -> ListingFeed:
-        """Return a `ListingFeed`, which lists the groups of the broker with this node id repeatedly."""
+        """Return a `ListingFeed`, each poll of which lists the groups of `broker` (a node id) again."""
         ...
 
     async def describe_groups(
@@ -135,7 +136,8 @@ class GroupAdmin(Protocol):
     ) -> Answer[Mapping[TopicPartition, PartitionBounds]]:
         """Read the log start and log end offset of each partition from its leader.
 
-        If a leader does not answer, the answer lacks its partitions, and contains a `Fault` that names the broker.
+        If a leader does not answer, the `Answer` lacks the partitions of this leader, and contains a `Fault` that names
+        the broker.
 
         Args:
             starts: whether to read log start offsets too. Without them, half as many requests are needed.
@@ -157,7 +159,7 @@ class GroupAdmin(Protocol):
         unknown.
 
         Args:
-            positions: partition → committed offset and log bounds, for partitions with unread records.
+            positions: partition → committed offset, log start and log end, for partitions with unread records.
             rules: topic → retention rules, from `GroupAdmin.retention`. Compacted topics are not searched. On brokers
                 before Kafka 4.0, topics with tiered storage are not searched either.
             precision: accepted uncertainty of a time, as a fraction of the record's age. For example, with 0.1, the
@@ -177,16 +179,16 @@ class GroupAdmin(Protocol):
     async def retention(self, topics: Iterable[str], *, timeout: float = DEFAULT_TIMEOUT) -> Answer[Retention]:
         """Return the retention times of topics, and the retention time of committed offsets in groups without members.
 
-        If the configs of a topic cannot be read, the answer lacks its retention time, and contains a `Fault` that says
-        why.
+        If the configs of a topic cannot be read, the `Answer` lacks the retention time of the topic, and contains a
+        `Fault` that says why.
         """
         ...
 
     async def access(self, *, max_age: float = 0.0, timeout: float = DEFAULT_TIMEOUT) -> Access:
         """Return the permissions of the Kafka user that kgtui logs in as (KIP-430).
 
-        Brokers silently leave out groups and topics that this user may not describe. The permissions show whether an
-        answer is complete.
+        Brokers silently leave out groups and topics that this user is not allowed to describe. The permissions show
+        whether an answer is complete.
 
         Args:
             max_age: maximum age of cached permissions, in seconds. If a broker has refused a request since the

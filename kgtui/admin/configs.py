@@ -38,7 +38,7 @@ _UNLIMITED_MS = 1_000 * 365 * 86_400_000
 Kafka's value for unlimited retention is -1, but some users set the largest 64-bit integer instead.
 """
 _RETENTION_KEYS = [RETENTION_MS, RETENTION_BYTES, CLEANUP_POLICY, REMOTE_STORAGE]
-"""Names of the topic configs from which `TopicRules` (how a topic keeps its records) are computed."""
+"""Names of the topic configs from which kgtui computes `TopicRules`, which say when the topic deletes records."""
 
 TOPICS_PER_REQUEST = 500
 """Maximum number of topics in one DescribeConfigs request."""
@@ -89,8 +89,8 @@ async def group_configs(
 async def retention(pool: Pool, nodes: Sequence[int], topics: Sequence[str], deadline: Deadline) -> Answer[Retention]:
     """Return the retention time of each topic, and the retention time of committed offsets.
 
-    If a request fails, no further requests are sent. The answer then lacks the topics of the failed request and all
-    topics that were not requested, and contains a `Fault` that says why.
+    If a request fails, no further requests are sent. In this case, the `Answer` lacks the topics of the failed request
+    and all topics that were not requested, and contains a `Fault` that says why.
     """
     seconds_by_topic: dict[str, float] = {}
     rules: dict[str, TopicRules] = {}

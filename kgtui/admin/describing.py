@@ -5,10 +5,10 @@
   admin client.
 - DescribeGroups v0 to v5 return the state `Dead` for every group that is not classic. Therefore, `Dead` does not prove
   that the group is gone.
-- If no describe RPC finds the group, kgtui looks for it in ListGroups.
+- If no describe RPC finds the group, kgtui looks for the group in a ListGroups response.
 
-Error 29 (TOPIC_AUTHORIZATION_FAILED) means that the user lacks DESCRIBE on one of the group's topics. The response then
-contains no state, no epochs and no members (observed on Kafka 4.3.1).
+Error 29 (TOPIC_AUTHORIZATION_FAILED) means that the user lacks DESCRIBE on one of the group's topics. A response with
+this error contains no state, no epochs and no members (observed on Kafka 4.3.1).
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ class _Search:
     Attributes:
         types_left: group types whose describe RPC has not been tried, the most likely type first.
         disabled: group types whose describe RPC the broker does not support.
-        inconclusive: whether the group may exist even if no describe RPC finds it.
+        inconclusive: whether the group can exist even if no describe RPC finds it.
     """
 
     types_left: list[str]
@@ -194,8 +194,8 @@ class Describer:
     ) -> None:
         """Look in a ListGroups response for groups that no describe RPC found. Add one result per group to `batch`.
 
-        - A group that is not listed gets the error GROUP_ID_NOT_FOUND.
-        - A group gets a fault if the broker lists it with a type that the broker cannot describe.
+        - A group that the broker does not list gets the error GROUP_ID_NOT_FOUND.
+        - A group that the broker lists with a type that the broker cannot describe gets a `Fault`.
         - Any other group gets a description that contains only the data in the ListGroups response.
         """
         undecided = [group for group, search in searches.items() if not search.proven_missing]

@@ -31,7 +31,8 @@ Recordings store each error together with the name of the step in which the erro
 class GroupsRead:
     """The data that was read about some groups.
 
-    If a group or partition is missing in a dict, its data could not be read (see `faults`), or was not requested.
+    If a group or partition is missing in a dict other than `hidden`, its data could not be read (see `faults`), or was
+    not requested.
 
     Attributes:
         descriptions: group id → description.
@@ -39,8 +40,8 @@ class GroupsRead:
         share: group id → share-partition start offsets.
         configs: group id → configs.
         bounds: partition → log start and log end offset.
-        hidden: group id → topics whose offsets are missing, because the user may not describe the topics. The tuple is
-            empty if the names of the topics are unknown.
+        hidden: group id → topics whose offsets are missing, because the user is not allowed to describe the topics.
+            The tuple is empty if the names of the topics are unknown. Groups with complete offsets are left out.
         faults: pairs `(step, fault)`. `fault.group` is None if a whole broker or the cluster could not be read.
     """
 
@@ -58,7 +59,7 @@ class GroupsRead:
         """Return a dict: group id → the first error that occurred when the data of this group was read.
 
         Args:
-            steps: only errors in these steps, such as `DESCRIBE`, are returned. By default, all errors.
+            steps: steps, such as `DESCRIBE`, whose errors are returned. By default, the errors of all steps.
         """
         found: dict[str, Fault] = {}
         for step, fault in self.faults:
@@ -79,7 +80,8 @@ class GroupsRead:
         """Return the offsets and log bounds of a group; None if its offsets were not read.
 
         The log bounds (log start and log end offsets) include partitions that members own, but in which the group has
-        no committed offset. If the user may not describe the topic of a partition, `PartitionBounds.error` is set.
+        no committed offset. `PartitionBounds.error` is set for a partition whose topic the user is not allowed to
+        describe.
         """
         share = self.share.get(group)
         if share is not None:
@@ -103,7 +105,8 @@ class GroupsRead:
     def lag_of(self, group: str) -> LagTotal:
         """Return the total lag of a group in the partitions in which it has an offset.
 
-        The lag of a partition is unknown if `bounds` lacks its log end offset.
+        The lag of a partition is unknown if `bounds` lacks the log end offset of the partition. For share groups,
+        brokers report the lag.
         """
         sums = summed(self.committed.get(group, ()), self.share.get(group, ()), self.bounds)
         return replace(sums, hidden=True) if group in self.hidden or self.hidden_topics(group) else sums
@@ -112,7 +115,7 @@ class GroupsRead:
         """Return the total lag of a group; None if its offsets were not read.
 
         Unlike `lag_of`, this includes partitions that members own, but in which the group has no offset. The lag of
-        such a partition is unknown if the user may not describe its topic.
+        such a partition is unknown if the user is not allowed to describe its topic.
         """
         committed = self.committed.get(group)
         if group in self.share:
@@ -134,7 +137,7 @@ class GroupsRead:
     def hidden_topics(self, group: str) -> tuple[str, ...]:
         """Return the names of topics in which brokers hide the group's offsets from the user, sorted.
 
-        There can be further such topics whose names are not known.
+        Brokers can hide offsets in more topics, whose names kgtui does not know.
         """
         known, topics = self.hidden.get(group, ()), self._without_offsets(group)
         if not topics:
@@ -154,24 +157,25 @@ class GroupsRead:
     def partitions(self) -> set[TopicPartition]:
         """Return the partitions whose log start and log end offsets must be read.
 
-        Each partition has an offset of a group, is owned by a member, or is in `permission_checks`.
+        These are the partitions in which a group has an offset, the partitions that members own, and the partitions in
+        `permission_checks`.
         """
         rows = {(row.topic, row.partition) for offsets in self.committed.values() for row in offsets}
         rows |= {(row.topic, row.partition) for offsets in self.share.values() for row in offsets}
         return rows.union(self.permission_checks(), *(self._owned(group) for group in self.committed))
 
     def permission_checks(self) -> set[TopicPartition]:
-        """Return partition 0 of each topic that members read, but in which the group has no offset.
+        """Return partition 0 of each topic that members of a group consume, but in which this group has no offset.
 
-        If a broker refuses to return the log bounds of this partition, the user may not describe the topic. The group
-        may then have offsets in the topic that brokers hide from the user.
+        If a broker refuses to return the log bounds of this partition, the user is not allowed to describe the topic.
+        In this case, the group can have offsets in the topic that brokers hide from the user.
         """
         return {(topic, 0) for group in self.committed for topic in self._without_offsets(group)}
 
     def note_members(self, group: str) -> None:
-        """Find out which partitions and topics the members of a group read, and cache them for `GroupsRead.partitions`.
+        """Find out which partitions and topics a group's members consume, and cache the result for `partitions`.
 
-        Without this cache, `GroupsRead.partitions` would examine all groups at once, and block the event loop too long.
+        Without this cache, `partitions` would examine all groups at once, and block the event loop for too long.
         """
         if group in self.committed:
             self._owned(group)
@@ -185,7 +189,7 @@ class GroupsRead:
         return owned
 
     def _without_offsets(self, group: str) -> Collection[str]:
-        """Return the topics that the group's members read, but in which the group has no offset."""
+        """Return the topics that the group's members consume, but in which the group has no offset."""
         description = self.descriptions.get(group)
         committed = None if description is None else self.committed.get(group)
         if description is None or committed is None:

@@ -44,7 +44,7 @@ _CHUNKS_PER_SLICE = 500
 _MISSES_TO_STOP = 16
 """The comparison of two lists of groups stops if this many successive chunks of the old list are not in the new list.
 
-The broker has then probably changed the order of its groups. All remaining rows of the new list are decoded.
+In this case, the broker has probably changed the order of its groups. All remaining rows of the new list are decoded.
 """
 
 _Chunk = tuple[bytes, int]
@@ -52,7 +52,7 @@ _Chunk = tuple[bytes, int]
 
 
 def raise_for(code: int, node: int) -> None:
-    """Raise `BrokerError` if the response to ListGroups has an error code."""
+    """Raise `BrokerError` if `code`, the error code in a ListGroups response, is not 0."""
     if code:
         error = lookup(code)
         raise BrokerError(
@@ -76,7 +76,11 @@ class Interner:
         self._seen: dict[tuple[str, str, str], Listing] = {}
 
     def __call__(self, row: GroupRow, version: int) -> Listing:
-        """Return the `Listing` for a row of a ListGroups response of this version. Unknown types or states are None."""
+        """Return the `Listing` for a row of a ListGroups response. In it, an unknown type or state is None.
+
+        Args:
+            version: version of ListGroups.
+        """
         tail = row[1:]
         listing = self._seen.get(tail)
         if listing is None:
@@ -213,7 +217,8 @@ class KafkaListingFeed:
         """List the groups again, and return the changes since the last call. In the first call, every group is new.
 
         Raises:
-            ClientError: the broker did not answer. The next successful call returns all changes since the last answer.
+            ClientError: the broker did not answer. The next successful call returns all changes since the last
+                successful call.
         """
         deadline, started = Deadline(timeout), time.perf_counter()
         if self._intern is None:
@@ -305,7 +310,7 @@ async def _skip_known(
 
 
 def _chunks(rows: Sequence[bytes]) -> Iterator[_Chunk]:
-    """Split rows into chunks of similar size, each with at least `_ROWS_PER_CHUNK` rows if there are so many rows."""
+    """Split rows into chunks of similar size, each with at least `_ROWS_PER_CHUNK` rows unless there are fewer rows."""
     parts = max(len(rows) // _ROWS_PER_CHUNK, 1)
     for part in range(parts):
         chunk = rows[len(rows) * part // parts : len(rows) * (part + 1) // parts]

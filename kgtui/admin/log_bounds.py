@@ -29,11 +29,11 @@ ATTEMPTS = 4
 """Maximum number of attempts to read the log bounds of a partition. If all fail, the last error is reported."""
 
 _REPEATED = frozenset({Reaction.REFRESH_LEADER, Reaction.RETRY})
-"""If a client must react in one of these ways to a partition's error code, the partition is requested again."""
+"""Reactions to the error code of a partition in a response, after which the partition is requested again."""
 
 _Offsets = dict[TopicPartition, FoundOffset]
 _MISSING = FoundOffset(UNKNOWN_SERVER_ERROR, -1, -1)
-"""Used as the result for a partition that is missing in the broker's ListOffsets response."""
+"""Stands for the result of a partition that is missing in the broker's ListOffsets response."""
 
 
 class BoundsReader:
@@ -47,8 +47,8 @@ class BoundsReader:
     ) -> Answer[dict[TopicPartition, PartitionBounds]]:
         """Return a dict: partition → log bounds, read from the partition leaders.
 
-        If a leader does not answer, the dict lacks its partitions, and the `Answer` contains a `Fault` (error) that
-        names the broker.
+        If a leader does not answer, the dict lacks the leader's partitions, and the `Answer` contains a `Fault` (error)
+        that names the broker.
 
         Args:
             starts: whether log start offsets are read too, which doubles the number of requests.
@@ -127,10 +127,10 @@ class BoundsReader:
         return again
 
     def _leader_may_have_changed(self, node: int, error: KgtuiError) -> bool:
-        """Forget a leader that did not answer. Return whether to find the new leaders of its partitions and ask them.
+        """Forget a leader that did not answer. Return whether to look up and ask the new leaders of its partitions.
 
-        The result is True only if the connection could not be opened or was lost, and if this leader did not already
-        fail a moment ago.
+        The result is True only if the connection to the leader could not be opened or was lost, and if the same leader
+        did not already fail a moment ago.
         """
         if not isinstance(error, (ConnectError, DisconnectedError, DeadlineError)):
             return False

@@ -24,7 +24,7 @@ GROUPS_PER_REQUEST = 200
 """Maximum number of groups in one OffsetFetch request (KIP-709)."""
 
 PARTITIONS_PER_RESPONSE = 20_000
-"""Intended number of partitions in one OffsetFetch response. It decides how many groups kgtui puts into a request."""
+"""Intended number of partitions in one OffsetFetch response. kgtui chooses the number of groups per request for it."""
 
 PARTITIONS_PER_SLICE = 500
 """Number of partitions in an OffsetFetch response that are processed before the event loop can run other tasks.
@@ -95,12 +95,12 @@ class OffsetReader:
     ) -> None:
         """Read the offsets of several groups with one request, and add them to `batch`.
 
-        If the request times out, each half of the groups is requested separately. To leave time for these requests, a
-        request may use only half of the remaining time, unless it contains only the last group.
+        If the request times out, each half of the groups is requested separately. To leave time for these requests, the
+        timeout of a request is half of the remaining time, unless the request contains only the last group.
 
         Args:
             version: version of OffsetFetch.
-            last: whether these are the last groups to read.
+            last: whether no groups are requested after `groups`.
         """
         request = {"Groups": [{"GroupId": group, "Topics": None} for group in groups], "RequireStable": False}
         timeout = deadline.left() if last and len(groups) == 1 else deadline.left() / 2

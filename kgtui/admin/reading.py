@@ -40,7 +40,7 @@ _UNANSWERED = frozenset({"NOT_CONNECTED", "NO_ANSWER", "DISCONNECTED", "UNREACHA
 _GROUPS_PER_SLICE = 50
 """Number of groups that are processed before the event loop can run other tasks.
 
-For each of these groups, kgtui finds out which partitions and topics its members read.
+For each of these groups, kgtui finds out which partitions and topics the group's members consume.
 """
 
 _CONCURRENT_SEARCHES = 8
@@ -57,13 +57,15 @@ class Logs(Enum):
     This is enough for the total lag of every group. Share groups need no log offsets, because brokers report their lag.
     """
     ENDS = "ends"
-    """Log end offsets of every partition that has an offset or is owned by a member."""
+    """Log end offset of every partition in which a group has an offset, or that a member owns."""
     BOUNDS = "bounds"
-    """Log start and log end offsets of every partition that has an offset or is owned by a member."""
+    """Log start and log end offset of every partition in which a group has an offset, or that a member owns."""
 
 
 async def access_of(admin: GroupAdmin, *, max_age: float = 0.0, timeout: float) -> Access:
-    """Return the permissions of the Kafka user, or `Access()` (no permissions) if they cannot be read.
+    """Return the permissions of the Kafka user that kgtui logs in as.
+
+    If the permissions cannot be read, return `Access()`, which stands for no permissions.
 
     Args:
         max_age: maximum age of cached permissions, in seconds.
@@ -91,8 +93,8 @@ async def read_groups(
     """Read descriptions, offsets and configs of groups at the same time, and then the log bounds of their partitions.
 
     Args:
-        deadline: time limit with two steps. The log bounds are read in the second step, and all other data in the first
-            step.
+        deadline: time limit with two steps. The first step is for all data except log bounds (log start and log end
+            offsets), which are read in the second step.
         describe: ids of the groups to describe.
         offsets: group id → newest `Listing`, for the groups whose offsets are read.
         configs: ids of the groups whose configs are read.
@@ -207,7 +209,7 @@ async def read_record_times(
 
     Args:
         groups: group id → offsets and lag of its partitions.
-        rules: topic → how the topic keeps records. If None, the rules are read first.
+        rules: topic → configs that decide when records are deleted. If None, the configs are read first.
         precision: accepted uncertainty of a time, as a fraction of the record's age.
         limit: maximum number of partitions to search, over all groups.
         timeout: time limit for all searches, in seconds.
@@ -287,8 +289,8 @@ async def read_by_coordinator(
 ) -> GroupsRead:
     """Read the offsets and log bounds of all groups, and describe some groups. Errors are added to `GroupsRead.faults`.
 
-    All coordinators are asked at the same time. Each coordinator gets one batch of groups after the other. If it does
-    not answer, its remaining batches are skipped.
+    All coordinators are asked at the same time. Each coordinator gets one batch of groups after the other. If a
+    coordinator does not answer, its remaining batches are skipped.
 
     Args:
         groups: node id of a coordinator → ids of its groups.
@@ -353,7 +355,7 @@ async def _read_logs(
 
     Args:
         starts: whether log start offsets are read too.
-        harmless: errors of this class are added to `read.faults`. All other errors are raised.
+        harmless: class of the errors that are added to `read.faults`. All other errors are raised.
     """
     try:
         answer = await admin.partition_bounds(partitions, starts=starts, timeout=timeout)
@@ -364,7 +366,7 @@ async def _read_logs(
 
 
 def _partitions_by_topic(read: GroupsRead, owned: Iterable[TopicPartition], size: int) -> list[list[TopicPartition]]:
-    """Return lists of at most `size` partitions: those in `owned`, and those in which `read` contains an offset.
+    """Return the partitions in `owned` and those for which `read` contains an offset, in lists of at most `size`.
 
     The partitions of a topic are next to each other in the lists.
     """

@@ -1,8 +1,8 @@
 """Find out by interpolation when the last consumed and the first unread record of a partition were written.
 
-ListOffsets returns the offset of the first record at or after a timestamp. If this offset is lower than that of the
-searched record, the next request is for a later timestamp. If it is higher, the next request is for an earlier
-timestamp. `RecordSearch` computes the timestamps, and its caller sends the requests.
+ListOffsets returns the offset of the first record at or after a timestamp. If this offset is lower than the offset of
+the searched record, the next request is for a later timestamp. If the returned offset is higher, the next request is
+for an earlier timestamp. `RecordSearch` computes the timestamps, and its caller sends the requests.
 
 The search assumes that timestamps never decrease within a partition. If compaction has removed the searched record, the
 result is a time between the timestamps of the neighboring records.
@@ -114,9 +114,9 @@ class RecordSearch:
     Until `next_time` returns None, request the timestamp that it returns, and pass the result to `answer`.
 
     Args:
-        position: committed offset and log bounds. The committed offset must be below the log end offset.
+        position: committed offset, log start and log end. The committed offset must be below the log end offset.
         now: current time, in milliseconds since the epoch.
-        precision: accepted uncertainty, as a fraction of the record's age.
+        precision: accepted uncertainty of a record's time, as a fraction of the record's age.
 
     Attributes:
         rounds: number of answers that this search has received.
@@ -241,7 +241,7 @@ class RecordSearch:
         bracket = self._bracket(target)
         if bracket is None:
             return None
-        # If no answer has given an upper limit, use the current time, or the lower limit if that is later. The lower
-        # limit can be later than the current time, because the producer's clock can be ahead of this machine's clock.
+        # If no answer has given an upper limit, use the current time, or the lower limit if the lower limit is later.
+        # The lower limit is later if the producer's clock is ahead of this machine's clock.
         latest = bracket.below - 1 if bracket.proven else max(self._now, bracket.low[1])
         return TimeRange(bracket.low[1] / 1000, latest / 1000)

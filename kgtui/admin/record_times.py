@@ -99,7 +99,7 @@ Therefore, kgtui does not search tiered topics on such brokers.
 """
 
 _SLICE_SECONDS = 0.003
-"""Maximum computing time of the searches for record times before the event loop can run other tasks, in seconds."""
+"""Maximum time, in seconds, for which searches for record times compute before the event loop can run other tasks."""
 
 _LEADER_LOOKUPS = 4
 """Maximum number of leader lookups in one call of `RecordTimeReader.read`.
@@ -111,7 +111,8 @@ After the last lookup, any error code for a partition ends the search in this pa
 class RecordTimeReader:
     """Finds out when the records next to committed offsets were written, in many partitions at the same time.
 
-    It works in rounds: in each round, every partition leader gets one ListOffsets request for all its partitions.
+    The search has several rounds. In each round, every partition leader gets one ListOffsets request for all partitions
+    that it leads.
     """
 
     def __init__(self, pool: Pool) -> None:
@@ -132,9 +133,9 @@ class RecordTimeReader:
         contains a `Fault` (error) that names the leader.
 
         Args:
-            positions: partition → committed offset and log bounds. The committed offset must be below the log end
-                offset.
-            rules: topic → how the topic keeps records.
+            positions: partition → committed offset, log start and log end. The committed offset must be below the log
+                end offset.
+            rules: topic → configs that decide when records are deleted. Compacted topics are not searched.
             precision: accepted uncertainty of a time, as a fraction of the record's age.
         """
         now = int(time.time() * 1000)

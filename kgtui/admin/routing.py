@@ -1,4 +1,6 @@
-"""Send requests about groups to their coordinators in batches. If a group has a new coordinator, ask the new one.
+"""Send requests about groups to the coordinators of the groups, in batches.
+
+If a group has moved to another coordinator, its request is sent again to the new coordinator.
 
 `Router` works for every RPC that group coordinators answer.
 """
@@ -171,13 +173,13 @@ class Router:
         """Send batches of groups to their coordinators until each group has a result or a fault.
 
         Args:
-            send: sends one batch to a coordinator (node id, group ids, deadline).
+            send: called with a coordinator's node id, group ids and a deadline; requests these groups in one batch.
             size: maximum number of groups in one batch.
             asked: name of the request in messages, such as `describe`.
             operation: ACL operation that the request needs. If the user lacks it, the fault contains the advice to
                 grant this operation.
-            repeat: whether the request may be executed twice. If False, the request is sent again only if no connection
-                could be opened, or after an error code in `_SAFE_TO_REPEAT`.
+            repeat: whether it is safe to execute the request twice. If False, the request is sent again only if no
+                connection could be opened, or after an error code in `_SAFE_TO_REPEAT`.
         """
         ids = list(dict.fromkeys(groups))
         todo = _Pending(ids)
@@ -273,7 +275,7 @@ class Router:
         After a failed or lost connection, a group is requested again at most `RECONNECTS` times.
 
         Args:
-            repeat: whether to request a group again after a lost connection, although the broker may have executed the
+            repeat: whether to request a group again after a lost connection, even if the broker could have executed the
                 first request.
         """
         lost = isinstance(error, ConnectError) or (isinstance(error, DisconnectedError) and repeat)

@@ -14,7 +14,7 @@ imports aiokafka.
 | `lookups` | finds the coordinators of groups and the leaders of partitions |
 | `transport` | connects to a broker through aiokafka |
 | `exchange` | wraps encoded requests in objects that aiokafka can send |
-| `login` | logs in with SASL, and repeats the login before it expires |
+| `login` | logs in with SASL, and repeats the login before the SASL session expires |
 | `mechanisms` | the messages of each SASL mechanism, such as PLAIN and SCRAM |
 | `oauth` | settings of OAUTHBEARER |
 | `tokens` | gets and refreshes the tokens of OAUTHBEARER |
@@ -33,5 +33,5 @@ imports aiokafka.
 | `tls` | certificates and keys from the `ssl.*` properties |
 | `secret` | masks passwords and keys in logs, tracebacks and messages |
 | `concurrency` | runs coroutines at the same time, and blocking functions in a thread |
-| `lazy_import` | imports a module of aiokafka without the slow modules of aiokafka |
+| `lazy_import` | imports `aiokafka.conn` without the slow modules that aiokafka usually imports with it |
 """

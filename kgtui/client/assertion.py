@@ -50,7 +50,8 @@ class Assertion:
             empty.
         claims: `aud`, `iss` and `sub` from the properties. The template file overrides these claims.
         lifetime: lifetime of an assertion, in seconds.
-        leeway: how far the clock of the token endpoint may be behind this machine's clock, in seconds.
+        leeway: how long before its creation an assertion is already valid (claim `nbf`), in seconds, so that a token
+            endpoint whose clock is behind this machine's clock accepts the assertion.
         with_id: whether each assertion has a random identifier (claim `jti`).
     """
 

@@ -51,7 +51,7 @@ class Backoff:
         return pause
 
     def succeeded(self) -> None:
-        """Reset the backoff, so that the pause after the next failure is the shortest one again."""
+        """Reset the backoff, so that the pause after the next failure is about `first` seconds again."""
         self.failures = 0
         self._until = 0.0
 
@@ -71,9 +71,10 @@ A longer throttle time is ignored, because the response that contains it is prob
 
 
 def throttle_ms(api: Api, version: int, body: bytes) -> int:
-    """Return the throttle time (ThrottleTimeMs) in an encoded response, in milliseconds; 0 if it has no such field.
+    """Return the throttle time (ThrottleTimeMs) at the start of an encoded response, in milliseconds.
 
-    Negative values and values above `_LONGEST_THROTTLE_MS` count as 0.
+    The result is 0 if the response does not start with this field, as in ApiVersions. Negative values and values above
+    `_LONGEST_THROTTLE_MS` count as 0.
     """
     if len(body) < _THROTTLE_TIME_SIZE or not _comes_first(api, version):
         return 0

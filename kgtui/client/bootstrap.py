@@ -55,7 +55,7 @@ class FirstServer(NamedTuple):
 
 
 Attempts = dict[str, str]
-"""Address of a bootstrap server → error of the attempt to connect to it, or `PENDING` while the attempt is running."""
+"""Address of a bootstrap server → error of the attempt to connect to it, or `PENDING` if the attempt has not failed."""
 
 PENDING = "no answer yet"
 
@@ -96,9 +96,9 @@ async def bootstrap(transport: Transport, seeds: Sequence[Address], *, timeout: 
     Return the first response and its connection. Close the connections to the other servers.
 
     Args:
-        timeout: time limit for connecting to a server, and for its Metadata response, in seconds.
+        timeout: time limit in seconds. It applies twice to each server: to connecting, and to its Metadata response.
         log: dict that this function fills: address of a bootstrap server → error of the attempt to connect to it, or
-            `PENDING` as long as there is no error.
+            `PENDING` if the attempt has not failed.
 
     Raises:
         UnreachableError: no bootstrap server responded. The error lists each attempt and its error.

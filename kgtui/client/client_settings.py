@@ -43,8 +43,8 @@ class ClientSettings:
         kerberos: where Kerberos tickets come from; None for mechanisms other than GSSAPI.
         tls: certificates and TLS versions; None if the connection does not use TLS.
         delegation_token: whether user name and password are the id and the HMAC of a delegation token (KIP-48).
-        request_timeout: time limit of a request, in seconds (`request.timeout.ms`), or None.
-        api_timeout: time limit of a call with all its requests, in seconds (`default.api.timeout.ms`), or None.
+        request_timeout: time limit of a request, in seconds (`request.timeout.ms`); None if not set.
+        api_timeout: default of the option `--timeout`, in seconds (`default.api.timeout.ms`); None if not set.
         max_response: maximum size of a response, in bytes (`receive.message.max.bytes`).
         pool: attributes of `PoolOptions` (timeouts and limits of connections) that the properties set, such as
             `{"backoff_max": 1.0}`.

@@ -19,7 +19,7 @@ T = TypeVar("T")
 class DaemonThread:
     """Runs blocking functions one after the other in a daemon thread.
 
-    The thread ends when no function is waiting, and the next call starts a new one. Unlike the threads of
+    The thread ends when no function is waiting, and the next call of `run` starts a new thread. Unlike the threads of
     `asyncio.to_thread`, a daemon thread does not delay the exit of the process.
 
     Args:

@@ -201,7 +201,7 @@ def explain_login_required(address: Address, settings: ClientSettings) -> str:
 
 
 def explain_not_kafka(address: Address, protocol: str) -> str:
-    """Return a message for a server that does not speak Kafka's protocol.
+    """Return a message for a server that does not speak Kafka's protocol in plain text.
 
     Args:
         protocol: `TLS`, or a phrase such as "an HTTP server".
@@ -221,7 +221,7 @@ def response_start(error: asyncio.IncompleteReadError | ResponseTooLargeError) -
 
 
 def name_foreign_protocol(start: bytes) -> str:
-    """Recognize a server that is not a Kafka broker by the first bytes of its response.
+    """Recognize a server that does not speak Kafka's protocol in plain text by the first bytes of its response.
 
     Returns:
         `TLS`, or a phrase such as "an HTTP server"; empty if kgtui does not recognize the server.

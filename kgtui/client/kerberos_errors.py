@@ -78,7 +78,7 @@ def explain_keytab(failure: Failure, kerberos: Kerberos) -> str:
 
 
 def explain_failure(failure: Failure, kerberos: Kerberos, server: str) -> str:
-    """Return a message saying why there is no ticket for a broker.
+    """Return a message saying why kgtui got no ticket for a broker, and what to do.
 
     Args:
         server: service and host of the broker, such as `kafka/broker-1`.

@@ -139,7 +139,8 @@ class Link:
             self._connecting.add_done_callback(self._connected)
         connecting = self._connecting
         # If the previous attempt to connect failed, the running attempt will probably fail too. Therefore, wait only
-        # `second_wait` seconds for the running attempt. If it has not ended by then, raise the previous error.
+        # `PoolOptions.second_wait` seconds for the running attempt. If it has not ended by then, raise the error of the
+        # previous attempt.
         if self._backoff.failures and not (await asyncio.wait((connecting,), timeout=self._options.second_wait))[0]:
             raise ConnectError(self._failure, broker=self.node, address=str(self.address))
         return await self._await_session(connecting)
@@ -210,9 +211,9 @@ class Link:
             except DisconnectedError as error:
                 self._drop(session)
                 # Perhaps the broker closed the connection because it was idle, or because the login had expired
-                # (KIP-368). Therefore, send the request again on a new connection. There are two exceptions: a
-                # connection that had not been used yet, because it was too new for both reasons, and a request that
-                # changes the cluster, because the broker might have executed it.
+                # (KIP-368). Therefore, send the request again on a new connection, except in two cases. A connection
+                # that had not been used yet was too new to be closed for one of these reasons. A request that changes
+                # the cluster must not be sent twice, because the broker might have executed it.
                 if not used_before or api.key in WRITES:
                     raise DisconnectedError(str(error), broker=self.node, address=str(self.address)) from error
 
@@ -327,8 +328,8 @@ class Links:
     def adopt(self, entry: FirstServer, transport: Transport) -> None:
         """Keep the connection to a bootstrap server, if a broker advertises the same address.
 
-        It becomes the connection for large responses (`Lane.BULK`) to this broker. If no broker advertises the address,
-        close the connection.
+        kgtui then uses the connection for large responses of this broker (`Lane.BULK`). If no broker advertises the
+        address, close the connection.
 
         Args:
             entry: the connection, and the metadata that the bootstrap server returned.
@@ -353,7 +354,7 @@ class Links:
         return Lane.UI if link is not None and link.live else Lane.BULK
 
     def throttled_for(self, node: int) -> float:
-        """Return the seconds until kgtui may send a request to this broker, if it has exceeded a quota; otherwise 0."""
+        """Return the seconds until kgtui may send a request to this broker; 0 if the broker does not throttle kgtui."""
         return max((self._links[node, lane].throttled_for for lane in Lane if (node, lane) in self._links), default=0.0)
 
     def ranked(self, nodes: Iterable[int]) -> list[int]:

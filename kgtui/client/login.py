@@ -141,7 +141,7 @@ class LoginSession:
         """Wait until the connection can be used for the next request. Repeat the login if necessary.
 
         Raises:
-            DisconnectedError: the login could not be repeated, and the connection is closed.
+            DisconnectedError: repeating the login has failed, and kgtui has closed the connection.
         """
         now = time.monotonic()
         if now >= self._renew_at and (self._task is None or self._task.done()):
@@ -161,8 +161,8 @@ class LoginSession:
     async def _log_in(self) -> None:
         started = time.monotonic()
         lifetime = await self._login.run(self._raw, self._address)
-        # The broker counts the lifetime of the session from the end of the login. kgtui counts it from the start, so
-        # that the broker never ends the session before `_ends_at`.
+        # The broker counts the lifetime of the session from the end of the login. kgtui counts it from the start of the
+        # login, so that the broker never ends the session before `_ends_at`.
         self._ends_at = started + lifetime
         self._renew_at = started + lifetime * random.uniform(*RENEW_AFTER)  # noqa: S311 - spreads the load
 

@@ -101,7 +101,7 @@ def _check_signature(answer: bytes, expected: bytes, settings: ClientSettings, a
 
 
 def _fields(message: bytes) -> dict[str, str]:
-    """Return the fields of a SCRAM message such as `r=nonce,s=salt,i=4096`. Raises ValueError."""
+    """Return the fields of a SCRAM message such as `r=nonce,s=salt,i=4096`. Raises ValueError for other formats."""
     pairs = (field.split("=", 1) for field in message.decode().split(","))
     return {name: value for name, value in pairs}  # noqa: C416 - `dict` would accept a field without `=`
 

@@ -45,7 +45,7 @@ _SHOWN_ERRORS = _NETWORK_ERRORS | frozenset(
         "PartialCredentialsError",
     }
 )
-"""Names of botocore's errors whose text kgtui may show, because it contains no secret."""
+"""Names of botocore's errors whose text kgtui shows, because this text never contains a secret."""
 
 _SSO_ERRORS = frozenset({"SSOError", "SSOTokenLoadError", "TokenRetrievalError", "UnauthorizedSSOTokenError"})
 """Names of botocore's errors after which the user must run `aws sso login`."""
@@ -58,9 +58,9 @@ _SSO_OPERATION = "CreateToken"
 
 _SSO_KEYS = frozenset({"sso_session", "sso_start_url"})
 _MAX_PROFILES = 10
-"""Maximum number of AWS profiles that kgtui visits when it follows `source_profile`.
+"""Maximum number of AWS profiles that kgtui visits when profiles refer to other profiles (key `source_profile`).
 
-Without this limit, kgtui could run forever, because profiles can refer to each other in a cycle.
+Without this limit, kgtui could run forever, because these references can form a cycle.
 """
 
 
@@ -124,7 +124,7 @@ def _sso_ended(session: Any, profile: str) -> str:
 
 
 def _sso_profile(profiles: Mapping[str, Mapping[str, Any]], profile: str) -> str:
-    """Follow `source_profile` from `profile` until a profile has SSO settings. Return the name of that profile.
+    """Start at `profile`, and follow the key `source_profile` to the first profile with SSO settings. Return its name.
 
     If no profile has SSO settings, return `profile`.
     """

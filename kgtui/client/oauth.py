@@ -48,12 +48,13 @@ class OAuth:
     Attributes:
         url: URL of the token endpoint or of a token file; empty if kgtui creates the tokens.
         client_id, client_secret: credentials for the token endpoint, or empty.
-        assertion: signed JWT for the token endpoint, or None.
-        jwt_bearer: whether the assertion is the grant (KIP-1139). If False, it replaces the client secret (KIP-1258).
+        assertion: settings of the signed JWT that kgtui sends to the token endpoint; None if it sends no such JWT.
+        jwt_bearer: whether the assertion is the grant (KIP-1139). If False, the assertion replaces the client secret
+            (KIP-1258).
         scope: requested scope, or empty.
         urlencode: whether to URL-encode client id and secret in the request.
-        timeout: time limit for connecting, and for each read from the socket, in seconds. The whole request may take
-            twice as long.
+        timeout: time limit for connecting, and for each read from the socket, in seconds. The whole request can take
+            up to twice as long.
         tls: TLS settings for the token endpoint; None for the system's defaults.
         extensions: `(name, value)` of each SASL extension that is sent to the broker.
         claims: claims of unsigned tokens that kgtui creates; empty otherwise.

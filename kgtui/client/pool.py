@@ -49,8 +49,8 @@ _CLOSED = "the connections to this cluster were closed"
 class Pool:
     """The connections to one cluster: two ("lanes") to each broker, opened on first use.
 
-    Use the pool as an async context manager, or call `close` at the end. Callers must check the error codes in
-    responses to `call`.
+    Use the pool as an async context manager, or call `close` at the end. The method `call` does not check the error
+    codes in responses; its callers must check them.
 
     Args:
         seeds: addresses of bootstrap servers, such as `broker-1:9092`.
@@ -194,14 +194,14 @@ class Pool:
         """Send one request to one broker, and decode the response.
 
         If the connection breaks, kgtui sends the request again on a new connection, because brokers close idle
-        connections. It does not send the request again if it was the first one on the broken connection, or if it
-        changes the cluster.
+        connections. A request is not sent again if it changes the cluster, or if it was the first request on the broken
+        connection.
 
         Args:
             value: fields of the request, or a function that returns them for an API version.
             timeout: time limit in seconds. It includes the time to connect, to wait for earlier requests, and to wait
                 if the broker throttles kgtui.
-            version: API version; by default the highest that kgtui and the broker support.
+            version: API version; by default the highest version that both kgtui and the broker support.
             decode: function that decodes the response; by default `api.response.decode`.
 
         Raises:

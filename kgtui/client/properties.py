@@ -1,7 +1,7 @@
 r"""Check which Java client properties are supported, and parse `sasl.jaas.config`.
 
 As in Kafka's JaasConfig, the value of `sasl.jaas.config` consists of words and quoted strings. Strings can contain
-backslash escapes. Comments are `//` and `/* */`::
+backslash escapes. Comments start with `//`, or are between `/*` and `*/`. An example of a value::
 
     org.apache.kafka.common.security.plain.PlainLoginModule required username="alice" password="a \"quoted\" word";
 """
@@ -41,7 +41,7 @@ _LOGIN_AND_TLS = frozenset(
         "ssl.truststore.type",
     }
 )
-"""Login and TLS properties that kgtui supports, and `bootstrap.servers`. More properties are in `_LOGIN_NAMES`."""
+"""Login and TLS properties that kgtui supports, and `bootstrap.servers`. `_LOGIN_NAMES` contains the other ones."""
 
 _DEFAULTS = {
     "ssl.keymanager.algorithm": ("SUNX509", "PKIX"),
@@ -162,7 +162,8 @@ _LOGIN_NAMES = frozenset(
 )
 """Login and TLS properties of Kafka's clients up to 4.4 that are not in `_LOGIN_AND_TLS`.
 
-kgtui ignores some of these properties. It does not warn about them, because they are valid in Kafka's clients.
+kgtui supports some of these properties and ignores the others. It warns about none of them, because all of them are
+valid in Kafka's clients.
 """
 
 _OTHER_NAMES = frozenset(
@@ -333,7 +334,7 @@ def parse_jaas(text: str) -> LoginModule:
 
 
 def _known(option: str) -> str:
-    """Return the name of an option for an error message if the name is well known, else the text "an option".
+    """Return the text for an option in an error message: its name if kgtui knows the name, else "an option".
 
     An unknown name is not shown, because it could be part of a password that is not quoted correctly.
     """

@@ -28,8 +28,8 @@ class Negotiated:
 
     Attributes:
         ranges: API key → lowest and highest version that the broker supports.
-        features: finalized feature → level; None for brokers before 2.7.
-        epoch: version of `features`; -1 if not reported.
+        features: finalized feature → level; None for brokers before Kafka 2.7.
+        epoch: Kafka's version number of the set of finalized features; -1 if not reported.
     """
 
     ranges: Mapping[int, tuple[int, int]]
@@ -118,7 +118,7 @@ async def _negotiate(connection: Connection) -> Negotiated:
         if code != UNSUPPORTED_VERSION:
             break
         # If the broker does not support this version of ApiVersions, the response has the format of version 0, and
-        # lists the versions of each API. If ApiVersions is missing in the list, try its version 0.
+        # lists the versions of each API. If ApiVersions is missing in the list, try version 0 of ApiVersions.
         offered = read_api_versions(API_VERSIONS.response.decode(0, data)).pick(API_VERSIONS) or 0
         if version == 0:
             raise ConnectError(f"{connection.address} supports no version of ApiVersions that kgtui supports")

@@ -38,7 +38,8 @@ The Kerberos library itself would wait about 30 s for a KDC.
 RENEW_AFTER = 0.8
 """Fraction of a ticket's remaining lifetime after which kgtui tries to renew it, as in Kafka's clients.
 
-For a ticket with 10 h left, kgtui tries after 8 h. If this fails, 2 h are left, so kgtui tries again after 1.6 h.
+If a ticket expires in 10 h, kgtui tries to renew it after 8 h. If this fails, the ticket expires in 2 h, so kgtui tries
+again after 1.6 h.
 """
 
 SHORTEST_PAUSE = 0.5
@@ -85,8 +86,9 @@ class TicketRenewal:
             await asyncio.sleep(pause)
             renew_below = left - pause / 2
             left = await self._lifetime()
-            # If more time is left than expected after the pause, the cache contains a newer ticket, for example from
-            # `kinit`. Do not renew the newer ticket yet.
+            # During the pause, the remaining lifetime (`left`) of the same ticket would have become shorter than
+            # `renew_below`. If it has not, the cache contains a newer ticket, for example from `kinit`. Do not renew
+            # the newer ticket yet.
             if left < renew_below:
                 await self._renew()
                 left = await self._lifetime()
@@ -103,7 +105,7 @@ class TicketRenewal:
         except BaseException as error:
             with suppress(ProcessLookupError):
                 process.kill()
-            await process.communicate()  # Closes the pipe of stderr now, because it must not outlive the event loop.
+            await process.communicate()  # Closes the pipe of stderr, so that it does not outlive the event loop.
             if isinstance(error, TimeoutError):
                 _log.info("the Kerberos ticket cannot be renewed: kinit did not end within %g s", KINIT_TIMEOUT)
                 return
@@ -162,7 +164,7 @@ class Tickets:
             context = self._context(host, self._credentials)
             response: bytes | None = None
             while not context.complete:
-                # Run each step in a thread, because the first step may block while it reads the ticket cache.
+                # Run each step in a thread, because the first step can block while it reads the ticket cache.
                 message = await asyncio.to_thread(context.step, response)
                 response = yield message or b""
             layers = context.unwrap(response).message

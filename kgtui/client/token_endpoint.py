@@ -78,7 +78,7 @@ class HttpDeadline:
         return Http(), Https()
 
     def _watched(self, base: type[HTTPConnection]) -> type[HTTPConnection]:
-        """Return a subclass of `base` (an HTTP connection) that registers its sockets, so that `_cut` can find them."""
+        """Return a subclass of the HTTP connection `base` that stores its sockets, so that `_cut` can find them."""
         deadline = self
 
         class Watched(base):  # type: ignore[valid-type,misc]  # mypy does not accept a variable as a base class

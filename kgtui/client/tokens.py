@@ -33,7 +33,7 @@ REFRESH_AFTER = (0.80, 0.85)
 RETRY_PAUSE = 10.0
 """Pause after a failed attempt to refresh a token, in seconds. The old token stays in use while it is valid.
 
-If a broker has refused a token, kgtui replaces the token only when it is this old, so that not every refused login
+This is also the minimum age at which kgtui replaces a token that a broker has refused, so that not every refused login
 requests a new token.
 """
 
@@ -155,7 +155,7 @@ def checked(text: str, source: str, *, lifetime: float | None = None, clock: flo
         text: the token. If it is a JSON Web Token, its times are read from its claims.
         source: where the token comes from, such as a URL, for error messages.
         lifetime: lifetime in seconds, for tokens without the claim `exp`; None if unknown.
-        clock: token endpoint's time, in seconds since the epoch; None if unknown.
+        clock: current time on the token endpoint's clock, in seconds since the epoch; None if unknown.
 
     Raises:
         ConnectError: the token has invalid characters, has expired, or is not valid yet. The message does not contain

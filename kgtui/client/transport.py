@@ -88,7 +88,7 @@ class LimitedProtocol(AIOKafkaProtocol):  # type: ignore[misc]  # aiokafka has n
         setattr(reader, "readexactly", read_limited)  # noqa: B010 - mypy forbids a plain assignment to a method
 
 
-# Replace aiokafka's own class, so that `create_conn` uses `LimitedProtocol`.
+# Replace the class `AIOKafkaProtocol` in aiokafka, so that `create_conn` uses `LimitedProtocol`.
 aiokafka.conn.AIOKafkaProtocol = LimitedProtocol
 
 
@@ -112,7 +112,7 @@ class Connection:
         """Send one request, and return the body of the response. The connection stays open if this call is canceled.
 
         Raises:
-            DisconnectedError: the connection is closed, or was closed before the response.
+            DisconnectedError: the connection is already closed, or is closed before the response arrives.
         """
         if self._login is not None:
             await self._login.ready()

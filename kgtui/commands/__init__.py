@@ -6,8 +6,8 @@ Each command's module has three functions:
 - `run(args)` runs the command and returns the exit code.
 - `epilog()`, which is optional, returns the text that `--help` prints below the options.
 
-This package may import every other package. Most imports are inside functions, so that `kgtui ls` does not load the
-terminal UI.
+This package is allowed to import every other package of kgtui. Most imports are inside functions, so that, for example,
+`kgtui ls` does not load the terminal UI.
 
 | module | contents |
 |---|---|

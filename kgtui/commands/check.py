@@ -329,9 +329,9 @@ class _VerdictSnapshot(Snapshot):
 
 
 def _select_by_health(query: Query, snapshot: Snapshot) -> list[str]:
-    """Return the ids of the watched groups that match the whole filter.
+    """Return the ids of the watched groups that match the filter, including its terms about health.
 
-    The filter treats the health of a group as unknown if the group could never be read.
+    The filter treats the health of a group as unknown if no read of the group succeeded during the watch.
     """
     read = {group: one for group, one in snapshot.health.items() if one.reads or _gone(one)}
     values = {field.name: getattr(snapshot, field.name) for field in fields(snapshot)} | {"health": read}

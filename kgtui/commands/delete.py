@@ -154,8 +154,8 @@ def _read_line(prompt: str) -> str:
 def _query(args: argparse.Namespace) -> Query | None:
     """Return the filter, or None if `--group` is given.
 
-    Raises `UsageError` if neither is given, or if it is unclear whether the words on the command line are a filter or
-    group ids.
+    Raises `UsageError` if neither is given, if it is unclear whether the words on the command line are a filter or
+    group ids, or if `--expect` is negative.
     """
     query = query_of(args)
     if len(args.expr) > 1 and len(words := query.words) > 1:
@@ -181,9 +181,10 @@ def _refuse_read_only(args: argparse.Namespace) -> None:
 async def _plan(
     args: argparse.Namespace, admin: GroupAdmin, query: Query | None, folder: StateFolder
 ) -> tuple[Plan, int, bool]:
-    """Return the plan, the number of selected groups, and whether requested groups are missing.
+    """Return the plan, the number of selected groups, and whether the exit code must be 1 because groups are missing.
 
-    If groups are missing, the exit code is 1.
+    Groups are missing if no group matches the filter, or if a group that `--group` names does not exist. With
+    `--allow-empty` or `--expect 0`, missing groups do not change the exit code.
     """
     timeout, missing = timeout_of(args), False
     await _check_unfinished(admin, folder, timeout)

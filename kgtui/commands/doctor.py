@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from kgtui.protocol.api import Api
 
 SAMPLE = 200
-"""Maximum number of groups that are described to find out which operations the user may perform on them."""
+"""Maximum number of groups that are described to find out which operations the user is allowed to perform on them."""
 
 STEPS_TIMEOUT = 10.0
 """Maximum time for connecting to one bootstrap server (name lookup, TCP, TLS and so on), in seconds."""
@@ -47,7 +47,7 @@ LIMITED_BELOW = {
     "FindCoordinator": ((4, "coordinators are looked up one at a time"),),
     "DescribeShareGroupOffsets": ((1, "the lag of share groups is unknown"),),
 }
-"""API name → pairs (version, limitation). The limitation applies to brokers that support only lower versions."""
+"""API name → pairs (API version, limitation). The limitation applies to brokers that support only lower versions."""
 
 LIMITED_WITHOUT = {
     **{entry.describe_rpc: entry.absence for entry in GROUP_TYPES.values() if entry.feature},
@@ -76,12 +76,12 @@ class DoctorResults:
     """The results of `kgtui doctor`.
 
     Attributes:
-        versions: node id → API name → version that kgtui uses; None if kgtui and the broker support no common version.
+        versions: node id → API name → API version that kgtui uses; None if kgtui and the broker have none in common.
         took_ms: node id → response time of a Metadata request, in milliseconds.
-        cluster_operations: what the user may do on the cluster; None if not reported.
+        cluster_operations: operations that the user is allowed to perform on the cluster; None if not reported.
         groups: number of listed groups; None if the groups could not be listed.
         described: number of described groups, at most `SAMPLE`.
-        group_operations: operation → number of described groups for which the user may perform it.
+        group_operations: operation → number of described groups on which the user is allowed to perform it.
     """
 
     cluster: ClusterInfo
@@ -163,7 +163,7 @@ async def examine(
     Raises:
         UnreachableError: no broker answered.
     """
-    # Each step may use only a part of the timeout, so that a broker that does not respond delays only one step.
+    # Limit each step to a part of the timeout, so that a broker that does not respond delays only one step.
     deadline = Deadline(timeout, steps=4 + bool(groups))
     diagnosis = DoctorResults(await admin.cluster(timeout=deadline.step()))
     until = Deadline(deadline.step())
@@ -287,7 +287,7 @@ def limitations(versions: Mapping[str, int | None]) -> list[str]:
     """Return short texts about what does not work with a broker, such as `the list of groups has no types`.
 
     Args:
-        versions: API name → version that kgtui uses with this broker; None if both support no common version.
+        versions: API name → API version that kgtui uses with this broker; None if the two have none in common.
     """
     found = []
     for name, version in versions.items():

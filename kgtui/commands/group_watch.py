@@ -89,7 +89,7 @@ class _Watch:
         self._hidden_topics: dict[str, tuple[str, ...]] = {}
 
     def mark_hidden(self, access: Access) -> None:
-        """Find the groups whose offsets brokers may hide from the user, and store their ids in `hidden`.
+        """Find the groups for which brokers possibly hide offsets from the user, and store the ids in `hidden`.
 
         If a hidden topic of such a group is known, or if the group has no visible offsets, also add an error to
         `group_faults`. Call this method after the last read.

@@ -145,7 +145,7 @@ def _matching(query: Query, groups: Collection[str], lake: str) -> set[str]:
     try:
         return asyncio.run(select())
     except LakeError:
-        # The lake has no recording, so the states of the groups are unknown. Apply the filter to their ids only.
+        # The lake has no readable recording, so only the ids of the groups are known. Apply the filter to the ids.
         from kgtui.model.cluster import ClusterInfo
         from kgtui.model.group import Listing
         from kgtui.model.snapshot import Snapshot

@@ -146,7 +146,10 @@ class RepeatedScreening:
         self._check_at = 0.0
 
     async def add(self, snapshot: Snapshot, read: GroupsRead) -> Snapshot:
-        """Add the results of one read, and judge each group. Return the snapshot with judgments such as `stopped`."""
+        """Add the results of one read, and judge the health of each group, for example as `stopped`.
+
+        Returns a copy of the snapshot that contains these judgments.
+        """
         self._now, store = snapshot.taken_at, self._store
         nodes: dict[int, dict[str, Listing]] = defaultdict(dict)
         for group, listing in snapshot.groups.items():

@@ -101,7 +101,7 @@ class CommandParser(argparse.ArgumentParser):
         return super().format_help()
 
     def print_help(self, file: Any = None) -> None:
-        """Print the help on stdout. Unlike argparse, raise an error if this fails."""
+        """Print the help on stdout. Unlike argparse, raise an error if stdout cannot be written."""
         from kgtui.commands.printing import print_text
 
         print_text(self.format_help())
@@ -159,7 +159,7 @@ def _formatter(prog: str) -> argparse.HelpFormatter:
 
 
 def add_cluster_options(parser: argparse.ArgumentParser, *, again: bool = False) -> None:
-    """Add the options about the cluster, which may be written before or after the name of any command.
+    """Add the options about the cluster. On the command line, they can precede or follow the name of any command.
 
     Args:
         again: True for the parser of a command, False for the parser of `kgtui`. The options of a command get no
@@ -220,7 +220,7 @@ def build(prog: str = "kgtui", *, only: Collection[str] | None = None) -> Comman
 
 
 def add_ui_options(parser: argparse.ArgumentParser, *, again: bool = False) -> None:
-    """Add the options of the terminal UI, which may be written before or after the name of the command.
+    """Add the options of the terminal UI. On the command line, they can precede or follow the name of the command.
 
     Args:
         again: True for the parser of a command, False for the parser of `kgtui`. The options of a command get no

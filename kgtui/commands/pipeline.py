@@ -197,7 +197,7 @@ def _run_jobs(lake: SparkLake, sources: Sources, progress: Progress, interval: f
 def update_gold(lake: SparkLake, on_progress: Callable[[str], None] | None = None) -> tuple[date, ...]:
     """Recompute the gold tables for all days with new polls or new silver rows, and return these days.
 
-    Days after tomorrow are ignored, because only a broker with a wrong clock writes such timestamps.
+    Days later than tomorrow are ignored, because their timestamps come from a broker with a wrong clock.
     """
     from kgtui.lake.arrow import escape_surrogates
     from kgtui.lake.folder import load_retention

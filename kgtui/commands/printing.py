@@ -193,7 +193,7 @@ class Progress:
         self._shown = False
 
     def update(self, sentence: str) -> None:
-        """Show a new sentence, unless the last one was shown just before (`_REDRAW`, `_PROGRESS_INTERVAL`)."""
+        """Show a sentence, unless the last one was shown too recently (see `_REDRAW` and `_PROGRESS_INTERVAL`)."""
         now = time.monotonic()
         if now - self._last < self._every:
             return

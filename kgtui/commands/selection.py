@@ -204,7 +204,7 @@ async def select_groups(
         access_max_age: maximum age of cached permissions of the user, in seconds. Older permissions are read again.
         on_read: called after the lag was read, with the snapshot and the data that was read. It returns the snapshot to
             which the filter is applied.
-        timeout: maximum total duration in seconds. Each read gets an equal part of the time that is left.
+        timeout: maximum total duration in seconds. Each read gets an equal part of the time that remains.
 
     Raises:
         UnreachableError: no broker answered.

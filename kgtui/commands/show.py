@@ -71,7 +71,7 @@ async def _run(args: argparse.Namespace) -> int:
 
 
 async def _listed(admin: GroupAdmin, timeout: float) -> Mapping[str, Listing]:
-    """Return all groups of the cluster, among which ids similar to a missing id are looked up; empty on errors."""
+    """Return all groups of the cluster, so that the caller can suggest ids similar to a missing id; empty on errors."""
     try:
         return (await admin.list_groups(timeout=timeout)).rows
     except KgtuiError:
@@ -94,7 +94,7 @@ async def _with_recorded_times(snapshot: Snapshot, admin: GroupAdmin) -> Snapsho
 async def read_details(
     admin: GroupAdmin, groups: Sequence[str], *, timeout: float
 ) -> tuple[Snapshot, tuple[Fault, ...]]:
-    """Read all data of some groups. Return a snapshot, and a fault for each failed read or missing group.
+    """Read all data of the given groups. Return a snapshot, and a fault for each failed read or missing group.
 
     Raises `UnreachableError` if no broker answered.
     """

@@ -41,7 +41,7 @@ def _start(args: argparse.Namespace, demo: Options | None) -> int:
     if args.interval is not None and not 0 < args.interval < float("inf"):
         raise UsageError("--interval takes a number of seconds above 0")
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
-        # Both streams have to be a terminal, because Textual reads keys from stdin and draws on stderr.
+        # stdin and stderr must both be terminals, because Textual reads keys from stdin and draws on stderr.
         raise UsageError("the terminal UI needs a terminal on stdin and stderr; in scripts, use kgtui ls or kgtui show")
     from kgtui.commands.log_file import start_log
 

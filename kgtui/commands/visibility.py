@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def with_hidden_faults(snapshot: Snapshot, groups: Iterable[str]) -> Snapshot:
-    """Return a copy of the snapshot with an error for each group in `groups` whose offsets brokers may hide.
+    """Return a copy of the snapshot with an error for each group in `groups` for which brokers possibly hide offsets.
 
     Brokers hide offsets in topics on which the user lacks the permission DESCRIBE.
     """

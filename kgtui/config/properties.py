@@ -59,7 +59,7 @@ class Properties(dict[str, str]):
         return f"Properties({', '.join(sorted(self))})"
 
     def override(self, stronger: Properties, where: str) -> None:
-        """Add the properties and warnings in `stronger`. Its properties replace properties with the same names.
+        """Add the properties and warnings in `stronger`. Added properties replace properties with the same names.
 
         For each property whose value changes, a warning is added to `warnings`.
 

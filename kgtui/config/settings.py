@@ -82,7 +82,7 @@ class Settings:
 
     Attributes:
         path: path of `config.toml`, even if it does not exist.
-        default: name of the cluster to use if the user names none; may be empty.
+        default: name of the cluster to use if the user names none; empty if the key `default` is not set.
         keys: action in the terminal UI → key on the keyboard.
         presets: name of a saved filter → filter expression.
         storage: URI prefix, such as `s3a://bucket` → storage options (such as credentials) of lakes (folders with

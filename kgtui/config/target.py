@@ -217,8 +217,9 @@ def _by_address(settings: Settings, seeds: tuple[str, ...], where: str) -> Targe
 def _addresses(settings: Settings, cluster: ClusterSettings) -> set[str]:
     """Return the bootstrap addresses of a configured cluster in lower case.
 
-    The set is empty if the addresses cannot be read. References in other properties are not replaced, so that a missing
-    password of the cluster causes no error.
+    The set is empty if the file with the addresses cannot be read. References such as `${NAME}` are replaced only in
+    the addresses, so that a missing password of the cluster causes no error. A reference that cannot be replaced stays
+    in the text.
     """
     addresses, folder = cluster.address, settings.path.parent
     with suppress(ConfigError):

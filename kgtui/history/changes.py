@@ -40,8 +40,8 @@ class PollResult:
     """The values that one poll read from the cluster.
 
     Attributes:
-        listings: group → type, protocol, state and coordinator. For a broker that did not respond, this contains the
-            groups that it listed last.
+        listings: group → type, protocol, state and coordinator. If a broker did not respond, the groups from its most
+            recent list are used.
         descriptions: group → description, for the groups that this poll described.
         committed: group → committed offsets. Share groups are left out.
         share: share group → share-partition start offsets.
@@ -87,12 +87,12 @@ class ChangeTracker:
         return len(self._groups)
 
     def owned(self) -> Iterator[TopicPartition]:
-        """Yield the partitions that members own. A partition that several groups own is yielded several times."""
+        """Yield the partitions that members own. A partition with owners in several groups is yielded several times."""
         for owned in self._owners.values():
             yield from owned
 
     def add(self, result: PollResult, groups: Iterable[str], at: int, out: RowsByTable) -> None:
-        """Update the state of some groups from a poll, and append the changed rows to the lists in `out`.
+        """Update the stored state of `groups` from a poll, and append the changed rows to the lists in `out`.
 
         Args:
             groups: ids of the groups to update.

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 MAX_WAITING_ROWS = 1_000_000
-"""Number of rows that may wait in memory while the lake cannot be written. If more rows wait, all of them are dropped.
+"""Maximum number of rows that wait in memory while the lake cannot be written. If there are more, all are dropped.
 
 Example: with 17,000 rows per poll and a poll every ten seconds, rows are dropped after about ten minutes.
 """

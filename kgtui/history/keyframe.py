@@ -34,10 +34,10 @@ class Keyframe:
     The rows of a table are read from disk when they are needed.
 
     Args:
-        load: takes the name of a table, and returns its rows. It is called once per table.
+        load: function that takes the name of a table, and returns the table's rows. It is called once per table.
         polls: times of the keyframe and of the polls before the next keyframe, in milliseconds since the epoch. Rows of
             other polls come from an interrupted write, and are ignored.
-        reading: returns a context manager that converts read errors to `LakeError`.
+        reading: function that returns a context manager, which converts read errors to `LakeError`.
     """
 
     def __init__(
@@ -86,7 +86,7 @@ class KeyframeTable:
         return len(self._rows)
 
     def block_of(self, group: str) -> int | None:
-        """Return the index of the only block that can contain rows of a group; None if the group has no rows.
+        """Return the index of the only block that can contain rows of a group; None if no block can contain any.
 
         Args:
             group: group id, with lone surrogates escaped.
@@ -134,7 +134,7 @@ class _KeyframeRows:
         self._last = _last_of_each(self._rows, key)
 
     def after(self, poll: int) -> pa.Table:
-        """Return the state at a poll: for each key, the newest row that was recorded at or before this poll.
+        """Return the state at a poll: for each key, the newest row from this poll or an earlier poll.
 
         Objects, such as members, that no longer existed at this poll are left out.
         """
@@ -172,7 +172,7 @@ class TableState:
             yield from block.groups()
 
     def prepare(self, groups: Iterable[str]) -> None:
-        """Read the rows of some groups from disk at once. This is faster than one read per group."""
+        """Read the rows of the given groups from disk in one step. This is faster than one read per group."""
         found = (self._blocks.block_of(escape_surrogates(group)) for group in groups)
         self._blocks.load(index for index in found if index is not None)
 
@@ -200,7 +200,7 @@ class TableState:
 
 
 class BlockState:
-    """The state of some groups at one poll, as rows of one recorded table.
+    """The state, at one poll, of the groups in the blocks that were read together, as rows of one recorded table.
 
     Args:
         rows: one row for each object (such as a member) that existed at the poll, sorted by group.

@@ -95,7 +95,7 @@ class PointInTime:
         The reason can be a fault of the group, of its coordinator, or of the whole cluster.
 
         Args:
-            scope: `describe` or `offsets`, the data that could not be read.
+            scope: which data: `describe` (description and members of the group) or `offsets`.
         """
         fault = self._faults_by_subject.get((scope, group))
         listing = self.listings.get(group)
@@ -146,7 +146,7 @@ class PointInTime:
         return {(topic, partition): tuple(row) for topic, partition, *row in self._partitions.of(group)}
 
     def offsets(self, group: str) -> GroupOffsets:
-        """Return a group's committed or share-partition start offsets, with log start and log end offsets."""
+        """Return a group's committed offsets or share-partition start offsets, with log start and log end offsets."""
         result = rows.offsets_of_rows(self.positions(group), hidden=self.hidden.get(group))
         self._logs.update(result.bounds or {})
         return result

@@ -38,7 +38,8 @@ class RecordedPoll:
 class PollIndex:
     """All polls of a recording, oldest first.
 
-    The polls are stored in arrays to save memory, because a recording of one month has about 250,000 polls.
+    The polls are stored in arrays to save memory. With a poll every ten seconds, a recording of one month has about
+    260,000 polls.
     """
 
     def __init__(self) -> None:

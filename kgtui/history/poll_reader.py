@@ -65,7 +65,10 @@ class PollRead:
 def read_polls(
     recording: RecordingReader, groups: Collection[str], polls: Sequence[RecordedPoll]
 ) -> Iterator[PollRead]:
-    """Yield the descriptions and offsets of some groups at consecutive polls, oldest first.
+    """Yield the descriptions and offsets of the given groups at each of the given polls, oldest first.
+
+    Args:
+        polls: consecutive polls, oldest first.
 
     Raises:
         LakeError: rows cannot be read.

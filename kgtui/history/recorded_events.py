@@ -107,7 +107,7 @@ class _RecordedState:
             self._begun = True
             if whole:
                 # Forget the descriptions from before this keyframe (a poll with the complete state). A search that
-                # begins at this keyframe does not know them, and it must find the same events as this search.
+                # begins at this keyframe has no earlier descriptions, and both searches must find the same events.
                 self._descriptions.clear()
 
     def _read(self, table: Table, keyframe: int, until: int) -> pa.Table:
@@ -283,7 +283,8 @@ def _changed_positions(table: pa.Table, keyframe: int, memberless: pa.Array) -> 
 
     Every decrease is included. An increase is included if the group is in `memberless`, and the partition has no owner.
 
-    The result has the columns `poll`, `group`, `topic`, `partition`, `before` and `after`.
+    The result has the columns `poll`, `group`, `topic`, `partition`, `before` and `after`. The last two contain the
+    offset before and after the change.
 
     Args:
         table: rows of table `partitions` in one chunk, sorted by key and poll.

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
 
 _CLOCK_TOLERANCE = 1.0
-"""If the clock is at least this many seconds behind the previous poll, the recorder assumes that it was set back."""
+"""If the clock is this many seconds behind the previous poll, the recorder assumes that the clock was set back."""
 
 _log = logging.getLogger(__name__)
 
@@ -290,7 +290,7 @@ class Recorder:
         )
 
     async def _pause(self, seconds: float) -> None:
-        """Wait for some seconds, or until `stop` is called."""
+        """Wait for the given number of seconds, or until `stop` is called."""
         try:
             async with asyncio.timeout(max(seconds, 0.0)):
                 await self._stopping.wait()
@@ -314,7 +314,7 @@ def _all_brokers_listed(snapshot: Snapshot) -> bool:
 class RetentionRefresher:
     """Reads the retention of topics at regular intervals, and stores it in the lake.
 
-    A topic's retention stays unknown if the recorder's user may not read the topic's configs.
+    A topic's retention stays unknown if the recorder's user is not allowed to read the topic's configs.
     """
 
     def __init__(self, admin: GroupAdmin, folder: LakeFolder) -> None:
@@ -323,9 +323,10 @@ class RetentionRefresher:
         self._asked: float | None = None
 
     def due(self, now: float) -> bool:
-        """Return whether the retention must be read again, so that `refresh` must be called.
+        """Return whether it is time to call `refresh`.
 
-        This is true if the last read is at least `RETENTION_MAX_AGE` seconds ago, or if there was no read yet.
+        This is true if the retention was never requested, or was last requested at least `RETENTION_MAX_AGE` seconds
+        ago.
 
         Args:
             now: time in seconds, from the same clock as the argument `now` of `refresh`.
@@ -333,7 +334,7 @@ class RetentionRefresher:
         return self._asked is None or now - self._asked >= RETENTION_MAX_AGE
 
     async def refresh(self, topics: Collection[str], *, now: float, timeout: float) -> None:
-        """Read the retention of some topics and store it in the lake. Errors are only logged."""
+        """Read the retention of the given topics, and store it in the lake. Errors are only logged."""
         if not topics:
             return
         self._asked = now

@@ -241,8 +241,8 @@ class RecordingReader:
         days = self._polls.days()
         days = [day for day in days if (day <= day_of(start.ms) if back else day >= day_of(start.ms))]
         # The group can also change between the last poll of one day and the first poll of the next day. To notice this,
-        # compare its states at these two polls. One of the two days was searched in the previous iteration. `adjacent`
-        # is the group's state at the poll of that day.
+        # compare the group's states at these two polls. The previous iteration searched one of the two days, and stored
+        # the state at the poll of that day in `adjacent`.
         adjacent: GroupState | None = None
         first_poll = 0  # Used only if `back` is true: time of the first poll of the day that was searched before.
         for day in reversed(days) if back else days:

@@ -221,7 +221,7 @@ class ReplayAdmin:
 
     def _access(self) -> Access:
         state, stored = self._point_in_time, load_access(LakeFolder.of(self.recording.path))
-        if not state.hidden:  # The poll does not say whether offsets may be hidden, for example in an old recording.
+        if not state.hidden:  # The poll has no values in column `offsets_may_be_hidden`, as in old recordings.
             return stored
         # If offsets may be hidden in every group of the poll, the user lacked DESCRIBE on some topics at that time.
         hides = all(state.hidden.values())

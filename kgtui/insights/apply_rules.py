@@ -57,7 +57,7 @@ def find_insights(gold: Gold, since: float | None = None) -> Insights:
 
 
 def readable_ages(gold: Gold) -> tuple[TableAge, ...]:
-    """Return the age of each gold table, or the error if it cannot be read. Raises `LakeError` if none can be read."""
+    """Return a `TableAge` (age or error) for each gold table. Raises `LakeError` if no gold table can be read."""
     ages = gold.ages()
     if not any(age.is_readable for age in ages):
         why = "; ".join(dict.fromkeys(f"{age.table}: {age.error}" for age in ages if age.error != NEVER_WRITTEN))

@@ -131,7 +131,7 @@ class Insights:
     Attributes:
         findings: current problems, most urgent first.
         past: past problems, the most recently ended one first; empty if not requested.
-        tables: age of every gold table, even of a missing table.
+        tables: one `TableAge` per gold table. The `TableAge` of a missing table has an error instead of an age.
         as_of: end of the time that the gold tables cover, in epoch seconds; None if all are empty.
     """
 

@@ -76,7 +76,7 @@ class Report:
 
     Attributes:
         lake: path of the lake.
-        cluster: cluster id, or None.
+        cluster: cluster id; None if unknown.
         since, until: plotted time span, in epoch seconds.
         made_at: when the report was built, in epoch seconds.
         lag_histories: group id → plotted lag and rates, for at most `MAX_PLOTTED_GROUPS` groups.

@@ -37,7 +37,7 @@ _LABEL_MARGIN = 0.25
 """Width of the space for group ids at the left of the bar chart, as a fraction of the width of the figure."""
 
 _SHORTEST_BAR = 0.003
-"""Minimum length of a bar, as a fraction of the time axis, so that short episodes are visible."""
+"""Minimum length of a bar, as a fraction of the time axis, so that bars of short time spans are visible."""
 
 # Placeholder colors, because matplotlib does not accept CSS variables as colors. `_to_markup` replaces them with CSS
 # variables.

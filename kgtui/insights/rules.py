@@ -23,9 +23,10 @@ if TYPE_CHECKING:
 
 
 MIN_BACKLOG_AGE = 60.0
-"""Unread records are reported only if the oldest of them is at least this old, in seconds.
+"""The rule `drain` reports a group only if the group's oldest unread record is at least this old, in seconds.
 
-A group that will catch up within this time is not reported either.
+A group that will catch up in less than this time is not reported as catching up. If the age of the oldest unread record
+is unknown, the group is reported.
 """
 
 _SHOWN_RANGE = 0.1
@@ -117,7 +118,7 @@ def unhealthy(rows: Iterable[GoldRow], groups: Mapping[str, GoldRow]) -> list[Fi
 
 
 def at_risk(rows: Iterable[GoldRow]) -> list[Finding]:
-    """Return a finding for each group whose unread records have expired, or will expire before they are read.
+    """Return a finding for each group that has lost unread records to retention, or will lose some.
 
     Args:
         rows: newest rows of table `forecast`.
@@ -175,7 +176,7 @@ def _loss(row: GoldRow, lost: int) -> str:
 
 
 def drain(rows: Iterable[GoldRow], groups: Mapping[str, GoldRow], others: Collection[str]) -> list[Finding]:
-    """Return a finding for each group that catches up, or whose lag grows.
+    """Return a finding for each group that is catching up with its backlog, or whose lag is growing.
 
     Args:
         rows: newest rows of table `forecast`.

@@ -1,13 +1,13 @@
 """The lake: one folder of Delta tables, with recordings and the tables that the pipeline derives from them.
 
 The folder is on a local disk or in a store such as S3. deltalake, pyarrow and obstore are imported only when needed,
-because Spark executors may lack them.
+because Spark executors import this package too, and these three packages need not be installed there.
 
 | module | contents |
 |---|---|
 | `schemas` | columns of all tables |
 | `folder` | folder of a lake, with its small JSON files |
-| `store` | paths and URIs of stores, and storage options |
+| `store` | paths and URIs of stores such as S3, and options for access to these stores |
 | `store_errors` | explains errors of stores |
 | `lock` | lock of a lake on a local disk; only one process at a time can record into a lake |
 | `store_lock` | lock of a lake in a store |
@@ -16,10 +16,10 @@ because Spark executors may lack them.
 | `delta` | reads and writes one recorded table |
 | `parquet` | Parquet files of recorded tables, sorted by group |
 | `arrow` | converts between Python rows and Arrow tables |
-| `tables` | lists the tables of a lake with files, days and versions |
-| `compaction` | merges small files of bronze, silver and gold tables |
+| `tables` | lists the tables of a lake, each with its number of files, its days and its table version |
+| `compaction` | merges small files of the tables that the pipeline writes (layers bronze, silver and gold) |
 | `maintenance` | table sizes, compaction, and deletion of old days |
-| `gold` | reads the gold tables |
+| `gold` | reads the gold tables (the results of the pipeline) |
 | `pending_days` | finds the days whose gold tables must be recomputed |
-| `table_changes` | finds the earliest time of the new rows in a table |
+| `table_changes` | finds the earliest time in the rows that were added to a table after a given version |
 """

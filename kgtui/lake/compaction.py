@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 COMPACTION = "kgtui.compaction"
 """Key in the metadata of a Delta commit that only merged files.
 
-The key distinguishes such a commit from a commit that added rows, because both commits have the operation WRITE.
+Only this key distinguishes such a commit from a commit that added rows. Delta records the operation WRITE for both.
 """
 
 _GROUP = "group"
@@ -36,8 +36,9 @@ _GROUP = "group"
 def compact_table(delta: DeltaTable, path: LakePath, layer: str, name: str) -> tuple[int, int]:
     """Merge the small files of each day. Sort the rows of gold tables by group, so that one group is read quickly.
 
-    The commits have `dataChange` false, so that Spark streams on the table do not read the merged rows again. Tables
-    with a `file_span` (maximum time span of a file) are an exception, because no Spark stream reads them.
+    The commits have `dataChange` false, so that Spark streams on the table do not read the merged rows again. Only in
+    tables with a `file_span` (maximum time span of a file), the commits have `dataChange` true. This does no harm,
+    because no Spark stream reads these tables.
 
     Args:
         path: folder of the table.
@@ -104,7 +105,7 @@ def _merge_span(
         files: number of files to merge. It is only copied to the result.
 
     Returns:
-        Numbers of removed and added files, with the same keys as the result of Delta's `optimize`.
+        Dict with `numFilesRemoved` and `numFilesAdded`, as in the result of Delta's `optimize`.
     """
     library = load_deltalake()
     # Read and replace the rows with the same SQL condition, so that no row is lost.

@@ -235,10 +235,11 @@ class RecordedTable:
             return dictionary_schema(self.table).empty_table().select(list(columns))
         session, stored = query
         first, last = span
-        # Old tables can lack columns. Query only existing columns, because the query would fail otherwise.
+        # A table that an older kgtui created can lack some of `columns`. Do not query the missing ones, because the
+        # query would fail.
         names = ", ".join(f'"{name}"' for name in columns if name in stored)
         literal = group.replace("'", "''")
-        # SQL is twice as fast here as reading the files one by one (see tests/bench/README.md).
+        # An SQL query is twice as fast as reading the table's files one by one (see tests/bench/README.md).
         rows = to_table(
             session.execute(
                 f'SELECT {names} FROM "{self.table.name}" '  # noqa: S608 - deltalake has no parameters; quotes are doubled
@@ -382,14 +383,14 @@ class RecordedTable:
         delta.update_incremental()
 
     def delete_before(self, day: date) -> int:
-        """Delete the rows of all days before `day`, and return their number."""
+        """Delete the rows of all days before `day`, and return the number of deleted rows."""
         delta = self.open()
         if delta is None or not any(file[DAY] < day for file in self.files()):
             return 0
         return int(delta.delete(f"{PARTITION} < '{day.isoformat()}'")["num_deleted_rows"])
 
     def vacuum(self) -> None:
-        """Remove files of interrupted writes, and files that the table has not used for more than an hour."""
+        """Remove files of interrupted writes, and files that a newer table version replaced more than an hour ago."""
         delta = self.open()
         if delta is not None:
             delta.vacuum(SUPERSEDED_HOURS, dry_run=False, enforce_retention_duration=False, full=True)

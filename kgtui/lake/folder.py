@@ -2,8 +2,8 @@
 
 | file | contents |
 |---|---|
-| `lake.json` | marks a lake: format version and cluster id |
-| `<layer>/<table>` | a table |
+| `lake.json` | marks the folder as a lake; table format version, cluster id, id of topic `__consumer_offsets` |
+| `<layer>/<table>` | a Delta table |
 | `recorder.lock` | host and process id of the recorder |
 | `retention.json` | retention of topics and of committed offsets |
 | `access.json` | permissions of the recorder's user |
@@ -213,9 +213,10 @@ class LakeFolder:
         write_json(self.path / MARKER, content)
 
     def _foreign_files(self) -> list[str]:
-        """Return the names of the files that show that the folder is used for something else than a lake.
+        """Return the names of the files that show that the folder is used for something other than a lake.
 
-        These are all files except the lock file and temporary copies of `lake.json`, which a new lake can have.
+        These are all files and folders except those that a new lake can have: its lock file, and temporary copies of
+        `lake.json`.
         """
         return [name for name in _names(self.path) if not name.startswith((LOCK, f".{MARKER}."))]
 
@@ -309,8 +310,8 @@ def update_retention(folder: LakeFolder, answer: Retention, requested: Container
 
     Args:
         answer: retention that the cluster returned. If it is empty, the file stays unchanged.
-        requested: topics whose retention was requested. If `answer` lacks such a topic, it is deleted from the file.
-            All other topics keep their stored retention.
+        requested: topics whose retention was requested from the cluster. Requested topics that are not in `answer` are
+            deleted from the file. Topics that were not requested keep their stored retention.
 
     Raises:
         OSError: the file cannot be written.

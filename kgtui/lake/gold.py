@@ -49,7 +49,7 @@ class TableAge:
     Attributes:
         table: name of the table as `layer/name`.
         covered_to: end of the period that the newest rows describe; None if the table has no rows.
-        written: time of the last write; None if the table cannot be read.
+        written: when the pipeline last wrote rows; None if the table cannot be read. Compaction does not count.
         error: why the table cannot be read; empty if it can be read.
     """
 
@@ -173,7 +173,7 @@ class Gold:
     ) -> dict[str, LagHistory]:
         """Return a dict: group id → history of the group's total lag, with one value per minute.
 
-        Groups without rows in the given time are left out.
+        Groups without rows from `since` to `until` are left out.
 
         Raises:
             LakeError: the table cannot be read.
@@ -214,7 +214,7 @@ class Gold:
         return None if rows is None else to_values(rows["last"])[0]
 
     def _query(self, table: Table, columns: str, conditions: Sequence[str]) -> pa.Table | None:
-        """Run an SQL query: return some columns of the rows that match all conditions; None if there is no table.
+        """Run an SQL query: return `columns` of the rows that match all conditions; None if the table does not exist.
 
         Args:
             columns: SQL text that follows SELECT, such as column names.
@@ -241,7 +241,8 @@ class Gold:
 def _last_write(delta: DeltaTable) -> float:
     """Return the time of the newest Delta commit that wrote new rows, in seconds since the epoch.
 
-    Only the newest 50 commits are searched. If none of these commits wrote new rows, return the time of the oldest one.
+    Only the newest 50 commits are searched. If none of these commits wrote new rows, return the time of the oldest of
+    these commits.
     """
     history = delta.history(_COMMITS)
     writes = [
@@ -293,8 +294,9 @@ def _literal(value: str | datetime | date) -> str:
 def _first_day(moment: datetime | date) -> date:
     """Return the earliest possible value of column `day` in rows whose time is `moment` or later.
 
-    For a datetime, this is the day before `moment`. Column `day` contains the day on which the period of a row starts,
-    but the time of a row can be the end of its period. The period can then have started on the day before.
+    Column `day` contains the day on which the period of a row starts, but the time of a row can be the end of this
+    period, on the next day. Therefore, the result is the day before `moment` if `moment` is a datetime. If `moment` is
+    a date, the result is `moment` itself.
     """
     return (moment - timedelta(days=1)).date() if isinstance(moment, datetime) else moment
 

@@ -1,8 +1,9 @@
 """The lock of a lake on a local disk, so that only one process records into the lake.
 
-The lock file names the process that holds the lock. If the file exists but this process is no longer running, the
-process has crashed. While a process on this machine is running, the kernel's file lock (`flock`) prevents others from
-taking the lock. A process on a different machine counts as running as long as it keeps renewing the lock file.
+The lock file names the process that holds the lock. If the file exists, but the process that it names is no longer
+running, that process has crashed. If the named process runs on this machine, the kernel's file lock (`flock`) prevents
+other processes from taking the lock. A process on a different machine counts as running as long as it keeps renewing
+the lock file.
 """
 
 from __future__ import annotations
@@ -92,7 +93,7 @@ class RecorderLock(LakeLock):
         Args:
             before: the process that the lock file names.
         """
-        # The kernel's file lock may not work between machines, so also check the age of the lock file.
+        # The kernel's file lock does not always work between machines, so also check the age of the lock file.
         foreign = before is not None and not before.is_local
         if foreign and time.time() - os.fstat(file).st_mtime < STALE:
             raise RefusedError(held_by(self._path, before))

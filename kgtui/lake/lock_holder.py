@@ -52,7 +52,7 @@ class Holder:
         """Return whether the process is running.
 
         Args:
-            age: seconds since the last renewal of the lock. A process on another machine counts as running if this is
+            age: seconds since the last renewal of the lock. A process on another machine counts as running if `age` is
                 less than `STALE`.
         """
         return is_running(self.pid) if self.is_local else age < STALE
@@ -86,7 +86,7 @@ class LakeLock(Protocol):
         If this process does not hold the lock, do nothing.
 
         Raises:
-            RefusedError: another process has taken the lock, because it was not renewed for `STALE` seconds.
+            RefusedError: another process has taken the lock, because this process did not renew it for `STALE` seconds.
             OSError: the store cannot be written.
         """
         ...
@@ -132,7 +132,7 @@ def held_by(path: LakePath, holder: Holder | None) -> str:
 
 
 def is_running(pid: int) -> bool:
-    """Return whether a process of this machine is running."""
+    """Return whether a process with the id `pid` is running on this machine."""
     try:
         os.kill(pid, 0)
     except ProcessLookupError:

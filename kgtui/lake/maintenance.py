@@ -41,8 +41,8 @@ class TableStatus:
     """The status of one table.
 
     Attributes:
-        disk: total size, in bytes, of all files of the table, including the Delta log and older versions.
-        contents: size and days of the newest version; None if the table cannot be read.
+        disk: size, in bytes, of all files of the table, including its Delta log and files of older table versions.
+        contents: size and days of the newest version of the table; None if the table cannot be read.
         error: why the table cannot be read; empty if it can be read.
     """
 
@@ -141,7 +141,8 @@ def prune(
         now: seconds since the epoch; None for the clock of this machine.
 
     Raises:
-        LakeError: the folder is not a lake, or a rule names a table that does not exist.
+        LakeError: the folder is not a lake, or a rule names a table that does not exist, or a single recorded table
+            (recorded tables can only be pruned together).
     """
     folder = _folder(path)
     stored = list(tables(folder))

@@ -40,7 +40,7 @@ This number is so large that pyarrow's `write_table` never splits the rows of on
 
 
 class RowBlocks(Protocol):
-    """Rows of one table, from a keyframe (a poll with the complete state) until the next keyframe.
+    """Rows of one table for a keyframe (a poll with the complete state) and the polls before the next keyframe.
 
     The rows are sorted by key and poll, and divided into blocks. All rows of a Kafka group are in the same block.
     """
@@ -50,7 +50,7 @@ class RowBlocks(Protocol):
         ...
 
     def block_of(self, group: str) -> int | None:
-        """Return the index of the only block that can contain rows of a group; None if the group has no rows.
+        """Return the index of the only block that can contain rows of a group; None if no block can contain any.
 
         Args:
             group: group id, with lone surrogates escaped.
@@ -58,7 +58,7 @@ class RowBlocks(Protocol):
         ...
 
     def read(self, blocks: Sequence[int], columns: Sequence[str]) -> pa.Table:
-        """Return all rows of some blocks as a table with one chunk. Text columns are dictionary-encoded.
+        """Return all rows of the given blocks as a table with one chunk. Text columns are dictionary-encoded.
 
         Args:
             blocks: indices of the blocks.
@@ -107,7 +107,7 @@ class CompactedFile:
         return index if index < len(self._blocks) and self._blocks[index].first <= group else None
 
     def read(self, blocks: Sequence[int], columns: Sequence[str]) -> pa.Table:
-        # Only one thread at a time may read, because a `ParquetFile` has only one read position.
+        # Let only one thread at a time read the file, because a `ParquetFile` has only one read position.
         with self._lock:
             if self._blocks is None:
                 rows = self._file.read(list(columns))

@@ -49,7 +49,7 @@ class PendingDays:
         sources: name of a recorded or silver table as `layer/name` → dict with `version`, `newest` (newest time in a
             row) and `modified` (when the newest file was written). Times are in milliseconds since the epoch; None if
             unknown.
-        last: tomorrow (UTC). Rows of later days are ignored, because a broker's clock was wrong when it wrote them.
+        last: tomorrow (UTC). Rows of later days are ignored, because their times come from a broker with a wrong clock.
         future: days after `last` that have rows.
         first_poll_day: earliest day with recorded polls; None if the lake has no polls.
     """
@@ -125,13 +125,13 @@ def _changed_since(table: StoredTable, before: dict[str, int | None] | None) -> 
         changed = _changed_without_log(table, newest, before.get("modified"))
     if changed is None or newest is None or table.title not in (POLLS.title, COMMITS.title):
         return changed
-    # Also recompute the gold rows for the minute and the hour of `newest`, because the previous run computed them
-    # before all recorded rows of this time existed.
+    # Also recompute the gold rows for the minute and the hour that contain the time `newest`. When the previous run
+    # computed them, rows of this minute and hour were possibly still missing.
     return min(changed, newest)
 
 
 def _changed_without_log(table: StoredTable, newest: int | None, modified: int | None) -> int | None:
-    """Return the same time as `_changed_since`, but without the Delta log, whose entries are deleted after a day.
+    """Find the time for `_changed_since` without the Delta log, because log entries are deleted after a day.
 
     Args:
         newest, modified: the values with these names in `PendingDays.sources` of the previous run; None if unknown.
@@ -161,7 +161,7 @@ def _load_state(folder: LakeFolder) -> dict[str, Any]:
     """Return the dict that `PendingDays.mark_done` stored after the last complete run of the pipeline.
 
     The dict contains `sources` (see `PendingDays`) and `tables` (see `_table_ids`). It is empty before the first
-    complete run.
+    complete run, and if the stored file cannot be read.
     """
     try:
         state = json.loads(_state_file(folder).read_text(encoding="utf-8"))

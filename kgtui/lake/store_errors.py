@@ -1,7 +1,7 @@
 """Explain to the user why a lake cannot be read or written, for example because a store refuses access.
 
-Errors are recognized by their texts, not by their classes. The classes are defined in deltalake and obstore, which may
-not be installed.
+Errors are recognized by their texts, not by their classes. The classes are defined in deltalake and obstore, which are
+not always installed.
 """
 
 from __future__ import annotations

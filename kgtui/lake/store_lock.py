@@ -1,7 +1,7 @@
 """The lock file of a lake in a store such as S3, enforced by the store's conditional writes.
 
 A process takes the lock by creating the file, on condition that the file does not exist. While it holds the lock, it
-rewrites the file at regular intervals. After `STALE` seconds without a write, another process may replace the file.
+rewrites the file at regular intervals. After `STALE` seconds without a write, another process is allowed to replace it.
 
 Some stores lack conditional writes. In such a store, two processes can take the lock at the same time.
 """

@@ -1,4 +1,4 @@
-"""Find the earliest time of the rows that were added to a table after a given version, from its Delta log.
+"""Find, in the Delta log of a table, the earliest time in the rows that were added after a given table version.
 
 This module uses only the standard library.
 """
@@ -41,7 +41,7 @@ def earliest_change(path: LakePath, after: int, column: str) -> int | None:
     Commits that only delete rows or merge files (compaction) do not count.
 
     Args:
-        after: version of the table.
+        after: version of the table; -1 to search all versions.
         column: name of the time column, which contains timestamps or milliseconds since the epoch.
 
     Returns:

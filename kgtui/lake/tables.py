@@ -55,7 +55,7 @@ class TableContents:
 class StoredTable:
     """A Delta table in a lake.
 
-    Each method opens the newest version of the table, and may raise one of `kgtui.lake.delta.storage_errors`.
+    Each method opens the newest version of the table, and can raise one of `kgtui.lake.delta.storage_errors`.
     """
 
     layer: str
@@ -141,7 +141,7 @@ class StoredTable:
         return min(times, default=None)
 
     def size_before(self, day: date) -> tuple[int, int, int | None] | None:
-        """Return the size of the data before a day; None if the table is not partitioned by day.
+        """Return the size of the data of all days before `day`; None if the table is not partitioned by day.
 
         Returns:
             Tuple (number of files, bytes, number of rows). The number of rows is None if unknown.
@@ -177,9 +177,9 @@ class StoredTable:
             delta.cleanup_metadata()
 
     def vacuum(self) -> None:
-        """Delete data files that the table has not used for an hour (in the bronze layer, for a day).
+        """Delete files of interrupted writes, and files that a newer table version replaced more than an hour ago.
 
-        `Table.delta_properties` defines this time.
+        In the bronze layer, replaced files are kept for a day. `Table.delta_properties` defines these times.
         """
         with owner_only():
             self._open().vacuum(dry_run=False, full=True)
@@ -189,7 +189,7 @@ class StoredTable:
 
 
 def tables(folder: LakeFolder) -> Iterator[StoredTable]:
-    """Yield every table of a lake, sorted by layer and name."""
+    """Yield every table of a lake. The layers are in the order of `LAYERS`, the tables of a layer sorted by name."""
     for layer in sorted(_folders(folder.path), key=_rank):
         for name in sorted(_folders(folder.path / layer)):
             path = folder.path / layer / name

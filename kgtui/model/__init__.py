@@ -10,7 +10,7 @@ The package imports only `kgtui.errors`, the standard library and RE2. An unknow
 | `offsets` | committed offsets, log start and end offsets, and lag |
 | `record_times` | the times at which the records directly before and after a committed offset were written |
 | `cluster` | brokers, features, and retention of records and offsets |
-| `answer` | `Answer` of a read with its `Fault`s, and `Outcome` of a write |
+| `answer` | `Answer`: the result of a read, with its errors (`Fault`); `Outcome`: the result of a write |
 | `access` | `Access`: which groups and topics the user may see |
 | `snapshot` | `Snapshot`: all data about a cluster at one time |
 | `summary` | `Summary`: the values that the sweep (kgtui's background read of all groups) stores for each group |
@@ -25,8 +25,8 @@ The package imports only `kgtui.errors`, the standard library and RE2. An unknow
 | `health` | computes verdict, lag trend, data loss and age of unread records of a group from its polled offsets |
 | `judgment` | `Judgment`: whether something is wrong with a group, and since when |
 | `empty_reason` | texts that say why a group without members has a problem |
-| `series` | ring buffers with lag, members and rates of groups that kgtui reads at every poll |
-| `timeline` | lag, members, rates and changes of one group over an interval, for plots |
+| `series` | ring buffers with lag, member count and rates of each group that kgtui reads at every poll |
+| `timeline` | lag, member count, rates and changes of one group over an interval, for plots |
 | `event` | events, their kinds and texts, and the log of the newest events |
 | `event_search` | finds events by comparing two reads of a group |
 | `error_numbers` | numbers of Kafka's error codes to which kgtui reacts |

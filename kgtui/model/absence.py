@@ -20,12 +20,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class NoMatch:
-    """Why no group matches a filter.
+    """Why no group matches a filter. If the filter has no condition on ids, only `meant` can be set.
 
     Attributes:
         meant: the filter that the user probably meant. If it is set, no other attribute is set.
         word: the word that group ids must contain, if this is the filter's only condition on ids; otherwise None.
-        excluded: number of groups that meet all conditions on ids, but not the other conditions of the filter.
+        excluded: number of groups that meet all conditions on ids, but not all other conditions of the filter.
         example: id of one of these groups; empty if `excluded` is 0.
         similar: group ids that are similar to the words in the filter; empty if `excluded` is not 0.
     """
@@ -72,8 +72,8 @@ def why_not_listed(
         group: group id, or a part of an id.
         clock: converts epoch seconds to text.
         fault: why the group could not be described, or None.
-        gone_at: when the group disappeared, according to a recording (epoch seconds); None if no recording shows it.
-        events: whether to search the events for the time at which the group disappeared.
+        gone_at: when the group disappeared, in epoch seconds, if a recording shows this; otherwise None.
+        events: whether to search `snapshot.events` for the time at which the group disappeared.
         whole: whether `group` is a whole id.
     """
     name = visible(group)

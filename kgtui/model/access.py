@@ -37,7 +37,7 @@ VISIBLE_ONLY = "only in topics that you are allowed to see"
 """Text next to a number, such as a lag, that includes only topics on which the user has DESCRIBE."""
 
 NOT_LISTED = "Offsets in topics that you are not allowed to describe are not listed."
-"""Sentence below a list of offsets that may be incomplete because the user lacks permissions."""
+"""Sentence below a list of offsets. It says that the list may be incomplete, because the user lacks permissions."""
 
 NO_VISIBLE_GROUP = (
     "you are not allowed to see any group. Brokers leave out the groups that you are not allowed to describe. To list "
@@ -107,7 +107,7 @@ def recording_warning(access: Access) -> str:
 
 
 def lower_bound_reason(access: Access) -> str:
-    """Return a text that says why the shown lag may be too low, and which permission the user needs to see all lag."""
+    """Return a text that says why the shown lag may be too low, and which permission shows the user the whole lag."""
     request = (
         f"ask to {_remove_denial(access)}"
         if access.denied_topics
@@ -117,7 +117,7 @@ def lower_bound_reason(access: Access) -> str:
 
 
 def hidden_fault(group: str, access: Access | None) -> Fault:
-    """Return the fault of a group without visible offsets. It says that brokers may hide offsets from the user.
+    """Return the fault for a group without visible offsets, which says that brokers may hide offsets from the user.
 
     Args:
         access: the permissions of the user; None if they were not read.

@@ -1,7 +1,7 @@
 """Results of reads and writes on a Kafka cluster.
 
 A read can fail for only some of the brokers or groups. The result then has one `Fault` for each broker or group that
-failed, and the data of all others.
+failed, and the data of all other brokers and groups.
 """
 
 from __future__ import annotations
@@ -27,8 +27,9 @@ class Fault:
 
     Attributes:
         name: Kafka's error name, such as `GROUP_AUTHORIZATION_FAILED`, or a name that kgtui defines.
-        message: error message. If a request failed, it names the request and the broker.
-        code: Kafka's error code; None for names that kgtui defines, except `OFFSETS_HIDDEN`.
+        message: error message. If a request failed, the message names the request and the broker.
+        code: Kafka's error code; None for names that kgtui defines. But `OFFSETS_HIDDEN` has the code of
+            `TOPIC_AUTHORIZATION_FAILED`.
         broker: node id of the requested broker, or None.
         group: group id; None if a whole broker or cluster is affected.
         advice: what the user can do, or empty.

@@ -4,7 +4,8 @@ The classes call a partition, a streams task with its role, a connector or a con
 
 While a member is giving up a partition, brokers do not report that the member still owns it. (They store the partition
 in `ConsumerGroupMember.partitionsPendingRevocation`.) kgtui only knows that the epoch of this member is below the
-assignment epoch. Therefore, every member whose epoch is below it counts as a possible owner of the partition.
+assignment epoch, which is the epoch of the target assignment. Therefore, every member whose epoch is below the
+assignment epoch counts as a possible owner of the partition.
 """
 
 from __future__ import annotations
@@ -62,8 +63,9 @@ class Skew:
     Attributes:
         by: `member`, `host` or `rack`.
         loads: one `Load` per member, host or rack, the largest first.
-        ratio: largest number of items per member, divided by the mean number. For 3 members with 4, 1 and 1
-            partitions, it is 4 / 2 = 2.0. It is 1.0 if all loads are equal; None if nothing is assigned.
+        ratio: items per member in the `Load` where this number is largest, divided by the items per member of the
+            whole group. For 3 members with 4, 1 and 1 partitions, the ratio is 4 / 2 = 2.0. It is 1.0 if every `Load`
+            has the same number of items per member; None if nothing is assigned.
     """
 
     by: str
@@ -91,11 +93,11 @@ class PlacementStatus(Enum):
     LEAVING = "leaving"
     """A member owns the partition, task or connector, but must give it up."""
     ARRIVING = "arriving"
-    """The target owner does not own the partition or task yet. kgtui knows no member that must give it up first."""
+    """The target owner does not own the partition or task yet. Brokers report no member that must give it up first."""
     UNOWNED = "unowned"
     """No member owns the partition, task or connector, and no member is its target owner."""
     UNSUBSCRIBED = "not subscribed"
-    """The group has an offset in the partition, but no member subscribes to its topic."""
+    """The group has an offset in the partition, but no member subscribes to the topic."""
     UNKNOWN = "unknown"
     """The owner is not known, because the assignment of some members is not known."""
 
@@ -125,8 +127,8 @@ class Blocker:
     Attributes:
         gives_up: number of items that the member owns but must give up.
         waiting: number of items that wait for this member (`Placement.waits_for`).
-        behind: assignment epoch minus member epoch; 0 in a group without epochs. None for a static member that left
-            temporarily (epoch -2).
+        behind: assignment epoch minus member epoch; 0 if the member has reached the assignment epoch, or if the group
+            has no epochs. None for a static member that left temporarily (epoch -2).
     """
 
     member_id: str
@@ -161,7 +163,7 @@ class Assignment:
 
 
 def assignment_of(description: GroupDescription, offsets: GroupOffsets | None = None) -> Assignment | None:
-    """Return the assignment of a group; None if the broker withheld its members.
+    """Return the assignment of a group; None if the broker withheld the members of the group.
 
     Args:
         offsets: the offsets of the group. Partitions with an offset are included even if they have no owner.

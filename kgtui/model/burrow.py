@@ -47,7 +47,7 @@ class Options:
     """Burrow's settings, with Burrow's names and default values.
 
     Attributes:
-        intervals: maximum number of commits, and of log end offsets, in a `Window`.
+        intervals: maximum number of commits in a `Window`, and of log end offsets besides the newest one.
         minimum_complete: minimum number of commits, as a fraction (0 to 1) of `intervals`. With fewer commits, the
             status is OK.
         allowed_lag: a partition is OK up to this lag in records.
@@ -168,7 +168,7 @@ class CommitRing:
         self._ends: array[int] = array("q")
 
     def log_end(self, offset: int) -> None:
-        """Store the newest log end offset. The caller must do this every `Options.offset_refresh` seconds."""
+        """Store the newest log end offset. The caller must call this method every `Options.offset_refresh` seconds."""
         self._ends.append(offset)
         del self._ends[: -self._options.intervals]
 

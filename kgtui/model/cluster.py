@@ -32,7 +32,7 @@ class ClusterInfo:
         cluster_id: None if not reported.
         brokers: node id → broker.
         controller: node id of the controller, or None.
-        features: finalized features, such as `share.version` → 1; None before Kafka 2.7.
+        features: finalized features, such as `share.version` → 1; None if the brokers are older than Kafka 2.7.
         seeds: bootstrap addresses in use, `host:port`.
     """
 
@@ -95,9 +95,10 @@ class Retention:
         """Return a copy with the newer values in `answer`.
 
         Args:
-            answer: the newer values. If it has neither `topics` nor `offsets`, the copy keeps the old ones, and only
-                `rules` is updated.
-            asked: topics whose configs were read for `answer`. The copy's `topics` has no old values for them.
+            answer: the newer values. If `answer.topics` is empty and `answer.offsets` is None, the copy keeps the old
+                `topics` and `offsets`, and only `rules` is updated.
+            asked: topics whose configs were read for `answer`. If `topics` is updated, it loses its old values for
+                these topics.
         """
         rules = {**self.rules, **answer.rules}
         if not answer.topics and answer.offsets is None:

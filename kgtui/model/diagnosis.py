@@ -63,7 +63,7 @@ class Diagnosis:
 
 
 def diagnose(snapshot: Snapshot, group: str, clock: Clock) -> Diagnosis:
-    """Return what is wrong with a group, why, who is concerned, and what to do next."""
+    """Return what is wrong with a group, why, which members, broker or user have the problem, and what to do next."""
     judgment = snapshot.judgment(group)
     kind = judgment.kind
     if judgment.status is GroupStatus.NOT_FOUND:
@@ -77,7 +77,8 @@ def diagnose(snapshot: Snapshot, group: str, clock: Clock) -> Diagnosis:
     why = empty_group_reason(judgment, listing, state, snapshot.state_search, observed_at=observed_at, clock=clock)
     if kind is Problem.LOSS_NEAR and health is not None and health.loss is not None:
         why = _loss_text(health.loss, clock)
-    # If a stopped group loses records, advise the user to start it again. Faster consumers would not help.
+    # If a stopped group loses records, advise the user to start the group again, because faster consumers would not
+    # help.
     cause = Problem.STOP if Problem.STOP in judgment.others else kind
     advice = PROBLEM_TEXTS[cause].advice
     if cause in (Problem.STOP, Problem.STALL) and state == states.EMPTY:
@@ -91,7 +92,7 @@ def diagnose(snapshot: Snapshot, group: str, clock: Clock) -> Diagnosis:
 
 
 def _other_problem(snapshot: Snapshot, group: str, kind: Problem, clock: Clock) -> str:
-    """Return the name of a problem as text, such as `flapping`. For a stopped group, it is `stopped since 09:12`.
+    """Return the name of a problem as text, such as `flapping`. For a stopped group, the text is `stopped since 09:12`.
 
     The text is `stopped after 09:12` if kgtui only knows that the last consumed record was written at 09:12.
     """
@@ -187,7 +188,7 @@ def _who_lost(snapshot: Snapshot, group: str) -> str:
 
 
 def _who_flaps(snapshot: Snapshot, group: str) -> str:
-    """Return the members that joined or left most often in the last `_FLAPPING_SECONDS` as text; empty if none did."""
+    """Return as text which members joined or left most often in the last `_FLAPPING_SECONDS`; empty if none did."""
     changes: dict[str, int] = {}
     for event in reversed(snapshot.events):
         if event.at < snapshot.taken_at - _FLAPPING_SECONDS:

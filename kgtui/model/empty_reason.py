@@ -1,7 +1,7 @@
 """Texts that say why a group without members has a problem.
 
-They replace `Judgment.reason` in two cases: in a recording, where its words `before kgtui started` would be wrong, and
-for a simple group, which commits offsets without members.
+These texts replace `Judgment.reason` in a recording, where the words `before kgtui started` would be wrong, and for a
+simple group, whose offsets are always committed without members.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ SIMPLE_ADVICE = (
 
 
 class StateSearch(NamedTuple):
-    """The part of a recording in which kgtui searched for the start of the current group states.
+    """The part of a recording in which kgtui searched for the times at which the groups entered their current states.
 
     Attributes:
         begin: time of the first searched poll, in epoch seconds.
@@ -41,7 +41,7 @@ def before_text(search: StateSearch | None, clock: Callable[[float], str] | None
     """Return a text for the time of a change that kgtui did not observe.
 
     For a live cluster, the text is `before kgtui started`. For a recording, it is `before the recording`. If only a
-    part of the recording was searched, it contains the start of this part, such as `before 09:12`.
+    part of the recording was searched, the text contains the time at which this part begins, such as `before 09:12`.
 
     Args:
         search: the searched part of a recording; None for a live cluster.
@@ -70,11 +70,14 @@ def empty_group_reason(
 ) -> str:
     """Return a text that says why a group has a problem.
 
+    The text is `judgment.reason`, unless the problem is that the group has no members (`judgment.no_members`).
+
     Args:
         listing: the group in the newest list of groups; None if it is not listed.
         state: newest known state of the group, or None.
         search: the searched part of a recording; None for a live cluster.
-        observed_at: epoch seconds of the last observed progress, or of the first read if no progress was observed.
+        observed_at: epoch seconds of the last observed progress, or of the first read if no progress was observed; None
+            if neither is known.
         clock: converts epoch seconds to text; None for a text without a time.
     """
     facts = judgment.no_members

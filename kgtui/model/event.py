@@ -45,7 +45,8 @@ class Event(NamedTuple):
             disappeared, its last known values.
         before, after: old and new value, such as two states, or None. For offsets of several partitions, the values
             are sums. If a broker was lost, `after` is the error.
-        subject: what has changed, such as the names of members or partitions; for a verdict, its reason.
+        subject: what has changed, such as the names of members or partitions. For a verdict, the reason of the verdict;
+            for a broker, the address of the broker.
         number: number of changed members or partitions.
         broker: node id; None for events of groups.
     """
@@ -77,7 +78,7 @@ class Event(NamedTuple):
 
 
 def disappeared(group: str, at: float, last: Listing) -> Event:
-    """Return the event for a group that has disappeared. `last` is its row in the last list that contained it."""
+    """Return the event for a group that has disappeared. `last` is from the last list that contained the group."""
     return Event(at, EventKind.DISAPPEARED, group, last, before=last.state)
 
 

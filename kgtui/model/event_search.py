@@ -25,7 +25,7 @@ MOST_NAMED = 3
 """Maximum number of members or partitions that the text of one event names."""
 
 MOST_MEMBERS = 20
-"""If more members than this number join or leave between two reads, one event describes them together."""
+"""If more members than this join between two reads, one event describes them all, and likewise if more leave."""
 
 
 def listing_events(group: str, at: float, before: Listing | None, after: Listing | None) -> list[Event]:
@@ -70,7 +70,7 @@ class LastDescription:
         """Store a newer description, and return the changes since the previous one as events.
 
         State changes are included only for old brokers, whose lists of groups contain no states. For other brokers,
-        `listing_events` returns them.
+        `listing_events` returns the state changes. A description with the state Dead is ignored.
         """
         if description.state == DEAD:
             return []

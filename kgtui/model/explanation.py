@@ -317,7 +317,8 @@ def explain_offsets(offsets: GroupOffsets) -> Iterator[Explanation]:
 def faults_of(snapshot: Snapshot, group: str) -> list[Fault]:
     """Return the faults of a group, without duplicates.
 
-    They come from the newest reads of the group, its newest background read, and the newest poll of its coordinator.
+    The faults come from the newest reads of its members, offsets and configs, from its newest background read, and from
+    the newest poll of its coordinator.
     If brokers hide offsets of the group from the user, or may do so, the last fault says this.
     """
     readings = (snapshot.details.get(group), snapshot.offsets.get(group), snapshot.configs.get(group))

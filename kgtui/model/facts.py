@@ -1,8 +1,8 @@
 """Looks up members, lag, topics and other values of one group in a snapshot.
 
 A snapshot has a summary of each group, which the sweep (a background read of all groups) stores. For groups that are
-selected or visible on the screen, it also has the members and offsets that kgtui reads at every poll. Most functions
-return whichever value was read later. None means that the value was not read.
+selected or visible on the screen, the snapshot also has the members and offsets that kgtui reads at every poll. If a
+value was read both ways, most functions return the value that was read later. None means that the value was not read.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ def _is_newer(at: float | None, reading: Reading[Any] | None) -> bool:
 
 
 def member_count(snapshot: Snapshot, group: str) -> int | None:
-    """Return the number of members; None if it was not read, or if the broker withheld them."""
+    """Return the number of members; None if the members were not read, or if the broker withheld them."""
     reading = current_description(snapshot, group)
     if reading is not None:
         return reading.value.member_count
@@ -247,7 +247,8 @@ def has_fault(snapshot: Snapshot, group: str) -> bool:
 def first_seen(snapshot: Snapshot, group: str) -> float | None:
     """Return when kgtui first read a group, in epoch seconds; None if it has never read the group.
 
-    In a recording, this is the first poll with the group. On a live cluster, it is the first background read.
+    In a recording, this is the time of the first poll that contains the group. On a live cluster, it is the time of the
+    first background read of the group.
     """
     from kgtui.model.trail import Trail
 

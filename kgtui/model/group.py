@@ -66,10 +66,10 @@ class GroupDescription:
         assignment_epoch: epoch of the target assignment; None for classic groups.
         members: the members; None if the broker withheld them, because the user lacks DESCRIBE on their topics.
         operations: names of the allowed AclOperations on the group; None if not reported. Without an authorizer,
-            brokers report every operation that they know: READ, DELETE and DESCRIBE in Kafka 3.9.2 (bit field 328),
-            also DESCRIBE_CONFIGS and ALTER_CONFIGS from 4.0 on (3400).
+            brokers report every group operation that they know: READ, DELETE and DESCRIBE in Kafka 3.9.2 (bit field
+            328), and also DESCRIBE_CONFIGS and ALTER_CONFIGS from Kafka 4.0 on (bit field 3400).
         topology: topology of a streams group; None for other types.
-        topology_status: `available`, `not stored` or `error`; None before Kafka 4.4 and for other types.
+        topology_status: `available`, `not stored` or `error`; None for other types, and from brokers before Kafka 4.4.
         source: RPC with its version, such as `ConsumerGroupDescribe v1`.
         authoritative: whether `state` can be trusted. DescribeGroups before v6 reports `Dead` for missing groups and
             groups of other types.
@@ -108,7 +108,7 @@ class GroupConfig:
     Attributes:
         value: None if the value is sensitive.
         source: Kafka's ConfigSource, such as `DYNAMIC_GROUP_CONFIG`.
-        type: Kafka's ConfigType, such as `INT`; None before RPC version 3.
+        type: Kafka's ConfigType, such as `INT`; None before DescribeConfigs version 3.
         synonyms: `(name, value, source)` of each ConfigSynonym. The one with the highest precedence comes first.
     """
 
@@ -130,8 +130,8 @@ def listing_of(description: GroupDescription) -> Listing:
 def topics_of(description: GroupDescription) -> set[str] | None:
     """Return the topics that a group reads, according to its description; None if the broker withheld the members.
 
-    They are the subscribed topics, the topics of owned partitions, and the source and repartition topics of a streams
-    group.
+    The result contains the subscribed topics, the topics of owned partitions, and the source and repartition topics of
+    a streams group.
     """
     if description.members is None:
         return None

@@ -82,7 +82,7 @@ class GroupType:
     Attributes:
         name: name in the Kafka protocol (`org.apache.kafka.common.GroupType`).
         title: name that `kafka-groups.sh` prints.
-        describe_rpc: RPC that describes groups of this type. No other RPC reliably reports their state.
+        describe_rpc: RPC that describes groups of this type. No other RPC reliably reports the state of such groups.
         active_states: valid states, except Empty and Dead (Kafka's `GroupState.groupStatesForType`).
         rank: position of the type in lists. If the type of a group is unknown, describe RPCs are tried in this order.
         tool: Kafka's script for these groups.

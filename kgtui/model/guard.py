@@ -1,4 +1,4 @@
-"""Decides whether kgtui may delete a group, and explains a refusal to the user.
+"""Decides whether kgtui is allowed to delete a group, and explains a refusal to the user.
 
 DeleteGroups does not check the group type. Therefore, kgtui first calls the describe RPC of the type, and deletes the
 group only if the state is Empty. DescribeGroups before v6 is not enough, because it reports the state `Dead` for every
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 DELETE_MAX_AGE = 10.0
 """The terminal UI offers to delete a group only if its description is at most this many seconds old.
 
-If 2.5 poll intervals of the coordinator are longer than this, a description may be 2.5 poll intervals old. Groups that
-are listed as Empty are an exception (`is_listed_as_empty`).
+If kgtui polls the coordinator of the group less often than every 4 seconds, the limit is 2.5 poll intervals of this
+coordinator instead. Groups that are listed as Empty are an exception (`is_listed_as_empty`).
 """
 
 READ_ONLY = "this session is read-only, so nothing can be changed"
@@ -34,10 +34,10 @@ _DELETING_OPERATIONS = frozenset({"DELETE", "ALL"})
 
 
 def why_not_delete(group: str, description: GroupDescription) -> str | None:
-    """Return why kgtui must not delete a group; None if it may delete the group.
+    """Return why kgtui must not delete a group; None if kgtui is allowed to delete the group.
 
-    kgtui refuses to delete `Dead` classic groups, although Kafka's GroupMetadataManager would delete them. The
-    coordinator is already removing such a group, or does not know it.
+    kgtui refuses to delete `Dead` classic groups, because the coordinator is already removing such a group, or does not
+    know it. Kafka's GroupMetadataManager would accept the deletion.
     """
     if description.group != group:
         return "the description belongs to another group; refresh and try again"
@@ -74,7 +74,7 @@ def _why_not_empty(description: GroupDescription, group_type: GroupType) -> str 
         return f"{state}: stop the group's members first"
     why = f"{state} with {counted(count, 'member')}: stop {'it' if count == 1 else 'them'} first"
     static = any(member.instance_id is not None for member in description.members or ())
-    # Static members stay in the group after they stop (KIP-345).
+    # Static members stay in the group after their processes have stopped, until their session times out (KIP-345).
     return f"{why} (static members stay until their session times out)" if static else why
 
 

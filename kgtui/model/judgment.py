@@ -3,10 +3,10 @@
 `Snapshot.judgment` combines three sources:
 
 - A group that kgtui reads at every poll has a health verdict by Burrow's rules (`kgtui.model.health`).
-- All other groups are screened: `kgtui.monitor.screening` applies simple rules to their background reads. The rules
-  miss no problem, but may suspect a healthy group.
-- For a group that was not read yet, kgtui only knows the state, and whether a read failed. The status of such a group
-  is never OK.
+- All other groups are screened: `kgtui.monitor.screening` applies simple rules to the background reads of these groups.
+  The rules detect every problem, but sometimes suspect a healthy group.
+- If no read of a group has succeeded yet, kgtui knows only the listed state, and whether a read has failed. The status
+  of such a group is never OK.
 """
 
 from __future__ import annotations
@@ -48,9 +48,10 @@ class Problem(Enum):
     STOP = "stopped"
     """There are unread records, and the group has stopped committing or has lost all its members."""
     STALL = "stalled"
-    """There are unread records, and a share group has members, but has acknowledged no records for too long.
+    """A share group with members and unread records has acknowledged no records for too long.
 
-    A group of another type gets `STOP` instead, because kgtui cannot see that it commits the same offset again.
+    Groups of all other types get `STOP` instead. Burrow reports STALL if such a group commits the same offset again and
+    again, but kgtui cannot see these commits.
     """
     REWIND = "rewound"
     """The committed offset went back, and is still below its earlier value."""
@@ -63,7 +64,7 @@ class Problem(Enum):
     REBALANCING = "rebalancing"
     """The group has been in a rebalance, or in the state NotReady, for so long that something probably blocks it."""
     UNREADABLE = "unreadable"
-    """The newest read of the group failed, or its coordinator does not respond."""
+    """The newest read of the group failed, or the group's coordinator does not respond."""
     EMPTY = "empty"
     """There are unread records and no members. kgtui did not observe when the last member left."""
     UNUSED = "unused"
@@ -163,7 +164,7 @@ UNSETTLED_CLASSIC = 15.0
 UNSETTLED_OTHER = 60.0
 """A group that is not classic gets WARN if it rebalances, or is NotReady, for longer than this number of seconds.
 
-The limit is longer than for classic groups, because such a rebalance interrupts only some partitions.
+The limit is longer than for classic groups, because a rebalance of these other groups interrupts only some partitions.
 """
 
 
@@ -191,7 +192,7 @@ ABANDONED_TIME = f"{ABANDONED_AFTER / 3_600:g} h"
 SUSPECTED = frozenset({Problem.STOP, Problem.STALL, Problem.BEHIND})
 """Problems that screening (`kgtui.monitor.screening`) can suspect but not prove.
 
-kgtui reads a group with a suspected problem at every poll until there is a health verdict on it.
+kgtui reads a group with a suspected problem at every poll until there is a health verdict on the group.
 """
 
 ONLY_COUNTED = frozenset({Problem.UNUSED, Problem.ABANDONED})
@@ -224,8 +225,8 @@ class NoMembers(NamedTuple):
     """A group that has unread records and no members.
 
     Attributes:
-        since: beginning of the text in `Judgment.reason`, such as `all members left` or `Empty since {before}`. For
-            users, `{before}` is replaced with a text such as `before kgtui started`.
+        since: beginning of the text in `Judgment.reason`, such as `all members left` or `Empty since {before}`.
+            `{before}` is a placeholder for a text such as `before kgtui started`.
         unread: number of unread records.
         unused: whether the problem is `Problem.UNUSED`.
     """
@@ -238,7 +239,7 @@ class NoMembers(NamedTuple):
         """Return a text such as `all members left, 7 unread`.
 
         Args:
-            since: beginning of the text. It is the attribute `since`, after the caller has replaced `{before}` in it.
+            since: beginning of the text: the attribute `since`, in which the caller has replaced `{before}`.
         """
         unused = f"records unread for more than {ABANDONED_TIME}" if self.unused else ""
         return ", ".join(filter(None, (since, unused, f"{self.unread:,} unread")))
@@ -317,8 +318,8 @@ class FoundProblem(NamedTuple):
 
     Attributes:
         at: time of the first judgment with the problem, in epoch seconds.
-        seen: True if kgtui was already reading the group at every poll, so that the problem began at the time `at`. If
-            False, the problem may be older.
+        seen: True if kgtui was already reading the group at every poll before it found the problem. The problem then
+            began at about the time `at`. If False, the problem may have begun earlier.
     """
 
     kind: Problem
@@ -371,7 +372,7 @@ def judgment_of_summary(
     This means that screening has found no problem in the group, or has not judged it yet.
 
     Args:
-        summary: the values that background reads have stored about the group; None if it was not read yet.
+        summary: the values that background reads have stored about the group; None if the group was not read yet.
         state: newest known state of the group, or None.
         since: observed start of this state in epoch seconds, or None.
         appeared: whether the group was created in this state while kgtui was running.

@@ -96,7 +96,8 @@ VERDICT_LOOKS: dict[str, Look] = {
 }
 """Maps the name of a `GroupStatus` to its symbol and color, for groups that are OK or have a problem.
 
-The problem of a group with the status `UNKNOWN` is that it cannot be read. `NOT_FOUND` has no symbol.
+The entry `UNKNOWN` is for groups that could not be read, not for groups that kgtui has not read yet. `NOT_FOUND` has no
+symbol.
 """
 
 PROBLEM_LOOKS: dict[Problem, Look] = {
@@ -122,7 +123,7 @@ _MEANINGS = {
 }
 """Maps the name of an attribute of `Marks` to the meaning of this symbol, for the help.
 
-If `STATE_LOOKS` contains the symbol, too, the help shows the group states before this meaning.
+If group states in `STATE_LOOKS` have the same symbol, the help shows these states first, and then the meaning.
 """
 
 

@@ -48,7 +48,8 @@ def member_names(members: Iterable[Member]) -> dict[str, str]:
     """Return a dict: member id → shortest unique name of the member.
 
     The name is the instance id or, if the member has none, the client id. If several members have the same name, their
-    hosts are added (`billing@10.0.3.7`), or parts of their member ids if the hosts are equal, too (`billing#3fa8`).
+    hosts are added (`billing@10.0.3.7`). If two of these hosts are equal, or if a host is unknown, parts of the member
+    ids are added instead (`billing#3fa8`).
     """
     return _names(members, with_host=False)
 

@@ -79,9 +79,10 @@ class GroupOffsets:
         bounds: `(topic, partition)` → log offsets, also for owned partitions without a committed offset.
         hidden_topics: sorted topics that members consume, but that the user may not describe. Their offsets are
             missing.
-        may_lack_topics: whether brokers may also hide offsets in topics whose names kgtui does not know.
-        record_times: `(topic, partition)` → when the records directly before and after the committed offset were
-            written. The times may be for an earlier committed offset. kgtui searches for them in some partitions only.
+        may_lack_topics: whether brokers might also hide offsets in topics whose names kgtui does not know.
+        record_times: `(topic, partition)` → when the records directly before and after the committed offset (or
+            share-partition start offset) were written. The times may be for an earlier offset. kgtui searches for these
+            times only in some partitions.
     """
 
     committed: tuple[CommittedOffset, ...] = ()
@@ -276,10 +277,13 @@ def _with_times(row: PartitionLag, times: Mapping[TopicPartition, RecordTime]) -
 
 
 def searchable(rows: Iterable[PartitionLag], limit: int) -> dict[TopicPartition, LogPosition]:
-    """Return the partitions in which kgtui can search for the times of records: `(topic, partition)` → offsets.
+    """Return the partitions in which kgtui can search for the times of the last consumed and first unread record.
 
     Partitions without unread records or with unknown offsets are left out. If more than `limit` partitions remain, only
-    those with the largest lags are returned.
+    the `limit` partitions with the largest lags are returned.
+
+    Returns:
+        `(topic, partition)` → position, log start offset and log end offset.
     """
     lagging = [
         ((row.topic, row.partition), LogPosition(row.position, row.log_start, row.log_end))
@@ -361,6 +365,9 @@ def lag_of_group(offsets: GroupOffsets) -> LagTotal:
 
 
 def consumed_until(offsets: GroupOffsets) -> float | None:
-    """Return when the newest consumed record of a group was written, in epoch seconds; None if this is not known."""
+    """Return when the newest consumed record of a group was written, in epoch seconds; None if this is not known.
+
+    The true time may be later, because kgtui knows such times only for some partitions, and not always exactly.
+    """
     times = [row.exact_times for row in lags(offsets)]
     return max((one.consumed.earliest for one in times if one is not None and one.consumed is not None), default=None)

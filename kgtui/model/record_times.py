@@ -44,7 +44,7 @@ class TimeRange(NamedTuple):
 
 
 class LogPosition(NamedTuple):
-    """A committed offset, with the log start offset and the log end offset of its partition."""
+    """A committed offset or share-partition start offset, with the log start and log end offset of its partition."""
 
     offset: int
     log_start: int
@@ -56,11 +56,11 @@ class RecordTime:
     """When the records directly before and after a committed offset were written.
 
     Attributes:
-        offset: the committed offset.
-        unread: time of the first unread record; None if unknown.
-        consumed: time of the last consumed record; None if unknown.
+        offset: the committed offset; for share groups, the share-partition start offset.
+        unread: when the first unread record was written; None if unknown.
+        consumed: when the last consumed record was written; None if unknown.
         reason: why `unread` is not known, or empty.
-        rounds: number of ListOffsets responses for this partition that the search for these times has used.
+        rounds: number of ListOffsets responses that the search for `unread` and `consumed` has used.
         expires_at: when retention can delete the first unread record (epoch seconds); None if unknown or never.
         any_time: whether the first unread record can be deleted at any time, because `retention.bytes` is set.
         expiry_reason: why `expires_at` is None. Empty if `expires_at` is known, or if `with_expiry` was not called.

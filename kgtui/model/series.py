@@ -78,8 +78,8 @@ class Membership:
     def update(self, members: tuple[Member, ...] | None) -> MembershipChange:
         """Store the members of a new read, and return the differences from the previous read.
 
-        The result contains no differences if no members were known before, or if `members` is None, because the broker
-        withheld them.
+        The result contains no differences if no members were known before, or if `members` is None. None means that the
+        broker has not reported the members.
         """
         old = self._members
         if members is None or old is members or old == members:
@@ -105,7 +105,7 @@ class Membership:
 
 
 LENGTH = 900
-"""Maximum number of samples that are kept per group. At one sample every 2 seconds, this is half an hour."""
+"""Maximum number of samples (reads) that are kept per group. At one sample every 2 seconds, this is half an hour."""
 GROUPS = 500
 """Maximum number of groups whose series are kept.
 
@@ -237,8 +237,8 @@ class Series:
             at: epoch seconds.
             lag: total lag in records, or None.
             members: number of members, or None.
-            description: the newest description; None if not read. If it differs from the previous one, or if committed
-                offsets went back, a change point is added.
+            description: the newest description; None if not read. A change point is added if the description is the
+                first one or differs from the previous one, if committed offsets went back, or after a gap.
             offsets: the newest offsets, from which the rates are computed; None if not read.
         """
         gap = self._gap(at)

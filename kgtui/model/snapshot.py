@@ -45,7 +45,10 @@ class ChangeLog:
         self._last: str | None = None
 
     def add(self, group: str) -> None:
-        """Record that a group has changed, unless the newest change since the last `mark` was of the same group."""
+        """Record that a group has changed.
+
+        Nothing is added if the newest change in the log is of the same group, and no mark was made after it.
+        """
         if group != self._last:
             self._last = group
             self.total += 1
@@ -75,7 +78,8 @@ class ChangeMark:
     def changed_since(self, earlier: ChangeMark | None) -> set[str] | None:
         """Return the ids of the groups that changed between an earlier mark and this one.
 
-        None if the log no longer has all changes since the earlier mark. Any group may have changed then.
+        None if the log no longer has all changes since the earlier mark, or if there is no earlier mark of this log. In
+        these cases, any group may have changed.
         """
         if earlier is None or earlier.log is not self.log:
             return None
@@ -89,8 +93,8 @@ T = TypeVar("T")
 FRESH_HEALTH = 60.0
 """Maximum age of a health verdict in seconds. An older verdict is outdated.
 
-If the group of an outdated verdict was read in the background at least twice, kgtui judges the group by these reads.
-Otherwise, it shows the outdated verdict in a different color.
+If there is an outdated verdict on a group, kgtui judges the group by its background reads instead, if there are at
+least two. Otherwise, the terminal UI shows the outdated verdict in the color of old data.
 """
 
 
@@ -158,9 +162,9 @@ class Snapshot:
         health: group id → newest health verdict, for selected and visible groups, and groups with a possible problem.
         screened: group id → judgment from the sweep, only for groups with a problem. The method `judgment` judges every
             group. Shared.
-        unobserved: number of groups with a possible problem that are read only by the sweep, because there are too
-            many of them.
-        state_since: group id → when the current state began, only for groups in which kgtui observed this. Shared.
+        unobserved: number of groups with a possible problem that are read only by the sweep. There are too many groups
+            with a possible problem to read all of them more often.
+        state_since: group id → when the current state began, only if kgtui has observed the beginning. Shared.
         state_search: the part of a recording in which `state_since` was searched; None for a live cluster.
         appeared: ids of groups that were created while kgtui was running, and have not changed their state since. The
             mapping is used as a set, so all values are None. Shared.
@@ -264,7 +268,7 @@ class Snapshot:
         return unreadable(fault, judgment, read_at)
 
     def _completed(self, group: str, listing: Listing, judgment: Judgment) -> Judgment:
-        """Return a judgment with the start time of the problem and a reason, as far as they are known.
+        """Return a judgment with a problem, after its start time and its reason were completed.
 
         If the start of the problem is unknown, the time at which kgtui found the problem is used. If the problem is
         that the group has no members, the reason is worded differently in a recording, and for a simple group, which

@@ -30,7 +30,7 @@ NAMES: dict[str, Callable[[Sequence[Member]], Iterable[str]]] = {
 }
 """Maps a filter key, such as `client`, to a function that takes members, and returns the texts to search (client ids).
 
-The member index, a string with all these texts, has them in the order of these keys.
+The member index is one string with all these texts, in the order of the keys in this dict.
 """
 
 _BETWEEN, _PART = "\x1f", "\x1e"
@@ -80,8 +80,8 @@ class Summary:
         members: number of members, or None.
         lag: sum of the known lags in records; None if no lag is known.
         lag_unknown: number of partitions with unknown lag.
-        partitions: number of partitions with an offset. For selected, visible and suspect groups, partitions that have
-            an owner but no offset count, too.
+        partitions: number of partitions with an offset. For groups that are selected, visible or may have a problem,
+            partitions that have an owner but no offset count, too.
         topics: sorted topics with a subscription or an offset; None if not read.
         member_index: result of `encode_member_index` for client ids, hosts and member ids.
         state: state in the description, for brokers whose lists contain no states; None if not described.
@@ -90,7 +90,7 @@ class Summary:
         lag_at: when the offsets were read, in epoch seconds, or None.
         fault: why some of these values could not be read, or None.
         hidden: whether `lag` is a lower bound, because brokers may hide topics.
-        screened: whether the sweep has compared at least two reads.
+        screened: whether the sweep has read the offsets at least twice, and compared these reads to find problems.
         trail: results of the last few background reads, encoded by `kgtui.model.trail.Trail.encode`; may be empty.
     """
 

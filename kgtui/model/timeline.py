@@ -32,12 +32,12 @@ class Change(NamedTuple):
     """A change of a group: the difference between two change points (reads that found a change), or an event.
 
     Attributes:
-        before: the earlier change point; None if there is none, or if there is a gap in between.
-        now: the later change point. For an event, only its time is set.
+        before: the earlier change point; None if there is none, or if there is a gap between it and `now`.
+        now: the later change point. For an event, this is a change point of which only the time (`at`) is set.
         lasted: how long the group was in its previous state, in seconds; None if the state did not change, or if the
             start of the previous state is unknown.
-        rebalanced: duration in seconds of the rebalance that ended with this change; None if none ended, or if its
-            start is unknown.
+        rebalanced: duration in seconds of the rebalance that ended with this change; None if no rebalance ended, or if
+            the start of the rebalance is unknown.
         event: an event that no change point shows, or None.
     """
 
@@ -54,12 +54,14 @@ class Change(NamedTuple):
 
 
 class ObservedTimes(NamedTuple):
-    """Important times of a group in a recording, in epoch seconds or None.
+    """Times of polls in a recording that show important facts about a group, in epoch seconds or None.
+
+    If the group was deleted and created again, polls before its last creation do not count.
 
     Attributes:
         first_seen: first poll that found the group.
         state_since: first poll that found the current state; None if the first poll of the recording found it already.
-        last_progress: last poll that found that a committed offset had moved forward.
+        last_progress: last poll that found that committed offsets had moved forward.
     """
 
     first_seen: float | None = None
@@ -183,7 +185,8 @@ def changes_of(change_points: Sequence[ChangePoint]) -> list[Change]:
     before: ChangePoint | None = None
     # `since` is the time at which the current state of the group began; None if that was not observed.
     since: float | None = None
-    # `rebalancing_since` is the time at which the current rebalance began; None if there is none, or if it is unknown.
+    # `rebalancing_since` is the time at which the current rebalance began; None without a rebalance, or if the time is
+    # unknown.
     rebalancing_since: float | None = None
     for now in change_points:
         lasted = rebalanced = None

@@ -48,7 +48,10 @@ _REBALANCED_AT = Struct(f"<{REBALANCES_KEPT}I")
 """Format of the times of the last rebalances in an encoded trail. Without rebalances, the times are left out."""
 _REWIND = Struct("<IIqB")
 _MOST_COMPARED = 500
-"""Maximum number of partitions for `Trail._moved_forward`, whose run time is quadratic. For more, it returns False."""
+"""Maximum number of partitions in `Trail._moved_forward`. For more partitions, the method returns False.
+
+With more partitions it would take too long, because its run time grows with the square of their number.
+"""
 _FORGET_REWIND_AFTER = 10
 """A rewind (an offset that went back) is forgotten after this number of later reads with progress.
 
@@ -182,9 +185,10 @@ class Trail:
 
     @property
     def rewound_at(self) -> int:
-        """Time of the read that showed that a committed offset went back; 0 if there was no such read.
+        """Time of the read that showed that an offset of the group went back; 0 if there was no such read.
 
-        The time is reset to 0 when the offset reaches its earlier value again, or after a few reads with progress.
+        The time is reset to 0 when the offset reaches its earlier value again, or after `_FORGET_REWIND_AFTER` reads
+        with progress.
         """
         return 0 if self._rewind is None else self._rewind[0]
 
@@ -192,13 +196,14 @@ class Trail:
         """Add the offsets that one background read has found.
 
         Earlier reads are forgotten if a topic was recreated, if partitions were added or removed, or if the clock was
-        set back. A read that lacks partitions is ignored, because a broker may have left them out. If the next read
-        lacks the same partitions, they count as removed.
+        set back. If a read has fewer partitions than the previous read, it is ignored, because a broker may have left
+        the missing partitions out. If the next read lacks the same partitions, they count as removed.
 
         Args:
             at: time of the read.
             rows: offsets in all partitions, sorted by topic and partition.
-            jump: seconds by which the clock was set forward since the previous read.
+            jump: seconds that the clock has skipped since the previous read, because it was set forward or the machine
+                was suspended. They do not count as time without progress.
         """
         sums = _sums(at, rows)
         layout = _hash([row[0] for row in rows])
@@ -225,8 +230,9 @@ class Trail:
     def _moved_forward(self, rows: Sequence[Position]) -> bool:
         """Return whether an offset has moved forward since the previous read, which had fewer partitions.
 
-        The trail has only a hash of the previous partitions, so the added partitions are found by trial: `rows` without
-        them must have the same hash. The result is False if they are not next to each other in `rows`.
+        The trail has only a hash of the previous partitions, so the added partitions are found by trial: without them,
+        the partitions in `rows` must have this hash. The result is False if the added partitions are not next to each
+        other in `rows`.
         """
         added = len(rows) - len(self.positions)
         if added <= 0 or len(rows) > _MOST_COMPARED:
@@ -247,7 +253,11 @@ class Trail:
         self._rewind = None
 
     def _compare(self, at: int, rows: Sequence[Position], seconds: int) -> None:
-        """Compare the offsets with those of the previous read, `seconds` earlier, and store the new ones."""
+        """Compare the offsets in `rows` with those of the previous read, and store the new offsets.
+
+        Args:
+            seconds: time since the previous read.
+        """
         before, waited, positions, waits = self.positions, self.waited, array("q"), array("H")
         forward = False
         for index, (_, position, _, lag) in enumerate(rows):
@@ -297,8 +307,8 @@ class Trail:
         owned = any(member.assignment or _has_tasks(member) for member in members)
         self.idle = min(self.idle + 1, _MANY) if members and not owned else 0
         before, self._members = self._members, membership_signature(description)
-        # Do not count a rebalance twice. If one was added after the newest read, because it was visible in a list of
-        # groups, it is probably the same one.
+        # Do not count a rebalance twice. If a rebalance was seen in a list of groups after the newest read of offsets,
+        # it was already counted, and it is probably the one that has changed the members.
         if before not in (0, self._members) and self.rebalanced_at[-1] <= self.at:
             self.rebalanced(at)
 
@@ -313,17 +323,17 @@ class Trail:
             return None
         position = self.samples[-1].positions
         # If the log end offset in an earlier read is above the current committed offset, a record that was written
-        # before that read is still unread. It is enough to compare the sums over all partitions: if the sum is larger,
-        # this is true for at least one partition.
+        # before that read is still unread. It is enough to compare the sums over all partitions: if the sum of the
+        # earlier log end offsets is above the sum of the current offsets, at least one partition has such a record.
         older = next((sums.at for sums in self.samples if sums.log_ends > position and not sums.unknown), None)
         age = 0 if older is None or self.samples[-1].unknown else self.at - older
         return float(max(age, max(self.waited, default=1) - 1, 0))
 
     def forget_suspicion(self) -> None:
-        """Forget the sums of earlier reads, and how long positions have been unchanged.
+        """Forget the sums of all reads except the newest, and how long positions have been unchanged.
 
-        Call this if a problem was suspected because of this data, but the health verdict shows no problem. Otherwise,
-        the next read would lead to the same suspicion.
+        Call this method if a problem was suspected because of this data, but the health verdict shows no problem. If
+        the data were kept, the next read would lead to the same suspicion.
         """
         self.samples = self.samples[-1:]
         self.reads = min(self.reads, 2)

@@ -1,9 +1,9 @@
-"""Poll a cluster through a `GroupAdmin`, and publish the newest data of all groups as snapshots.
+"""Poll a cluster through a `GroupAdmin`, and publish snapshots, which contain the newest data of all groups.
 
 | module | contents |
 |---|---|
 | `monitor` | `Monitor`: runs the polling loops ("tiers") and publishes snapshots |
-| `policy` | intervals, gaps and limits of polling |
+| `policy` | intervals and limits of polling |
 | `poll_timer` | the timer that all polling loops share |
 | `list_tier` | tier 0: lists the groups of each broker |
 | `missing_groups` | checks whether groups that no broker lists still exist |
@@ -19,7 +19,7 @@
 | `event_tracker` | finds events by comparing each read with the previous one |
 | `screened_groups` | stores the results of `screening`, by group and by problem |
 | `sorted_ids` | finds, inserts and removes ids in a long sorted list |
-| `record_times` | finds out when unread records were written, for the exact age of the oldest one |
+| `record_times` | finds out when unread records were written, to show the age of the oldest one |
 | `empty_groups` | finds unused groups by the times of their unread records |
 | `gc_tuning` | tunes Python's garbage collector for many groups |
 """
@@ -39,7 +39,7 @@ _MODULES = {"Monitor": "kgtui.monitor.monitor", "MonitorOptions": "kgtui.monitor
 
 
 def __getattr__(name: str) -> object:
-    """Import the module that defines a public name of this package when the name is first used."""
+    """Return a public name of this package, and import its module only now, so that `import kgtui.monitor` is fast."""
     if name not in _MODULES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return getattr(import_module(_MODULES[name]), name)

@@ -42,8 +42,8 @@ if TYPE_CHECKING:
 class AccessTier:
     """Polling loop that reads the permissions of the Kafka user that kgtui logs in as.
 
-    The permissions are read every `ACCESS_MAX_AGE` seconds. They are read earlier if a broker starts or stops
-    refusing requests, or if the user requests a refresh.
+    The permissions are read every `ACCESS_MAX_AGE` seconds. They are read earlier if a broker refuses a request because
+    of a missing permission, or answers a request that it refused before, or if the user requests a refresh.
 
     Args:
         changed: called after new permissions have been stored.
@@ -137,7 +137,7 @@ class ViewTier:
         self._visible = shown
 
     def want_configs(self, group: str | None) -> None:
-        """While this group is selected, read its configs besides members and offsets. With None, read no configs."""
+        """Whenever `group` is selected, read its configs too. If `group` is None, read no configs."""
         if group != self._configs_of:
             self._configs_of = group
             self._wake_selected.set()
@@ -272,11 +272,11 @@ class ViewTier:
     def _report(self, result: ReadResult, recorded_at: float | None) -> None:
         """Pass the result of a read to `on_read`.
 
-        In a replay, the time of the result is the recorded time. If the user has moved to another time of the recording
-        since the read began, the result is dropped.
+        In the replay of a recording, the time of the result is the time in the recording, not the current time. If the
+        user has moved to another time in the recording since the read began, the result is dropped.
 
         Args:
-            recorded_at: recorded time that was shown when the read began; None for live data.
+            recorded_at: time in the recording that was shown when the read began; None for live data.
         """
         if recorded_at == self._recorded_at():
             self._on_read(result if recorded_at is None else result._replace(at=recorded_at))
@@ -330,8 +330,7 @@ class DetailTiers:
 
     Args:
         changed: called after changes that should be shown soon, such as new data of selected or visible groups.
-        changed_in_background: called after other changes, such as new summaries or health verdicts. They may be shown
-            later.
+        changed_in_background: called after less urgent changes, such as new summaries or health verdicts.
     """
 
     def __init__(
@@ -379,5 +378,5 @@ class DetailTiers:
         self._health.set_view(selected)
 
     def want_configs(self, group: str | None) -> None:
-        """While this group is selected, read its configs besides members and offsets. With None, read no configs."""
+        """Whenever `group` is selected, read its configs too. If `group` is None, read no configs."""
         self._view.want_configs(group)

@@ -1,7 +1,7 @@
-"""Find unused groups: Empty groups in which the unread records are old.
+"""Find unused groups: Empty groups whose unread records are old.
 
-A group that was Empty when kgtui started may have lost its members a minute or a year ago. Therefore, kgtui searches
-for the times at which its unread records were written. If the oldest unread record of each partition is older than
+If a group was Empty when kgtui started, it is not known when its members left: a minute or a year ago. Therefore, kgtui
+finds out when the group's unread records were written. If the oldest unread record of each partition is older than
 `ABANDONED_AFTER`, the members probably left long ago, and the group gets the problem `UNUSED`.
 """
 
@@ -44,11 +44,11 @@ _LONGEST_PAUSE = 60.0
 """Maximum pause, in seconds, between two searches for the times of unread records in Empty groups."""
 
 _RETRY_AFTER = 3_600.0
-"""Seconds until kgtui searches a group for the times of its unread records again, if the last search found none."""
+"""Seconds until kgtui searches again for the times of a group's unread records, if the last search found no time."""
 
 
 class EmptyGroupSearch:
-    """Finds out when the unread records were written, for groups that were Empty when kgtui started.
+    """Finds out when the unread records of Empty groups were written, if kgtui did not see the members leave.
 
     After a successful search, a group is not searched again, because the offsets of Empty groups rarely change.
 
@@ -70,7 +70,7 @@ class EmptyGroupSearch:
         return len(self._store.groups)
 
     async def search_next(self, first: Iterable[str] = ()) -> bool:
-        """Search the next batch of Empty groups for the times of unread records. Return False if no group is left.
+        """Search for the times of unread records in the next batch of Empty groups. Return False if no group is due.
 
         Args:
             first: ids of the groups that are searched before all others.
@@ -176,14 +176,14 @@ async def unread_times(admin: GroupAdmin, read: GroupsRead, *, limit: int, timeo
 
 
 def unread_since(rows: Sequence[PartitionLag], times: Mapping[TopicPartition, RecordTime]) -> float | None:
-    """Return the latest time (epoch seconds) at which the first unread record of a partition may have been written.
+    """Return a time (epoch seconds) at or before which the first unread record of every partition was written.
 
-    In each partition, the first unread record is at least as old as this time. The result is None if there are no
-    unread records, or if the time is unknown for one of the partitions.
+    The search finds a time range for each record. The result is the latest end of these ranges. It is None if there are
+    no unread records, or if the time range is unknown for at least one partition with unread records.
 
     Args:
         rows: offsets and lag of all partitions of a group.
-        times: partition → times of the records before and after the committed offset.
+        times: partition → times of the last consumed and the first unread record.
     """
     found = [times[tp].unread if tp in times else None for tp in searchable(rows, len(rows))]
     known = [one.latest for one in found if one is not None]

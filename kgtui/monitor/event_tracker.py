@@ -35,12 +35,12 @@ A call with more verdicts would delay the reaction to key presses.
 _START_OFTEN_UNKNOWN = frozenset({
     Problem.DATA_LOST, Problem.LOSS_NEAR, Problem.NO_PARTITIONS, Problem.FLAPPING, Problem.BEHIND
 })  # fmt: skip
-"""Problems whose start kgtui often does not know. It then shows the time at which it found the problem."""
+"""Problems whose start kgtui often does not know. In that case, kgtui shows when it found the problem."""
 
 _OBSERVED_BEFORE = 30.0
-"""A newly found problem counts as just begun only if kgtui has read the group at every poll for this many seconds.
+"""A newly found problem counts as just begun if kgtui has read the group at every poll for more than this many seconds.
 
-Otherwise, the problem may have begun before the first of these reads.
+Otherwise, the problem can be older than the first of these reads.
 """
 
 _WITHOUT_EVENT = ONLY_COUNTED | {Problem.EMPTY}
@@ -54,11 +54,11 @@ class EventTracker:
     """Adds an event to the log for each change that the store reports.
 
     It remembers the members of groups, to notice which members join or leave. If there are too many members to
-    remember, it forgets those of groups that are read only in the background.
+    remember, it first forgets the members of groups that are read only in the background.
 
     Args:
         log: the log to which events are added.
-        members: limit for the number of remembered members plus the number of their partitions, over all groups.
+        members: maximum sum of remembered members and their partitions, over all groups.
 
     Attributes:
         found: group id → problem and when kgtui found it. Only problems whose start is unknown are included.
@@ -107,8 +107,8 @@ class EventTracker:
 
         Args:
             in_full: True if the group is selected, visible or suspected of a problem; False if it is read only in the
-                background. If there are too many members to remember, those of groups with `in_full` are forgotten
-                last.
+                background. If there are too many members to remember, the members of groups with `in_full` are
+                forgotten last.
         """
         group = description.group
         last = self._descriptions.get(group)
@@ -131,8 +131,8 @@ class EventTracker:
         """Add events for the members that must have left, because a broker now lists the group without members.
 
         Args:
-            listed_at: time of the list, in seconds since the epoch. If the last description of the group is newer, no
-                event is added.
+            listed_at: time of the broker's list, in seconds since the epoch. If it is None, or if the last description
+                of the group is newer than the list, no event is added.
             at: time of the events, in seconds since the epoch.
         """
         last = self._descriptions.get(group)
@@ -147,7 +147,7 @@ class EventTracker:
         """Add the events for the changes between two reads of the offsets of a group.
 
         Args:
-            before: offsets of the previous read, or None.
+            before: offsets of the previous read; None if there is no previous read.
             after: offsets of the newest read.
             at: time of the newest read, in seconds since the epoch.
         """

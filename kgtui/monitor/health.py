@@ -1,4 +1,8 @@
-"""Compute health verdicts on the selected and visible groups, and read the retention times of their topics."""
+"""Compute health verdicts on groups, and read the retention times of their topics.
+
+A health verdict says whether a group keeps up with its topics, by the rules of LinkedIn's Burrow. Verdicts are computed
+for the selected and visible groups, and for groups with a possible problem.
+"""
 
 from __future__ import annotations
 
@@ -40,10 +44,10 @@ READS_PER_PARTITION = 2 * MIN_READS_PER_PARTITION
 """Number of reads that are kept per partition, unless the group has too many partitions (see `_READS_PER_GROUP`)."""
 
 _READS_PER_GROUP, _READS_IN_ALL = 60_000, 600_000
-"""Maximum number of partition reads that are kept for one group, and for all groups.
+"""Maximum number of partition reads that are kept for one group, and for all groups together.
 
-A partition read is the offsets of one partition at one time, and takes 40 bytes. A group with many partitions may
-exceed `_READS_PER_GROUP`, because at least `MIN_READS_PER_PARTITION` reads are kept per partition.
+A partition read consists of the offsets of one partition at one time, and takes 40 bytes. A group with many partitions
+can exceed `_READS_PER_GROUP`, because at least `MIN_READS_PER_PARTITION` reads are kept per partition.
 """
 
 _MANY_PARTITIONS = 500
@@ -148,8 +152,8 @@ class ReadResult(NamedTuple):
 class HealthTier:
     """Keeps the last reads of some groups, and computes health verdicts on these groups.
 
-    These are the selected and visible groups, and groups with a possible problem. The verdict on a group is computed
-    every `Options.expire_cache` seconds (`kgtui.model.burrow`), or less often if the CPU budget is used up.
+    The groups are the selected and visible groups, and groups with a possible problem. A new verdict on a group is
+    computed every `Options.expire_cache` seconds (`kgtui.model.burrow`), or less often if the CPU budget is used up.
 
     Args:
         changed: called after a verdict has been stored.

@@ -45,10 +45,10 @@ class PendingRemoval:
 class PendingRemovals:
     """Removes groups that a broker no longer lists, but first waits for new lists from the other brokers.
 
-    When groups move, the old coordinator drops them before the new coordinator has loaded them. If they were removed
-    immediately, they would disappear from the screen while a broker restarts. Therefore, groups are removed only after
-    each broker that may have taken them over has sent a list without them, or has not responded for `REMOVAL_GRACE`
-    seconds.
+    When groups move, the old coordinator drops them before the new coordinator has loaded them. If kgtui removed such
+    groups immediately, they would disappear from the screen while a broker restarts. Therefore, a group is removed only
+    after each broker that might coordinate it now has sent a list without it. If such a broker does not respond, kgtui
+    waits for its list for at most `REMOVAL_GRACE` seconds.
 
     Args:
         remove: called with the node id of a broker, and the groups of this broker that can be removed.
@@ -158,8 +158,8 @@ class ListTier:
         self._listed: set[int] = set()
         self._left_at: dict[int, float] = {}
         self._missing = MissingGroups(admin, store, options.timeout)
-        # In the replay of a recording, groups that no broker lists are removed without a check, because there is no
-        # coordinator to ask.
+        # In the replay of a recording, groups that no broker lists are removed without asking whether they still exist,
+        # because there is no coordinator to ask.
         self._removals = PendingRemovals(store.drop if timer.recorded_at else self._check_missing, timer.now)
         self._missing_found = asyncio.Event()
         self._wake = asyncio.Event()
@@ -188,7 +188,7 @@ class ListTier:
             await asyncio.gather(*tasks, return_exceptions=True)
 
     def _check_missing(self, node: int, groups: Collection[str]) -> None:
-        """Schedule a check of groups that no broker lists. It removes the groups that no longer exist."""
+        """Schedule a check whether groups that no broker lists still exist. The check removes the other groups."""
         self._missing.add(node, groups)
         self._missing_found.set()
 
@@ -283,8 +283,8 @@ class ListTier:
         await self._store.take_list(node, delta, first=first)
         self._missing.listed(delta.updated)
         self._listed.add(node)
-        # The first list of a broker has no previous list to compare with. If the broker has come back, the store may
-        # still contain its groups from before. Those that are not in this list are missing.
+        # The first list of a broker has no previous list to compare with. If the broker was in the cluster earlier, the
+        # store can still contain groups that it listed then. The groups that are not in the new list are missing.
         missing = self._store.listing_index.coordinated_by(node) - delta.updated.keys() if first else delta.removed
         self._removals.add(node, missing, self._polls)
         if missing:

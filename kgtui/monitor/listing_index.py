@@ -44,9 +44,9 @@ class ListingIndex:
         self.by_listing: dict[Listing, list[str]] = {}
 
     def stored_id(self, group: str, listing: Listing) -> str:
-        """Return the string of the index that is equal to the group id, so that equal ids share one object in memory.
+        """Return the string object that the index stores for a group id, so that equal ids share one object in memory.
 
-        If the index does not contain the id for this `Listing`, return `group` itself.
+        If the index does not contain the id under this `Listing`, return `group` itself.
         """
         ids = self.by_listing.get(listing, ())
         at = index_of(ids, group)
@@ -58,9 +58,9 @@ class ListingIndex:
         return {group for ids in lists for group in ids}
 
     def update(self, moves: ListingMoves, groups: Mapping[str, Listing]) -> None:
-        """Update the ids of the groups with each `Listing`.
+        """Move group ids in `by_listing` from their old `Listing` to their new one.
 
-        Changed lists are replaced, not modified, because snapshots use the old lists.
+        Changed lists of ids are replaced, not modified, because earlier snapshots still use the old lists.
 
         Args:
             moves: groups whose `Listing` has changed. If the new `Listing` of a group differs from the one in `groups`,

@@ -69,8 +69,8 @@ async def compare_with_log_starts(
         if due or any(waited > 1 for waited in trail.waited):
             found = positions_of(read.committed.get(group, ()), read.share.get(group, ()), read.bounds)
             if len(found) != len(trail.waited):
-                # Some partitions of the group are missing in this read. It was therefore not added to the trail (data
-                # of the group's last reads), and cannot be compared with the trail. Skip the group.
+                # Skip the group, because some of its partitions are missing in this read. Such a read is not added to
+                # the trail (the data of the group's last reads), and cannot be compared with the trail.
                 continue
             checked = [
                 row
@@ -93,9 +93,9 @@ async def compare_with_log_starts(
 
 
 def _due(trail: Trail) -> bool:
-    """Return whether each position that has unread records must be compared with the log start offset now.
+    """Return whether all positions (committed offsets) with unread records must now be compared with log start offsets.
 
-    This comparison is due after the second read of a group, and then once per `_PAUSE` seconds.
+    This comparison is due after the second read of a group, and then about every `_PAUSE` seconds.
     """
     if len(trail.samples) < 2:
         return False

@@ -19,12 +19,12 @@ if TYPE_CHECKING:
 
 
 async def gone_or_forbidden(admin: GroupAdmin, groups: Iterable[str], *, timeout: float) -> set[str]:
-    """Ask the coordinators of groups that no broker lists, and return the groups that no longer exist.
+    """Ask coordinators whether groups that no broker lists still exist, and return the groups that do not.
 
-    Groups that the user may not describe are returned, too, because nothing about them can be read.
+    Groups that the user is not allowed to describe are returned, too, because nothing about them can be read.
 
     Args:
-        timeout: time limit, in seconds.
+        timeout: time limit for the requests to all coordinators, in seconds.
     """
     try:
         answer = await admin.describe_groups(groups, timeout=timeout)
@@ -41,7 +41,8 @@ class MissingGroups:
         timeout: time limit for one check, in seconds.
 
     Attributes:
-        due_in: time to wait before the next check, in seconds. The time doubles after a check that removes no group.
+        due_in: time to wait before the next check, in seconds. The time doubles after a check that removes no group,
+            and is 0 after a check that removes one.
     """
 
     def __init__(self, admin: GroupAdmin, store: Store, timeout: float) -> None:

@@ -1,4 +1,7 @@
-"""`Monitor`, which polls a cluster with several loops ("tiers"), and publishes snapshots to its subscribers."""
+"""`Monitor`, which polls a cluster with several loops ("tiers"), and publishes snapshots to its subscribers.
+
+A snapshot contains the newest data of all groups.
+"""
 
 from __future__ import annotations
 
@@ -149,7 +152,7 @@ class Monitor:
         self._timer.note_input()
 
     def want_configs(self, group: str | None) -> None:
-        """While this group is selected, read its configs besides members and offsets. With None, read no configs."""
+        """Whenever `group` is selected, read its configs too. If `group` is None, read no configs."""
         self._configs_of = group
         if self._details is not None:
             self._details.want_configs(group)

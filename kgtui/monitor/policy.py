@@ -1,6 +1,7 @@
-"""Define which groups are read, how often, how many in parallel, and which pauses between reads count as gaps.
+"""Define which groups are read, how often and how many in parallel.
 
-The monitor, the recorder, `kgtui check` and `kgtui ls --watch` use these values. Times are in seconds.
+If the time between two reads of a group is too long, it counts as a gap, and kgtui does not know what happened in it.
+The monitor, the recorder, `kgtui check` and `kgtui ls --watch` use the values in this module. Times are in seconds.
 """
 
 from __future__ import annotations
@@ -27,8 +28,9 @@ LONGEST_INTERVAL = 300.0
 SCREEN_GAPS = GapRule(at_least=30.0, intervals=3.0)
 """In the terminal UI, the time between two reads of a group is a gap if it exceeds both limits.
 
-`at_least` is a limit in seconds, and `intervals` is a limit as a multiple of the polling interval. For example, there
-is a gap for the time in which a group was off the screen, because kgtui reads such groups only in the background.
+`at_least` is a limit in seconds, and `intervals` is a limit as a multiple of the polling interval. For example, the
+time for which a group was off the screen is usually a gap, because kgtui reads such groups only in the background. No
+rate is computed across a gap.
 """
 
 ABANDON_AFTER = 0.25
@@ -86,12 +88,12 @@ See `large_first_factor` and `large_later_factor` of `MonitorOptions`, and `back
 """
 
 LARGE_CLUSTER_PAUSES = 3.0
-"""Factor for the pauses between some background reads if a cluster has more than `LARGE_CLUSTER` groups."""
+"""Factor by which `background_pause` lengthens a pause if a cluster has more than `LARGE_CLUSTER` groups."""
 
 PUBLISHED_PER_SECOND = 150_000
 """Maximum of (number of groups) × (snapshots per second), because each snapshot copies parts of the data.
 
-For example, 100,000 groups get at most two snapshots per second.
+For example, 100,000 groups get at most three snapshots in two seconds.
 """
 
 NEGLIGIBLE_SWEEP_RATE = 0.001
@@ -153,9 +155,10 @@ The retention times of all topics that are needed within these seconds are read 
 
 
 ACCESS_MAX_AGE = 30.0
-"""Seconds until the permissions of the user are read again.
+"""Seconds until the permissions of the Kafka user that kgtui logs in as are read again.
 
-They are read earlier if the user requests a refresh, or if a broker starts or stops refusing requests.
+They are read earlier if somebody requests a refresh, if a broker refuses a request because of a missing permission, or
+if a broker answers a request that it refused before.
 """
 
 
@@ -167,7 +170,7 @@ class MonitorOptions:
         interval: time between two list requests to a broker, and between two reads of visible groups.
         timeout: time limit for one list request or one read.
         failure_pause_max: longest pause after failed requests to a broker.
-        list_load: maximum fraction of the time that a broker spends on list requests of kgtui.
+        list_load: maximum fraction of the time for which a broker is busy with list requests of kgtui.
         visible_groups: maximum number of visible groups whose members and offsets are read at every interval.
         sweep_rate: maximum number of groups per second that the sweep reads.
         first_sweep_factor: multiplies `sweep_rate` in the first sweep.
@@ -175,10 +178,10 @@ class MonitorOptions:
         large_later_factor: multiplies the rate of later sweeps if there are more than `LARGE_CLUSTER` groups.
         sweep_batch: maximum number of groups that the sweep reads from a broker at once.
         sweep_partitions: maximum number of partitions per request. A larger group is read alone.
-        sweep_pause: minimum time between two reads of an unchanged group with members by the sweep.
-        empty_pause: minimum time between two reads of an Empty group by the sweep.
-        describe_pause: minimum time between two descriptions of an unchanged group by the sweep.
-        sweep_load: maximum fraction of the time that a broker spends on the sweep, except for the first sweep.
+        sweep_pause: minimum time between two sweep reads of a group with members, if its state has not changed.
+        empty_pause: minimum time between two sweep reads of an Empty group, if its state has not changed.
+        describe_pause: minimum time between two descriptions of a group by the sweep, if its state has not changed.
+        sweep_load: maximum fraction of the time for which a broker is busy with the sweep, except in the first sweep.
         suspects: maximum number of groups with a possible problem that are read more often than others.
         publish_interval: minimum time between two snapshots. `publish_pause` makes it longer in large clusters.
         settle_time: how long the visible groups must stay the same before newly visible groups are read.
@@ -297,7 +300,7 @@ RECORD_DESCRIBE_INTERVAL = 120.0
 """Maximum time, in seconds, between two descriptions of the same group by the recorder."""
 
 RECORD_MIN_TIMEOUT = 5.0
-"""Minimum timeout of one poll of the recorder, in seconds. If the polling interval is longer, it is the timeout."""
+"""Timeout of one poll of the recorder, in seconds. If the polling interval is longer, the interval is the timeout."""
 
 RECORD_FIRST_LISTS = 15.0
 """Maximum time, in seconds, that the recorder waits for the first list of groups from each broker."""
@@ -309,7 +312,7 @@ RECORD_LOG_BATCH = 4_000
 """Maximum number of partitions whose log start and log end offsets the recorder reads with one call."""
 
 RECORD_GAPS = GapRule(at_least=5.0, intervals=3.0)
-"""The time between two polls of the recorder is a gap if it exceeds both limits.
+"""The time between two polls of the recorder is a gap if it exceeds both limits. The recording contains each gap.
 
 `at_least` is a limit in seconds, and `intervals` is a limit as a multiple of the polling interval.
 """
@@ -323,8 +326,8 @@ def groups_to_describe(
 ) -> set[str]:
     """Return the groups that the recorder describes in one poll.
 
-    A group is described if its `Listing` (type, protocol type, state and coordinator) has changed, if it is in a state
-    in which members join or leave, or if the last description is too old.
+    A group is described if it was never described, if its `Listing` (type, protocol type, state and coordinator) has
+    changed, if it is in a state in which members join or leave, or if its last description is too old.
 
     Args:
         listings: group id → newest `Listing`.
@@ -356,7 +359,7 @@ CHECK_SHORTEST_INTERVAL = 0.05
 """Shortest time, in seconds, between two reads that a user of `kgtui check` can set."""
 
 CHECK_GAPS = GapRule(at_least=60.0, intervals=4.0)
-"""The time between two reads of `kgtui check` is a gap if it exceeds both limits.
+"""The time between two reads by `kgtui check` is a gap if it exceeds both limits. No rate is computed across a gap.
 
 `at_least` is a limit in seconds, and `intervals` is a limit as a multiple of the usual time between two reads.
 """
@@ -397,7 +400,7 @@ def watch_timeout(interval: float, slowest: float | None, timeout: float) -> flo
 EVENT_GROUPS = 100
 """Maximum number of groups whose members and offsets `kgtui events` reads once per interval.
 
-If the filter matches more groups, kgtui reads the further groups less often, in the background.
+If the command's filter matches more groups, kgtui reads the remaining groups less often, in the background.
 """
 
 EVENT_PAUSE = 0.2

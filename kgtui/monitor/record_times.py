@@ -1,6 +1,6 @@
 """Find out when unread records were written, in the selected group and in groups with a possible problem.
 
-With these times, kgtui shows the exact age of the oldest unread record.
+From these times, kgtui computes the age of the oldest unread record.
 """
 
 from __future__ import annotations
@@ -33,8 +33,9 @@ if TYPE_CHECKING:
 class RecordTimeTier:
     """Searches for the times at which unread records were written, with ListOffsets requests by timestamp.
 
-    If the offsets of a group have moved, its partitions are searched again, at most every `RECORD_TIME_PAUSE` seconds.
-    In the replay of a recording, nothing is searched.
+    If a group's committed offset in a partition has moved, this partition is searched again. There are at least
+    `RECORD_TIME_PAUSE` seconds between two searches for the same group. In the replay of a recording, kgtui does not
+    search.
 
     Args:
         retention: reads the configs of topics. Compacted topics are not searched.
@@ -78,9 +79,9 @@ class RecordTimeTier:
         self._selected = group
 
     def set_suspects(self, groups: Collection[str]) -> None:
-        """Set the groups with a possible problem, whose unread records are searched with limited precision.
+        """Set the groups with a possible problem. The times of their unread records are found with limited precision.
 
-        The found time of a record may be wrong by at most `PRECISION`, a fraction of the record's age.
+        The error of a time is at most `PRECISION` × the age of the record.
         """
         self._suspects = frozenset(groups)
 
@@ -133,8 +134,8 @@ class RecordTimeTier:
             precision = 0.0 if selected else PRECISION
             answer = await self._admin.record_times(positions, rules, precision=precision, timeout=self._timeout)
         except KgtuiError:
-            # The search is not repeated here. The group's next read after `RECORD_TIME_PAUSE` seconds requests a new
-            # search.
+            # Do not repeat the failed search here. The first read of the group after `RECORD_TIME_PAUSE` seconds
+            # requests a new search.
             return
         times = dict(self._known.get(group, {}))
         times.update((tp, with_expiry(found, rules.get(tp[0]))) for tp, found in answer.rows.items())
@@ -151,10 +152,11 @@ class RecordTimeTier:
 def _missing(offsets: GroupOffsets, known: Times, *, exact: bool) -> dict[TopicPartition, LogPosition]:
     """Return the partitions in which a search for the time of the first unread record is needed.
 
-    A search is needed if `known` does not contain this time.
+    A search is needed if `known` does not contain this time for the current committed offset, or if the leader did not
+    answer during the last search.
 
     Args:
-        exact: True if a search is also needed where the known time may be wrong by a second or more.
+        exact: True if a search is also needed where the known time is uncertain by one second or more.
 
     Returns:
         Partition → committed offset, log start offset and log end offset.

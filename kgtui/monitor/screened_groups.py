@@ -7,11 +7,12 @@ from kgtui.monitor.gc_tuning import untrack
 
 
 class ScreenedGroups:
-    """The judgments of screening (a quick check) on groups with a problem, or with too few reads for a final judgment.
+    """The judgments of screening (the quick background check of all groups) on groups with a possible problem.
 
     Attributes:
-        judgments: group id → judgment. Use `put` to change it.
-        by_kind: problem → ids of the groups whose most severe problem it is, in the order in which they got it.
+        judgments: group id → judgment (status, problems and reason). Use `put` to change the dict.
+        by_kind: problem → ids of the groups for which this is the most severe problem, in the order in which kgtui
+            found the problem.
         empty: ids of the groups that have `Problem.EMPTY`, even if another problem is more severe.
     """
 
@@ -21,7 +22,7 @@ class ScreenedGroups:
         self.empty: dict[str, None] = {}
 
     def put(self, group: str, judgment: Judgment | None) -> bool:
-        """Store the judgment on a group; None removes it. Return whether the problem of the group has changed."""
+        """Store the judgment on a group; None removes it. Return whether the most severe problem has changed."""
         before = self.judgments.get(group)
         if judgment is not None:
             self.judgments[group] = untrack(judgment)

@@ -52,9 +52,9 @@ if TYPE_CHECKING:
     from kgtui.monitor.store import Store
 
 OBSERVED_AFTER_REBALANCE = 60.0
-"""Seconds after a rebalance for which a group is read more often, to notice further short rebalances.
+"""For this many seconds after a rebalance, a group is read more often, so that kgtui notices further short rebalances.
 
-The background read of all groups is not frequent enough for this.
+The background read of all groups is not frequent enough to notice them.
 """
 
 _LASTING = frozenset({Problem.FLAPPING, Problem.BEHIND})
@@ -69,10 +69,12 @@ _CLOCK_TOLERANCE = 2.0
 
 
 class Screening:
-    """Applies the rules of this module to each group that the background read has read, and stores the judgments.
+    """Applies the rules of this module to each group that kgtui has read in the background, and stores the judgments.
+
+    A judgment says which problems a group possibly has.
 
     Args:
-        store: the groups, their last reads and the judgments.
+        store: contains the groups, their last reads and the judgments.
 
     Attributes:
         changed: ids of groups that were not read since their state changed, oldest change first.
@@ -109,8 +111,8 @@ class Screening:
 
         Args:
             at: time of the read, in seconds since the epoch.
-            rows: positions and log ends of the partitions; None if not read.
-            description: None if not read.
+            rows: the group's offset and the log end offset of each partition; None if the offsets were not read.
+            description: None if the group was not described.
         """
         summary = self._store.summaries.get(group)
         trail = Trail.decode(b"" if summary is None else summary.trail)
@@ -125,7 +127,7 @@ class Screening:
 
         Args:
             trail: last reads of the group; None to use the trail in the group's summary.
-            compared: result of comparing the positions with the log start offsets; None if not compared.
+            compared: result of comparing the group's offsets with the log start offsets; None if not compared.
         """
         store = self._store
         summary, listing = store.summaries.get(group), store.groups.get(group)
@@ -163,8 +165,8 @@ class Screening:
     def without_problem_to_observe(self) -> set[str]:
         """Return the groups that should be read more often although they have no known problem.
 
-        They have unread records in the older half of a log, which retention deletes first, or had a rebalance in the
-        last `OBSERVED_AFTER_REBALANCE` seconds.
+        These groups have unread records in the older half of a log, which retention deletes first, or had a rebalance
+        in the last `OBSERVED_AFTER_REBALANCE` seconds.
         """
         since = self._store.now() - OBSERVED_AFTER_REBALANCE
         self._rebalanced_at = {group: at for group, at in self._rebalanced_at.items() if at > since}
@@ -220,7 +222,7 @@ class Screening:
         return bool(self._to_judge)
 
     def judge_unsettled(self) -> None:
-        """Judge groups whose rebalance lasts too long, and forget those that no longer rebalance or exist.
+        """Judge groups whose rebalance lasts too long. Forget groups that no longer rebalance or no longer exist.
 
         One call judges at most `_CHANGES_PER_SLICE` groups.
         """
@@ -322,12 +324,12 @@ def _order(judgment: Judgment) -> tuple[bool, int]:
 
 
 def _with_earlier_begin(found: Judgment, known: Judgment | None) -> Judgment:
-    """Return the judgment `found`, but with the earlier start time in `known` if the problem is the same.
+    """Return the new judgment `found`, but with the earlier start time in `known` if the problem is the same.
 
     Some rules see only the last few reads, so the start time that they find moves forward with each read.
 
     Args:
-        known: the previous judgment, or None.
+        known: the previous judgment on the group, or None.
     """
     if known is None or found.kind is not known.kind or found.kind not in _LASTING or known.since is None:
         return found

@@ -273,7 +273,10 @@ class Store:
             self._events.listed_without_members(group, listing, broker.answered_at, at)
 
     def set_unobserved(self, count: int) -> None:
-        """Store how many groups with a possible problem are read only in the background, because there are too many."""
+        """Store the number of groups that are read only in the background, although they may have a problem.
+
+        kgtui reads only some of the groups with a possible problem more often (see `MonitorOptions.suspects`).
+        """
         if count != self.unobserved:
             self.unobserved = count
             self._stale.add("screened")
@@ -293,7 +296,7 @@ class Store:
             self._events.offsets_read(group, self.groups[group], before.value if before else None, value, self._clock())
 
     def extend_offsets(self, group: str, extend: Callable[[GroupOffsets], GroupOffsets]) -> None:
-        """Replace the stored offsets of a group with `extend(offsets)`, but keep the time at which they were read."""
+        """Replace the stored offsets of a group with `extend(offsets)`. The time of the read stays the same."""
         if (reading := self.offsets.get(group)) is not None:
             self.offsets[group] = replace(reading, value=extend(reading.value))
             self._stale.add("offsets")
@@ -347,7 +350,7 @@ class Store:
             self._stale.add("group_faults")
 
     def put_config_fault(self, group: str, fault: Fault) -> None:
-        """Store why the configs of a group could not be read. Earlier configs are kept, together with this error."""
+        """Store why the configs of a group could not be read. The configs of the last successful read stay stored."""
         if group not in self.groups:
             return
         last = self.configs.get(group)

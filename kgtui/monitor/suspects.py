@@ -32,13 +32,14 @@ class FullReader(Protocol):
 
 
 class SuspectTier:
-    """Reads groups with a possible problem ("suspects") more often than others, to get an exact verdict on them.
+    """Reads "suspects" (groups with a possible problem) more often than other groups, to get exact verdicts on them.
 
-    Groups with the most severe problem come first. Among groups with the same problem, those that were already chosen
-    come first, because a verdict needs several reads.
+    Groups with the most severe problem are chosen first. Among groups with the same problem, the groups that were
+    chosen last time come first, because a verdict needs several reads.
 
     Args:
-        view: the polling loop that reads the chosen suspects. It reads selected and visible groups anyway.
+        view: the polling loop that reads the chosen suspects. Selected and visible groups are not passed to this loop,
+            because it reads them anyway.
         on_chosen: called with the chosen suspects before they are read.
         others: returns groups that have no known problem, but should be read more often, too. They are chosen last.
     """

@@ -1,6 +1,6 @@
 """Tier 2, the sweep, which reads all groups again and again in the background.
 
-It stores a summary of each group, and checks the group for possible problems (`kgtui.monitor.screening`).
+The sweep stores a summary of each group, and checks the group for possible problems (`kgtui.monitor.screening`).
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ _COMMITTING_SECONDS = 600.0
 """For this many seconds after a commit, a group without members is read as often as a group with members."""
 
 _CHANGED_PER_BATCH = 0.5
-"""Maximum number of groups with a changed state in a batch of the sweep, as a fraction of the other groups in it.
+"""Maximum number of groups with a changed state in one sweep batch, as a fraction of the other groups in the batch.
 
 Without this limit, many state changes would stop the sweep of all other groups.
 """
@@ -203,7 +203,7 @@ class SweepTier:
         return listing.state is None or now - summary.at >= self._options.describe_pause
 
     async def _read(self, groups: Sequence[str], changed: set[str]) -> bool:
-        """Read a batch of groups, store their summaries, and check them for possible problems.
+        """Read a batch of groups, store their summaries, and check the groups for possible problems.
 
         Args:
             changed: groups whose state has changed, so that a new description is needed.

@@ -1,6 +1,7 @@
 """The rules of screening (the quick check of all groups) that need only the last reads of a group (its trail).
 
-Each rule is about one problem, and yields a judgment if the group may have this problem.
+Each rule is about one problem, and yields a judgment if the group may have this problem. A position is a committed
+offset or a share-partition start offset.
 """
 
 from __future__ import annotations
@@ -30,15 +31,15 @@ CALM_AFTER = 600
 
 _WAITED = round(DEFAULT_WATCHING.window)
 _PACES = 3
-"""A partition counts as stopped if its position has not moved for more than this number times `Trail.pace`.
+"""A partition counts as stopped if its committed offset has not moved for more than this number × `Trail.pace`.
 
 `Trail.pace` is the longest recent time, in seconds, between two reads that found progress. If the product is less than
-the window of Burrow's rules, the length of this window is used instead.
+the length of the time window in Burrow's rules (`_WAITED`), this length is the limit.
 """
 
 
 def not_moving(trail: Trail) -> Iterator[Judgment]:
-    """Yield `Problem.STOP` if the position in a partition with unread records has been the same for too long."""
+    """Yield `Problem.STOP` if the committed offset in a partition with unread records has not moved for too long."""
     # For a partition with unread records, `Trail.waited` is 1 + the seconds since its position changed; otherwise 0.
     longest, limit = max(trail.waited, default=0) - 1, max(_WAITED, _PACES * trail.pace)
     if longest <= limit:
@@ -55,7 +56,7 @@ def not_moving(trail: Trail) -> Iterator[Judgment]:
 
 
 def moved_backward(trail: Trail) -> Iterator[Judgment]:
-    """Yield `Problem.REWIND` if a position moved backward and has not reached its previous value again."""
+    """Yield `Problem.REWIND` if a committed offset moved backward and has not reached its previous value again."""
     if trail.rewound_at:
         why = "the offset of the group in a partition went back"
         yield judgment_of_screening(GroupStatus.ERR, Problem.REWIND, why, trail.rewound_at)

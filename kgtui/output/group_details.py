@@ -30,7 +30,7 @@ def as_json(snapshot: Snapshot, groups: Sequence[str], coverage: Coverage, fault
 
 
 def as_csv(snapshot: Snapshot, groups: Sequence[str]) -> bytes:
-    """Encode groups as CSV. Each line is a partition in which the group has an offset, or which a member owns."""
+    """Encode groups as CSV: one line per partition in which the group has an offset, or which a member owns."""
     rows = (
         (group, *as_object(PARTITION_OBJECT, row).values())
         for group in groups

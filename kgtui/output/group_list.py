@@ -53,7 +53,7 @@ class GroupList:
     earlier: Mapping[str, float] = field(default_factory=dict)
 
     def has(self, field: GroupField) -> bool:
-        """Return whether the members or offsets from which a field is computed were read; True if it needs neither."""
+        """Return whether the members or offsets that a field needs were read; True for a field that needs neither."""
         return not field.needs or (self.lag if field.needs == "lag" else self.members)
 
 
@@ -102,7 +102,7 @@ WRITERS: dict[Format, Callable[[GroupList], str | bytes]] = {
 
 
 def _data(groups: GroupList) -> list[Sequence[Any]]:
-    """Return one list per field in `LISTED`, in the same order. A list has one value per group; None if not read."""
+    """Return one list per field in `LISTED`, in the same order: the field's value per group, or None if unknown."""
     snapshot, faults = groups.snapshot, groups.snapshot.group_faults
     columns = GroupColumns(snapshot, groups.ids)
     nothing: list[Any] = [None] * len(groups.ids)

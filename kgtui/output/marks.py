@@ -49,7 +49,7 @@ def lag(value: int | None, lower_bound: bool | int, fault: Fault | None = None) 
 
     Args:
         value: the total lag; None if unknown.
-        lower_bound: true or nonzero if the lag of some partitions is unknown, so that the total may be higher.
+        lower_bound: true or nonzero if the lag of some partitions is unknown. The actual total can then be higher.
         fault: why the group could not be read; None if it could be read.
     """
     if value is None:

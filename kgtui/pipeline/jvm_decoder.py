@@ -110,7 +110,7 @@ _FAST_START = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xshare:auto")
 
 
 def decoder_jar() -> Path:
-    """Return the path of the jar with the decoder. Compile it first if it is not in the jar cache.
+    """Return the path of the jar with the decoder. If the jar cache lacks this jar, compile the decoder first.
 
     Raises:
         SparkError: the decoder cannot be compiled, or the jar cannot be written.
@@ -199,10 +199,10 @@ def has_decoder(spark: SparkSession) -> bool:
 
 
 class KeptRecords:
-    """Decodes the offset commits of one batch, and keeps all other records of the batch in the driver's memory.
+    """Decodes the valid offset commits of one batch, and keeps the remaining records in the driver's memory.
 
-    The other records can then be decoded without reading the batch a second time. If they are larger than 32 MB in
-    total, none of them is kept.
+    The remaining records (damaged commits, and records that are not commits) can then be decoded without reading the
+    batch a second time. If they are larger than 32 MB in total, none of them is kept.
     """
 
     def __init__(self, spark: SparkSession) -> None:

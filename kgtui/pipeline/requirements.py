@@ -1,7 +1,7 @@
 """Check PySpark, Java and the Spark Connect server, and find or download jars for Spark.
 
-The checks run before a JVM is started, because the JVM's errors do not say what is missing. At module level, only the
-standard library is imported.
+The checks run before a JVM is started, because the JVM's errors do not say what is missing. At module level, no
+third-party library is imported, so that the checks also run if PySpark is not installed.
 """
 
 from __future__ import annotations

@@ -35,7 +35,7 @@ Spark hides the value of an option if its name or its value matches. All SASL an
 
 _LOG4J_CONFIGURATION = Path(__file__).with_name("log4j2.properties")
 _STOP_TIMEOUT = 10.0
-"""Maximum time to wait until a session has stopped, in seconds. Afterwards, the exit of the JVM may take as long."""
+"""Maximum time to wait until a session has stopped, in seconds. The wait for the exit of the JVM has the same limit."""
 
 _IN_SPARK_SUBMIT = "PYSPARK_GATEWAY_PORT"
 """Environment variable that is only set in programs that `spark-submit` runs."""
@@ -104,8 +104,8 @@ def session_options(partitions: int | None = None) -> dict[str, str]:
     options = {
         "spark.sql.session.timeZone": "UTC",
         "spark.sql.ansi.enabled": "true",
-        # Spark's default format for timestamps, INT96, needs more space and has no statistics. Its default compression,
-        # Snappy, is less efficient than Zstandard.
+        # Spark's default format for timestamps, INT96, needs more space and has no statistics. Spark's default
+        # compression, Snappy, is less efficient than Zstandard.
         "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
         "spark.sql.parquet.compression.codec": "zstd",
         # Without this option, the Kafka source silently returns no records of internal topics.
@@ -320,9 +320,10 @@ def use_pool(spark: SparkSession, name: str) -> None:
 
 
 def run_together(*calls: Callable[[], object]) -> None:
-    """Run functions that call Spark at the same time, each in its own thread. Wait for all, then raise the first error.
+    """Run several functions at the same time, each in its own thread. Wait for all of them, then raise the first error.
 
-    If this call is interrupted, the threads go on until they have finished or the session is stopped.
+    The functions call Spark. If the wait is interrupted, the threads go on until they have finished or the Spark
+    session is stopped.
     """
     errors: list[BaseException] = []
 
@@ -358,7 +359,7 @@ def _is_not_from_py4j(record: logging.LogRecord) -> bool:
 def filtered_jvm_stderr() -> Iterator[None]:
     """Inside the `with` block, hide lines of standard error that match `_NOISE`.
 
-    Such lines of child processes that start in the block, such as the JVM, are hidden until these processes exit.
+    Child processes that start in the block, such as the JVM, keep the filter until they exit.
     """
     sys.stderr.flush()
     original = os.dup(2)

@@ -128,7 +128,8 @@ def stream_files(spark: SparkSession, folder: Path | str, *, max_files: int | No
         max_files: maximum number of files per batch; None for no limit.
 
     Raises:
-        SourceError: Parquet files are missing or lack columns.
+        SourceError: the folder does not exist, it has no readable Parquet files, or the files lack a column of
+            `FILE_SCHEMA`.
     """
     path = records_folder(folder)
     try:
@@ -158,7 +159,7 @@ def security_options(properties: Mapping[str, str]) -> dict[str, str]:
 
 
 def check_read_complete(topic: OffsetsTopic, read_up_to: Mapping[int, int], rows: int | None) -> None:
-    """Check that Spark has read every partition of the topic that has ever contained a record.
+    """Check that Spark has read all partitions of the topic, except partitions that have never contained a record.
 
     Args:
         read_up_to: partition → offset after the last offset that was read.

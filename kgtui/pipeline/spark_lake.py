@@ -40,7 +40,7 @@ Such a query merges its rows into the table by key, because the table may alread
 _MOST_PARQUET_FILES = 32
 """Maximum number of files that `SparkLake.read_days` reads directly, as Parquet files.
 
-If there are more files, the Delta table is read instead, because Spark would start a slow job to check the paths.
+More files are read through Delta Lake instead, because Spark would start a slow job to look up so many paths.
 """
 
 _WITHOUT_NEW_ROWS = frozenset({"ADD COLUMN", "SET TBLPROPERTIES", "OPTIMIZE", "VACUUM START", "VACUUM END"})
@@ -96,7 +96,8 @@ class SparkLake:
         """Return the rows of the days from `first` to `last`. Rows that are written after this call are left out."""
         if not self.exists(table):
             return self.read(table)
-        # Find the files without Spark, which would need 0.3 s. If there are few, also read them without Delta Lake.
+        # Find the files without Spark, which would need 0.3 s. If there are only a few files, let Spark read them as
+        # plain Parquet files, without Delta Lake.
         found, uri = plain_parquet_files(self.path(table), first, last), self.uri(table)
         if found is None or len(found[1]) > _MOST_PARQUET_FILES:
             rows = self.spark.read.format("delta").load(uri).filter(F.col("day").between(F.lit(first), F.lit(last)))

@@ -1,7 +1,7 @@
 """Generate and compile a decoder for one version of a message, from the table of the message's fields.
 
-The decoder is one Python function. Before it reads an array, it checks that the array fits into the frame, because a
-damaged or malicious message can contain any length.
+The decoder is one Python function. Before the decoder reads an array, it checks that the array fits into the rest of
+the message, because a damaged or malicious message can contain any number as the length of the array.
 """
 
 from __future__ import annotations
@@ -35,7 +35,8 @@ def compile_struct(struct: Struct, version: int, *, flexible: bool, strict: bool
 def least_size(struct: Struct, version: int, *, flexible: bool) -> int:
     """Return the minimum size of an encoded struct, in bytes.
 
-    With this size, decoders reject an array whose length is too large for the rest of the frame.
+    Decoders multiply this size by the length of an array, and reject the array if the product is larger than the rest
+    of the message.
     """
     fields = struct.untagged(version)
     return sum(_least_field_size(field, version, flexible=flexible) for field in fields) + flexible

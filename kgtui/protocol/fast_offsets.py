@@ -139,9 +139,9 @@ def _commit_partitions(message: str, data: bytes, pos: int, number: int) -> tupl
         return [], pos
     length = data[pos + _LENGTH_AT]
     if length < 128:
-        # If all rows are as long as the first row and have no tagged fields, one call decodes them all. To check this,
-        # use two slices whose step is the size of a row, so that each slice reads the same byte of every row: first the
-        # number of tagged fields, then the length of the metadata.
+        # If all rows are as long as the first row and have no tagged fields, one call decodes all rows. To check this,
+        # take two slices of `data` whose step is the size of a row, so that each slice contains the same byte of every
+        # row. The first slice contains the numbers of tagged fields, and the second slice the lengths of the metadata.
         width = max(length - 1, 0)
         size = _LEAST + width
         stop = pos + number * size

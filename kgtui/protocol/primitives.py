@@ -99,7 +99,7 @@ def array_length(message: str, field: str, data: bytes, pos: int, least: int, *,
         least: minimum size of one encoded element, in bytes.
 
     Raises:
-        DecodeError: the array is null, or the rest of the frame is too short for its elements.
+        DecodeError: the array is null, or the rest of the message is too short for the array's elements.
     """
     if flexible:
         number, pos = uvarint(data, pos)
@@ -165,7 +165,7 @@ def is_null(message: str, field: str, pos: int) -> DecodeError:
 
 
 def too_long(message: str, field: str, length: int, pos: int) -> DecodeError:
-    """Build the error for a string or array whose length exceeds the rest of the frame."""
+    """Build the error for a string, array or tagged field whose length exceeds the rest of the message."""
     return DecodeError(f"{message}: {field} has a length of {length}, but fewer bytes are left", pos)
 
 
@@ -190,7 +190,7 @@ def string_too_long(message: str, field: str, length: int) -> EncodeError:
 
 
 def not_in_version(message: str, field: str) -> EncodeError:
-    """Build the error for encoding a field that does not exist in this version, if its value must not be dropped."""
+    """Build the error for a value that is not the default, of a field that this version lacks and is not ignorable."""
     return EncodeError(f"{message} has no field {field}, and its value must not be dropped")
 
 

@@ -56,9 +56,9 @@ These checks are needed because kgtui gets no SIGHUP if the terminal is not its 
 """
 
 UNFINISHED_DELETES_DELAY = 1.0
-"""Delay after a cluster is opened, in seconds, before kgtui searches the audit log for unfinished deletions.
+"""Delay between the opening of a cluster and the search of the audit log for unfinished deletions, in seconds.
 
-These are earlier deletions whose result was not logged, for example because kgtui was killed.
+A deletion is unfinished if the audit log does not contain its result, for example because kgtui was killed.
 """
 
 _ASCII_FILTER = AsciiFilter()
@@ -203,7 +203,7 @@ class KgtuiApp(CrashReportingApp):
         return self.session.state_folder.crashes
 
     async def on_event(self, event: events.Event) -> None:
-        """Pass keys and pasted text to `KeyOrder`, so that each key is handled completely before the next.
+        """Pass keys and pasted text to `KeyOrder`, so that they go to the right widget even if a key moves the focus.
 
         Keys and clicks also make the monitors delay their background reads, so that kgtui responds faster.
         """
@@ -280,8 +280,8 @@ class KgtuiApp(CrashReportingApp):
 
     def _cluster_chosen(self, session: Session | None) -> None:
         if session is not None:
-            # Switch to the new cluster in a worker, so that this method returns at once. The dialog stays visible until
-            # the method returns, and closing the connections to the old cluster can take long.
+            # Switch to the new cluster in a worker, so that this method returns at once. The cluster dialog stays
+            # visible until the method returns, and closing the connections to the old cluster can take a long time.
             self.run_worker(self._switch_to(session), name="switch", group="switch")
 
     async def _switch_to(self, session: Session) -> None:

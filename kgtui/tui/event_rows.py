@@ -67,7 +67,7 @@ def event_rows(events: Iterable[Event], rows_per_group: int) -> list[EventRow]:
     """Return the rows for a list of events (newest first), in the same order.
 
     Each of the newest `rows_per_group` events of a group has its own row. If the group has two or more older events,
-    the older events share one row.
+    the older events share one row. Each event of a broker has its own row.
     """
     events = list(events)
     of_group = Counter(event.group for event in events)

@@ -34,7 +34,10 @@ that other tasks can run immediately after the step.
 
 
 SORTED_AT_MOST = 2_000
-"""Up to this many groups with the same problem are sorted by the start of the problem, more of them by group id."""
+"""Maximum number of groups with the same problem that are sorted by the start of the problem.
+
+If there are more, these groups are sorted by group id, because their ids are already stored in this order.
+"""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -133,8 +136,8 @@ class ProblemIndex:
         """
         self._newest = snapshot
         faults = {node: broker.fault for node, broker in snapshot.brokers.items() if broker.fault is not None}
-        # The groups in `snapshot.health` are read at every poll. Judge these groups even if they have not changed,
-        # because their judgment also depends on the current time.
+        # kgtui reads the groups in `snapshot.health` at every poll. Judge these groups (determine status and problem)
+        # even if they have not changed, because the result also depends on the current time.
         observed = frozenset(snapshot.health)
         changed = None if snapshot.changes is None else snapshot.changes.changed_since(self._mark)
         if changed is None:

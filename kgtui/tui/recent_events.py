@@ -1,7 +1,7 @@
 """Read the events of a recording in the hour before the displayed time.
 
-The node page lists these events under *Recent changes*. It replaces the panes of a group while the tree's cursor is on
-a node, such as a group type, and not on a group.
+The node page lists these events under *Recent changes*. kgtui shows the node page, instead of the panes of a group,
+while the tree's cursor is on a node, such as a group type.
 """
 
 from __future__ import annotations
@@ -69,7 +69,10 @@ class RecentEvents:
             self._reading = False
 
     def with_events(self, snapshot: Snapshot) -> Snapshot:
-        """Return a copy of the snapshot with the events that `read` has found; the snapshot itself if it found none."""
+        """Return a copy of the snapshot with the events that `read` has found.
+
+        If `read` has found no events, return the snapshot itself.
+        """
         if self._position is None or not self._events:
             return snapshot
         return replace(snapshot, events=self._events)

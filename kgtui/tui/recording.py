@@ -42,7 +42,7 @@ _NOT_IN_FILE_NAMES = re.compile(r"[^A-Za-z0-9._-]+")
 
 @cache
 def missing_library() -> str:
-    """Return the name of a Python package that recordings need but that is missing; empty if none is missing."""
+    """Return the name of a package that recordings need and that is not installed; empty if all are installed."""
     return next((name for name in ("deltalake", "pyarrow") if find_spec(name) is None), "")
 
 
@@ -96,7 +96,7 @@ class Recording:
     async def begin(self) -> None:
         """Start recording.
 
-        Raises `KgtuiError` if the recorder fails in the first `FIRST_ERRORS_WAIT` seconds. Later errors go to `notify`.
+        Raises `KgtuiError` if the recorder fails in the first `FIRST_ERRORS_WAIT` seconds. `notify` shows later errors.
         """
         from kgtui.history.recorder import Recorder
 
@@ -271,10 +271,10 @@ def recorded_span(path: str) -> tuple[float, float]:
 
 
 def disappeared_at(session: Session, group: str) -> float | None:
-    """Return when a deleted group disappeared, in epoch seconds; None if unknown.
+    """Return when a deleted group last disappeared, in epoch seconds; None if unknown.
 
-    This is the time of the first poll in the cluster's recording that does not contain the group. Reading the recording
-    can take seconds.
+    This is the time of the first poll after the deletion in the cluster's recording. Reading the recording can take
+    seconds.
     """
     path = lake_of(session).path
     if not is_lake(path):

@@ -68,9 +68,10 @@ class GroupMonitor(Protocol):
 
 
 class ReplayPosition(Protocol):
-    """The displayed time in a recording. A recording consists of polls: reads of all groups of a cluster.
+    """The displayed time in a recording, and methods that move it.
 
-    The methods raise `KgtuiError` if the recording cannot be read.
+    A recording consists of polls. One poll is one recorded reading of all groups of a cluster. The methods raise
+    `KgtuiError` if the recording cannot be read.
 
     Attributes:
         playing: playing speed as a multiple of real time; None while the recording is not playing.
@@ -80,7 +81,7 @@ class ReplayPosition(Protocol):
 
     @property
     def at(self) -> float:
-        """Time of the poll (recorded read of the cluster) that is displayed, in seconds since the epoch."""
+        """Time of the displayed poll (one recorded reading of the cluster), in seconds since the epoch."""
         ...
 
     @property
@@ -89,16 +90,17 @@ class ReplayPosition(Protocol):
         ...
 
     async def step(self, by: int) -> bool:
-        """Move forward by `by` polls (recorded reads of the cluster), or back if `by` is negative.
+        """Move forward by `by` polls (recorded readings of the cluster), or back if `by` is negative.
 
-        If the recording has no such poll, do not move, and return False.
+        If the recording has too few polls in this direction, do not move, and return False.
         """
         ...
 
     async def to_change(self, group: str, *, back: bool) -> bool:
-        """Move to the next time at which the group changed, or to the previous such time if `back` is true.
+        """Move to the next change of the group or, if `back` is true, to the previous change.
 
-        Return False, and do not move, if there is no such time. Changes of the group's offsets are ignored.
+        If the recording contains no change in this direction, do not move, and return False. Changes of the group's
+        offsets are ignored.
         """
         ...
 
@@ -113,8 +115,8 @@ class ReplayPosition(Protocol):
     async def advance(self, seconds: float) -> bool:
         """Move the displayed time forward by `seconds` seconds. Gaps (time spans without polls) are skipped.
 
-        If there is no poll in these seconds, the same poll stays displayed, and the next call continues from their end.
-        Return False if the last poll of the recording is already displayed.
+        If no poll was recorded in this time span, the same poll stays displayed, and the next call continues from the
+        end of the time span. Return False if the last poll of the recording is already displayed.
         """
         ...
 

@@ -190,7 +190,8 @@ def lag(value: int | None, lower_bound: bool | int = False) -> str:
 
     Args:
         value: sum of the known lags; None if no lag is known.
-        lower_bound: whether some lags are unknown, or in how many partitions. If so, the real total may be larger.
+        lower_bound: True, or the number of partitions whose lag is unknown, if the real total can be larger than
+            `value`. Otherwise False or 0.
     """
     if value is None:
         return marks().unknown if lower_bound else marks().none

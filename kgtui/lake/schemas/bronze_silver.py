@@ -1,8 +1,8 @@
 """Schemas of the bronze table (raw records of `__consumer_offsets`) and of the silver tables (decoded records).
 
-Except in table `rebalances`, each row is one record of `__consumer_offsets`. The record is identified by the columns
-`record_partition` and `record_offset`, or in the bronze table by `partition` and `offset`. All records of a group are
-in the same partition of `__consumer_offsets`.
+Each row is one record of `__consumer_offsets`, except in table `rebalances`, where a row is one rebalance of a group. A
+record is identified by the columns `record_partition` and `record_offset`, or in the bronze table by `partition` and
+`offset`. All records of a group are in the same partition of `__consumer_offsets`.
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 VERSION = 1
-"""Version of the table format. A change that would make older versions of kgtui misread the tables increases it."""
+"""Version of the table format. Increase it with each change that would make an older kgtui misread the tables."""
 
 PARTITION = "day"
 """Name of the column by which tables are partitioned: the UTC day of a row."""
@@ -18,7 +18,7 @@ Readers that opened the older version may still need the file.
 """
 
 FILE_BYTES = 128 * 1024 * 1024
-"""Target size of the files that compaction writes, in bytes. Files smaller than half of this size are merged."""
+"""Target size of the files that compaction writes, in bytes. A file of less than half of this size counts as small."""
 
 DELTA_PROPERTIES = {
     "delta.checkpointInterval": "100",

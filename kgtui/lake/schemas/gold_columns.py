@@ -5,7 +5,7 @@ from __future__ import annotations
 from kgtui.lake.schemas.definition import PARTITION, Column
 
 RECORDED, SILVER, BOTH = "recorded", "silver", "recorded, silver"
-"""Values of column `source`: whether a row was computed from the recorder's tables, from silver, or from both."""
+"""Values of column `source`: whether a row was computed from recorded tables, from silver tables, or from both."""
 
 DAY = Column(PARTITION, "date", "UTC day of the start of the period that the row describes", nullable=False)
 GROUP = Column("group", "string", "group id", nullable=False)

@@ -8,7 +8,7 @@ contains the time of its poll:
 - `keyframe`: time of the latest keyframe at or before `poll`, in milliseconds since the epoch
 
 To get the state at a poll, select the rows from its keyframe up to this poll. Of these, take the newest row of each
-key, and leave out this row if `gone` is true.
+key. Leave this row out if its column `gone` is true, because its object (such as a member) no longer exists.
 
 Ignore rows whose `poll` is not in table `polls`. They come from an interrupted write, because `polls` is written last.
 """

@@ -69,7 +69,7 @@ class Field(Generic[Row]):
         name: JSON key, CSV header, and column name in recorded tables.
         title: heading of the column.
         type: type of the values that `data` returns.
-        source: the RPC that reports the value, or the data behind it.
+        source: the RPC that reports the value, or the data from which the value is computed.
         value: returns the value for one member, partition or group, or None.
         unit: such as `records`; empty for text.
         format: formats a value for people; never called with None.

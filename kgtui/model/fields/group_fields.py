@@ -1,7 +1,7 @@
 """Fields of a group. The functions that compute their values take a snapshot and a group id.
 
-Values come from the description of the group. If the group was not described, they come from the list of groups or
-from the summary that the sweep (a background read of all groups) stores.
+Values such as type, state and members come from the description of the group. If the group was not described, they come
+from the list of groups, or from the summary that the sweep (a background read of all groups) stores.
 """
 
 from __future__ import annotations
@@ -150,7 +150,8 @@ def _hosts(snapshot: Snapshot, group: str) -> tuple[str, ...] | None:
 def _partitions(snapshot: Snapshot, group: str) -> list[PartitionRow] | None:
     """Return the partitions of a group; None if they are not known.
 
-    If the offsets were not read, the partitions come from the members' assignments, unless a read of the group failed.
+    If the offsets were not read, the partitions come from the members' assignments. But if a read of the group failed,
+    the result is None.
     """
     if group not in snapshot.offsets and (group not in snapshot.details or group in snapshot.group_faults):
         return None
@@ -371,8 +372,8 @@ class GroupColumns:
         self._keys = [*map(id, map(snapshot.groups.__getitem__, groups))]
         self._one_of_each = dict(zip(self._keys, groups, strict=True))
         listings = [snapshot.groups[group] for group in self._one_of_each.values()]
-        # Groups with the same `Listing` share values only if brokers list types and states. Old brokers do not list
-        # them, so groups with the same `Listing` can have different types and states.
+        # Groups with the same `Listing` can still have different types and states: if old brokers do not list types and
+        # states, or if a group was described, because the description can be newer than the list of groups.
         complete = all(listing.type is not None and listing.state is not None for listing in listings)
         self._shared = complete and not snapshot.details
 

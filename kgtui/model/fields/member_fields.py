@@ -228,7 +228,7 @@ def has_column(field: MemberField, description: GroupDescription) -> bool:
 def has_mixed_protocols(description: GroupDescription) -> bool:
     """Return whether some members use a protocol that differs from the type of their group.
 
-    For example, members of a `consumer` group use `classic` until they are upgraded.
+    For example, a member of a `consumer` group uses the `classic` protocol until the member is upgraded.
     """
     used = {member.protocol for member in description.members or () if member.protocol is not None}
     return len(used) > 1 or bool(used and description.type not in used)

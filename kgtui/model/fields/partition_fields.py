@@ -27,7 +27,7 @@ class PartitionRow(NamedTuple):
     Attributes:
         lag: offset of the group, log offsets and lag in this partition.
         share: whether the offset of the group is a share-partition start offset (SPSO, KIP-932).
-        member_id: member id of the owner, or of one of them if there are several; None if there is no owner.
+        member_id: member id of the owner; of one owner if there are several; None if there is no owner.
         owner: short name of the owner, or a text such as `3 members`; None if there is no owner.
     """
 
@@ -141,7 +141,7 @@ _WIDE_COLUMNS = (*_COLUMNS, LOST, MEMBER_ID, CONSUMED_AT, EXPIRES_FROM, TIMES_RE
 def partition_columns(rows: Sequence[PartitionRow], *, wide: bool) -> list[PartitionField]:
     """Return the columns of the partition table of `kgtui show`.
 
-    Share groups have a column with start offsets instead of committed offsets.
+    For a share group, a column with share-partition start offsets replaces the column with committed offsets.
 
     Args:
         wide: True for `--format wide`, which has more columns. If False, the column `LOST` is included only if records

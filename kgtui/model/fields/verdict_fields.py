@@ -1,4 +1,4 @@
-"""Fields about the verdict on a group, the problem of the group, and the times of its last changes.
+"""Fields about the verdict on a group, its problem, and times such as the last progress of the group.
 
 The functions that compute the values take a snapshot and a group id.
 """

@@ -4,8 +4,8 @@
 `ERR` or `NOT_FOUND`.
 
 kgtui does not observe every commit. If the true verdict may be worse than the reported one, `GroupHealth.undecided`
-contains the possible verdicts. An unknown value is None, never 0. No rate is computed across a gap, which is a failed
-read or a long time without reads.
+contains the worse verdicts that are possible. An unknown value is None, never 0. No rate is computed across a gap,
+which is a failed read or a long time without reads.
 
 Unless stated otherwise, times are epoch seconds, durations are seconds, lags are records, and rates are records per
 second.
@@ -19,7 +19,7 @@ second.
 | `rates` | lag trend, growth of a log, age of unread records, expected time of data loss |
 | `backlog_start` | the time at which a group began to fall behind, from the ages of its oldest unread records |
 | `values` | data classes (`GroupHealth` and its parts), settings and limits |
-| `wording` | texts about verdicts on groups: the reason, and the data that is missing for a worse verdict |
+| `wording` | texts about verdicts on groups: the reason, and the data that is missing to confirm a worse verdict |
 """
 
 from __future__ import annotations

@@ -41,8 +41,8 @@ def health_of(history: ReadHistory, retention: Retention = NOT_KNOWN) -> GroupHe
 def with_hidden_offsets(health: GroupHealth, *, none_visible: bool) -> GroupHealth:
     """Return a copy of the health for a group whose offsets may be hidden from the user.
 
-    The lag and the time lag become lower bounds. An ERR is added to the verdicts that cannot be excluded
-    (`GroupHealth.undecided`), because hidden partitions may have a problem.
+    The lag and the time lag (age of the oldest unread record) become lower bounds. An ERR is added to the verdicts that
+    cannot be excluded (`GroupHealth.undecided`), because hidden partitions may have a problem.
 
     Args:
         none_visible: whether the user sees no offset at all. If so, the lag is unknown (None).
@@ -156,7 +156,7 @@ def _stopped_after(history: ReadHistory, partitions: Mapping[TopicPartition, Par
 
 
 def _unsettled(history: ReadHistory) -> float | None:
-    """Return for how many seconds a group has been in a rebalance or NotReady.
+    """Return for how many seconds a group has been in a rebalance or in the state NotReady.
 
     None if the group is in another state, or if this time is still normal (`unsettled_limit`).
     """
@@ -240,7 +240,7 @@ def _drain(history: ReadHistory, trend: Slope | None) -> float | None:
 
 @dataclass(slots=True)
 class _Ages:
-    """Computes the age of the oldest unread record of a group from its partitions.
+    """Computes the age of the oldest unread record of a group from the ages in the partitions of the group.
 
     If the age is not known for some partitions, the result is a lower bound.
     """

@@ -133,9 +133,9 @@ def _exact(health: GroupHealth, group_type: str | None) -> Judgment:
 def _with_earlier_begin(exact: Judgment, screened: Judgment) -> Judgment:
     """Return a copy of `exact` (judgment by health) with the start time in `screened` (judgment by screening).
 
-    The copy keeps the start time in `exact` if `screened` has none, or if kgtui observed the start in `exact` and it is
-    not later than the start in `screened`. The copy contains the less severe problems (`Judgment.others`) of both
-    judgments.
+    The copy keeps the start time in `exact` if `screened` has no start time, or if kgtui observed the start in `exact`
+    and this start is not later than the start in `screened`. The copy contains the less severe problems
+    (`Judgment.others`) of both judgments.
     """
     others = _by_harm(chain(exact.others, screened.others), exact.kind)
     if screened.since is None or (exact.since is not None and exact.since_seen and exact.since <= screened.since):

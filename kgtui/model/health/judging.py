@@ -13,17 +13,18 @@ consequences:
 Share groups have no commits (KIP-932, KIP-1226). Their rule uses the share-partition start offset (SPSO) and the
 reported lag. The first condition that applies decides:
 
-1. The lag is not known, or the share partition was never initialized: OK. Worse verdicts may stay undecided.
+1. The lag is not known, or the share partition was never initialized: OK. An unknown lag may hide a problem, so ERR can
+   be in `PartitionHealth.undecided`.
 2. The lag is at most `allowed_lag`: OK.
 3. Nothing was acknowledged for longer than `Watching.window` seconds, although the lag was above `allowed_lag`: STALL
-   with members, STOP without.
+   if the group has members, otherwise STOP.
 4. The SPSO went back, and has not reached its previous value again: REWIND.
 5. For `Watching.window` seconds, the lag was above `allowed_lag`, has grown and never fell. Some records that were
    already in the log at the start of this time are still unread: WARN.
 6. Otherwise: OK.
 
 Condition 5 requires old unread records, because the lag includes records in flight (delivered but not yet
-acknowledged). Their number grows with the traffic, even if the group keeps up.
+acknowledged). The number of records in flight grows with the traffic, even if the group keeps up.
 """
 
 from __future__ import annotations
@@ -244,7 +245,8 @@ def judge_share(
         row: newest offsets and lag of the partition.
         samples: one sample per read of the partition, oldest first, including the newest.
         members: number of members of the group; None (unknown) counts as at least one.
-        watching: settings for the verdict, such as the allowed lag, and how long a group may make no progress.
+        watching: settings for the verdict, such as the allowed lag, and the longest time without progress that is not a
+            problem.
     """
     known = [sample for sample in samples if sample.position is not None and sample.lag is not None]
     moves = _share_moves(known)

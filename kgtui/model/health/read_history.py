@@ -165,7 +165,7 @@ class RebalanceLog:
             state: the group state.
             epoch: group epoch, or None.
             watched: seconds since the previous read; None for the first read and after a gap.
-            members: hash of members and assignments (`membership_signature`); None if they must not be compared.
+            members: hash of members and assignments (`membership_signature`); None to ignore changes of members.
         """
         before, self._state = self._state, state
         was, self._epoch = self._epoch, epoch
@@ -207,9 +207,9 @@ class RebalanceLog:
 
 
 class ReadHistory:
-    """kgtui's reads of one group, since it began to watch the group. Memory: at most 50 kB, plus 5 kB per partition.
+    """The reads of one group since kgtui began to watch it. Memory: at most 50 kB, plus 5 kB per partition.
 
-    A gap is a failed read, or a time without reads longer than `watching.gap_after`. No rate is computed across it.
+    A gap is a failed read, or a time without reads longer than `watching.gap_after`. No rate is computed across a gap.
 
     Args:
         watching: settings for verdicts.
@@ -226,7 +226,7 @@ class ReadHistory:
             read as Empty since the newest gap. `at_least` is whether the group may have been Empty even earlier.
         unsettled_since: epoch seconds of the first read since the newest gap that found the group in a rebalance or
             NotReady; None if the newest read found another state.
-        rebalances: counts changes of state and epoch.
+        rebalances: counts rebalances, and changes of state and epoch.
         gone: whether the group no longer exists.
         first_at: epoch seconds of the first successful read, or None.
         read_at: epoch seconds of the newest successful read, or None.

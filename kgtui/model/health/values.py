@@ -115,7 +115,7 @@ class Loss:
         basis: what the estimate is based on: `retention` (the age of the oldest unread record), `log start` (how fast
             the log start offset moves) or `size` (`retention.bytes`, which can delete records at any time).
         lead: records from the log start offset to the committed offset, or None.
-        at_most: whether the loss may come sooner than in `seconds` seconds.
+        at_most: whether the loss can also happen sooner than in `seconds` seconds.
         at: time of the loss in epoch seconds; None for the basis `size`.
         exact: whether `at` comes from the timestamp of the first unread record. This is possible only if the group
             reads nothing, because otherwise it may read this record in time.
@@ -284,9 +284,9 @@ class GroupHealth:
         rebalances: how often the group rebalanced in the last hour; None until the state was read twice.
         holding_up: members that have not reached the target assignment: member id → number of epochs that the member
             is behind. The number is None for a static member that left temporarily.
-        empty: how long the group has been Empty; None if it is not.
-        unsettled: for how many seconds the group has been observed in a rebalance or in the state NotReady; None if it
-            is in another state, or if this time is still normal (`kgtui.model.judgment.unsettled_limit`).
+        empty: how long the group has been Empty; None if the group is not Empty.
+        unsettled: for how many seconds the group has been observed in a rebalance or in the state NotReady; None if the
+            group is in another state, or if this time is still normal (`kgtui.model.judgment.unsettled_limit`).
         seconds: time from the first to the newest read.
         reads: number of reads that succeeded, at least in part.
         failed: number of reads that failed, at least in part.

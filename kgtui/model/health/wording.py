@@ -1,6 +1,7 @@
 """Texts about the health of groups: reasons for verdicts, expected losses of records, why verdicts are not final.
 
-A verdict is OK, WARN, ERR or NOT_FOUND. It is not final if kgtui still lacks the data to exclude a worse verdict.
+The verdict on a group is OK, WARN, ERR or NOT_FOUND. It is not final as long as kgtui lacks the data to exclude a
+worse verdict.
 """
 
 from __future__ import annotations
@@ -89,6 +90,8 @@ def _sentence(worst: PartitionHealth, share: bool, state: str | None, partitions
 def loss_when(loss: Loss, clock: Clock | None = None) -> str:
     """Return when a loss of records is expected, as text: `in about 3 h, 04:12`, `from 01:18:04` or `at any time`.
 
+    `04:12` is the time of day of the expected loss. `from 01:18:04` means that records can be lost from this time on.
+
     Args:
         clock: converts epoch seconds to text; None for a text without a time of day.
     """
@@ -113,7 +116,9 @@ def age(time_lag: TimeLag, at_least: str = "≥ ") -> str:
 
 
 def expiry(empty: EmptyPeriod, clock: Clock | None = None, read_at: float | None = None) -> str:
-    """Return a text such as `offsets may expire in at most 3 h, 04:12`; an empty text if this time is unknown.
+    """Return a text such as `offsets may expire in at most 3 h, 04:12`.
+
+    The text is empty if it is unknown when the offsets can expire, or if they never expire.
 
     Args:
         empty: how long the group has been in the state Empty, and when its offsets can expire.

@@ -6,7 +6,7 @@ only for filters with a regular expression.
 | module | contents |
 |---|---|
 | `lexer` | splits a filter into terms and values |
-| `parser` | `parse`: parses a filter into a `Query`, or reports where it is wrong |
+| `parser` | `parse`: parses a filter into a `Query`, or reports where the filter is wrong |
 | `query` | `Query`: a parsed filter, which selects and sorts groups of a snapshot |
 | `term_catalog` | `TERMS`: the filter terms, with their meanings and examples |
 | `filter_help` | the help on the filter language, as plain text and in Markdown |

@@ -12,9 +12,9 @@ from kgtui.errors import QueryError
 from kgtui.model.number_format import counted
 
 LONGEST = 4_096
-"""Maximum length of a filter in characters. RE2 can compile a regular expression of this length.
+"""Maximum length of a filter in characters. A longer filter is rejected with a `QueryError`.
 
-A longer filter is rejected with a `QueryError`.
+The limit is low enough that RE2 can compile a regular expression that fills the whole filter.
 """
 
 WILD = "*?%"
@@ -32,11 +32,11 @@ class Value:
 
     Attributes:
         text: the value without quotes and escapes, or a regular expression.
-        start: position of the first character in the filter.
-        end: position after the last character.
+        start: position in the filter at which the value begins.
+        end: position in the filter directly after the value.
         regex: whether the value is a regular expression between slashes.
-        quoted: whether a part of the value was quoted or escaped. In some terms, such as `state:`, a value that kgtui
-            does not know must be in quotes, so that typing errors are noticed.
+        quoted: whether a part of the value was quoted or escaped. In some terms, such as `state:`, users must quote a
+            value that kgtui does not know. Without quotes, the value is rejected as a typing error.
         wild: positions of wildcards in `text`.
     """
 

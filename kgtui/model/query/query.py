@@ -38,9 +38,9 @@ class FilterCache:
 
     If the next filter has the same id terms, or longer words such as `payments`, only the cached ids are tested.
 
-    Ids are cached per `Listing`: the type, protocol, state and coordinator that many groups share. They are valid as
-    long as newer snapshots contain the same sequence object with the ids of the `Listing`. Such a sequence must
-    therefore never be modified.
+    Ids are cached per `Listing`: the type, protocol, state and coordinator that many groups share. The cached ids of a
+    `Listing` are valid as long as its ids in newer snapshots (`Snapshot.by_listing`) are the same sequence object. Such
+    a sequence must therefore never be modified.
     """
 
     def __init__(self) -> None:
@@ -154,8 +154,8 @@ class Query:
     def limited(self, known: Collection[Need]) -> Query:
         """Return a copy of this filter that can be applied before all data was read.
 
-        The copy has no sort order, and lacks the terms that need other data than `known`. A group that does not match
-        the copy cannot match this filter either, so its further data need not be read.
+        The copy has no sort order, and contains only the terms that need no data except `known` and the list of groups.
+        A group that does not match the copy cannot match this filter either, so kgtui need not read more data about it.
 
         Args:
             known: kinds of data that were read. The list of groups was always read.
@@ -166,7 +166,8 @@ class Query:
     def matches(self, group: str, snapshot: Snapshot, marked: Collection[str] = frozenset()) -> bool:
         """Return whether the filter selects a group.
 
-        If a value of the group is unknown, a term about it matches only if it asks for `unknown`, as in `lag:unknown`.
+        If the value that a term needs is unknown, the group does not match, unless the term asks for unknown values, as
+        `lag:unknown` does.
 
         Args:
             marked: ids of the groups that the user has marked.
@@ -180,8 +181,8 @@ class Query:
     def matches_event(self, event: Event, snapshot: Snapshot) -> bool:
         """Return whether the filter selects the group of an event.
 
-        Type, protocol, state and coordinator come from the event, all other values from the snapshot. A filter without
-        terms selects every event. A filter with terms does not select events that are about a broker and not a group.
+        Type, protocol, state and coordinator come from the event, all other values from the snapshot. An event about a
+        broker has no group. Only a filter without terms selects such an event.
         """
         if not self.terms:
             return True
@@ -242,8 +243,8 @@ class Query:
     def searched(self, snapshot: Snapshot) -> tuple[int, int]:
         """Return `(number of searched candidates, number of candidates)`, to show how complete the search is.
 
-        A candidate is a group that matches all terms about id, type, protocol, state and coordinator. It counts as
-        searched if the data for all other terms was read.
+        A candidate is a group that matches all terms about id, type, protocol, state and coordinator. It is searched if
+        the data for all other terms was read, except for terms with `yes` or `no`, such as `problem:yes`.
         """
         return run_at_once(self.search_steps(snapshot))
 

@@ -49,11 +49,11 @@ class Range:
     unknown: bool = False
 
     def holds(self, value: float, at_least: bool = False) -> bool | None:
-        """Return whether a number is in the range; None if its lower bound is not enough to decide this.
+        """Return whether a number is in the range; None if only a lower bound is known, and this is not enough.
 
         Args:
-            value: the number, or a lower bound of it.
-            at_least: whether `value` is only a lower bound. The range `unknown` matches such a number.
+            value: the number, or a lower bound of the number.
+            at_least: whether `value` is only a lower bound. In this case, the range `unknown` contains the number.
         """
         if self.unknown:
             return at_least

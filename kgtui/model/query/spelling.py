@@ -75,9 +75,9 @@ def _grams(text: str) -> frozenset[str]:
 
 
 def _parts(text: str) -> list[str]:
-    """Return a text and its longer words in lower case: `payments.settle`, `payments` and `settle`.
+    """Return a text and its words in lower case: for `Payments.settle.v2`, the whole text, `payments` and `settle`.
 
-    A longer word has at least four characters. Words are separated by punctuation.
+    Words with fewer than four characters are left out. Words are separated by punctuation.
     """
     lower = text.lower()
     return [lower, *(part for part in re.split(r"[\W_]+", lower) if len(part) > 3 and part != lower)]
@@ -152,9 +152,9 @@ def _alternatives(found: re.Match[str]) -> str:
 def meant_steps(query: Query, snapshot: Snapshot) -> Generator[None, None, Query | None]:
     """Return the filter that the user probably meant; None if no mistake is likely.
 
-    This generator corrects the same mistakes as `likely_meant`, and also names that no group has. For example, if there
-    is no topic `payments`, it replaces `topic:payments` with `topic:payments%` or with the most similar topic. It
-    yields regularly, so that other tasks can run.
+    This generator corrects the same mistakes as `likely_meant`. It also replaces names that no group has. For example,
+    if there is no topic `payments`, it replaces `topic:payments` with `topic:payments%` or with the most similar topic.
+    It yields regularly, so that other tasks can run.
     """
     meant = likely_meant(query)
     terms = list((meant or query).terms)

@@ -108,8 +108,8 @@ class NumberKey(TermKey):
         newer_in: name of the mapping in `Snapshot` that may have newer data than the summaries, such as `offsets`.
             `number` is called for the groups in this mapping. Empty if `in_summary` is empty.
         searched_without_value: whether `Query.searched` counts a group as searched if its data was read, but the number
-            is still unknown. False only for `empty:`, because a group that became Empty before kgtui started might
-            match, but kgtui cannot find out when that was.
+            is still unknown. False only for `empty:`. If a group became Empty before kgtui started, reading its data
+            does not show when this was, so the term stays undecided.
     """
 
     units: Mapping[str, int] = field(kw_only=True)

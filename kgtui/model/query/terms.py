@@ -102,9 +102,9 @@ class IdTerm:
             return self._filter(ids, [_tolerant(matcher) for matcher in matchers])
 
     def within(self, other: IdTerm) -> bool:
-        """Return True if it is certain that every id that matches this term also matches the other term.
+        """Return True only if every group id that matches this term certainly matches the other term, too.
 
-        For example, each id that contains `payments` also contains `pay`.
+        For example, each id that matches the term `payments` also matches `pay`.
         """
         if self == other:
             return True
@@ -135,12 +135,13 @@ def _tolerant(match: Callable[[str], object]) -> Callable[[str], object]:
 class ListingTerm:
     """A term about the type, protocol, state, kind or coordinator of a group.
 
-    Groups with the same type, protocol, state and coordinator share one `Listing`. If it contains the value that the
-    term needs, the term is evaluated once for all these groups.
+    Groups with the same type, protocol, state and coordinator share one `Listing`. If the `Listing` contains the value
+    that the term needs, the term is evaluated once for all these groups.
 
     Attributes:
         key: key of a `ListingKey`, such as `state`.
-        any_of: patterns. At least one must match the value. If the term is negated, none may match.
+        any_of: patterns. The term is true if at least one of them matches the value. A negated term is true if none of
+            them matches.
     """
 
     key: str
@@ -194,7 +195,8 @@ class NameTerm:
 
     Attributes:
         key: key of a `NameKey`, such as `topic`.
-        any_of: patterns. At least one must match a name. If the term is negated, none may match.
+        any_of: patterns. The term is true if at least one of them matches a name. A negated term is true if none of
+            them matches a name.
     """
 
     key: str
@@ -233,7 +235,7 @@ class NameTerm:
         return holds
 
     def known(self, group: str, snapshot: Snapshot) -> bool:
-        """Return whether all names of the group were read."""
+        """Return whether all names that the term needs, such as the topics of the group, were read."""
         return self._entry.names(snapshot, group) is not None
 
     def spelled(self) -> str:
@@ -247,7 +249,8 @@ class NumberTerm:
 
     Attributes:
         key: key of a `NumberKey`, such as `lag`.
-        any_of: ranges. At least one must contain the number. If the term is negated, none may contain it.
+        any_of: ranges. The term is true if at least one of them contains the number. A negated term is true if none of
+            them contains the number.
     """
 
     key: str
@@ -277,8 +280,8 @@ class NumberTerm:
         entry = self._entry
         if not entry.in_summary:
             return lambda group: self.of_group(group, snapshot, marked)
-        # Reading the number from the summary is faster than calling `of_group`. But for a group in `newer`, the
-        # snapshot may have newer data than the summary, so `of_group` is called.
+        # Reading the number from the summary is faster than calling `of_group`. But `of_group` is called for a group in
+        # `newer`, which is a mapping in the snapshot (such as `offsets`) that may have newer data than the summary.
         summaries, newer = snapshot.summaries, getattr(snapshot, entry.newer_in)
         number, negated, is_lag = attrgetter(entry.in_summary), self.negated, entry.in_summary == "lag"
         if is_lag and snapshot.hides_topics:

@@ -1,4 +1,4 @@
-"""Jobs that read, transform and write tables: one module per layer of the lake.
+"""Jobs that read, transform and write tables: one module per layer of the lake (bronze, silver, gold).
 
 The bronze and silver jobs are streaming queries, which process all existing data once, or keep running. The gold job
 recomputes all gold rows from the time of the earliest new input row onwards.

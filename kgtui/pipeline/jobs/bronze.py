@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 _LAYER = "bronze"
 _FIRST, _LAST = datetime(1970, 1, 1, tzinfo=UTC), datetime(9999, 12, 30, tzinfo=UTC)
-"""Earliest and latest timestamp in the bronze table. Other timestamps are replaced with the nearest of the two.
+"""Earliest and latest timestamp in the bronze table. Earlier and later ones are replaced with the nearest of the two.
 
 Many readers of Delta tables reject years after 9999. 30 December 9999 (UTC) is in the year 9999 in every time zone.
 """
@@ -109,10 +109,10 @@ def _add_batch(path: str, query_name: str, batch: DataFrame, batch_id: int) -> N
 
 
 def _offset_ranges(batch: DataFrame) -> list[Row]:
-    """Return one row per partition of `__consumer_offsets` in a batch, with the range of its offsets.
+    """Return the range of a batch's offsets in each partition of `__consumer_offsets`, one row per partition.
 
-    Each row has the `first` and the `last` offset, the `days` of the records, and `copies`. `copies` is the maximum
-    number of records with the same offset. It is 1 if no record occurs twice.
+    Each row has the `first` and the `last` offset, the `days` of the batch's records, and `copies`: the maximum number
+    of records with the same offset. `copies` is 1 if no record occurs twice in the batch.
     """
     each = batch.groupBy("partition", "offset").agg(F.count(F.lit(1)).alias("copies"), F.max("day").alias("day"))
     return each.groupBy("partition").agg(

@@ -73,7 +73,8 @@ def _lag(inputs: GoldInputs) -> DataFrame:
 
 def _health(inputs: GoldInputs) -> DataFrame:
     since, (keyframe, at_before, _) = inputs.since_slot(HEALTH), inputs.health_start
-    # Read the stored rows of `health` before `since`, because they show when ongoing problems began.
+    # Rows from `since` on are recomputed. Also read the stored rows of `health` from the time before `since`, because
+    # they show when ongoing problems began.
     before = inputs.rows(HEALTH, DAY_BEFORE).filter(~is_since("window_start", since))
     return health(
         inputs.timeline,
@@ -96,8 +97,9 @@ def _health_state(inputs: GoldInputs) -> DataFrame:
 def _churn(inputs: GoldInputs) -> DataFrame:
     since = inputs.since_slot(CHURN)
     recorded = recorded_churn(inputs.timeline, inputs.groups, inputs.members, inputs.partitions, since=since)
-    # Read the stored rows of the hour before `since`, because they show when an ongoing burst (series) of rebalances
-    # began. Older rows are not needed, because a burst is over after half an hour without a rebalance.
+    # Rows from `since` on are recomputed. Also read the stored rows of the hour before `since`, because they show when
+    # an ongoing burst (series) of rebalances began. Older rows are not needed, because a burst is over after half an
+    # hour without a rebalance.
     in_hour_before = ~is_since("hour", since) & is_since("hour", since - HOUR_SECONDS * 1000)
     return churn(
         inputs.timeline,
@@ -241,9 +243,9 @@ def _with_file_layout(inputs: GoldInputs, table: Table, rows: DataFrame, since: 
         newest, groups = inputs.newest
         spans = min(max(newest // 1000 // seconds - since // 1000 // seconds + 1, 1), 24 * HOUR_SECONDS // seconds)
         files = max(1, math.ceil(groups / _GROUPS_PER_FILE))
-        # `spans` is the number of time spans to write, but at most the number in one day. If more than a day is
-        # written, time spans on different days have the same number `span`. Their rows are in different files anyway,
-        # because Delta Lake writes separate files for each day.
+        # `spans` is the number of time spans to write, but at most the number of time spans in one day. `span` is the
+        # number of a row's time span, from 0. If more than a day is written, time spans on different days share a
+        # number. Their rows are in different files anyway, because Delta Lake writes separate files for each day.
         span = F.pmod(F.floor(F.unix_seconds(column) / seconds), F.lit(spans))
         number = span * files + F.pmod(F.hash("group"), F.lit(files))
         rows = rows.repartitionById(spans * files, number.cast("int"))

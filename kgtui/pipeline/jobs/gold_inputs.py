@@ -60,7 +60,8 @@ class GoldOptions:
         window: length of the time windows of the gold table `health`, in seconds.
         offsets_retention: the brokers' `offsets.retention.minutes`, in seconds.
         topics: topic → retention in seconds. Topics with unknown or unlimited retention are missing.
-        look_back: `cleanup` searches for a group's last activity up to this many days before the first recomputed day.
+        look_back: number of days before the first recomputed day in which `cleanup` searches the recorded tables for
+            the last activity of a group. Silver tables are always searched from their oldest row on.
         last: last UTC day whose rows are used.
         first_poll_day: earliest UTC day with recorded polls. Gold rows that were computed from earlier polls are kept,
             because they cannot be recomputed: these polls have been deleted. None to recompute all rows.
@@ -143,7 +144,8 @@ class GoldInputs:
     def timeline(self) -> DataFrame:
         """One row per poll of the recording, with its keyframe and the gaps before and after it (see `poll_timeline`).
 
-        The keyframe of a poll is the newest poll up to it with all rows, not only changed ones.
+        A keyframe is a poll with the full state, not only changes. The keyframe of a poll is the poll itself or the
+        last keyframe before it.
         """
         return poll_timeline(self.rows(POLLS, DAY_BEFORE), self._steady_since()).localCheckpoint()
 
@@ -222,8 +224,8 @@ class GoldInputs:
     def health_times(self) -> DataFrame:
         """Time slots of the gold table `health`. They are checkpointed, because they are small and used often.
 
-        In rows in which the column `ends_hour` is true, later steps compute the state that is saved for the next run.
-        The column is left out if this run saves no state.
+        Column `ends_hour` is true for the last slot with polls in a complete hour. For these slots, later steps also
+        compute the state that is saved for the next run. The column is left out if this run saves no state.
         """
         times = time_slots(self.timeline, self.options.window, self.since_slot(HEALTH))
         if self.saves_state(HEALTH_STATE):
@@ -281,9 +283,9 @@ class GoldInputs:
         return None if row is None else int(row["at"])
 
     def _carried(self) -> Carried | None:
-        """Return the newest usable state of all partitions from the gold table `health_state`; None if there is none.
+        """Return the newest usable state of all partitions from table `health_state`; None if no state is usable.
 
-        An earlier run saved the state at a poll, so that this run need not read the polls and commits before this poll.
+        An earlier run saved the state at a poll, so that this run need not read the polls and commits before that poll.
         """
         _, _, first = self.health_start
         if not first or not self.lake.exists(HEALTH_STATE):
@@ -306,7 +308,7 @@ class GoldInputs:
         Otherwise, Spark would read the table's files again at each use.
         """
         rows = self.rows(table, DAY_BEFORE).filter(F.col("keyframe") >= self.first_keyframe)
-        # An interrupted run may have left an older version of these rows in memory. Free it.
+        # An interrupted run may not have freed an older copy of these rows. Free it now.
         rows.unpersist()
         self._persisted.append(rows.persist())
         return rows
@@ -339,7 +341,8 @@ class GoldInputs:
 
         Tables that are computed from the gold table `lag` do not need polls.
         """
-        # `churn` and `cleanup` may have been computed from silver tables alone, so look at the sources of their rows.
+        # Rows of `churn` and `cleanup` can be computed from silver tables alone. Column `source` says whether polls
+        # were used, too.
         if table in (CHURN, CLEANUP):
             if table not in self._has_recorded_rows:
                 rows = self.lake.read(table).filter((F.col("day") < F.lit(first)) & F.col("source").contains(RECORDED))

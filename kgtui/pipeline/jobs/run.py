@@ -32,7 +32,10 @@ if TYPE_CHECKING:
     """Function that recomputes the gold tables of the given lake for the days with new rows."""
 
 TOPIC, FILES, DECODING = "topic", "files", "silver"
-"""Names of the streaming queries: two bronze queries (one reads a topic, one reads files) and the silver query."""
+"""Short names of the streaming queries, for dicts and messages: two bronze queries and the silver query.
+
+`TOPIC` reads a topic, and `FILES` reads files. Spark knows the queries by longer names (see `start_query`).
+"""
 
 COMPACTION_SECONDS = 600.0
 """Time between two compactions in a continuous run, in seconds."""
@@ -48,7 +51,8 @@ class Sources:
         topic: `__consumer_offsets` of a cluster; None to read no topic.
         records: folder of Parquet files with records; None to read no files.
         since: records before this time are skipped when the topic is first read, in seconds since the epoch.
-        max_files: maximum number of files per batch; None for no limit.
+        max_files: maximum number of Parquet files per batch and, in `run_once`, of bronze files per decoded batch; None
+            for no limit of Parquet files, and at most 512 MB of bronze files.
     """
 
     topic: OffsetsTopic | None = None
@@ -61,7 +65,7 @@ def run_once(lake: SparkLake, sources: Sources, make_gold: MakeGold, on_progress
     """Read and decode all new records once, then recompute the gold tables.
 
     Raises:
-        SourceError: a query failed, or the first read of the topic has missed a partition.
+        SourceError: a query failed, or Spark has not read all partitions of the topic.
     """
     with translated_spark_errors():
         read_before = bronze.has_read_topic(lake)
@@ -86,7 +90,7 @@ def run_continuously(
 ) -> None:
     """Read and decode new records, and recompute the gold tables, every `interval` seconds until interrupted by Ctrl-C.
 
-    Raises `SourceError` when a query fails.
+    Raises `SourceError` when a query fails, or if Spark does not read all partitions of the topic.
     """
     running: dict[str, StreamingQuery] = {}
     with translated_spark_errors():

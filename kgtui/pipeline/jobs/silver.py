@@ -78,7 +78,7 @@ def start_decoding(lake: SparkLake, *, interval: float | None, max_files: int | 
 
 
 _LOG_GONE = ("DELTA_LOG_FILE_NOT_FOUND_FOR_STREAMING_SOURCE", "DELTA_MISSING_FILES_UNEXPECTED_VERSION")
-"""Delta Lake's error classes if a streaming query must read table versions that the Delta log no longer contains."""
+"""Delta Lake's error classes for a streaming query that needs table versions which were removed from the Delta log."""
 
 _FILE_GONE = "FAILED_READ_FILE.FILE_NOT_EXIST"
 """Spark's error class if a file that a query must read was deleted."""
@@ -92,10 +92,10 @@ def restart_if_rows_are_gone(
     interval: float | None,
     max_files: int | None = None,
 ) -> StreamingQuery:
-    """Start the decoding again without its checkpoint, if it failed because bronze rows that it had to decode are gone.
+    """Restart a decoding query without its checkpoint, if it failed because it could not find bronze rows to decode.
 
-    This happens if the bronze table was compacted or pruned after the pipeline was stopped. The new query decodes all
-    rows of the bronze table, and skips rows that the silver tables already have.
+    This happens if the bronze table was compacted or pruned while the pipeline was not running. The new query decodes
+    all rows of the bronze table, and skips rows that the silver tables already have.
 
     Args:
         error: the error of the failed query. It is raised again if the query failed for another reason.
@@ -115,15 +115,16 @@ def decode_batch(path: str, query_name: str, batch: DataFrame, batch_id: int) ->
     """Decode one batch of bronze rows into rows of the silver tables. A second call for the batch changes nothing."""
     lake, app = SparkLake(batch.sparkSession, path), f"kgtui-{query_name}"
     if query_name.endswith(MERGES_BY_KEY):
-        # The checkpoint was lost, so an earlier query may have decoded the same batch.
+        # This query began without a checkpoint, so an earlier query may have decoded rows of this batch already.
         _merge_batch(lake, batch)
         return
     kept = KeptRecords.of(batch.sparkSession)
     commits = batch.transform(decode_commits if kept is None else kept.decode_commits)
     written = lake.append(COMMITS, commits, app=app, batch_id=batch_id)
     if written is None:
-        # An earlier attempt for this batch has already appended commits. It may have used another decoder, which leaves
-        # out other commits. Therefore, compare with the stored rows, and add the missing ones.
+        # An earlier attempt has already appended commits of this batch. It may have used the other decoder (Java or
+        # Spark expressions), and the two decoders leave out different commits. Therefore, compare with the stored rows,
+        # and add the missing ones.
         if kept is not None:
             kept.discard()
         _merge_batch(lake, batch)
@@ -157,7 +158,7 @@ def _merge(lake: SparkLake, table: Table, rows: DataFrame, days: list[str]) -> N
 
 
 def _write_decoded(lake: SparkLake, decoded: DataFrame, write_rows: WriteRows) -> int:
-    """Write decoded records (with the schema `record_decoding.SCHEMA`) into silver tables, and return their number."""
+    """Write decoded records (schema `record_decoding.SCHEMA`) into silver tables, and return the number of records."""
     decoded = decoded.persist()
     try:
         count, days = _count_and_days(decoded)

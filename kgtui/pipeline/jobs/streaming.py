@@ -34,8 +34,8 @@ def start_query(
 
     Args:
         writer: the query to start. This function sets its name, checkpoint and trigger.
-        layer: layer of the table that the query writes, such as `bronze`. The scheduler pool of the query has the same
-            name.
+        layer: layer of the table that the query writes, such as `bronze`. The query runs in a scheduler pool with the
+            name of the layer.
         name: name of the query in this layer. The query's checkpoint folder has the same name.
         interval: seconds between two batches; None to read everything that exists now, and then stop.
     """

@@ -110,9 +110,11 @@ def _decoded_churn(rebalances: DataFrame) -> DataFrame:
 
 
 def _with_bursts(rows: DataFrame, before: DataFrame | None) -> DataFrame:
-    """Add the times (ms) of three rebalances per hour: the first, the last, and the first in the last burst.
+    """Add the times (ms) of three rebalances to each row: `first_at`, `last_at` and `burst_since`.
 
-    A burst is a series of rebalances with pauses of at most `_BURST_PAUSE`. A burst may have begun in an earlier hour.
+    `first_at` and `last_at` are the first and the last rebalance in the hour. `burst_since` is the first rebalance in
+    the burst to which the last one belongs. A burst is a series of rebalances with pauses of at most `_BURST_PAUSE`. It
+    can begin in an earlier hour.
 
     Args:
         rows: one row per group and hour, with the ordered array `times` of its rebalances.
@@ -190,9 +192,9 @@ def _to_table(rows: DataFrame) -> DataFrame:
 def recorded_churn(
     timeline: DataFrame, groups: DataFrame, members: DataFrame, partitions: DataFrame, *, since: int | None = None
 ) -> DataFrame:
-    """Count the changes to each group per hour, as shown by polls. Hours without any change have no row.
+    """Count the changes to each group per hour, as shown by polls. Changes during a gap between polls are not counted.
 
-    Changes during a gap between polls are not counted.
+    For an hour without changes, a group has no row, or a row in which all counts are 0.
 
     Args:
         timeline: result of `poll_timeline`.

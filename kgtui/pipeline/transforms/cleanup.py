@@ -138,11 +138,13 @@ def _is_unused(idle: int) -> Column:
 def _expires_at(retention: int) -> Column:
     """Return the latest time (ms) at which brokers delete a group's offsets (KIP-211).
 
-    The retention time begins with the last commit. For classic groups with a protocol type, it begins when the group
-    becomes Empty. The result is null if the group has no offsets, or if brokers never delete them (share groups).
+    For classic groups with a protocol type, the retention time begins when the group becomes Empty. For other groups,
+    it begins with the last commit. The result is null if the group has no offsets, or if brokers never delete its
+    offsets (share groups).
     """
-    # Without a decoded commit, the last commit is only known from polls. They do not show commits that repeat the
-    # previous offset, so the last commit may have been later. Use `quiet_since`, which is at least as late.
+    # Without a decoded commit, the last commit is only known from polls. Polls do not show commits that repeat the
+    # previous offset, so the last commit may have been later. Use `quiet_since`, which is never before the last commit
+    # in polls.
     group_type, is_simple = F.col("type"), F.coalesce(F.col("protocol") == "", F.lit(False))
     by_commit = F.when(F.col("decoded_last_commit").isNotNull(), F.col("last_commit")).otherwise(F.col("quiet_since"))
     after_commit = group_type.isin(*TYPES_BY_OFFSET_EXPIRY[OffsetExpiry.AFTER_COMMIT]) | is_simple
@@ -280,7 +282,9 @@ def _with_last_offset_change(partitions: DataFrame) -> DataFrame:
 def decoded_activity(commits: DataFrame, events: DataFrame, days: DataFrame) -> DataFrame:
     """Return the state and last activity of each group at the end of each day, from silver tables.
 
-    The columns are as in `recorded_activity`, except `protocol` and `offsets_may_be_hidden`, which are missing.
+    The columns are those of `recorded_activity`, without `protocol` and `offsets_may_be_hidden`. However, the times are
+    those of commits and records, not of polls. In all states, `empty_since` is the time of the newest change to the
+    group or a member.
 
     Args:
         commits, events: silver `commits` and `group_events`.
@@ -337,7 +341,7 @@ def _group_events(events: DataFrame, days: DataFrame) -> DataFrame:
 
     - `changed_at`: time of the newest change to the group or a member
     - `exists`: false if the group and all its members were deleted
-    - `first_event`: time of the oldest record
+    - `first_event`: time of the oldest record about the group or a member
 
     Args:
         events: silver `group_events`.

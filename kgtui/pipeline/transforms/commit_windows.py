@@ -2,9 +2,9 @@
 
 Commits come from polls (see `observed_windows`) or from silver `commits`. Only silver `commits` has commits that repeat
 an offset, but compaction of `__consumer_offsets` may have removed some commits. Therefore, the silver commits of a
-partition are used only if they are complete. They are complete if:
+partition are used only if they are complete. They are complete if all these conditions hold:
 
-- The commit window has the full number of commits.
+- The commit window has the full number of commits (`Options.intervals`).
 - The commit window begins after the latest gap between polls.
 - The last offset in the commit window is the committed offset that the poll observed.
 - Records were decoded up to the time of the poll.

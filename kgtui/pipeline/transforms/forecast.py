@@ -24,7 +24,10 @@ HOUR_SECONDS = 3_600
 
 _KEY = ("group", "topic", "partition")
 _JUMPS = ("first_jump_at", "first_jump_start", "last_jump_at", "last_jump_start")
-"""Columns about the first and the last jump of the log start offset: time (ms), and log start offset after the jump."""
+"""Columns about the first and the last jump of the log start offset: time (ms), and log start offset after the jump.
+
+A jump is an increase of the log start offset. It shows that retention has deleted a segment.
+"""
 
 _NOISE = 0.1
 """A group falls behind if its time lag (age of the first unread record) grows by this many seconds per second or more.
@@ -261,7 +264,7 @@ def _with_loss(rows: DataFrame) -> DataFrame:
     - `loss_basis`: which estimate was used: `retention` or `log start`
     - `loss_at_most`: whether the estimate is only an upper limit
     - `assessed`: whether the data suffice for an estimate
-    - `at_risk`: whether unread records will be deleted before the group has caught up
+    - `at_risk`: whether unread records will be deleted before the group has caught up; null if the data do not suffice
     """
     consumed, written = F.col("consume_rate"), F.col("write_rate")
     behind = F.when(written > 0, 1 - consumed / written).when(written <= 0, F.when(consumed <= 0, 1.0).otherwise(0.0))
@@ -292,7 +295,7 @@ def _with_loss(rows: DataFrame) -> DataFrame:
 
 
 def _with_group_risk(rows: DataFrame) -> DataFrame:
-    """In each row about a group, copy the loss forecast of the partition that will lose unread records first."""
+    """Copy into each row about a group the loss forecast of the partition that will lose unread records first."""
     group = Window.partitionBy("group", "hour")
     is_group_row = F.col("topic").isNull()
     names = ("loss_seconds", "loss_basis", "loss_at_most")

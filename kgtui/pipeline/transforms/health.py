@@ -116,8 +116,8 @@ def with_verdicts(rows: DataFrame, watching: Watching = _DEFAULT) -> DataFrame:
     return rows.drop("verdict")
 
 
-# Each function below returns one of Burrow's rules as a Spark expression over the columns of `observed_windows`. In
-# `kgtui.model.burrow`, the rule has the same name.
+# The functions from here to `_lag_never_fell` return rules as Spark expressions over the columns of `observed_windows`.
+# The same rules are in `kgtui.model.burrow` and `kgtui.model.health.judging`, most of them under the same names.
 
 
 def commit_status(options: Options = DEFAULTS) -> Column:

@@ -63,8 +63,8 @@ def lag(
         log_ends = with_timeline(partitions, timeline).transform(with_log_growth)
         positions = _positions(log_ends, minutes)
     else:
-        # Use only the rows since this keyframe (a poll with the full state, not only changes). Older rows are only
-        # needed for long time lags.
+        # Use only the rows since `keyframe` (a poll with the full state, not only changes). Older rows are needed only
+        # to compute time lags of more than 15 minutes.
         keyframe = _first_keyframe(timeline, minutes) or since
         groups, faults = (rows.filter(F.col("keyframe") >= keyframe) for rows in (groups, faults))
         recent = with_timeline(partitions.filter(F.col("keyframe") >= keyframe), timeline).transform(with_log_growth)

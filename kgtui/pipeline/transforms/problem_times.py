@@ -20,7 +20,10 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
 HISTORY_MS = 86_400_000
-"""To find when a problem began, the time lags (ages of the first unread record) of this many milliseconds are read."""
+"""Length of the time before a row in which the beginning of the row's problem or backlog is searched, in milliseconds.
+
+The search reads the time lags (ages of the first unread record) in this time.
+"""
 
 _KEY = ("group", "topic", "partition")
 
@@ -87,8 +90,8 @@ def with_problem_times(rows: DataFrame, before: DataFrame | None, lag: DataFrame
     - `ended_since`: beginning of the group's problem that ended in this time window; null if no problem ended
 
     Args:
-        rows: one row per time window and group or partition. Column `started` says when the problem of a partition
-            began according to its commits, in ms.
+        rows: one row per time window and group or partition. Column `started` is the time (ms) at which the problem of
+            a partition began. This time was computed from the partition's commits.
         before: stored rows of `health` for earlier time windows; None if there are none.
         lag: the gold table `lag`, which shows more exactly than `started` when a problem began. If it is None,
             `started` is used.

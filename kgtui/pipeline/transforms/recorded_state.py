@@ -99,7 +99,7 @@ def time_slots(timeline: DataFrame, seconds: int, since: int | None = None) -> D
         - `at`: last poll in the slot
         - keyframe, interval_ms, number and steady_since of the poll `at`
         - `first`: first poll in the slot. If the slot contains gaps between polls, the first poll after the last gap.
-        - `at_before`: last poll in the previous slot; null for the first slot
+        - `at_before`: last poll in the previous slot that contains polls; null for the first slot
     """
     slots = (
         timeline.groupBy(floor_to(F.col("poll"), seconds * 1000).alias("slot"))
@@ -154,8 +154,9 @@ def state_at(rows: DataFrame, times: DataFrame, key: Sequence[str]) -> DataFrame
 
     Args:
         rows: rows of a recorded table that `with_timeline` has returned.
-        times: one row per poll, with its time `at` and its `keyframe` (the newest poll up to `at` with all rows, not
-            only changed ones). Further columns of `times` replace columns of `rows` with the same name.
+        times: one row per poll, with its time `at` and its `keyframe`. A keyframe is a poll with all rows, not only
+            changed ones; the last one at or before `at` is meant. Further columns of `times` replace columns of `rows`
+            with the same name.
         key: columns that identify a group, partition or error.
 
     Returns:

@@ -133,7 +133,8 @@ def encode(
         version: version of the value; by default the newest.
 
     Raises:
-        EncodeError: a field has the wrong type, or does not exist in this version and must not be dropped.
+        EncodeError: a value has the wrong type, or this version lacks a field whose value must not be dropped (see
+            `Message.encode`).
     """
     schema = RECORD_SCHEMAS[record_type]
     written = _HEADER.pack(record_type) + schema.key.encode(KEY_VERSION, key)

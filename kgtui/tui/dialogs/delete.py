@@ -54,9 +54,9 @@ _LINES_WITHOUT_DETAILS = 13
 
 
 MOST_REPLANNED_GROUPS = 100
-"""For at most this many groups, the dialog makes a new deletion plan whenever one of the groups changes.
+"""Maximum number of groups for which the dialog makes a new deletion plan whenever one of the groups changes.
 
-For more groups, it keeps its first plan, because planning needs many requests.
+If more groups are to be deleted, the dialog keeps its first plan, because a plan needs many requests to the brokers.
 """
 
 
@@ -119,7 +119,7 @@ class DeleteDialog(ModalScreen[Results | None]):
     class Failed(Message):
         """Posted after an error that occurred before any delete request was sent.
 
-        This can happen during the planning, or at the start of the deletion.
+        The error can occur while the deletion is planned, or at the start of the deletion.
         """
 
         def __init__(self, reason: str) -> None:
@@ -329,9 +329,10 @@ class DeleteDialog(ModalScreen[Results | None]):
         self._execute(self.plan)
 
     def _reject(self) -> None:
-        """Show which typed text is wrong. If only the second text field is still empty, move the focus to this field.
+        """Show which typed text is wrong.
 
-        The second text field exists only for deletions that cannot be undone.
+        If the first text is right and the second text field is still empty, move the focus to the second field instead.
+        The second field is shown only for deletions that cannot be undone.
         """
         if self._challenge is None or self.deleting:
             return

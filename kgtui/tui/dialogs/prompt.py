@@ -22,7 +22,7 @@ ResultT = TypeVar("ResultT")
 
 
 class StatusLine(Static):
-    """A line of a dialog that shows an error message, or says what the dialog is doing now.
+    """The status line of a dialog. It shows an error message, or says what the dialog is doing now.
 
     The line is hidden while it has no text.
     """
@@ -45,11 +45,11 @@ class StatusLine(Static):
 class TextPrompt(ModalScreen["ResultT | None"], Generic[ResultT]):
     """A dialog with text fields. Enter submits the text; Escape closes the dialog with the result None.
 
-    Subclasses override `compose_fields` and `submit`. If `submit` raises an error, the dialog shows its message.
+    Subclasses override `compose_fields` and `submit`. If `submit` raises an error, the dialog shows the error message.
 
     Attributes:
-        action_done: asyncio event that is cleared while `submit` is running, and set otherwise. Keys that are typed
-            while `submit` is running are handled after it has ended.
+        action_done: asyncio event that is cleared while `submit` is running, and set otherwise. Until the event is set,
+            `KeyOrder` holds back all keys except keys such as Escape, which closes the dialog.
     """
 
     PROMPT_TITLE: ClassVar[str]

@@ -75,7 +75,7 @@ def _usable_folder(folder: str) -> LakePath:
     """Return the path of a folder into which kgtui can record.
 
     Raises:
-        LakeError: the folder contains other files, or a required Python package is missing.
+        LakeError: the folder contains files but no recording, or a required Python package is missing.
     """
     from kgtui.lake.delta import load_deltalake
     from kgtui.lake.folder import LakeFolder

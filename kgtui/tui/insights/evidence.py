@@ -21,7 +21,7 @@ _SECONDS = "_seconds"
 
 
 class EvidenceRow(NamedTuple):
-    """One row of a finding's evidence. After a refresh, the cursor stays on the row with the same `number`."""
+    """One row of a finding's evidence. `number` is the position of the row, counted from 0, and identifies the row."""
 
     number: int
     values: tuple[Value, ...]

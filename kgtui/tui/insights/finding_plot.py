@@ -149,7 +149,9 @@ class FindingPlot(TextLines):
 
 
 def _read(gold: Gold, group: str, since: float, until: float) -> GroupTimeline | None:
-    """Read the lag history of a group from the gold tables. Return None if they contain no lag for the period.
+    """Read the lag history of a group from the gold tables.
+
+    Return None if the tables contain no lag of the group between the times `since` and `until`.
 
     Raises `LakeError` if the tables cannot be read.
     """

@@ -123,7 +123,7 @@ def describe_finding(row: FindingRow, width: int, most: int = 6) -> list[PaneLin
 
     Args:
         width: width of a line in terminal cells.
-        most: maximum number of lines, at least 4; longer texts end with an ellipsis.
+        most: maximum number of lines, at least 4. A text that does not fit is cut off, and ends with an ellipsis.
     """
     finding = row.finding
     since = _since(row, short=width < NARROW)
@@ -227,7 +227,10 @@ The limit is longer than a day, because tables that contain only whole days can 
 
 
 def findings_summary(found: Insights, now: float) -> list[PaneLine]:
-    """Return the parts of the line above the findings: the number of findings per severity, and the age of their data.
+    """Return the parts of the line above the findings.
+
+    The parts are the number of findings per severity, the time and age of the newest data in the gold tables, and how
+    long ago the oldest of these tables was computed.
 
     Args:
         now: current time in seconds since the epoch.
@@ -258,7 +261,8 @@ def findings_summary(found: Insights, now: float) -> list[PaneLine]:
 def table_warnings(found: Insights, path: LakePath, now: float) -> list[PaneLine]:
     """Return warnings about missing, unreadable and outdated gold tables, and the command that computes the tables.
 
-    Return the command without a warning if all tables are old. Return an empty list if there is nothing to warn about.
+    If there is no warning, but the newest data is older than `OLD_SECONDS`, return only the command. If the data is not
+    that old either, return an empty list.
 
     Args:
         path: folder with the recording and the gold tables.

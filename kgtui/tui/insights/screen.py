@@ -177,8 +177,9 @@ class InsightsScreen(ModalScreen["str | None"]):
     def group(self) -> str | None:
         """Id of the group that the plot shows and that Enter opens; None if there is no finding.
 
-        If the evidence table has the focus, this is the group in the table's row under the cursor. Otherwise, it is the
-        first of the finding's groups that still exists or, if none exists, the first of its groups.
+        If the evidence table has the focus, and the table's row under the cursor names a group of the finding, this is
+        the named group. Otherwise, it is the first group of the finding that still exists or, if none of them exists,
+        the first group.
         """
         row = self.findings.row
         if row is None:

@@ -71,25 +71,26 @@ class PageTitle(LineWidget):
 
 
 class PartTabs(LineTabs):
-    """The line with the titles of the node page's tables. Some titles include the number of rows in the table."""
+    """The line with the titles of the node page's tables, and the number of groups that need attention."""
 
     def __init__(self) -> None:
         super().__init__(PARTS[0].id)
         self._counts: dict[str, int] = {}
 
     def show(self, counts: dict[str, int]) -> None:
-        """Set the numbers of rows that are shown after the titles of the tables.
+        """Set the numbers that are shown after the titles of the tables.
 
         Args:
-            counts: table id → number of rows. For a table that is missing here, no number is shown.
+            counts: table id → number, such as the number of groups that need attention. For a table that is missing
+                here, or whose number is 0, no number is shown.
         """
         self._counts = counts
         self.redraw()
 
     def titles(self, width: int) -> dict[str, str]:
-        """Return a dict: table id → text with the table's key, title and row count, such as `1 Needs attention 3`.
+        """Return a dict: table id → text with the table's key, title and number, such as `1 Needs attention 3`.
 
-        If the texts of all tables together are wider than `width` terminal cells, they contain the short titles.
+        If the texts of all tables together are wider than `width` terminal cells, the texts contain the short titles.
         """
         shown = self._numbered([part.title for part in PARTS])
         if sum(len(title) + 1 for title in shown.values()) > width:

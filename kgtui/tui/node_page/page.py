@@ -68,7 +68,7 @@ class PageSubject:
 
     Attributes:
         path: path of the tree node; None for the whole cluster.
-        title: name of the cluster or tree node, whose control characters have not been escaped.
+        title: name of the cluster or tree node. Control characters in the name have not been escaped.
         parts: one or more sorted lists, which together contain the ids of all groups of the set.
     """
 
@@ -397,6 +397,9 @@ def no_problem_placeholder(summary: GroupSetSummary) -> str:
 
 def no_problem_text(snapshot: Snapshot, summary: GroupSetSummary, since: float | None) -> str:
     """Return a text such as `no problem found; 90 of 100 groups read within 12 s, observed for 5 min`.
+
+    In this example, the newest data about each of the 90 groups was read in the 12 s before the snapshot, and kgtui
+    has been reading groups for 5 min.
 
     Args:
         since: time of the first snapshot with data about at least one group, in epoch seconds; None if there is none.

@@ -47,7 +47,7 @@ class RightSide(Vertical):
     """
 
     class ProblemsChanged(Message):
-        """Posted after each search for problems, and after the user has acknowledged a problem or shown it again."""
+        """Posted after each search for problems, and when the user acknowledges a problem or undoes this."""
 
     def __init__(self, detail: GroupDetail, index: ProblemIndex) -> None:
         super().__init__(id="right")
@@ -156,7 +156,7 @@ class RightSide(Vertical):
         self._detail.display = panes
 
     def acknowledge(self, group: str) -> bool:
-        """Hide the problem of a group (acknowledge it) until the group has another problem or another health status.
+        """Hide the problem of a group (acknowledge it) until the problem or the health status of the group changes.
 
         Return False if the group has no problem that needs attention.
         """

@@ -21,12 +21,15 @@ if TYPE_CHECKING:
     from kgtui.tui.problem_index import Problems
 
 GROUPS_PER_SLICE = 250
-"""Number of groups that are added up in one step, which takes less than 1 ms. Other tasks can run between steps."""
+"""Number of groups whose values are added to the sums in one step, which takes less than 1 ms.
+
+Other tasks can run between two steps.
+"""
 
 MOST_PROBLEMS = 400
 """Maximum number of groups in the table of problems.
 
-The title of the table also counts the groups with problems that do not fit into the table.
+The number in the title of the table also includes the groups that are left out because of this limit.
 """
 
 
@@ -76,7 +79,8 @@ class GroupSetSummary:
         for group in ids:
             listing = snapshot.groups[group]
             # Consecutive groups often share one `Listing` object (type, state, coordinator). In this case, reuse the
-            # key of the previous group. If the `Listing` lacks the type or the state, the keys can differ.
+            # key of the previous group. But if the `Listing` lacks the type or the state, compute the key of each
+            # group, because these values then come from other data, and can differ between the groups.
             if listing is not last or listing.type is None or listing.state is None:
                 last, key = listing, _state_key(snapshot, group, listing)
             self.states[key] += 1

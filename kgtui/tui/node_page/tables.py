@@ -30,11 +30,11 @@ class ProblemRow(NamedTuple):
     """A row of the table of problems: a group that needs attention.
 
     Attributes:
-        judgment: the problem of the group, its reason, and the time when it began.
+        judgment: the problem of the group, the reason for this judgment, and the time when the problem began.
         lag: total lag in records; None if unknown.
         lags: total lag in each of the last few reads of the group, oldest first.
         progress: time at which a committed offset last moved forward, in epoch seconds; None if not observed by kgtui.
-        first_seen: time at which kgtui first read the group, in epoch seconds; None if it has not read the group.
+        first_seen: time at which kgtui first read the group, in epoch seconds; None if kgtui has not read the group.
         lag_age: age of `lag` in seconds if the group cannot be read now; otherwise None.
     """
 
@@ -153,7 +153,7 @@ class BrokerRow:
     """A row of the table of brokers.
 
     Attributes:
-        age: seconds since the broker's last response; None if it has never responded.
+        age: seconds since the broker's last successful response; None if there was none.
     """
 
     status: BrokerStatus

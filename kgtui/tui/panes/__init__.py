@@ -89,7 +89,9 @@ PANES_BY_ID = {entry.id: entry for entry in PANES}
 
 
 def pane_titles(width: int, gap: int = 1) -> dict[str, str]:
-    """Return a dict: pane id → key and title, such as `2 Members`. Titles that do not fit are abbreviated.
+    """Return a dict: pane id → key and title, such as `2 Members`.
+
+    If the titles together are too wide, titles are replaced with their short titles until all titles fit.
 
     Args:
         width: available width for all titles together, in terminal cells.

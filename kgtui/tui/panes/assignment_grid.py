@@ -120,8 +120,9 @@ def item_name(row: PlacementRow) -> str:
 def grid_mark(member: GridMember, row: PlacementRow) -> Cell:
     """Return the symbol that shows whether a member owns a partition, must revoke it, or will get it.
 
-    If the member owns the partition and keeps it, the symbol is a bar whose height shows the lag. If the member has
-    nothing to do with the partition, the symbol says whether the member is idle or has not reported its assignment.
+    If the member owns the partition and keeps it, the symbol is a bar whose height shows the lag. If the member neither
+    owns the partition nor will get it, the cell is empty, or the symbol says that the member is idle or that the broker
+    did not report the member's assignment.
     """
     placement = row.placement
     has = member.member_id in placement.owners

@@ -261,6 +261,8 @@ def _holds_text(row: LoadRow) -> str | None:
 def holds_up_text(gives_up: int, *, behind: bool) -> str:
     """Return why a member delays the target assignment, such as `must revoke 2, behind`; empty if there is no delay.
 
+    In this example, the member must revoke 2 partitions or tasks, and its epoch is behind the assignment epoch.
+
     Args:
         gives_up: number of partitions or tasks that the member must revoke.
         behind: whether the member's epoch is older than the epoch of the target assignment.
@@ -276,7 +278,8 @@ def _holds(row: LoadRow) -> Cell:
 def assignment_summary(assignment: Assignment, names: Mapping[str, str]) -> list[PaneLine]:
     """Return the parts of the summary above the table, such as `2 of 12 must move` and `1 idle`.
 
-    The part `skew member 2.0×` means that the member with the most partitions has 2.0 times the average number.
+    In these examples, 2 of 12 partitions or tasks must move to another member, and 1 member is idle. The part
+    `skew member 2.0×` means that the member with the most partitions has 2.0 times the average number.
     """
     parts: list[PaneLine] = []
     moving = assignment.count(PlacementStatus.LEAVING, PlacementStatus.ARRIVING)

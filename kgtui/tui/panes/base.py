@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 NO_GROUP_HINT = "No group is selected. Press n to select the next group."
 
 MOST_ITEMS_INLINE = 400
-"""If a pane has at most this many rows, `Pane.prepare` runs in the event loop, otherwise in a separate thread."""
+"""If `Pane.item_count` is at most this number, `Pane.prepare` runs in the event loop, otherwise in a thread."""
 
 
 class AutoHeightText(Static, NoRelayout):
@@ -122,7 +122,7 @@ class Pane(Vertical):
     shows_faults: ClassVar[bool] = False
     """Whether the pane itself lists the faults (errors) of the group.
 
-    If true, the notice at the top of the pane does not explain these errors as well.
+    If true, the notice at the top of the pane does not explain these errors, so that no error is shown twice.
     """
 
     def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:  # noqa: A002 - Textual's name
@@ -136,7 +136,7 @@ class Pane(Vertical):
         self.command_config: str | None = None
         """Path of the client config file for `--command-config` in displayed commands; None to omit the option."""
         self.series: SeriesStore | None = None
-        """Past lags of groups, from which trends are computed; None if there are none."""
+        """Past lags and rates of groups, for trends and plots; None if there are none."""
         self.replay_position: ReplayPosition | None = None
         """The displayed position in a recording; None for a live cluster."""
 
@@ -382,7 +382,7 @@ def _last(reading: Reading[Any] | None) -> PaneLine:
 
 
 def missing_cells(snapshot: Snapshot, group: str) -> PaneLine:
-    """Return a text that is shown instead of missing data, and says why it is missing, such as `not read yet`."""
+    """Return a text that is shown instead of missing data, and says why the data is missing, such as `not read yet`."""
     found = faults_of(snapshot, group)
     if any(fault.name.endswith("AUTHORIZATION_FAILED") for fault in found):
         return (Cell("unknown (access denied)", ERROR),)
@@ -390,5 +390,5 @@ def missing_cells(snapshot: Snapshot, group: str) -> PaneLine:
 
 
 def single_line(message: str) -> str:
-    """Replace line breaks with blanks, because error messages of brokers may have several lines."""
+    """Replace line breaks with blanks, because error messages of brokers can have several lines."""
     return " ".join(message.split())

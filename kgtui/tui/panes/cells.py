@@ -26,7 +26,7 @@ OK, WARN, ERROR, MUTED, ACCENT, STALE = ROLES
 
 
 class SafeText(str):
-    """Text whose control characters have already been escaped, so that no function escapes it again."""
+    """Text whose control characters have already been escaped. `safe_text` does not escape such a text again."""
 
     __slots__ = ()
 

@@ -29,10 +29,10 @@ class Column(Generic[RowT]):
     Attributes:
         id: identifies the column when rows are sorted, and in Textual messages.
         value: returns the value of this column for a row, or None if the row has no value. The widest value determines
-            the width.
+            the preferred width of the column.
         render: returns the formatted cell for a row. If `render` is None, the value is shown without formatting.
         rank: 0 if the column is always shown. On a narrow screen, columns with the highest ranks are left out first.
-        right: whether the column is right-aligned. A right-aligned column always has its full width.
+        right: whether the column is right-aligned. A right-aligned column is never narrowed.
         min_width: smallest width of a left-aligned column, in terminal cells.
         max_width: largest width, in terminal cells.
         cut: where a long text is shortened: at its end or in its middle.

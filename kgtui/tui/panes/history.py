@@ -32,7 +32,8 @@ if TYPE_CHECKING:
 SPANS = (3600.0, 21_600.0, 86_400.0, 900.0)
 """Time spans that the plots can cover, in seconds. Key `v` switches to the next time span.
 
-On a live cluster, the plots cannot begin before the start of kgtui, because older data is not available.
+On a live cluster, the plots can cover a shorter time, because kgtui only has samples from after its start, and keeps
+only the newest `kgtui.model.series.LENGTH` of them per group.
 """
 
 SHORTEST_SPAN = 60.0

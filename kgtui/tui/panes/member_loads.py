@@ -40,7 +40,7 @@ class RelativeLoad(NamedTuple):
     Attributes:
         value: number of partitions, lag in records, or records per second; None if unknown.
         scale: value for which the bar in the table has its full width.
-        hot: whether the value is far above the average of all members, so that it is highlighted.
+        hot: whether the value is highlighted, because it exceeds `_HOT` times the average of all members.
     """
 
     value: float | None = None
@@ -191,6 +191,7 @@ def _count(row: MemberRow) -> Cell:
 def holds_up(blocker: Blocker) -> str:
     """Return why a member delays the target assignment, such as `must revoke 2, behind` or `must accept 3`.
 
-    The numbers are partitions or tasks. `behind` means that the epoch of the member is below the assignment epoch."""
+    The numbers are partitions or tasks. `behind` means that the epoch of the member is below the assignment epoch.
+    """
     held = holds_up_text(blocker.gives_up, behind=blocker.behind != 0)
     return held or (f"must accept {blocker.waiting}" if blocker.waiting else "")

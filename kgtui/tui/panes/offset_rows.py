@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 
 _DATE_SHOWN_AFTER = 43_200.0
-"""A time is shown with its date if the difference between this time and now is at least this many seconds."""
+"""A time that is at least this many seconds before or after now is shown with its date."""
 
 
 CYCLED_COLUMNS = ("topic", "lag", "lead", "owner")
@@ -49,8 +49,8 @@ CYCLED_COLUMNS = ("topic", "lag", "lead", "owner")
 LARGEST_FIRST = frozenset({"lag", "lag-bar", "note"})
 """Ids of the columns that are sorted in descending order.
 
-The other columns are sorted in ascending order. One of them is `lead` (committed offset minus log start), because
-unread records of a partition with a small lead expire sooner.
+The other columns are sorted in ascending order. For example, partitions with the smallest lead (committed offset minus
+log start) come first, because their unread records expire soonest.
 """
 
 
@@ -316,11 +316,12 @@ def _note(row: OffsetRow) -> Cell:
 def offsets_summary(rows: Sequence[OffsetRow], *, hidden: bool) -> list[PaneLine]:
     """Return the parts of the summary above the table, such as the total lag, lost records, and number of partitions.
 
-    For each reason why lags are unknown, there is a part with the number of partitions.
+    For each reason why lags are unknown, one part contains the reason, and the number of partitions that it affects.
 
     Args:
         rows: one row per partition, without the rows that show the total of a topic.
-        hidden: whether partitions may be missing from `rows`, because the user lacks DESCRIBE on their topics.
+        hidden: whether partitions are possibly missing from `rows`, because the user lacks the permission DESCRIBE on
+            the topics of these partitions.
     """
     summed = total(row.lag for row in rows if row.lag is not None)
     lag = text.lag(summed.lag, hidden or summed.lower_bound)

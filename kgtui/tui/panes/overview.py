@@ -71,14 +71,16 @@ def mark_and_role(status: str, *, problem: bool) -> tuple[str, str]:
 def verdict_fields(snapshot: Snapshot, group: str) -> Iterator[Field]:
     """Yield the fields about the health verdict (such as `STOPPED`) on a group. Fields without a value are left out.
 
-    The fields are `verdict`, `also` (other problems), `who` (member that causes the problem) and `next` (what to do).
+    The fields are `verdict`, `also` (other problems), `who` (the members, broker or user with the problem) and `next`
+    (what to do).
     """
     diagnosis = diagnose(snapshot, group, time_text)
     judgment, health = diagnosis.judgment, snapshot.health.get(group)
     name = diagnosis.name
     mark, role = mark_and_role(judgment.status.name, problem=judgment.kind is not None)
     if health is not None and any(one.why == HIDDEN for one in health.undecided):
-        # Append a question mark to the verdict, because it leaves out topics on which the user lacks DESCRIBE.
+        # Append a question mark to the verdict, because the verdict leaves out topics on which the user lacks the
+        # permission DESCRIBE.
         name, role = f"{name}?", MUTED if judgment.status is GroupStatus.OK else role
     cells = [Cell(f"{mark} {name}", role)]
     if judgment.since is None and judgment.after is not None and judgment.kind in (Problem.UNUSED, Problem.EMPTY):
@@ -214,7 +216,7 @@ def overview_sections(
         command_config: path of the client config file for the option `--command-config` in the displayed Kafka command;
             None to omit the option.
         series: lag samples of all groups, for the lag trend; None if there are none.
-        placeholder: text that is shown until the group has been described.
+        placeholder: text that is shown until kgtui has read the description of the group.
     """
     # `overview_health` is imported only when the pane is drawn, so that kgtui starts faster.
     from kgtui.tui.panes.overview_health import health_fields, lag_fields, loss_fields

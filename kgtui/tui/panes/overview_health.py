@@ -219,10 +219,12 @@ class OffsetSummary:
     Attributes:
         total: total lag, in records.
         partitions: number of partitions with a committed offset or an owner.
-        topics: number of topics with such partitions.
-        worst: the partition with the largest lag; None if no partition has a lag.
+        topics: number of topics to which these partitions belong.
+        worst: the partition with the largest lag; None if all known lags are 0.
         lost: number of records that expired before the group read them.
         lost_in: number of partitions with lost records.
+        committed: number of partitions with a committed offset or, in a share group, with a start offset.
+        committed_topics: number of topics to which those partitions belong.
         share: whether the group is a share group, which has start offsets instead of committed offsets.
     """
 

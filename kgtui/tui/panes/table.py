@@ -1,6 +1,6 @@
 """A table widget that draws only visible rows, so that 10,000 rows scroll as fast as ten.
 
-When rows are replaced, the cursor stays on the row with the same key.
+When the rows are replaced, the cursor moves to the new row that has the key of the old row under the cursor.
 """
 
 from __future__ import annotations
@@ -172,7 +172,8 @@ class LineTable(LineView, Generic[RowT], can_focus=True):
     ) -> None:
         """Show these rows, and replace the columns if `columns` is not None.
 
-        The cursor stays on the row with the same key, unless `fresh` or `at_top` is true.
+        Unless `fresh` or `at_top` is true, the cursor moves to the new row that has the key of the old row under the
+        cursor. If no new row has this key, the cursor stays at the same index, or moves to the last row.
 
         Args:
             fresh: whether the rows are about a different group. If so, the cursor moves to the first row.
@@ -334,7 +335,7 @@ def heading_strip(
         fitted: (column, width in terminal cells) of each column that fits the table.
         sorted_by: (id of the column by which rows are sorted, whether descending); None for unsorted rows.
         style: style of the titles.
-        chosen: style of the title of the sorted column.
+        chosen: style of the title of the column by which rows are sorted.
     """
     segments: list[Segment] = []
     for column, width in fitted:

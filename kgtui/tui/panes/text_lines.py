@@ -87,8 +87,8 @@ class TextLines(LineView, can_focus=True, inherit_bindings=False):
         if self.scroll_offset.y != top:
             self.refresh()
             return
-        # Compare the visible lines. Also compare the lines that are still in the cache, because the height of a hidden
-        # widget is 0.
+        # Compare the visible lines, and redraw lines that have changed. The height of a hidden widget is 0, so also
+        # compare the lines that were drawn before the widget was hidden, because these lines are still in the cache.
         height = max(self.size.height, max(self._line_cache, default=-1) + 1)
         for y in range(top, top + height):
             if old[y : y + 1] != lines[y : y + 1]:

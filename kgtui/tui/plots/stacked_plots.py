@@ -189,8 +189,8 @@ def _members(timeline: GroupTimeline, plot_width: int, at: float | None) -> Stac
 def _states(timeline: GroupTimeline, plot_width: int) -> StackedPlot:
     """Plot the state of the group over time.
 
-    If the group was in several states during the time span of a terminal cell, the cell shows a rebalancing state. If
-    none of the states is one, the cell shows a state other than Stable.
+    If the group was in several states during the time span of a terminal cell, the cell shows one of the rebalancing
+    states. If none of the states is a rebalancing state, the cell shows one of the states other than Stable.
     """
     change_points = _by_cell(timeline, plot_width)
     marks: list[tuple[str, str]] = []

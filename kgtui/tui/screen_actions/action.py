@@ -22,7 +22,7 @@ class ActionContext:
     """The values that determine whether an action is available.
 
     Attributes:
-        group: id of the selected group, or None.
+        group: id of the selected group; None if no group is selected.
         marked: number of groups that are marked in the tree.
         now: current time in seconds since the epoch. If None, the time of the snapshot is used.
     """
@@ -51,7 +51,7 @@ class Action:
     Attributes:
         id: identifies the action in the user's keymap.
         keys: default keys in Textual's notation, separated by commas, such as `left_square_bracket`.
-        shown_keys: the same keys as the help shows them, separated by blanks, such as `[`.
+        shown_keys: the default keys in the notation of the help, separated by blanks, such as `[`.
         name: one or two words for footer and palette.
         help: one sentence for help, palette and tooltips.
         section: title of the section of the help screen that contains the action.

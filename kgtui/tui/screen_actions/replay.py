@@ -114,7 +114,7 @@ def _move(screen: ClusterScreen, move: Callable[[ReplayPosition], Awaitable[bool
     Do nothing on a live cluster. If the recording is playing, stop it.
 
     Args:
-        at_the_end: message to show if `move` returns False, because the recording has no such time.
+        at_the_end: message to show if `move` returns False, for example because there is no earlier or later poll.
     """
     position = screen.session.replay_position
     if position is None:

@@ -84,7 +84,7 @@ class ClusterScreen(Screen[None]):
         Args:
             like: the previous screen, whose tree settings (grouping, sort order and columns) are copied. If the new
                 screen shows a recording that was opened from a live cluster, the open tree nodes, the cursor and the
-                visible pane are copied as well. If None, the saved sort order and columns are used.
+                visible pane are copied as well. If `like` is None, the saved sort order and columns are used.
         """
         # The CSS class "-bare" hides the tree and the panes while there are no groups. Set it here, because setting it
         # after the screen is mounted would make Textual compute all styles again.
@@ -179,9 +179,10 @@ class ClusterScreen(Screen[None]):
 
     @property
     def action_done(self) -> asyncio.Event:
-        """Asyncio event that is set, except from Enter in the filter bar until the tree shows the matching groups.
+        """Asyncio event that is cleared by Enter in the filter bar, and set when the tree shows the matching groups.
 
-        `textual_compat.key_order` holds further keys back until the event is set, so that they act on these groups.
+        While the event is not set, `textual_compat.key_order` holds further keys back, so that these keys act on the
+        matching groups.
         """
         return self.group_tree.match_selected
 
@@ -287,7 +288,7 @@ class ClusterScreen(Screen[None]):
     def go_to(self, group: str) -> None:
         """Put the cursor on a group, and focus the tree.
 
-        If the filter hides the group, clear the filter. If only groups with a problem are shown, show all groups.
+        If the tree does not show the group, first clear the filter, and show groups without a problem as well.
         """
         if not self.group_tree.reveal(group):
             self.filter_bar.clear_filter()
@@ -365,7 +366,8 @@ class ClusterScreen(Screen[None]):
     def bring(self, pane: str) -> None:
         """Show a pane of the selected group.
 
-        If the cursor is on a tree node, show the table of the node's page that belongs to the same number key instead.
+        If the cursor is on a tree node, show a table on the page of the node instead: the table with the same number
+        key as the pane.
         """
         if self.group is None and self._matching == 0:
             self.toast("no group matches; press esc to clear the filter")

@@ -39,7 +39,7 @@ class Difference(NamedTuple):
 
     Attributes:
         kind: `groups`, `members`, `partitions` or `lag`.
-        verb: `joined`, `left`, `changed`, `moved`, `grew` or `shrank`.
+        verb: `appeared`, `disappeared`, `joined`, `left`, `moved`, `grew`, `shrank` or `changed`.
         description: what has changed.
         role: color role for the verb, such as `kg-error`; empty for the default color.
         number: index in the list of all differences; identifies the row in the table.
@@ -54,10 +54,10 @@ class Difference(NamedTuple):
 
 
 def differences(comparison: Comparison, only_group: str | None = None) -> tuple[list[Difference], int]:
-    """Return (at most `MAX_ROWS` differences of each kind, number of differences that were left out).
+    """Return (at most `MAX_ROWS` differences of each kind, number of further differences).
 
     Args:
-        only_group: id of a group to which the differences are limited; None for all groups.
+        only_group: id of the only group whose differences are returned and counted; None for all groups.
     """
     rows: list[Difference] = []
     left_out = 0

@@ -65,9 +65,10 @@ _WIDEST_TEXT = "-" * 200
 """Placeholder that sets the width of the column WHAT, because measuring the texts of all events takes too long."""
 
 ROWS_PER_GROUP = 5
-"""In the list, this many events of a group (the newest) have a row each. If two or more are left, they share one row.
+"""Number of events of one group that have their own rows in the list: the newest events of the group.
 
-Without this limit, a group that rebalances often would fill the list.
+If the group has two or more older events, these share one row. Without this limit, a group that rebalances often would
+fill the list. If only one group is shown, each of its events has its own row.
 """
 
 
@@ -91,7 +92,7 @@ class EventSelection(NamedTuple):
     Attributes:
         query: filter that the group of the event must match.
         kinds: kinds of events that are shown.
-        group: id of the only group that is shown; None for all groups and brokers.
+        group: id of the only group whose events are shown; None for all groups and brokers.
         since: time in epoch seconds; only later events are shown.
     """
 

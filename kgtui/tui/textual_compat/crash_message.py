@@ -1,6 +1,6 @@
 """Replace Textual's traceback after an unexpected exception with a short message.
 
-The traceback of Textual 8.2.8 contains local variables, which may be passwords.
+The traceback of Textual 8.2.8 contains the values of local variables, which can be passwords.
 """
 
 from __future__ import annotations
@@ -57,7 +57,8 @@ class CrashReportingApp(App[int]):
     def _handle_exception(self, error: Exception) -> None:
         cause = error.error if isinstance(error, WorkerFailed) else error
         if self.exiting or not self.is_running:
-            # Only log exceptions during the exit. They are normal, because some workers run longer than their widgets.
+            # Only log exceptions while the app exits. Exceptions are normal then, because some workers still run after
+            # their widgets have been removed.
             _log.info("error while exiting: %s", type(cause).__name__)
             return
         # Textual removes the children of a widget before it stops the widget's workers. If a worker then looks for a

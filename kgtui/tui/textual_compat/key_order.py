@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from textual.widget import Widget
 
 ROUNDS = 3
-"""After a key, the app waits this many times until the widgets have handled all messages in their queues.
+"""Number of times that the app waits, after a key, until the widgets have handled all messages in their queues.
 
 Waiting once is not enough, because handling a message can put new messages into a queue, such as `Input.Submitted`.
 """
@@ -48,7 +48,7 @@ KEYS_WITHOUT_FOCUS_CHANGE = frozenset({
 
 
 class KeyOrder:
-    """Delays the keys that follow a key that may move the focus, until the widgets have handled that key.
+    """After a key that can move the focus, delays the next keys until the widgets have handled that key.
 
     Args:
         forward: sends a key to the focused widget.
@@ -63,7 +63,7 @@ class KeyOrder:
     async def send(self, event: events.Event) -> None:
         """Forward a key or pasted text to the focused widget.
 
-        If an earlier key may move the focus, hold the key or text back until the earlier key has been handled.
+        If the widgets have not yet handled an earlier key that can move the focus, first wait until they have.
         """
         if self._in_progress is None:
             await self._send(event)

@@ -4,8 +4,8 @@
   writes only what differs from the style of the previous run.
 - Input: an invalid UTF-8 byte or an unexpected escape sequence in the input makes Textual exit. This driver ignores
   both.
-- Paste: if the pasted text contains an escape sequence, Textual handles the rest of the text as keys, and `q` would
-  quit. This driver removes escape sequences from pasted text.
+- Paste: if the pasted text contains an escape sequence, Textual handles the rest of the text as keys, so that a `q` in
+  the text ends kgtui. This driver removes escape sequences from pasted text.
 - Closed terminal: after a write error, Textual hangs. This driver discards all further output instead.
 """
 
@@ -87,8 +87,8 @@ class _PasteCleaner(codecs.IncrementalDecoder):
         super().__init__("ignore")
         self._decoder = decoder
         self._is_pasting = False
-        # `_tail` is the end of the text decoded before, which can be the first part of a paste's start mark. `_held` is
-        # an incomplete escape sequence at the end of the pasted text decoded so far.
+        # `_tail` is the end of the text that previous calls decoded. It can be the first part of the mark that starts a
+        # paste. `_held` is an incomplete escape sequence at the end of the pasted text that has been decoded so far.
         self._tail = ""
         self._held = ""
 

@@ -168,8 +168,8 @@ def fit_columns(width: int, chosen: Sequence[str], grouping: Grouping) -> Fitted
 
     Args:
         width: width of the tree in terminal cells.
-        chosen: ids of the columns in order of priority. A column is left out if it does not fit beside the columns
-            before it.
+        chosen: ids of the columns, the most important first. A column is left out if it does not fit beside the more
+            important columns.
         grouping: grouping of the tree. The column `state` is left out if the tree nodes already show the states.
     """
     name, shown = width - 2, set[str]()

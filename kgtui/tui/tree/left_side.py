@@ -37,7 +37,8 @@ class SavedView:
     Attributes:
         configured: ids of the columns that `config.toml` listed when this view was saved. If `config.toml` lists
             other columns now, the saved `columns` are ignored.
-        columns: ids of the columns in order of priority. Columns that do not fit beside the ones before are left out.
+        columns: ids of the columns, the most important first. A column is left out if it does not fit beside the more
+            important columns.
         sort: a key of `SORT_KEYS`.
         descending: whether the largest value comes first.
     """
@@ -116,8 +117,8 @@ class LeftSide(Vertical):
     def set_worst_first(self, *, enabled: bool) -> None:
         """Sort the groups by their problems, the worst first. If `enabled` is false, restore the previous order.
 
-        The order takes effect at the next layout of the tree, and is not saved to the file. It is not restored if the
-        user has meanwhile chosen another order.
+        The new order takes effect at the next layout of the tree, and is not saved to the file. The previous order is
+        not restored if the user has meanwhile chosen a different order.
         """
         model = self.group_tree.model
         if enabled:
@@ -129,7 +130,8 @@ class LeftSide(Vertical):
     def show_columns(self, columns: tuple[str, ...]) -> None:
         """Show the columns with these ids, and save the ids.
 
-        The ids are in order of priority. Columns that do not fit beside the ones before are left out.
+        The most important column comes first. A column is left out if it does not fit beside the more important
+        columns.
         """
         self.group_tree.show_columns(columns)
         self._save_view()

@@ -48,7 +48,8 @@ class TreeModel:
     Attributes:
         title: name of the cluster, for the first row.
         totals: path of a node → total lag and worst problem of the node's groups.
-        columns: ids of the columns in order of priority. Columns that do not fit beside the ones before are left out.
+        columns: ids of the columns, the most important first. A column is left out if it does not fit beside the more
+            important columns.
         sort: a key of `SORT_KEYS`.
         cursor_key: the row to which the user moved the cursor. While this row is hidden, the cursor is in another row.
         cursor_row: number of the row where the cursor is now.
@@ -79,8 +80,8 @@ class TreeModel:
     def is_open(self, node: Node) -> bool:
         """Return whether a tree node is open.
 
-        This is the user's choice or, if the user has neither opened nor closed the node, what `set_initial_openness`
-        has decided.
+        If the user has opened or closed the node, the user's choice applies. Otherwise, the decision of
+        `set_initial_openness` applies.
         """
         by_hand = self._opened_by_user.get(node.path)
         if by_hand is not None:
@@ -182,10 +183,10 @@ class TreeModel:
 
     @property
     def group(self) -> str | None:
-        """The group under the cursor; None if the cursor is on a node, or if there are no rows.
+        """Id of the group under the cursor; None if the cursor is on a node, or if there are no rows.
 
-        If the group is deleted, it stays selected until the user moves the cursor. Otherwise, the user's next key could
-        act on a different group.
+        A deleted group stays selected until the user moves the cursor, so that the user's next key does not act on a
+        different group.
         """
         row_key = self.cursor_key if self.group_deleted else self.layout.row_key(self.cursor_row)
         return None if row_key is None else row_key.group

@@ -35,7 +35,8 @@ def heading_line(columns: FittedColumns, grouping: str, sort: str, descending: b
     """Return the line above the tree: the grouping and the titles of the columns.
 
     `▴` (ascending) or `▾` (descending) follows the title of the column by which the groups are sorted. If this column
-    is not shown, the sort key follows the grouping, as in `by state, age ▾`.
+    is not shown or has no title, the sort key follows the grouping, as in `by state, age ▾`. The default order (by
+    name, ascending) has no sign.
 
     Args:
         grouping: name of the grouping, such as `by type, state`.

@@ -131,14 +131,18 @@ class GroupTree(TreeRenderer, inherit_bindings=False):
     def show_columns(self, columns: tuple[str, ...]) -> None:
         """Show the columns with these ids.
 
-        The ids are in order of priority. Columns that do not fit beside the ones before are left out.
+        The most important column comes first. A column is left out if it does not fit beside the more important
+        columns.
         """
         self.model.columns = columns
         self.refresh_changed()
         self.post_message(self.SettingsChanged())
 
     def copy_arrangement(self, model: TreeModel, *, cursor: bool = False) -> None:
-        """Copy grouping, sort order and columns of another tree; if `cursor` is true, also open nodes and cursor."""
+        """Copy the grouping, the sort order and the columns of another tree.
+
+        If `cursor` is true, also copy the position of the cursor, and which nodes the user has opened or closed.
+        """
         self.model.grouping, self.model.sort, self.model.descending = model.grouping, model.sort, model.descending
         self.model.columns = model.columns
         if cursor:
@@ -251,7 +255,7 @@ class GroupTree(TreeRenderer, inherit_bindings=False):
         return True
 
     def reveal_later(self, group: str) -> None:
-        """Put the cursor on a group after the next layout. Use this if the tree may not contain the group yet."""
+        """Put the cursor on a group after the next layout, for example because the tree does not contain it yet."""
         self._group_to_reveal = group
         self._choice_made()
 

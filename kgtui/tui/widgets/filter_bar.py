@@ -81,7 +81,7 @@ class FilterBar(Vertical):
             self.text = text
 
     class Done(Message):
-        """Posted when the user leaves the filter bar. The screen should focus the tree.
+        """Posted when the user leaves the filter bar. The screen must then focus another widget, such as the tree.
 
         Attributes:
             accepted: the active filter if the user pressed Enter; empty if the user pressed Escape, Down or Tab.
@@ -98,7 +98,7 @@ class FilterBar(Vertical):
         self._before = expression
         self._coverage = ""
         self.active_filter = ""
-        """The filter that the tree uses: the last text that was a valid filter."""
+        """The filter that the screen applies: the last text in the input field that was a valid filter."""
 
     def compose(self) -> ComposeResult:
         with Horizontal():
@@ -129,7 +129,7 @@ class FilterBar(Vertical):
         return True
 
     def show_coverage(self, searched: tuple[int, int] | None, *, only_problems: bool, unobserved: int = 0) -> None:
-        """Update the note beside the filter, such as `only problems (z), searched: 40% so far`.
+        """Update the note beside the filter, such as `only problems (z), 40% of the groups searched`.
 
         Args:
             searched: (number of groups that have been tested, number of groups to test); None to omit this part.
@@ -183,7 +183,7 @@ class FilterBar(Vertical):
     def on_key(self, event: events.Key) -> None:
         """Handle keys: escape, down and tab leave the filter bar, and up inserts the next preset (saved filter).
 
-        Escape also restores the filter that was active before.
+        Escape also restores the filter that was active when the user entered the filter bar.
         """
         if event.key == "escape":
             event.stop()

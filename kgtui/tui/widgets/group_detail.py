@@ -118,7 +118,7 @@ class GroupDetail(Vertical):
 
     Args:
         command_config: path for the option `--command-config` in displayed Kafka commands; None to omit the option.
-        series: past lags and numbers of members per group; None if there are none.
+        series: past lags and member counts of the groups; None if no past values are available.
         replay_position: the displayed time in the recording; None for a live cluster.
         front: id of the pane that is shown first.
     """

@@ -35,7 +35,8 @@ The first text, for the time of the poll, is empty here, because all times have 
 _MIN_NARROWING = 9
 """The widget `PollStatus` becomes narrower only if this saves at least this many terminal cells.
 
-Each change of its width causes a new layout of the screen. When one of its parts disappears, the change is worthwhile.
+Each change of the widget's width causes a new layout of the screen. The freed space is worth a new layout only if a
+part of the poll status disappears.
 """
 
 
@@ -58,7 +59,8 @@ class PollStatus(LineWidget):
     def show(self, right: list[Piece]) -> int:
         """Show these pieces of text, and return the resulting width of this widget in terminal cells.
 
-        The width does not shrink by less than `_MIN_NARROWING`, because each change of the width causes a new layout.
+        The widget becomes narrower only if this saves at least `_MIN_NARROWING` cells, because each change of the width
+        causes a new layout of the screen.
         """
         self._shown = _with_blanks(right)
         needed = _reserved_width(right) + 1 if right else 0
