@@ -293,7 +293,7 @@ class _Deletion:
         try:
             await asyncio.to_thread(write_outcome, self.folder.audit, result, certain=certain)
         except OSError as error:
-            lost = f"the outcome could not be logged in the audit log ({error.strerror or error})"
+            lost = f"the result could not be written to the audit log ({error.strerror or error})"
             result = replace(result, reason=f"{result.reason}; {lost}" if result.reason else lost)
         self.keep(result)
 

@@ -158,6 +158,6 @@ async def _view(session: Session, seed: Address) -> ClusterView:
     view = read_view(METADATA.response.decode(version, data), session.negotiated.features)
     if not view.brokers:
         raise ConnectError(
-            f"{seed} reports no brokers, because the cluster is still starting: try again soon", address=str(seed)
+            f"{seed} reports no brokers; the cluster is probably still starting: try again soon", address=str(seed)
         )
     return view

@@ -94,7 +94,7 @@ def oauth_from_properties(properties: Mapping[str, str], module: LoginModule) ->
     options = module.plain_options()
     retriever = properties.get(_RETRIEVER_KEY, "").strip().rpartition(".")[2]
     if retriever and retriever not in _RETRIEVERS:
-        raise ConfigError(f"{_RETRIEVER_KEY}: {retriever} is not supported yet: use one of {', '.join(_RETRIEVERS)}")
+        raise ConfigError(f"{_RETRIEVER_KEY}: {retriever} is not supported: use one of {', '.join(_RETRIEVERS)}")
     url = properties.get(URL_KEY, "").strip()
     if not url and retriever != _JWT_BEARER:
         return _unsecured(options)

@@ -196,7 +196,7 @@ def check_supported(properties: Mapping[str, str]) -> None:
         value = properties[key].strip()
         name = "config.providers" if key.startswith("config.providers.") else key
         if value and name in _REFUSED and value.upper() not in _DEFAULTS.get(name, ()):
-            raise ConfigError(f"{key} is not supported yet: {_REFUSED[name]}")
+            raise ConfigError(f"{key} is not supported: {_REFUSED[name]}")
 
 
 def check_text(properties: Mapping[str, str]) -> None:

@@ -345,9 +345,9 @@ def _is_notable(health: GroupHealth) -> bool:
 
 
 def _status(health: GroupHealth) -> Status:
-    """Return the status of the health verdict on a group, or of a problem of the group that is worse than the verdict.
+    """Return the status of a group: that of its health verdict or, if one of its problems is worse, of the problem.
 
-    Such a problem is possible, because the verdict considers neither lost records nor rebalances.
+    A problem can be worse, because the verdict considers neither lost records nor rebalances.
     """
     from kgtui.model.health.judged import verdict_or_worse
 

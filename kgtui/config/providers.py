@@ -134,7 +134,8 @@ def _from_directory(allowed: list[Path], folder: Path, place: str, path: str, ke
 def read_value(file: Path, place: str) -> str:
     """Return the content of a file that contains the value of a property.
 
-    Raises ConfigError if the file cannot be read. The message begins with `place`.
+    Raises ConfigError if the file cannot be read. The message begins with `place`, which says where the
+    property is set.
     """
     try:
         return read_input(file).decode("utf-8")

@@ -83,7 +83,7 @@ def why_not_listed(
         lines.append(f"If {name} exists, an ACL hides it: you lack the operation DESCRIBE on this group.")
     elif snapshot.access is not None and not snapshot.access.lists_every_group:
         lines.append(
-            "An ACL may hide it, because you are not allowed to describe the cluster. "
+            f"An ACL may hide {name}, because you are not allowed to describe the cluster. "
             f"Ask for DESCRIBE on the group {name} or on the cluster."
         )
     return lines + _brokers(snapshot, name, whole=whole)
@@ -101,15 +101,15 @@ def _brokers(snapshot: Snapshot, name: str, *, whole: bool) -> list[str]:
     every = len(snapshot.brokers)
     answered = every - len(silent)
     lines = []
+    missing = f"group {name}" if whole else f"group id that contains {name}"
     if answered:
-        missing = f"group {name}" if whole else f"group id that contains {name}"
         if whole or silent:
             several = f"{answered} of {every} brokers answered, and none lists {missing}."
             lines.append(f"The broker lists no {missing}." if every == 1 else several)
         else:
             lines.append(f"No group id contains {name}.")
     for status in silent:
-        line = f"It may be on broker {status.node} ({status.address}), which does not answer"
+        line = f"Broker {status.node} ({status.address}) may have {'' if whole else 'a '}{missing}, but does not answer"
         why = None if status.fault is None else " ".join((status.fault.message or status.fault.name).split())
         lines.append(f"{line}." if why is None else f"{line}: {why}.")
     return lines

@@ -117,7 +117,7 @@ PROBLEM_TEXTS: dict[Problem, ProblemTexts] = {
         "Read the logs of the members: they may fail to process and acknowledge the same records again and again.",
     ),
     Problem.REWIND: ProblemTexts(
-        "rewind", "rewound", "Find out who reset the offset. The group reads the records after it once more."
+        "rewind", "rewound", "Find out who reset the offset. The group reads the records after the new offset again."
     ),
     Problem.DATA_LOST: ProblemTexts(
         "lost", "data lost",

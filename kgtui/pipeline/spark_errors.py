@@ -39,14 +39,14 @@ _JVM_GONE = (
 _PYTHON = f"{sys.version_info.major}.{sys.version_info.minor}"
 _NO_PERMISSION = "Spark is not permitted to write into the lake: check the permissions of the user that runs Spark"
 _STORE_SILENT = (
-    "the store of the lake no longer answers: check that the machines of the Spark cluster can reach it, and run the "
-    "pipeline again; it continues where it stopped"
+    "the object store that contains the lake no longer responds: check that the machines of the Spark cluster can "
+    "reach it, and run the pipeline again; it continues where it stopped"
 )
 _RECORDS_GONE = (
-    f"records of {TOPIC} that the lake lacks are no longer in the topic: it was deleted and created again, or records "
-    "were deleted from it before they were read. If the topic was created again, use another lake. Otherwise, delete "
-    f"the folder _checkpoints/bronze of the lake: the next run then reads {TOPIC} from its beginning, and skips the "
-    "records that the lake has"
+    f"{TOPIC} no longer contains records that the lake still needs: the topic was deleted and created again, or "
+    "records were deleted from it before they were read. If the topic was created again, use another lake. Otherwise, "
+    f"delete the folder _checkpoints/bronze of the lake: the next run then reads {TOPIC} from its beginning, and skips "
+    "the records that the lake has"
 )
 _ANOTHER_RUN = "another run of the pipeline is working on this lake: wait until it has finished"
 _MESSAGES = {
@@ -62,7 +62,8 @@ _MESSAGES = {
     "install pandas and pyarrow for it",
     'Cannot run program "python': "Spark's workers have no Python on their PATH: install Python "
     f"{_PYTHON} there, and set PYSPARK_PYTHON to its path",
-    "All masters are unresponsive": f"no Spark master answers at this address, or its Spark version is not {PYSPARK}",
+    "All masters are unresponsive": "no Spark master answers at the address that --master gives, or its Spark "
+    f"version is not {PYSPARK}",
     "No FileSystem for scheme": "Spark has no connector for this kind of store. Name its package, such as "
     "org.apache.hadoop:hadoop-azure:3.5.0, in spark.jars.packages of spark-defaults.conf in the folder SPARK_CONF_DIR",
     "KAFKA_DATA_LOSS": _RECORDS_GONE,

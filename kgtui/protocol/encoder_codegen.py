@@ -32,9 +32,9 @@ def compile_struct(struct: Struct, version: int, *, flexible: bool, strict: bool
 class _Encoder:
     """Generates the source of one encoder, which appends the encoded bytes to the bytearray `out`.
 
-    The argument `value` of the methods is the name of a variable in the generated code. In the methods `value`, `text`
-    and `array`, this variable will contain the value of one field. In all other methods, it will contain a struct, as a
-    dict: field name → value.
+    Each method has an argument `value`: the name of a variable in the generated code. For the methods `value()`,
+    `text()` and `array()`, that variable contains the value of one field. For the other methods, it contains a struct,
+    as a dict: field name → value.
     """
 
     def __init__(self, message: str, version: int, *, flexible: bool, strict: bool) -> None:

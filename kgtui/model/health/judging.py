@@ -177,8 +177,8 @@ def judge_observed(
     status, undecided = Status.OK, unknown_lag(row)
     still = (observed.now - commits[-1].at) / 1000 if commits else 0.0
     lag = row.lag
-    # The lag can be known although kgtui has observed no commits: if a group of another type has just replaced a share
-    # group, the newest known lag is still that of the share group. The status is OK then.
+    # The lag can be known although kgtui has observed no commits: when a group of another type has just replaced a
+    # share group with the same id, the newest known lag is still that of the share group. The status is then OK.
     if commits and lag is not None and lag > watching.rules.allowed_lag and complete >= watching.rules.minimum_complete:
         status, undecided = _of_lagging(observed, still, watching)
     first, last = (commits[0], commits[-1]) if commits else (None, None)

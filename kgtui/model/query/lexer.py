@@ -231,7 +231,7 @@ class Lexer:
             raise QueryError(
                 "the regular expression ends before this character",
                 position=self._at,
-                expected=r"expected a blank; write / as \/ inside an expression",
+                expected=r"expected a blank or a comma; write / as \/ inside an expression",
             )
         return Value("".join(chars), start, self._at, regex=True)
 

@@ -161,16 +161,16 @@ def _with_observed_commits(rows: DataFrame, options: Options) -> DataFrame:
     order = Window.partitionBy(*_LIFETIME).orderBy("poll")
     earlier = order.rowsBetween(Window.unboundedPreceding, -1)
     refreshed = order.rangeBetween(Window.unboundedPreceding, -refresh_ms)
-    # `counts`: the position; null for a share partition without a known lag, whose position must not be used (see
+    # `usable`: the position, or null for a share partition without a known lag. Its position must not be used (see
     # `kgtui.model.health.judging.judge_share`).
-    counts = F.when((F.col("kind") != "share") | F.col("lag").isNotNull(), F.col("position"))
-    current = F.when(counts.isNotNull(), F.struct("position", "lag"))
+    usable = F.when((F.col("kind") != "share") | F.col("lag").isNotNull(), F.col("position"))
+    current = F.when(usable.isNotNull(), F.struct("position", "lag"))
     # `carried` is the state that the previous run saved. Only the first row in the lifetime of a Kafka partition can
     # have this state. Copy the state to the column `state` in all rows of this lifetime.
     state = F.first("carried").over(order)
     rows = rows.withColumns({
         "is_carried": F.col("carried").isNotNull(),
-        "counts": counts,
+        "usable": usable,
         "current": F.coalesce("carried.latest", current),
         "any_end": F.coalesce("log_end", "carried.known_end"),
         "state": state,
@@ -182,7 +182,7 @@ def _with_observed_commits(rows: DataFrame, options: Options) -> DataFrame:
     known_early = F.filter("state.ends", lambda seen: seen["at"] <= F.col("poll") - refresh_ms)
     rows = rows.withColumn("end", F.coalesce("end", F.element_at(known_early, -1)["end"]))
     last = F.col("before")["position"]
-    moved = ~F.col("is_carried") & F.col("counts").isNotNull() & (last.isNull() | (F.col("counts") != last))
+    moved = ~F.col("is_carried") & F.col("usable").isNotNull() & (last.isNull() | (F.col("usable") != last))
     commit_lag = F.when(F.col("kind") == "share", F.col("lag")).otherwise(
         lag_of_commit(F.col("end"), F.col("position"))
     )
@@ -192,7 +192,7 @@ def _with_observed_commits(rows: DataFrame, options: Options) -> DataFrame:
     rows = rows.withColumn("ring", F.collect_list(commit).over(ring))
     empty = F.array().cast(f"array<{COMMIT}>")
     newest = F.last(F.when(F.col("moved"), F.col("ring")), ignorenulls=True).over(order)
-    first_read = F.min(F.when(F.col("counts").isNotNull(), F.col("poll"))).over(order)
+    first_read = F.min(F.when(F.col("usable").isNotNull(), F.col("poll"))).over(order)
     return rows.withColumns({
         "commits": newest_commits(F.col("state.commits"), F.coalesce(newest, empty), options),
         "moves": F.sum(F.col("moved").cast("int")).over(order) + F.coalesce("state.moves", F.lit(0)),
@@ -223,7 +223,7 @@ def _with_still_since(rows: DataFrame, options: Options) -> DataFrame:
     before = F.col("before")
     had_lag = before["lag"] > options.allowed_lag
     unchanged = (F.col("position") == before["position"]) & (F.col("lag") >= before["lag"]) & had_lag
-    active = ~F.col("is_carried") & F.col("counts").isNotNull() & ~F.coalesce(unchanged, F.lit(False))
+    active = ~F.col("is_carried") & F.col("usable").isNotNull() & ~F.coalesce(unchanged, F.lit(False))
     rows = rows.withColumn("active", active)
     still_since = F.last(F.when(F.col("active"), F.col("poll")), ignorenulls=True).over(order)
     return rows.withColumn("still_since", F.coalesce(still_since, F.col("state.still_since")))

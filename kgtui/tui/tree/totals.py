@@ -18,10 +18,10 @@ if TYPE_CHECKING:
     from kgtui.tui.problem_index import ProblemIndex
     from kgtui.tui.tree.grouping import Node, Path, TreeNodes
 
-GROUPS_SUMMED_PER_SECOND = 2_000
+GROUPS_SUMMED_PER_SECOND = 2_500
 """Maximum number of groups whose lags are added up per second, on average.
 
-To stay below this number, the sums for 100,000 groups are computed only every 50 s. kgtui reads most lags even less
+To stay below this number, the sums for 100,000 groups are computed only every 40 s. kgtui reads most lags even less
 often (`kgtui.monitor.sweep`).
 """
 

@@ -188,4 +188,4 @@ async def test_result_of_a_deletion_says_that_the_outcome_could_not_be_logged(
     admin.add("g", state="Empty", lag=5)
     result = (await delete(admin, folder, "g")).by_group["g"]
     assert result.status is DeletionStatus.DELETED
-    assert "could not be logged" in result.reason
+    assert "could not be written to the audit log" in result.reason

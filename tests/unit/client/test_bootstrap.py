@@ -193,7 +193,7 @@ async def test_server_without_metadata_api_is_reported_as_a_possible_controller(
 async def test_error_for_metadata_without_brokers_says_that_the_cluster_is_starting() -> None:
     async with cluster(1) as fake, Pool(fake.seeds, options=QUICK) as pool:
         fake[1].on[METADATA.key] = always({"Brokers": []})
-        with pytest.raises(UnreachableError, match="reports no brokers, because the cluster is still starting"):
+        with pytest.raises(UnreachableError, match="reports no brokers; the cluster is probably still starting"):
             await pool.metadata(timeout=60)
 
 

@@ -198,7 +198,7 @@ async def test_msk_login_error_says_that_aws_credentials_or_the_region_are_missi
             "set both awsRoleAccessKeyId and",
         ),
         ({"sasl.jaas.config": ""}, "sasl.jaas.config is missing"),
-        ({"sasl.client.callback.handler.class": "x.Y"}, "sasl.client.callback.handler.class is not supported yet"),
+        ({"sasl.client.callback.handler.class": "x.Y"}, "sasl.client.callback.handler.class is not supported"),
     ],
 )
 def test_msk_login_error_mentions_the_invalid_property_or_option(properties: dict[str, str], says: str) -> None:

@@ -168,7 +168,7 @@ async def test_kgtui_doctor_says_why_a_named_group_is_not_listed(timeout: float)
         cluster.faults.black_hole(2)
         async with connect(cluster.bootstrap.split(",")[:1]) as admin:
             diagnosis = await examine(admin, ["unlike"], timeout=timeout)
-        assert "It may be on broker 2" in as_text(diagnosis)
+        assert "Broker 2 (" in as_text(diagnosis)
 
 
 def test_kgtui_doctor_prints_the_kafka_acls_command_for_a_missing_describe_permission() -> None:

@@ -326,9 +326,9 @@ def test_finding_about_an_unusual_rate_begins_at_the_first_unusual_rate() -> Non
     rows = [hour(0), hour(5), hour(2), hour(1)]
     (finding,) = unusual(rows, ())
     assert finding.since == (NOW - 2 * HOUR).timestamp()
-    # If the rate of each minute is known, the finding begins with the rate 31, which is 5 min before `NOW`. Rates below
-    # 30 count as usual. An unusual period ends only after three usual minutes, so the later two rates of 10 do not
-    # end it.
+    # The unusual rates begin with 31, which is 5 min before `NOW`: the rate before it is unknown, and 29 counts as
+    # usual, as all rates below 30 do. The two later rates of 10 do not end the unusual period, because only three usual
+    # minutes in a row do.
     rates = [50.0] * 5 + [10.0] * 20 + [29.0, None, 31.0, 50.0, 10.0, 10.0, 50.0, 51.0]
     times = [NOW.timestamp() - 60 * back for back in reversed(range(len(rates)))]
     unknown = (None,) * len(rates)

@@ -116,7 +116,7 @@ def test_explanation_for_an_unlisted_group_mentions_the_silent_broker() -> None:
     partly = replace(sample(), brokers={1: ANSWERED, 2: SILENT}, access=FULL_ACCESS)
     assert why_not_listed(partly, "xyz", str) == [
         "1 of 2 brokers answered, and none lists group xyz.",
-        "It may be on broker 2 (two:9092), which does not answer: no response in 5 s.",
+        "Broker 2 (two:9092) may have group xyz, but does not answer: no response in 5 s.",
     ]
 
 

@@ -31,7 +31,7 @@ Caused by: java.io.IOException: {cause}
         ),
         (STACK.format(cause='Cannot run program "python3": error=2'), "workers have no Python on their PATH"),
         ("ModuleNotFoundError: No module named 'pyarrow'", "install pandas and pyarrow for it"),
-        ("All masters are unresponsive! Giving up.", "no Spark master answers at this address"),
+        ("All masters are unresponsive! Giving up.", "no Spark master answers at the address that --master gives"),
         ("java.nio.file.AccessDeniedException: s3a://b/lake", "Spark is not permitted to write into the lake"),
         (
             STACK.format(
@@ -44,17 +44,20 @@ Caused by: java.io.IOException: {cause}
             STACK.format(
                 cause="software.amazon.awssdk.core.exception.SdkClientException: Unable to execute HTTP request"
             ),
-            "the store of the lake no longer answers: .* it continues where it stopped",
+            "the object store that contains the lake no longer responds: .* it continues where it stopped",
         ),
         (
             "Call From worker/10.0.0.1 to namenode:8020 failed on connection exception: java.net.ConnectException",
-            "the store of the lake no longer answers",
+            "the object store that contains the lake no longer responds",
         ),
         (
             "java.io.InvalidClassException: org.apache.spark.rdd.RDD; local class incompatible",
             "runs another version of Spark than kgtui",
         ),
-        ("[KAFKA_DATA_LOSS.START_OFFSET_RESET] Some data may have been lost", "it was deleted and created again"),
+        (
+            "[KAFKA_DATA_LOSS.START_OFFSET_RESET] Some data may have been lost",
+            "the topic was deleted and created again",
+        ),
         (
             "Partition __consumer_offsets-0's offset was changed from 500 to 10, some data may have been missed",
             "delete the folder _checkpoints/bronze of the lake: the next run then reads",

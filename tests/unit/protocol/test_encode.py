@@ -143,7 +143,7 @@ def test_encoding_accepts_all_kinds_of_mappings_and_sequences() -> None:
     ],
     ids=short_id,
 )
-def test_parsing_a_malformed_message_table_raises_value_error(rows: Rows) -> None:
+def test_parsing_a_malformed_message_definition_raises_value_error(rows: Rows) -> None:
     with pytest.raises(ValueError, match=r"Name|invalid literal"):
         parse("Broken", rows)
 
