@@ -137,7 +137,7 @@ def _print(
     )
     print_result(args.format, group_list.WRITERS, groups, clear=groups.repeated)
     _notify_limits(query, selection, "use kgtui check --lake" if args.lake else "add --watch, or use kgtui check")
-    if query is not None and not args.lake and "age:" in query.describe():
+    if query is not None and not args.lake and query.has_term("age"):
         notify(
             "the filter term age: works only in the terminal UI, because kgtui ls reads each group just before it "
             "prints the group"
@@ -186,7 +186,7 @@ def _notify_limits(query: Query | None, selection: Selection, advice: str) -> No
         from kgtui.model.query import Need
 
         message = undecided_text(searched, every)
-        if "empty:" in query.describe():
+        if query.has_term("empty"):
             message += "; the filter term empty: works only in the terminal UI"
         elif Need.WATCHING in query.needs:
             message += f"; the filter terms verdict: and timelag: need several reads; {advice}"

@@ -145,6 +145,10 @@ class Query:
         alternatives = [term.any_of for term in self._id_terms if not term.negated]
         return [any_of[0].text for any_of in alternatives if len(any_of) == 1 and any_of[0].kind == "word"]
 
+    def has_term(self, key: str) -> bool:
+        """Return whether the filter contains a term with this key, such as `age` in `age:..30s` or `not:age:..30s`."""
+        return any(getattr(term, "key", None) == key for term in self.terms)
+
     @property
     def needs(self) -> frozenset[Need]:
         """The kinds of data, besides the list of groups, that must be read before the filter can be applied."""

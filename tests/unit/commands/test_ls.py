@@ -220,6 +220,11 @@ def test_kgtui_ls_cannot_filter_by_the_age_of_the_last_read(run: Callable[..., C
     assert "the filter term age: works only in the terminal UI" in ran.err
 
 
+def test_a_regular_expression_is_not_mistaken_for_the_filter_term_age(run: Callable[..., Completed]) -> None:
+    ran = run("ls", "/storage:1/")
+    assert "the filter term age:" not in ran.err
+
+
 def test_kgtui_ls_without_watch_gives_verdicts_only_on_groups_without_members(run: Callable[..., Completed]) -> None:
     ran = run("ls", "verdict:warn+")
     assert (ran.code, groups(ran)) == (0, ["idle"])
