@@ -1,4 +1,7 @@
-"""Burrow's algorithm that judges whether a group keeps up in one partition. Tests compare kgtui's verdicts with it."""
+"""Burrow's algorithm that judges whether a group keeps up in one partition.
+
+Tests compare the verdicts of this algorithm with those of kgtui.
+"""
 
 from __future__ import annotations
 

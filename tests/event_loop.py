@@ -19,10 +19,10 @@ _FACTORS = (1, 6, 36)
 
 
 def longer_if_busy(timeout: float) -> Callable[[Callable[..., Awaitable[None]]], Callable[..., Awaitable[None]]]:
-    """Return a decorator that repeats a failed test with a longer timeout: first 6 times as long, then 36 times.
+    """Return a decorator that repeats a failed test with a longer timeout: 6 × `timeout`, then 36 × `timeout`.
 
-    The decorator is for tests with a short timeout, which can fail because the machine is busy. The test gets the
-    timeout as its argument `timeout`, in seconds.
+    The decorator is for tests that fail on a busy machine, because their timeout is short. Each run of the test gets
+    its own timeout as the argument `timeout`, in seconds.
     """
 
     def decorate(test: Callable[..., Awaitable[None]]) -> Callable[..., Awaitable[None]]:

@@ -3,7 +3,7 @@
 `tests/kafka/fetch.py` downloads the jars into `KGTUI_TEST_CACHE`, by default `~/.cache/kgtui-tests`::
 
     kafka-4.3.1/*.jar      broker, command line tools, Connect worker and Streams library
-    kafka-3.9.2/*.jar      the same
+    kafka-3.9.2/*.jar      the same programs of Kafka 3.9.2
     kafka-4.2.0/*.jar …    broker and command line tools, only for `tests/run --full`
     kafka-clients/*.jar    only the clients, for the message schemas inside them
     spark-jars/*.jar       the jars that Spark needs in addition to PySpark

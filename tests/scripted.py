@@ -48,11 +48,11 @@ class ScriptedAdmin:
         shares: id of a share group → start offsets.
         bounds: (topic, partition) → log start and log end offset.
         configs: group id → configs.
-        times: (topic, partition) → result of `record_times`, if the requested offset is the offset in the result.
+        times: (topic, partition) → `RecordTime`, which `record_times` returns if its offset is the requested offset.
         topic_retention: result of `retention`.
         user_access: result of `access`.
-        hidden: group id → topics in `Answer.hidden`, whose offsets the user may not see. Unlike a broker, this class
-            also returns these offsets.
+        hidden: group id → topics in `Answer.hidden`, whose offsets the user is not allowed to see. Unlike a broker,
+            this class also returns these offsets.
         brokers: node id → broker.
         broken: node id or group id → error of requests to this broker or for this group. The error is a `Fault`, or a
             `ClientError`, which methods convert to the fault NO_ANSWER. Methods return these faults. Only
@@ -187,9 +187,10 @@ class ScriptedAdmin:
         return replace(answer, hidden=self._hidden_of(answer.rows))
 
     def _hidden_of(self, groups: Iterable[str]) -> dict[str, tuple[str, ...]]:
-        """Return a dict: group id → topics whose offsets the user may not see; an empty tuple if they are unknown.
+        """Return a dict: group id → topics whose offsets the user is not allowed to see; empty if these are unknown.
 
-        If the user lacks DESCRIBE on some topics, all `groups` are included, because each could consume these topics.
+        If the user lacks DESCRIBE on some topics, the dict contains all `groups`, because each of them could consume
+        these topics.
         """
         hides = self.user_access.hides_topics
         return {group: self.hidden.get(group, ()) for group in groups if hides or group in self.hidden}

@@ -26,7 +26,7 @@ SECRET = "cl1ent-S3cret/+"
 
 
 def unsigned_token(**claims: Any) -> str:
-    """Return a JSON Web Token without a signature. By default, it is issued now and expires in one hour.
+    """Return a JSON Web Token without a signature. By default, the token is issued now and expires in one hour.
 
     `claims` replace or extend the default claims.
     """
@@ -47,7 +47,7 @@ class TokenServer:
         accepts: function that takes the form fields, and returns whether the client is authenticated. If not, the
             response is the error `invalid_grant`.
         signed_with: `(private key, key id)` with which the tokens are signed; None for tokens without a signature.
-        pause: delay before the response in seconds.
+        pause: delay before the response is sent, in seconds.
         drip: which part of the response is sent slowly, one byte per 20 ms: `status` for the whole response, `body` for
             the body, None for nothing.
         received: header fields and form fields of each request.

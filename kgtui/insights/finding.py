@@ -100,7 +100,7 @@ class Finding:
         family: whether the subject is a family.
         until: end of a past problem in epoch seconds; None for a current problem.
         ended: what ended a past problem; empty for a current problem.
-        weight: a larger value comes first within the same kind and severity.
+        weight: sort key. Of two findings of the same kind and severity, the one with the larger weight comes first.
     """
 
     kind: Kind
@@ -132,7 +132,7 @@ class Insights:
         findings: current problems, most urgent first.
         past: past problems, the most recently ended one first; empty if not requested.
         tables: one `TableAge` per gold table. The `TableAge` of a missing table has an error instead of an age.
-        as_of: end of the time that the gold tables cover, in epoch seconds; None if all are empty.
+        as_of: end of the time that the gold tables cover, in epoch seconds; None if all gold tables are empty.
     """
 
     findings: tuple[Finding, ...]

@@ -70,8 +70,8 @@ def read_episodes(gold: Gold, since: float, until: float) -> tuple[Episode, ...]
     """Return the episodes (time spans in which a group was unhealthy), newest first.
 
     Args:
-        since, until: time span to search, in epoch seconds. A returned episode may have begun before `since`. If it had
-            not ended by `until`, it is ongoing.
+        since, until: time span to search, in epoch seconds. Episodes that began before `since`, but ended later, are
+            returned, too. Episodes that had not ended by `until` are returned as ongoing.
     """
     times = (utc_datetime(since), utc_datetime(until))
     rows = gold.rows(HEALTH, _COLUMNS, since=times[0], until=times[1], time="window_start", where=_IS_PROBLEM)
@@ -93,7 +93,7 @@ def _episodes(rows: Iterable[GoldRow], newest: object, until: datetime) -> list[
         rows: rows of table `health` about the group.
         newest: start of the newest time window in table `health` up to `until`. An episode is ongoing if the group is
             unhealthy in this time window.
-        until: end of the time span to search.
+        until: end of the time span to search. Recoveries after this time are ignored.
     """
     by_start: dict[object, list[GoldRow]] = {}
     for row in sorted(rows, key=lambda row: row["window_start"]):

@@ -1,7 +1,7 @@
 """Build the report about a lake, and render it as one HTML page.
 
 The report shows problems of groups, plots, and episodes (time spans in which a group was unhealthy). The page has no
-scripts and loads nothing. Jinja2 escapes every value, and `visible` replaces control characters.
+scripts and loads no other files. Jinja2 escapes every value, and `visible` replaces control characters.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ MAX_BAR_ROWS = 40
 MAX_ID_LENGTH = 160
 """Maximum number of characters of an id on the page.
 
-Longer ids are shortened, because Kafka allows up to 32,767 bytes.
+Longer ids are shortened, because Kafka allows ids of up to 32,767 bytes.
 """
 
 _MAX_LABEL_LENGTH = 28

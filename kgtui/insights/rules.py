@@ -23,32 +23,36 @@ if TYPE_CHECKING:
 
 
 MIN_BACKLOG_AGE = 60.0
-"""The rule `drain` reports a group only if the group's oldest unread record is at least this old, in seconds.
+"""Minimum age of a group's oldest unread record, in seconds, for the rule `drain` to report the group.
 
-A group that will catch up in less than this time is not reported as catching up. If the age of the oldest unread record
-is unknown, the group is reported.
+A group that will catch up in less than this time is not reported as catching up, either. If the age of the oldest
+unread record is unknown, the group is reported as if the record were old enough.
 """
 
 _SHOWN_RANGE = 0.1
 """Minimum width of a range of time, such as "between 5 min and 7 min", as a fraction of the estimated time.
 
-A narrower range is not shown; only the estimated time is.
+If the range is narrower, a finding shows only the estimated time, such as "about 6 min".
 """
 
 MAX_EVIDENCE_ROWS = 12
 """Maximum number of rows of a gold table that a finding shows as evidence.
 
-If there are more rows, only their number is shown.
+Of any further rows, only the number is shown.
 """
 
 FAR_FROM_NORMAL = 3.5
-"""A value is an outlier if the absolute value of its robust z-score is at least this (Iglewicz and Hoaglin 1993)."""
+"""Minimum absolute robust z-score of an outlier (Iglewicz and Hoaglin 1993).
+
+The robust z-score is the distance from the median, divided by a standard deviation that is estimated from the median
+absolute deviation.
+"""
 
 _USUAL_MINUTES = 3
 """To find when a lag or rate became unusual, go back minute by minute until this many minutes in a row are normal."""
 
 _MIN_RELATIVE_DISTANCE = 0.5
-"""An outlier must differ from the normal value by more than this fraction of the normal value.
+"""An outlier must differ from the normal value by more than this fraction of the normal value (or of 1, if larger).
 
 This condition prevents outliers in a nearly constant series, in which even small differences have large z-scores.
 """

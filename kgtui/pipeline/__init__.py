@@ -1,8 +1,9 @@
 """The Spark pipeline, which computes silver and gold tables from `__consumer_offsets` and from recordings.
 
-A recording consists of tables in which kgtui has stored its polls of a cluster. A lake is a folder, local or in an
-object store, with all these tables as Delta tables. The pipeline needs `pip install 'kgtui[spark]'`, and also works
-through Spark Connect.
+A recording consists of tables in which kgtui has stored its polls of a cluster. Silver tables contain decoded records
+of `__consumer_offsets`. Gold tables contain results, such as the lag and the health of each group. A lake is a folder,
+local or in an object store, with all these tables as Delta tables. The pipeline needs `pip install 'kgtui[spark]'`. It
+also works through Spark Connect.
 
 | module | contents |
 |---|---|
@@ -20,5 +21,5 @@ through Spark Connect.
 | `spark_errors` | translates Spark's errors into one-sentence messages for users |
 
 The package is sent to Spark executors together with `model`, `protocol`, `lake`, `errors` and `private_files`. It
-imports nothing else from kgtui, because other parts of kgtui need libraries that executors may lack.
+imports nothing else from kgtui, because the other parts of kgtui need libraries that are not on every executor.
 """

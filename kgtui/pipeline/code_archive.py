@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 _SHIPPED = ("__init__.py", "errors.py", "private_files.py", "model", "protocol", "lake", "pipeline")
 """Files and packages of kgtui that are sent to Spark executors.
 
-They import only each other and libraries that are installed on the executors.
+These files import only each other, and libraries that are installed on the executors.
 """
 
 

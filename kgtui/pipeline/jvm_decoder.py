@@ -1,7 +1,7 @@
 """The SQL function `kgtui.decode(key, value)`, which decodes a record of `__consumer_offsets` inside the JVM.
 
-It needs about half the CPU time of decoding with Spark expressions and Python. Janino, which is part of Spark, compiles
-the Java source in the folder `jvm`, so no JDK is needed.
+The function needs about half the CPU time of decoding with Spark expressions and Python. Janino, which is part of
+Spark, compiles the function's Java source in the folder `jvm`, so no JDK is needed.
 """
 
 from __future__ import annotations

@@ -109,7 +109,7 @@ def check_java() -> None:
 
 
 def _first_output_line(output: str) -> str:
-    """Return the first line of a JVM's output that is not empty.
+    """Return the first line of a JVM's output that is not empty; the word `nothing` if there is no such line.
 
     Lines that begin with "Picked up" are skipped, because they contain options of the JVM, which can be secret.
     """

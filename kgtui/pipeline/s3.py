@@ -15,7 +15,8 @@ if TYPE_CHECKING:
 _JARS_FILE = Path(__file__).with_name("s3_jars.txt")
 """File with the group, artifact, version and SHA-256 of one jar per line.
 
-The jars are Hadoop's S3 connector and the needed parts of the AWS SDK, because the whole SDK has 600 MB.
+The jars are Hadoop's S3 connector, and the parts of the AWS SDK that the connector needs. The whole SDK is not used,
+because it has 600 MB.
 """
 
 _CREDENTIALS = ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN")

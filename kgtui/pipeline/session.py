@@ -112,13 +112,15 @@ def session_options(partitions: int | None = None) -> dict[str, str]:
         "spark.sql.streaming.kafka.useDeprecatedOffsetFetching": "true",
         "spark.sql.redaction.options.regex": SECRETS,
         "spark.sql.execution.arrow.maxRecordsPerBatch": "4096",
-        # Number of Spark tasks in which VACUUM lists files. With the default of 10,000, it would take half a minute.
+        # Number of Spark tasks in which VACUUM lists files. With Spark's default of 10,000 tasks, VACUUM would take
+        # half a minute.
         "spark.sql.sources.parallelPartitionDiscovery.parallelism": "32",
-        # OPTIMIZE merges files below the first size, and writes files up to the second size. Both defaults are 1 GB.
+        # OPTIMIZE merges files that are smaller than `minFileSize` into files of at most `maxFileSize`, in bytes. The
+        # default of both options is 1 GB.
         "spark.databricks.delta.optimize.minFileSize": str(FILE_BYTES // 2),
         "spark.databricks.delta.optimize.maxFileSize": str(FILE_BYTES),
-        # Maximum bytecode size of methods that Spark generates, in bytes. Larger methods would be slow, because the JIT
-        # compiler skips them.
+        # Maximum bytecode size of methods that Spark generates, in bytes. Spark does not use larger methods, because
+        # they would be slow: the JVM's JIT compiler skips them.
         "spark.sql.codegen.hugeMethodLimit": "8000",
         "spark.sql.streaming.stateStore.providerClass": (
             "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
@@ -152,8 +154,10 @@ def start(
 
     Args:
         master: Spark's master URL; None for `local[*]`, or for the master that `spark-submit` has set.
-        remote: `sc://HOST:PORT` of a Spark Connect server, or `local[N]` to start one here; None for no Spark Connect.
-        lake: if it is in S3, Spark gets the jars and credentials for S3. A Spark Connect server must have them already.
+        remote: `sc://HOST:PORT` of a Spark Connect server, or `local[N]` to start such a server on this machine; None
+            to work without Spark Connect.
+        lake: if the lake is in S3, Spark gets the jars and credentials for S3. However, a running Spark Connect server
+            must already have the jars and credentials.
         options: configuration that overrides the defaults.
         on_progress: called with a message for the user before each slow step.
 

@@ -99,8 +99,8 @@ def stream_topic(
     """Return a streaming DataFrame of the topic's records, with the columns `COLUMNS`.
 
     Args:
-        since: records before this time are skipped, in seconds since the epoch; None to read all records. Ignored if
-            the query has a checkpoint.
+        since: records before this time are skipped, in seconds since the epoch; None to read all records. If the query
+            has a checkpoint, Spark ignores this time, and continues from the checkpoint.
         max_records: maximum number of records per batch.
     """
     reader = spark.readStream.format("kafka").options(**kafka_options(topic))

@@ -1,6 +1,6 @@
 """Read and write a lake's Delta tables with Spark.
 
-Only SQL and options of DataFrames are used, because they also work through Spark Connect.
+Only SQL, and options of DataFrame readers and writers, are used, because these also work through Spark Connect.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ _WITHOUT_NEW_ROWS = frozenset({"ADD COLUMN", "SET TBLPROPERTIES", "OPTIMIZE", "V
 """Operations of Delta commits that add no rows."""
 
 _CONFLICT = "DELTA_CONCURRENT"
-"""Text in the error that Delta Lake reports if another commit has replaced files that a write has read."""
+"""Text in the error if a write fails because another commit has replaced files that the write had already read."""
 
 _ATTEMPTS = 5
 """Maximum number of times that a write is tried if it conflicts with a compaction of the same table."""
@@ -60,7 +60,7 @@ class SparkLake:
     """A lake with the Spark session that reads and writes its tables.
 
     Args:
-        path: path or URI of the lake. A local path must be the same on all of Spark's machines.
+        path: path or URI of the lake. A local path must lead to the same folder on all machines on which Spark runs.
 
     Raises:
         LakeError: the folder contains files but is not a lake, or a newer version of kgtui has written the lake.
@@ -93,7 +93,7 @@ class SparkLake:
         return self._with_all_columns(rows, table)
 
     def read_days(self, table: Table, first: date, last: date) -> DataFrame:
-        """Return the rows of the days from `first` to `last`. Rows that are written after this call are left out."""
+        """Return the rows of the days from `first` to `last`, including `last`. Rows written later are left out."""
         if not self.exists(table):
             return self.read(table)
         # Find the files without Spark, which would need 0.3 s. If there are only a few files, let Spark read them as
@@ -158,8 +158,9 @@ class SparkLake:
         Args:
             rows: rows to merge. Each key occurs once. Rows with new keys are inserted, except with `DELETE`.
             matched: what to do if a key exists in the table: `KEEP`, `UPDATE` or `DELETE` the old row.
-            days: days of all `rows` (ISO dates). Only files of these days are read. None if not known.
-            since_day: ISO date. Old rows with the same keys cannot be on earlier days, so these days are not read.
+            days: days of all `rows` (ISO dates). Only these days of the table are read. None if the days are not known.
+            since_day: ISO date. The caller knows that no old row on an earlier day has the key of a new row. Therefore,
+                earlier days are not read. None to read all days.
             changed_from: earliest time of `rows`, in milliseconds since the epoch, or None. It is stored in the Delta
                 commit, because the gold job cannot see this time in the rewritten files, which also contain old rows.
         """

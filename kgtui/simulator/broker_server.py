@@ -29,7 +29,7 @@ class Server:
     """The listening port of one broker.
 
     Attributes:
-        requests: number of requests that the broker has received on this port.
+        requests: number of requests that the broker has begun to process, without those that still wait in a queue.
     """
 
     def __init__(self, node: Node, dispatcher: Dispatcher, faults: BrokerFaults) -> None:
@@ -185,7 +185,7 @@ def _damaged(kind: str, response: bytes, key: int, version: int) -> bytes:
 
     Args:
         kind: kind of damage: one of `DAMAGES`, except `cut`.
-        response: the undamaged response, from the correlation id on.
+        response: the undamaged response. It begins with the correlation id, so the size field is missing.
     """
     head = 4 + APIS[key].response_header(version)
     if kind == "truncated":

@@ -31,7 +31,7 @@ class SimulatorError(KgtuiError):
 
 
 class SimulatorProcess:
-    """A cluster in a child process, which stops at the end of a `with` block.
+    """A simulated cluster in a child process. The process is stopped at the end of a `with` block.
 
     Attributes:
         bootstrap: addresses of all brokers, `host:port,host:port`.
@@ -76,8 +76,9 @@ class SimulatorProcess:
         - the method `advance` of `Simulator`
         - the methods `remove_group` and `delete_topic` of `ClusterState`
         - `coordinator`: takes the group id `group`, and returns `node`, the node id of the group's coordinator
-        - `stats`: returns `requests` (received requests by node id), `connections` (open connections by node id),
-          `served` (processed requests by API key), and `time` (seconds since the start of the cluster)
+        - `stats`: returns `requests` (node id → number of requests that the broker has begun to process), `connections`
+          (node id → open connections), `served` (API key → processed requests), and `time` (seconds since the start of
+          the cluster)
 
         Raises:
             SimulatorError: the command was rejected, timed out, or the process has ended.

@@ -25,10 +25,11 @@ if TYPE_CHECKING:
 class Simulator:
     """A simulated cluster on the event loop of its caller.
 
-    `async with Simulator() as cluster:` starts and stops it. Clients connect to `cluster.bootstrap`.
+    `async with Simulator() as cluster:` starts the cluster, and stops it at the end of the block. Clients connect to
+    `cluster.bootstrap`.
 
     Attributes:
-        state: brokers, topics and groups, which tests may change.
+        state: brokers, topics and groups. Tests are allowed to change them.
     """
 
     def __init__(
@@ -49,8 +50,8 @@ class Simulator:
         """Build a cluster. It does not listen on any port until `start` is called.
 
         Args:
-            groups: total number of groups, including the groups of the scenario. The other groups are generated. None
-                to generate no groups.
+            groups: total number of groups. If the scenario has fewer groups, the missing ones are generated. None to
+                generate no groups. The scenario `empty` ignores this number.
             partitions: number of partitions of each generated topic.
             seed: the same seed gives the same ids and generated groups.
             kafka_version: one release, such as `4.4`, or several: with `3.9,4.4`, brokers 1, 3, … have Kafka 3.9, and
@@ -152,9 +153,9 @@ class Simulator:
 
 
 def finalized_features(broker_releases: Sequence[Release], changed: Mapping[str, int]) -> dict[str, int]:
-    """Return a dict: feature → finalized level. Levels not in `changed` are the defaults of the newest broker release.
+    """Return a dict: feature → finalized level, from `changed` or by default from the newest release of the brokers.
 
-    A level may be higher than the oldest broker supports, so that tests can combine old brokers with new features.
+    A level can be higher than the oldest broker supports, so that tests can combine old brokers with new features.
     """
     newest = max(broker_releases, key=lambda release: release.number)
     return {**newest.default_features(), **changed}

@@ -68,8 +68,8 @@ class Node:
     Attributes:
         port: 0 until a free port is chosen.
         alive: False while the broker is killed.
-        elections: how often the broker was killed or restarted. Each time, the partitions for which it is the preferred
-            leader get a new leader epoch.
+        elections: how often the broker was killed or restarted. Each time, the partitions for which this broker is the
+            preferred leader get a new leader epoch.
     """
 
     id: int
@@ -101,8 +101,8 @@ def leaderships(topic: Topic, nodes: list[Node], moved: Mapping[int, int]) -> li
     """Return the leadership of each partition of a topic.
 
     Args:
-        moved: partition of `__consumer_offsets` → node id of the leader to which `move_coordinator` has moved it. If
-            `topic` is a different topic, the dict must be empty.
+        moved: partition of `__consumer_offsets` → node id of the broker that `move_coordinator` has made its leader. If
+            `topic` is not `__consumer_offsets`, this dict must be empty.
     """
     return [_leadership(topic, partition, nodes, moved) for partition in range(topic.partitions)]
 
@@ -221,7 +221,7 @@ class ClusterState:
         return self.nodes[node_id - 1]
 
     def set_alive(self, node_id: int, alive: bool) -> None:
-        """Kill or restart a broker. While it is down, brokers with other replicas lead its partitions."""
+        """Kill or restart a broker. While it is down, brokers with replicas of its partitions are the leaders."""
         node = self.node(node_id)
         if node.alive != alive:
             node.alive = alive

@@ -20,7 +20,7 @@ COMMIT_INTERVAL = 5.0
 """Time between two offset commits of a group, in seconds. It is the default of Kafka's `auto.commit.interval.ms`."""
 
 _UNEVEN_DELAY = 10.0
-"""Shortest `Steady.delay` that varies from commit to commit, in seconds. Shorter delays are constant."""
+"""If `Steady.delay` is at least this long (in seconds), the delay varies from commit to commit."""
 
 
 class CommitPattern(Protocol):
@@ -40,7 +40,7 @@ def last_commit(t: float) -> float:
 
 
 class Steady(Struct, frozen=True, forbid_unknown_fields=True, tag_field="pattern", tag="steady"):
-    """The group keeps up. Each committed offset is the log end offset of `delay` seconds before the commit."""
+    """The group keeps up. It commits the log end offset that a partition had `delay` seconds before the commit."""
 
     delay: float = 1.0
 
@@ -54,8 +54,8 @@ class Steady(Struct, frozen=True, forbid_unknown_fields=True, tag_field="pattern
 class Lagging(Struct, frozen=True, forbid_unknown_fields=True, tag_field="pattern", tag="lagging"):
     """The group falls further and further behind.
 
-    In each partition, it starts `backlog` records behind the log end. Of the records that are written after the start,
-    it reads only the given `fraction` (from 0 to 1).
+    In each partition, the group starts `backlog` records behind the log end. Of the records that are written after the
+    start, the group reads only the given `fraction` (from 0 to 1).
     """
 
     backlog: int = 20_000

@@ -21,7 +21,7 @@ DAMAGES = ("truncated", "cut", "length", "garbage", "correlation")
 - `cut`: the connection is closed in the middle of the response.
 - `length`: the length of an array in the body is far too large.
 - `garbage`: the body consists of random bytes.
-- `correlation`: the correlation id belongs to a different request.
+- `correlation`: the correlation id is not the one of the request.
 """
 
 
@@ -176,7 +176,7 @@ class Faults:
         """Make a broker report that it is loading its groups: error 14 (COORDINATOR_LOAD_IN_PROGRESS).
 
         Args:
-            seconds: for how long the broker reports this error, measured by the cluster's clock; None to end it now.
+            seconds: for how long the broker reports this error, measured by the cluster's clock; None to stop it now.
         """
         self.broker(node).loading = None if seconds is None else self._state.time() + seconds
 
@@ -208,8 +208,9 @@ class Faults:
     def deny_topics(self, patterns: Iterable[str]) -> None:
         """Forbid clients to describe the topics that match a pattern, like an ACL that denies DESCRIBE.
 
-        Unlike after a call of `forbid_topics`, error 29 is returned for a topic that does not exist only if the topic's
-        name matches a pattern. The patterns replace the patterns of earlier calls of this method.
+        For a nonexistent topic, error 29 (TOPIC_AUTHORIZATION_FAILED) is returned only if the topic's name matches a
+        pattern. In contrast, `forbid_topics` causes this error for every nonexistent topic. The patterns replace the
+        patterns of earlier calls of this method.
         """
         self._denied_topics = tuple(patterns)
 

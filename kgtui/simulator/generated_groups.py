@@ -90,7 +90,7 @@ def group_names() -> Iterator[str]:
 
 
 def topic_names(number: int) -> list[str]:
-    """Return the first `number` topic names, such as `orders.enrich.events`."""
+    """Return `number` different topic names, such as `orders.enrich.events`."""
     names = (f"{domain}.{verb}.{suffix}" for suffix in _suffixes() for verb in VERBS for domain in DOMAINS)
     return list(islice(names, number))
 
@@ -111,14 +111,14 @@ class GeneratedGroups:
         index: group id → index of the group in the columns. Deleted groups are missing.
         kinds: for each group, the index of its kind in `GENERATED_KINDS`.
         states: `EMPTY`, `JOINING`, `SYNCING`, `STABLE` or `DELETED`.
-        membership_changes: how often the members have changed.
+        membership_changes: for each group, how often its members have changed.
         last_active_tick: value of `ticks` when the group last left the state `STABLE`. If the group has never left
             this state, value of `ticks` when the group was added. While no member reads records, the committed offsets
             stay as they were at this tick.
-        partition: the group's partition of `__consumer_offsets`.
-        position: index of the group in `by_partition[partition]`.
-        by_partition: partition → indexes of its groups.
-        existing: partition → number of existing groups.
+        partition: for each group, its partition of `__consumer_offsets`.
+        position: for each group, its index in `by_partition[partition]`.
+        by_partition: partition of `__consumer_offsets` → indexes of the groups in this partition.
+        existing: partition of `__consumer_offsets` → number of existing groups in this partition.
         changed: one set per `ListGroupsRowCache`: indexes of the groups whose cached rows are outdated.
     """
 

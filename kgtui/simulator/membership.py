@@ -28,7 +28,7 @@ class Membership:
         change: number of membership changes since the start of the cluster.
         since: seconds since the last membership change; infinite if there was none.
         slots: the members that exist at this time.
-        before: the members that existed before the last change.
+        before: the members that existed before the last membership change; equal to `slots` if there was none.
     """
 
     change: int
@@ -68,8 +68,9 @@ class RotatingMembership(Struct, frozen=True, forbid_unknown_fields=True):
 
     Attributes:
         period: seconds between two changes.
-        turns: for each period, the numbers of the members that exist in it. After the last period, the first one
-            follows again. Example: with `((0, 1), (0,))`, member 1 leaves and returns again and again.
+        turns: one tuple per period (time between two changes), with the member numbers, from 0, of the members that
+            exist during the period. After the last tuple, the first tuple is used again.
+            Example: with `((0, 1), (0,))`, member 1 leaves and returns again and again.
         ahead: how long the rotation has been running when the cluster starts, in seconds.
     """
 
@@ -102,9 +103,9 @@ class ScheduledMembership(Struct, frozen=True, forbid_unknown_fields=True):
     """Members that join and leave at given times.
 
     Attributes:
-        first: numbers of the members that exist at the start.
-        changes: pairs `(time, numbers of the members that exist from this time on)`, in order of time. Times are in
-            seconds since the start of the cluster.
+        first: member numbers (from 0) of the members that exist at the start.
+        changes: pairs `(time, member numbers of the members that exist from this time on)`, in order of time. Times are
+            in seconds since the start of the cluster.
     """
 
     first: tuple[int, ...]
@@ -118,8 +119,9 @@ class ScheduledMembership(Struct, frozen=True, forbid_unknown_fields=True):
 
         Args:
             begin, end: times of the first and last change, in seconds since the start of the cluster.
-            turns: for each period, the numbers of the members that exist in it. After the last period, the first one
-                follows again. The members of the first period also exist before `begin` and after `end`.
+            turns: one tuple per period (time between two changes), with the member numbers, from 0, of the members that
+                exist during the period. After the last tuple, the first tuple is used again. The members in the first
+                tuple also exist before `begin` and after `end`.
         """
         changes = []
         at, turn = begin, 1

@@ -23,7 +23,7 @@ class Options:
     Attributes:
         listen: `host:port` of the first broker. Each further broker uses the next higher port. With port 0, all brokers
             use free ports.
-        expose: whether `listen` may be an address that other machines can reach.
+        expose: whether to allow an address in `listen` that other machines can reach.
     """
 
     listen: str = "127.0.0.1:0"

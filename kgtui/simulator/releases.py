@@ -1,7 +1,7 @@
 """The API versions that each Kafka release supports, and other differences between releases.
 
-The versions come from `validVersions` in the `kafka-clients` jars. Versions that `kgtui.protocol` does not support are
-left out.
+The API versions come from `validVersions` in the `kafka-clients` jars. API versions that `kgtui.protocol` does not
+support are left out.
 """
 
 from __future__ import annotations

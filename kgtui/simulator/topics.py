@@ -31,7 +31,8 @@ class Topic:
     """A topic whose partitions grow with time.
 
     Attributes:
-        rate: average records per second in the slowest partition. Other partitions get up to 1.4 times as many.
+        rate: average records per second in the partition with the least traffic. Other partitions get up to 1.4 times
+            as many records.
         base: log end offset of partition 0 at the start of the cluster. The log end offset of each further partition is
             997 higher than that of the previous partition.
         kept: records per partition that retention keeps.
@@ -84,7 +85,7 @@ class Topic:
         return t + self.swell * turn * (math.sin(t / turn + shift) - math.sin(shift))
 
     def ends_at_flow(self, flow: float) -> list[int]:
-        """Return the log end offsets of all partitions after the amount of traffic that `flow` returns for a time."""
+        """Return the log end offsets of all partitions after the amount of traffic `flow` (see the method `flow`)."""
         return [max(0, base + int(rate * flow)) for base, rate in self._shape]
 
     def log_ends(self, t: float) -> list[int]:

@@ -16,7 +16,7 @@ Textual.
 | `dialogs` | modal dialogs: delete, export, explain, recordings |
 | `insights` | the Insights screen: problems that kgtui has found in tables that Spark computes from a recording |
 | `plots` | plots of lag, rates and members |
-| `recent_events` | reads the newest events before the displayed poll of a recording |
+| `recent_events` | reads the events of a recording in the hour before the displayed time |
 | `recording` | records the open cluster, and finds the folders of recordings |
 | `messages` | Textual messages from widgets and dialogs to the screen and the app |
 | `palette` | the command palette |

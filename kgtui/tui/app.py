@@ -192,14 +192,14 @@ class KgtuiApp(CrashReportingApp):
         super().exit(result, return_code, message)
 
     async def on_unmount(self) -> None:
-        """Stop the ongoing recording, if any, before the connections to the brokers are closed."""
+        """If kgtui is recording the cluster, end the recording before the connections to the brokers are closed."""
         recording = (self.session.live_session or self.session).recording
         if recording is not None:
             await recording.end()
 
     @property
     def crash_folder(self) -> Path:
-        """The folder in which crash reports are written."""
+        """The folder into which crash reports are written."""
         return self.session.state_folder.crashes
 
     async def on_event(self, event: events.Event) -> None:
@@ -215,16 +215,17 @@ class KgtuiApp(CrashReportingApp):
             await super().on_event(event)
 
     def _note_input(self) -> None:
-        """Let the monitors delay their background reads, because the user has just pressed a key or clicked.
+        """Tell the monitors that the user has just pressed a key or clicked, so that they delay their background reads.
 
-        This includes the monitor of the live cluster, which also runs while a recording is shown.
+        If a recording is shown, there are two monitors: one for the recording, and one for the live cluster, which is
+        still polled.
         """
         for session in (self.session, self.session.live_session):
             if session is not None and session.monitor is not None:
                 session.monitor.note_input()
 
     def action_run_action(self, action_id: str) -> None:
-        """Run an action whose key works on every screen (`Action.everywhere` is true), given its id."""
+        """Run the action with the id `action_id`, whose key works on every screen (`Action.everywhere` is true)."""
         # The cast is safe even if the screen is not a `ClusterScreen`, because actions with `everywhere` call only
         # methods that every Textual screen has.
         table.BY_ID[action_id].run(cast("ClusterScreen", self.screen))

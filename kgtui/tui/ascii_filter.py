@@ -1,7 +1,7 @@
 """Draw only ASCII characters in ASCII mode.
 
-The widgets of kgtui already use the ASCII symbols of `kgtui.model.marks`. However, the frames and scroll bars that
-Textual draws consist of other characters, so this module replaces these characters.
+The widgets of kgtui already use the ASCII symbols of `kgtui.model.marks`. However, Textual draws frames
+and scroll bars with non-ASCII characters, so this module replaces these characters.
 """
 
 from __future__ import annotations

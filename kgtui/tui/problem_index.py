@@ -34,9 +34,9 @@ that other tasks can run immediately after the step.
 
 
 SORTED_AT_MOST = 2_000
-"""Maximum number of groups with the same problem that are sorted by the start of the problem.
+"""If at most this many groups have the same problem, these groups are sorted by the start of the problem.
 
-If there are more, these groups are sorted by group id, because their ids are already stored in this order.
+If there are more, they are sorted by group id, which is fast, because their ids are already stored in this order.
 """
 
 
@@ -75,9 +75,9 @@ class Problems:
     def worst_first(self) -> Iterator[tuple[str, Judgment]]:
         """Yield (group id, judgment) of the groups that need attention, the most severe problem first.
 
-        Groups with the same problem are sorted by the start of the problem, the latest first. If there are more than
-        `SORTED_AT_MOST` of them, they are sorted by group id. Unused groups, abandoned groups and groups in `hidden`
-        are left out.
+        Groups with the same problem are sorted by the start of the problem, the latest first. If more than
+        `SORTED_AT_MOST` groups have the same problem, they are sorted by group id. Unused groups, abandoned groups and
+        groups in `hidden` are left out.
         """
         for kind in self.groups:
             groups = self.visible(kind) if kind not in ONLY_COUNTED else ()

@@ -221,15 +221,15 @@ def _path_of(named: str) -> LakePath:
 class FindingsRead:
     """Findings from the gold tables of a recording, or the error that occurred when reading the tables.
 
-    `kgtui pipeline` computes gold tables from a recording. A finding is a statement about a group that somebody should
-    act on.
+    `kgtui pipeline` computes gold tables from a recording. A finding is a problem of groups that kgtui has found in
+    these tables.
 
     Attributes:
-        gold: object that reads the gold tables; None if the folder contains no recording.
+        gold: object that reads the gold tables; None if the folder cannot be opened as a lake.
         insights: the findings; None after an error.
         cluster: id of the recorded cluster; None if unknown.
         error: the error message; empty if the findings have been read.
-        recorded: whether the folder contains a recording, with or without gold tables.
+        recorded: whether the folder could be opened as a lake, with or without gold tables.
     """
 
     gold: Gold | None = None
@@ -240,7 +240,7 @@ class FindingsRead:
 
 
 def read_findings(path: LakePath) -> FindingsRead:
-    """Read the findings about recorded groups from a lake, which can take seconds. Errors are returned, not raised."""
+    """Read a lake, and return its findings (problems of groups), or the error. Reading the lake can take seconds."""
     from kgtui.insights.apply_rules import find_insights
     from kgtui.lake.gold import Gold
     from kgtui.lake.tables import recorded_cluster_id
@@ -273,8 +273,8 @@ def recorded_span(path: str) -> tuple[float, float]:
 def disappeared_at(session: Session, group: str) -> float | None:
     """Return when a deleted group last disappeared, in epoch seconds; None if unknown.
 
-    This is the time of the first poll after the deletion in the cluster's recording. Reading the recording can take
-    seconds.
+    The time is read from the recording of the cluster, which can take seconds. It is the time of the first recorded
+    poll that no longer found the group.
     """
     path = lake_of(session).path
     if not is_lake(path):

@@ -67,9 +67,9 @@ def _show(app: App[Any], messages: Iterable[str], title: str) -> None:
 async def show_unfinished_deletes(app: App[Any], session: Session) -> None:
     """For each group that an earlier run of kgtui began to delete, show whether the group still exists.
 
-    This concerns only deletions whose result is missing in the audit log (a file that lists all changes to clusters),
-    because the earlier run ended too soon. This function writes the results to the audit log. In a read-only session,
-    do nothing.
+    This function handles only deletions whose result is missing in the audit log (a file that lists all changes to
+    clusters), because kgtui ended too soon. It adds the missing results to the audit log. In a read-only session, it
+    does nothing.
     """
     if session.admin is None or session.read_only:
         return

@@ -237,7 +237,7 @@ def coarse_age(seconds: float | None) -> str:
 
 
 def ago(at: float | None) -> str:
-    """Format the time since `at` (seconds since the epoch); `–` for None."""
+    """Format how long ago `at` (seconds since the epoch) was, such as `12 s`, without the word "ago"; `–` for None."""
     return age(None if at is None else display_settings().now() - at)
 
 

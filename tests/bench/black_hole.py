@@ -101,7 +101,7 @@ async def _compare(seeds: tuple[list[str], list[str]], calls: int) -> tuple[list
         sides = [(healthy, milliseconds[0]), (silent, milliseconds[1])]
         for pool, _ in sides:
             await pool.metadata(timeout=10)
-            # The durations of these calls are discarded, because the first calls to a broker also open connections.
+            # Discard the durations of these calls, because the first calls to a broker also open connections.
             await _turn(pool, CALLS_PER_TURN)
         while len(milliseconds[0]) < calls:
             for pool, times in sides:
@@ -113,8 +113,8 @@ async def _compare(seeds: tuple[list[str], list[str]], calls: int) -> tuple[list
 def measure(calls: int = CALLS, rounds: int = ROUNDS) -> tuple[list[float], list[float]]:
     """Run a healthy and a faulty cluster in another process, and measure calls to both.
 
-    Return the call durations of the healthy and of the faulty cluster, in milliseconds. Each cluster gets at least
-    `calls` × `rounds` calls.
+    Return the durations of the calls to the healthy and to the faulty cluster, in milliseconds. Each cluster receives
+    at least `calls` × `rounds` calls.
     """
     context = multiprocessing.get_context("spawn")
     here, there = context.Pipe()

@@ -117,7 +117,7 @@ def list_offsets_body(topics: int = GROUPS // PARTITIONS) -> bytes:
 
 
 def best_ms(*functions: Callable[[], object], rounds: int = ROUNDS) -> list[float]:
-    """Call each function `rounds` times; return the CPU time of its fastest call, in milliseconds."""
+    """Call each function `rounds` times; return the CPU time of each function's fastest call, in milliseconds."""
     best = [float("inf")] * len(functions)
     gc.collect()
     gc.disable()

@@ -48,12 +48,13 @@ class Size:
     """Parameters of the benchmark.
 
     Attributes:
-        polls: number of polls that are recorded live.
-        segments: number of keyframes (complete copies of the cluster's state) in the `SyntheticLake`.
-        seeks: number of random times at which the state is loaded.
+        polls: number of polls of a simulated cluster that the benchmark records.
+        segments: number of the last segment in the `SyntheticLake`, counted from 0. A segment begins with a keyframe (a
+            complete copy of the cluster's state), and ends before the next keyframe.
+        seeks: number of random polls whose state is loaded. The state of the poll after each of them is also loaded.
         timelines: number of times that one hour of a random group's history is loaded. One day of a random group's
             history is loaded the same number of times.
-        interval: seconds between two polls of the live recording.
+        interval: seconds between two polls of the simulated cluster.
         segment_polls: number of polls from one keyframe to the next in the `SyntheticLake`.
     """
 
@@ -124,13 +125,13 @@ async def _cpu_per_poll(lake: Path, size: Size, callbacks: Callbacks) -> float:
 class SyntheticLake:
     """A lake with a long recording, most of which is copied instead of simulated.
 
-    Only the first keyframe (a complete copy of the cluster's state) and the changes until the second are simulated.
-    Copies of these rows with later times fill the rest of the recording.
+    Only the first keyframe (a complete copy of the cluster's state), the changes after it, and the second keyframe are
+    simulated. Copies of the first keyframe and of its changes, with later times, fill the rest of the recording.
 
     Attributes:
-        keyframe_cpu: CPU seconds for writing a keyframe and compacting the changes before it.
-        bytes: size of a keyframe and of the changes until the next keyframe, after compaction.
-        rows: number of rows in a keyframe and in the changes until the next keyframe.
+        keyframe_cpu: CPU seconds for writing the second keyframe and compacting the changes before it.
+        bytes: total size of the first keyframe and of the changes until the second keyframe, after compaction.
+        rows: total number of rows in the first keyframe and in the changes until the second keyframe.
     """
 
     def __init__(self, path: Path, size: Size, *, topics: Mapping[str, str] | None = None, start: int = START) -> None:
@@ -175,8 +176,8 @@ class SyntheticLake:
     def add_segment(self, number: int) -> None:
         """Append segment `number` to the recording: a copy of the first keyframe and of the changes after it.
 
-        A segment is the time from one keyframe (a complete copy of the cluster's state) to the next. Copies begin with
-        segment 2, because segment 0 and the keyframe of segment 1 are simulated.
+        A segment is the time from one keyframe (a complete copy of the cluster's state) to the next. `number` must be
+        at least 2, because the constructor has already written segment 0 and the keyframe of segment 1.
         """
         for table in self._tables:
             for file in self._first[table.table.name]:
@@ -228,7 +229,13 @@ def _files_of(table: RecordedTable, keyframe: int) -> list[dict[str, Any]]:
 
 
 def _copy(table: RecordedTable, path: str, later: int) -> None:
-    """Append a copy of the rows in the file `path` to the table. Add `later` milliseconds to all times in the copy."""
+    """Append a copy of the rows in a file of `table` to the same table.
+
+    Args:
+        table: the table.
+        path: path of the file, relative to the table's folder.
+        later: milliseconds that are added to the times of the poll and of its keyframe in each copied row.
+    """
     rows = pq.ParquetFile(table.path / path).read()
     for name in ("keyframe", "poll"):
         at = rows.column_names.index(name)

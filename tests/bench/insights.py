@@ -47,7 +47,7 @@ In every 5th family (groups with the same prefix, such as `team-005.*`), all gro
 """
 
 _CHUNK = 10_000
-"""Number of groups whose rows are written to a table at once, into one file."""
+"""Number of groups whose rows in a table are written to the same file."""
 
 _NOT_NULL: dict[str, Any] = {"string": "recorded", "boolean": False, "long": 0, "int": 0, "double": 0.0}
 _TIME = pa.timestamp("us", tz="UTC")
@@ -103,7 +103,7 @@ def write_gold(path: Path, groups: int, days: int) -> Path:
 def _columns(names: list[str], numbers: np.ndarray[Any, Any]) -> Iterator[tuple[Table, dict[str, Any]]]:
     """For each gold table except `lag`, yield the table and the values of its columns for some of the groups.
 
-    A dict maps each column name to an array with one value per row, or to a single value for all rows.
+    The values are a dict: column name → array with one value per row, or a single value for all rows.
 
     Args:
         names: ids of all groups.

@@ -143,13 +143,13 @@ class Instruments:
     def respond(self, request: str, parameters: dict[str, Any]) -> dict[str, Any]:
         """Carry out a request from the benchmark, and return statistics.
 
-        For the request `largest`, return only the number of groups in the node and the number of handled keys.
+        For the request `largest`, return only the number of groups in the largest node and the number of handled keys.
 
         | request | action |
         |---|---|
         | `reset` | set the counts and times of callbacks and snapshots to zero |
         | `largest` | move the cursor to the largest tree node without child nodes |
-        | `hurry` | accelerate the background reads by `FAST_SWEEP`, or end the acceleration |
+        | `hurry` | if the parameter `hurried` is true, accelerate the background reads by `FAST_SWEEP`; else, do not |
         | `stats` | only return the statistics |
         """
         assert self._app is not None

@@ -34,9 +34,9 @@ if TYPE_CHECKING:
 
 _GROUP, _TOPIC = "payments", "orders"
 _INTERVAL = 5.0
-"""Time between two polls of the recorder, between two runs of each streaming query, and between two commits of a group.
+"""Time between two polls of the recorder, and between two runs of each streaming query of the pipeline, in seconds.
 
-The unit is seconds.
+This is also the time between two commits of each group that only creates load.
 """
 _LOAD_TOPIC, _LOAD_PARTITIONS = "load", 10
 _TARGETS = {("gold lag", 0.5): 15.0, ("gold lag", 0.95): 30.0}
@@ -51,9 +51,11 @@ class Size:
     """Parameters of the benchmark at one scale (tiny, quick or full).
 
     Attributes:
-        commits: number of commits.
-        pause: seconds between two commits; not a multiple of a polling interval, so that the waiting times vary.
-        groups: number of other groups. Each commits offsets of `_LOAD_PARTITIONS` partitions every `_INTERVAL` seconds.
+        commits: number of commits whose latency is measured.
+        pause: seconds between two measured commits; not a multiple of `_INTERVAL`, so that the time from a
+            commit to the next poll varies.
+        groups: number of groups that only create load. Each of them commits offsets of `_LOAD_PARTITIONS` partitions
+            every `_INTERVAL` seconds.
     """
 
     commits: int = 40
@@ -140,7 +142,7 @@ def _measure(broker: Cluster, lake: Path, size: Size) -> dict[str, list[float]]:
 @contextmanager
 def _load(broker: Cluster, groups: int) -> Iterator[None]:
     """Let `groups` groups without members commit every `_INTERVAL` seconds during the `with` block."""
-    broker.commit("load-0", {(_LOAD_TOPIC, 0): 0})  # Waits until the coordinator is available.
+    broker.commit("load-0", {(_LOAD_TOPIC, 0): 0})  # This call waits until the coordinator is available.
     connection, stop = Connection(broker.bootstrap), threading.Event()
 
     def commit() -> None:

@@ -167,14 +167,14 @@ def _compute(frame: DataFrame) -> None:
 
 
 def _run(spark: SparkSession, folder: Path, records: int) -> dict[str, Any]:
-    """Run the pipeline three times, first over `records` records and a recording of the same time span.
+    """Run the pipeline three times. The first run reads `records` records and a recording of the same time span.
 
     The second run reads 1 % more records and ten more minutes of the recording. The third run finds no new data.
 
     Returns:
-        Dict with the key `records` (their number), `seconds` (duration of each layer in the first run), `bytes` (size
-        of the bronze and of the silver tables after the first run), and `gold_cpu`. The latter contains the CPU seconds
-        of the gold job in the three runs: `whole`, `more` and `empty`.
+        Dict with the keys `records` (number of records in the first run), `seconds` (duration of each layer in the
+        first run), `bytes` (size of the bronze and of the silver tables after the first run), and `gold_cpu` (CPU
+        seconds of the gold job: `whole` in the first, `more` in the second, and `empty` in the third run).
     """
     from kgtui.commands.pipeline import update_gold
     from kgtui.lake.schemas import BRONZE, SILVER

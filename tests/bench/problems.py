@@ -57,7 +57,7 @@ class Size:
     Attributes:
         groups: number of groups in the second part; 20 of them misbehave.
         begin: seconds from the first read of all groups until the 20 groups begin to misbehave.
-        seconds: maximum time to find the 20 groups, in seconds.
+        seconds: maximum time that the monitor has to find the 20 groups, in seconds.
         swept: number of groups in the first part, with 10 partitions each.
         swept_seconds: duration of the CPU measurement that follows the first read of all groups, in seconds.
     """

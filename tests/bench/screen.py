@@ -263,7 +263,7 @@ def _wait_until(ui: Terminal, statistic: str, least: float, timeout: float) -> N
 
 
 def _wait_until_still(ui: Terminal, timeout: float) -> None:
-    """Wait until almost nothing is drawn for 5 s, but at most `timeout` seconds.
+    """Wait until kgtui has drawn almost nothing for 5 s, but return after `timeout` seconds in any case.
 
     kgtui draws until the verdict on each group (such as OK or STOP) no longer changes.
     """

@@ -19,18 +19,18 @@ READS, INTERVAL = 12, 120
 
 
 def figure(groups: int) -> Figure:
-    """Measure how much memory the search for problems adds to a group's summary, in bytes per group.
+    """Measure how much more memory the monitor needs for a group because of screening, in bytes per group.
 
-    Each group has 10 partitions.
+    Screening is the search for problems. Each group has 10 partitions.
     """
     added = (_memory(groups, screened=True) - _memory(groups, screened=False)) / groups
     return Figure(f"memory that screening adds per group of {PARTITIONS} partitions", added, "B", target=300)
 
 
 def _memory(groups: int, *, screened: bool) -> int:
-    """Return the memory of the summaries of `groups` groups, in bytes.
+    """Return the memory that the monitor needs to store a `Summary` of each of `groups` groups, in bytes.
 
-    The summaries contain the data of screening (the search for problems) only if `screened` is true.
+    If `screened` is true, the result includes the data of screening (the search for problems).
     """
     store = asyncio.run(_store(groups))
     tracemalloc.start()

@@ -27,7 +27,7 @@ HOME = Path(__file__).parents[2]
 """Root folder of the repository."""
 
 SYNCHRONIZED_QUERY, SYNCHRONIZED_RESPONSE = b"\x1b[?2026$p", b"\x1b[?2026;2$y"
-"""Bytes with which a program asks whether the terminal supports synchronized output, and the answer "yes"."""
+"""Bytes with which a program asks whether the terminal supports synchronized output, and the response "yes"."""
 
 GROUPS_SHOWN = rb"classic|consumer"
 """Regular expression for names of nodes in kgtui's tree of groups. Output that contains such a name shows groups."""

@@ -100,7 +100,7 @@ class Registry:
 def join_registries(address: str, group: str, hosts: list[tuple[str, int]], timeout: float) -> list[Registry]:
     """Create one simulated schema registry per (host, port); return them when they have joined the group.
 
-    As with real registries, the group's leader becomes the master.
+    As in a group of real registries, the leader of the group becomes the primary registry (`master`).
 
     Args:
         address: `host:port` of any broker.

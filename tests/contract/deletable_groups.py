@@ -42,11 +42,11 @@ COMMITTED = 7
 
 @dataclass(frozen=True, slots=True)
 class DeletionCluster:
-    """A cluster with live groups, and with Empty groups that a test may delete.
+    """A cluster with live groups, and with Empty groups that tests are allowed to delete.
 
     Attributes:
         live: groups with members, which kgtui must refuse to delete.
-        deletable: id of each Empty group that a test may delete → group type.
+        deletable: id of each Empty group that tests are allowed to delete → group type.
         make_simple: function that takes a group id, and creates a simple group with one commit.
         joined: function that takes a group id, and returns a context manager in which the group has one member.
     """

@@ -74,8 +74,8 @@ async def test_kgtui_check_judges_groups_by_their_commits_during_the_check(
     for name in ("fine", "slow", "back", "stuck"):
         broker.commit(f"check-{name}", {(topic, 0): 1})
     # `kgtui check` reads the groups every 0.5 s. kgtui computes the lag of a commit from a log end offset that is at
-    # least about `offset_refresh` seconds old. With 0.1 s, this is the log end offset of the previous read. kgtui
-    # expects the groups to commit every 0.2 s.
+    # least about `offset_refresh` seconds old. If `offset_refresh` is 0.1, this is the log end offset of
+    # the previous read. With `commit_interval`, kgtui expects the groups to commit every 0.2 s.
     watching = Watching(Options(offset_refresh=0.1), commit_interval=0.2)
     clock = WritingClock(broker, topic)
     code, groups = await checked(broker.bootstrap, capfd, "/^check-/", watching, clock)

@@ -177,7 +177,7 @@ def _kgtui(secure: Secure, principal: str, capfd: pytest.CaptureFixture[str], *w
 def test_kgtui_commands_report_that_the_broker_might_hide_offsets(
     secure_broker: Secure, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    """The user may describe the group, but not the topic in which the group has committed offsets."""
+    """The user has DESCRIBE on the group, but not on the topic in which the group has committed offsets."""
     code, out, err = _kgtui(secure_broker, "groupsonly", capfd, "ls", "--lag", "--group", "team-b-app")
     assert (code, out.split()[-1]) == (1, "?")
     assert "no offsets that you are allowed to see" in err
@@ -192,7 +192,7 @@ def test_kgtui_commands_report_that_the_broker_might_hide_offsets(
 
 
 @pytest.mark.parametrize("group", ["team-a-app", "team-a-and-b"])
-def test_lags_are_lower_bounds_if_the_user_may_not_describe_every_topic(
+def test_lags_are_lower_bounds_if_the_user_lacks_describe_on_a_topic(
     secure_broker: Secure, capfd: pytest.CaptureFixture[str], group: str
 ) -> None:
     """The user `team` lacks DESCRIBE on the topic `team-b-events`, in which only the group `team-a-and-b` has offsets.

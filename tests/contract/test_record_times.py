@@ -1,4 +1,4 @@
-"""Tests that ListOffsets finds records by timestamp, and that kgtui shows the times of unread records, on real brokers.
+"""Tests on real brokers: ListOffsets finds records by timestamp, and kgtui finds the timestamps of unread records.
 
 One test also runs on the simulator.
 """
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from tests.brokers.cluster import Cluster
 
 SEARCHES = 40
-"""Number of random offsets per partition for which a test looks up when the record was written.
+"""Number of random offsets per partition for which a test looks up the timestamp of the record.
 """
 
 
@@ -48,19 +48,19 @@ async def first_records(address: str, topic: str, asked: Sequence[int]) -> list[
 
 
 def expected(times: Sequence[int], start: int, asked: Sequence[int]) -> list[tuple[int, int]]:
-    """For each time in `asked`, return (offset, timestamp) of the first record at or after it; (-1, -1) if none exists.
+    """For each time in `asked`, return (offset, timestamp) of the first record at or after this time, or (-1, -1).
 
     Args:
         times: timestamps of all records of the partition, in ascending order, in milliseconds.
         start: log start offset of the partition.
-        asked: timestamps to look up, in milliseconds.
+        asked: timestamps to look up, in milliseconds. The result is (-1, -1) if no record is at or after a timestamp.
     """
     indexes = [bisect_left(times, at) for at in asked]
     return [(start + index, times[index]) if index < len(times) else (-1, -1) for index in indexes]
 
 
 def around(times: Sequence[int]) -> list[int]:
-    """Return timestamps to look up, in ascending order: 0, some of `times`, and 1 ms before and after each."""
+    """Return timestamps to look up, in ascending order: 0, several of `times`, and 1 ms before and after these."""
     chosen = {*times[:3], *times[:: max(len(times) // 10, 1)], *times[-3:]}
     return sorted({0} | {at + step for at in chosen for step in (-1, 0, 1)})
 
@@ -85,7 +85,7 @@ async def test_listoffsets_returns_the_first_record_at_or_after_a_timestamp(brok
         assert await first_records(fake.bootstrap, "timed", asked) == expected(written, start, asked)
 
 
-async def test_kgtui_show_reads_the_time_and_the_expiry_of_the_first_unread_record(broker: Cluster) -> None:
+async def test_timestamp_and_expiry_of_the_first_unread_record_are_read(broker: Cluster) -> None:
     """The group `late` has unread records in the topics `expiring` and `compacted`.
 
     Records in `expiring` expire after a day. This topic ends with an aborted record and an abort marker. The committed
@@ -125,7 +125,7 @@ async def test_kgtui_show_reads_the_time_and_the_expiry_of_the_first_unread_reco
         broker.delete_topic(topic)
 
 
-async def test_most_record_times_are_found_to_the_second(broker: Cluster) -> None:
+async def test_most_record_timestamps_are_found_to_within_one_second(broker: Cluster) -> None:
     """Records are written at a constant rate, in a daily rhythm, or in bursts.
 
     For each record, kgtui finds a time range that contains the record's timestamp. For the first two patterns, at

@@ -220,7 +220,7 @@ NOT_COMPARED = {
 
 
 def comparable(value: Any) -> Any:
-    """Return a response without parts that may differ on a simulated broker, such as ids, addresses and epochs."""
+    """Return a response without the parts that can differ between a real and a simulated broker, such as addresses."""
     if isinstance(value, dict):
         rows = {key: comparable(inner) for key, inner in value.items() if key not in NOT_COMPARED}
         if rows.get("LeaderEpoch", -1) >= 0:

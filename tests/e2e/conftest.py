@@ -31,8 +31,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.e2e)
             if not requested_by(item):
                 item.add_marker(pytest.mark.xdist_group(item.path.stem))
-            # Run these two modules in a wide terminal only with `tests/run --full`, because layout errors usually
-            # appear in narrow terminals.
+            # In the wide terminal, run these two modules only with `tests/run --full`. Without `--full`, the narrow
+            # terminal is enough, because most layout errors appear only there.
             if item.path.stem in {"test_hostile", "test_delete"} and "120x40" in item.name:
                 item.add_marker(pytest.mark.full)
 
@@ -54,12 +54,13 @@ def terminal(tmp_path: Path) -> Iterator[Terminal]:
 def running(
     request: pytest.FixtureRequest, cluster: SimulatorProcess, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Ui]:
-    """Run the terminal UI, connected to `cluster`. It is started once per test module and terminal size."""
+    """Run the terminal UI, connected to `cluster`. Each test module starts one UI per terminal size."""
     with Terminal(tmp_path_factory.mktemp("home"), size=request.param) as terminal:
         ui = Ui(terminal, "--bootstrap-server", cluster.bootstrap)
         ui.start()
-        # Fail now if `is_in_start_state` is not true after a start. Otherwise, `restore_start_state` would restart the
-        # program before every test, which takes long.
+        # This wait fails if `is_in_start_state` does not become true after the start. Without the wait, a wrong
+        # `is_in_start_state` would only slow down the tests, because `restore_start_state` would restart the program
+        # before every test.
         terminal.wait_for(lambda _: ui.is_in_start_state)
         yield ui
 

@@ -38,7 +38,8 @@ class Login:
     Attributes:
         address: address of the broker's listener for this login.
         secrets: kind of secret, such as `client secret` → the secret itself.
-        variables: environment variables to which the properties refer, or which libraries read.
+        variables: name → value of the environment variables that the login needs. The properties refer to them, or
+            libraries (for Kerberos and AWS) read them.
         created: function that returns further secrets as a dict: kind, such as `ticket` → secrets. Tests call it after
             the login, because some of these secrets are created during the login.
     """
@@ -114,7 +115,7 @@ def _token(broker: Secure) -> tuple[str, str]:
     while True:
         try:
             asyncio.run(connect(broker.sasl, _token_login(name, hmac)))
-        except UnreachableError:  # The broker may not know the new delegation token yet.
+        except UnreachableError:  # Perhaps the broker does not know the new delegation token yet. Try again.
             if time.monotonic() > deadline:
                 raise
             time.sleep(0.1)
@@ -223,9 +224,9 @@ def _key_in_pem(broker: Secure, folder: Path, _: ExitStack) -> Login:
 
 
 def _encrypted_key(broker: Secure, folder: Path, password: str) -> tuple[Path, str]:
-    """Encrypt the client's private key and write it to a file; return the path and one line of the file.
+    """Write the client's private key to a file in encrypted form; return the file's path and one of its lines.
 
-    To find the key in an output, tests search for this line.
+    To find the encrypted key in an output, tests search for this line.
     """
     file = folder / "encrypted.key"
     _openssl("pkcs8", "-topk8", "-in", broker.certificates.client_key, "-out", file, "-passout", f"pass:{password}")
@@ -291,9 +292,10 @@ def _aws_role(broker: Secure, folder: Path, stack: ExitStack) -> Login:
 
 
 SIGNATURE = "X-Amz-Signature"
-"""Name of a parameter in each login token for Amazon MSK, because such a token is a signed URL.
+"""Name of the URL parameter that contains the signature. Each login token for Amazon MSK is a URL with this parameter.
 
-Tests search for this name instead of the tokens, because they do not know the tokens that other processes create.
+Tests search outputs for this name instead of the tokens, because the tests do not know the tokens that other processes
+create.
 """
 
 

@@ -62,7 +62,7 @@ class Prepared:
     program: tuple[str, ...] = (PROGRAM,)
 
     def check(self, where: str, data: bytes | str) -> None:
-        """Assert that `data` contains no secret. `where` is the origin of `data` for the error message."""
+        """Assert that `data` contains no secret. The error message says that `data` comes from `where`."""
         self._add_created()
         self.markers.check(where, data)
 
@@ -107,7 +107,7 @@ def record_login_messages(prepared: Prepared, monkeypatch: pytest.MonkeyPatch) -
 
 @contextmanager
 def everything_logged() -> Iterator[io.StringIO]:
-    """Yield a buffer that receives log records of all levels. Secrets are not redacted, unlike in kgtui's log file."""
+    """Yield a buffer that receives log records of all levels. Unlike in kgtui's log file, secrets are not redacted."""
     root, text = logging.getLogger(), io.StringIO()
     names = ("", "aiokafka", "aiokafka.conn", "asyncio", "kgtui")
     levels = {name: logging.getLogger(name).level for name in names}
@@ -305,7 +305,7 @@ def _export_variables(prepared: Prepared, terminal: Terminal) -> None:
 
 def _check_processes(prepared: Prepared) -> None:
     """Assert that no process of kgtui has a secret on its command line or in its environment."""
-    # Ignore the environment variables that this test sets, because with them it passes secrets to kgtui on purpose.
+    # Ignore the environment variables of the login, because the test uses them to pass secrets to kgtui.
     given = {f"{name}={value}".encode() for name, value in prepared.login.variables.items()}
     mine = [
         process

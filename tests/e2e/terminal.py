@@ -180,14 +180,14 @@ class Terminal:
         return shown.stdout.decode("utf-8", "surrogateescape")
 
     def wait_for(self, expected: str | Callable[[str], object], timeout: float = TIMEOUT) -> str:
-        """Wait until the screen shows what is expected, and return the screen's text.
+        """Wait until the screen matches `expected`, and return the screen's text.
 
         Args:
             expected: text that must be on the screen, or a function that checks the screen's text.
             timeout: maximum seconds to wait.
 
         Raises:
-            AssertionError: the screen did not show it in time; the message contains the screen's text.
+            AssertionError: the screen did not match `expected` in time; the message contains the screen's text.
         """
         screen = self._until(lambda screen: _holds(expected, screen), timeout)
         if screen is None:

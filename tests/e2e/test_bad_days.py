@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 FAULT_TIMEOUT = 60.0
 """Maximum seconds until the screen shows that brokers have failed or have recovered.
 
-This takes long, because requests time out after ten seconds, and kgtui polls failed brokers less often.
+The maximum is long, because requests time out only after ten seconds, and kgtui polls failed brokers less often.
 """
 
 
@@ -68,9 +68,9 @@ def test_a_silent_broker_affects_only_the_groups_that_it_coordinates(
 
 
 def test_a_slow_broker_does_not_delay_the_reaction_to_keys(ui: Ui, cluster_with_faults: SimulatorProcess) -> None:
-    """While a broker takes 8 s to respond, two keys must collapse and expand a tree node within 7 s.
+    """While a broker takes 8 s to respond, one key collapses a tree node and another expands it, both within 7 s.
 
-    The test tries this up to eight times until it is fast enough, because the machine can be busy.
+    The test presses the keys up to eight times, until the reaction is fast enough, because the machine can be busy.
     """
     cluster_with_faults.control("latency", node=2, seconds=8.0)
     ui.filter("kind:simple", shown=3)
@@ -88,9 +88,9 @@ def test_a_slow_broker_does_not_delay_the_reaction_to_keys(ui: Ui, cluster_with_
 
 
 def test_no_group_is_missing_after_a_broker_was_restarted(ui: Ui, cluster_with_faults: SimulatorProcess) -> None:
-    """While a broker is stopped, other brokers coordinate its groups.
+    """While a broker is stopped, other brokers coordinate the groups of this broker.
 
-    After the restart, the header shows the same number of groups as before the broker was stopped.
+    After the broker's restart, the header shows the same number of groups as before the broker was stopped.
     """
     groups = groups_in_header(ui.terminal.screen())
     cluster_with_faults.control("kill", node=3)
@@ -114,7 +114,8 @@ def test_polling_continues_after_brokers_sent_damaged_responses(
 ) -> None:
     """The next three responses of each broker are damaged.
 
-    kgtui must continue to send requests, until it has received correct responses from all brokers.
+    kgtui must continue to send requests after the damaged responses, and then receive correct responses from all
+    brokers.
     """
     for node in range(1, 6):
         cluster_with_faults.control("damage", node=node, kind=kind, times=3)

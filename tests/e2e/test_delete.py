@@ -85,7 +85,8 @@ def test_deletion_of_a_live_group_is_refused_with_a_reason(ui: Ui) -> None:
 def test_the_delete_dialog_for_marked_groups_asks_for_the_number_of_groups(ui: Ui) -> None:
     """The user marks three groups: one has members, and two are Empty.
 
-    The dialog refuses to delete the group with members. For the two Empty groups, it says whether deletion is safe.
+    The dialog refuses to delete the group with members. The dialog also shows how many of the two Empty groups are
+    safe to delete, uncertain or not safe.
     """
     terminal = ui.terminal
     ui.filter("/^(mirror-checkpoints|flink-savepoint-7|customers.sync)$/", shown=3)

@@ -115,7 +115,7 @@ def test_the_overview_pane_mentions_the_missing_permission_on_a_topic(
 def test_pressing_r_reads_permissions_that_changed_while_kgtui_runs(secure_broker: Secure, terminal: Terminal) -> None:
     """While kgtui runs, the user gets DESCRIBE on all topics, and later loses this permission.
 
-    After each press of the key `r`, the screen shows the group's lag with the permission, and `?` without it.
+    After each press of the key `r`, the screen shows the group's lag if the user has the permission; otherwise, `?`.
     """
     login = str(secure_broker.command_config("changing"))
     ui = Ui(terminal, "--bootstrap-server", secure_broker.sasl, "--command-config", login)

@@ -43,7 +43,7 @@ SPARK = (
 
 
 def combination(login: str, places: str, *values: object, is_full: bool) -> object:
-    """Return the parameters of one test: `login`, `places` and `values`.
+    """Return the parameters of one test (`login`, `places` and `values`) with its id and its marks.
 
     If `is_full` is true, the test runs only with `tests/run --full`.
     """
@@ -132,10 +132,10 @@ sys.exit(main(sys.argv[1:]))
     [combination("PLAIN", places, plant, is_full=places not in FAST) for places, plant in PLANTS],
     indirect=["prepared"],
 )
-def test_the_search_for_secrets_fails_if_kgtui_shows_a_password(
+def test_the_checks_for_secrets_find_a_password_that_kgtui_shows(
     prepared: Prepared, places: str, plant: Callable[[Patch, str], None], tools: Tools
 ) -> None:
-    """The function `plant` makes kgtui show the password in one place. The search of this place must then fail."""
+    """The function `plant` makes kgtui show the password in one place. The check of this place must find it."""
     secret = prepared.login.secrets["JAAS password"]
     plant(tools.monkeypatch.setattr, secret)
     program = prepared.config.with_name("planting.py")

@@ -52,13 +52,13 @@ class Question(NamedTuple):
     Attributes:
         text: the question.
         keys: keys to press. For `text:abc`, the text `abc` is typed. Typed texts are not counted as keys.
-        answer: regular expressions. The answer is on the screen if all of them match the screen. The word
-            `EMPTY_GROUPS` in them stands for the number of Empty groups.
+        answer: regular expressions. The answer is on the screen if all of them match the screen. The test replaces
+            the word `EMPTY_GROUPS` in them with the number of Empty groups.
         needs: regular expression for the screen before the first key. The test waits for a match, because kgtui must
             first find the problem. If the expression is empty, the test does not wait.
         about_deleted: whether the test first deletes the group `DELETED`.
         narrow_keys: keys for a narrow screen; None if they are the same as `keys`.
-        narrow_answer: the expressions for a narrow screen; None if they are the same as `answer`.
+        narrow_answer: regular expressions for a narrow screen; None if they are the same as `answer`.
     """
 
     text: str

@@ -43,7 +43,7 @@ def test_the_tree_shows_every_group_that_kgtui_ls_prints(ui: Ui, cluster: Simula
     terminal.keys("End")
     last = max(names_shown(terminal.wait_for("web.recommend")) & set(ids))
     terminal.keys("Home")
-    # Wait until the screen shows only the beginning of the tree, without the tree's last group.
+    # Wait until the screen shows the beginning of the tree, and no longer the tree's last group.
     names = names_shown(terminal.wait_for(lambda screen: "audit.sink" in screen and last not in names_shown(screen)))
     terminal.keys("NPage")  # The first Page Down only moves the cursor to the last visible row.
     for _ in ids:
@@ -69,7 +69,7 @@ def test_the_tree_shows_only_matching_groups_while_a_filter_is_set(ui: Ui) -> No
 
 
 def test_an_invalid_filter_is_reported_while_it_is_typed(ui: Ui) -> None:
-    """While the typed filter is invalid, the previous filter stays active, and a message says what is expected."""
+    """While the typed filter is invalid, the previous filter stays active, and a message says what to type."""
     ui.filter("type:share", shown=6)
     ui.focus_filter()
     ui.terminal.type("d")

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 CLUSTER_START_TIMEOUT = 45.0
 """Maximum seconds from the start of a cluster until its groups are on the screen.
 
-This takes long, because kgtui waits up to 30 s between two attempts to connect.
+The maximum is long, because kgtui waits up to 30 s between two attempts to connect.
 """
 
 
@@ -39,7 +39,7 @@ def free_port() -> int:
 def test_the_start_screen_accepts_a_corrected_address_after_a_failure(
     terminal: Terminal, cluster: SimulatorProcess
 ) -> None:
-    """The user types a wrong address. After the connection has failed, the user replaces it with the right address.
+    """The user types a wrong address. After the connection has failed, the user types the right address instead.
 
     The start screen also names the file in which clusters can be configured (`config.toml`).
     """
@@ -82,7 +82,7 @@ def test_the_reason_for_an_unreachable_cluster_is_shown_until_a_broker_responds(
 
 @asynccontextmanager
 async def port_of_other_server(reply: bytes, context: ssl.SSLContext | None = None) -> AsyncIterator[int]:
-    """Run a server that is not a Kafka broker and that sends `reply` on each connection; yield the server's port.
+    """Run a server that is not a Kafka broker, and that responds to every client with `reply`; yield the server's port.
 
     If `context` is given, the server expects TLS.
     """

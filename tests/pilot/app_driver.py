@@ -55,7 +55,7 @@ HOSTILE = (
 )  # fmt: skip
 """Group ids that would break the screen if they were drawn unchanged.
 
-They contain markup, control characters or wide characters, or are very long.
+They contain markup, control characters, wide characters or format placeholders, are very long, or are empty.
 """
 
 
@@ -78,7 +78,7 @@ def session_of(monitor: ScriptedMonitor | None, **fields: Any) -> Session:
 
 
 def app_on(snapshot: Snapshot, tmp_path: Path, **fields: Any) -> tuple[KgtuiApp, ScriptedMonitor]:
-    """Return an app that shows a snapshot, and a monitor that a test uses to publish newer snapshots.
+    """Return an app that shows `snapshot`, and the app's monitor, with which a test can publish newer snapshots.
 
     `fields` are arguments of the app's `Session`.
     """

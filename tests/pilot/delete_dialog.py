@@ -89,7 +89,7 @@ def text_to_type(app: App[None]) -> str:
 
 
 async def paste(app: DeleteDialogApp, pilot: Pilot[None], value: str) -> None:
-    """Put `value` into the confirmation field of the dialog, as if the user had pasted it."""
+    """Put `value` into the confirmation field of the dialog, as if the user had pasted this text."""
     app.screen.query_one("#typed", Input).focus()
     app.screen.query_one("#typed", Input).value = value
     await pilot.pause()

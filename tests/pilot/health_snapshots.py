@@ -1,4 +1,4 @@
-"""Snapshots in which the health of groups is known, for tests of the terminal UI."""
+"""Snapshots of a cluster with data about the health of some groups, for tests of the terminal UI."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ READ_INTERVAL = 5.0
 
 
 def with_health(snapshot: Snapshot, group: str, habit: Habit, *, ago: float = 1.0) -> Snapshot:
-    """Return a copy of a snapshot in which the health of one group is known.
+    """Return a copy of a snapshot with added data about the health of one group.
 
     Args:
         habit: how the group behaves. `well`: it has no lag. `slow`: its lag grows. `stuck`: its committed offset never
-            changes. `new`: like `stuck`, but the group has been read too few times for a verdict.
+            changes. `new`: like `stuck`, but kgtui has read the group too few times for a verdict.
         ago: seconds since the last read of the group.
     """
     listing = snapshot.groups[group]
@@ -47,6 +47,6 @@ def _health(description: GroupDescription, topic: str, habit: Habit, ago: float)
 
 
 def unhealthy_snapshot() -> Snapshot:
-    """Return a snapshot with one stuck, one slow and one healthy group. The health of all other groups is unknown."""
+    """Return a snapshot whose `health` says that one group is stopped, one falls behind, and one is OK."""
     snapshot = with_health(sample_snapshot(), "payments.settle", "stuck")
     return with_health(with_health(snapshot, "orders.export", "slow"), "orders.enrich", "well")

@@ -88,7 +88,7 @@ def summary(
 def many_groups(count: int, *, brokers: int = 5) -> list[Row]:
     """Return `count` groups. Every 50th is a Connect group, and the others are consumer groups.
 
-    Of each 1,000 groups, the first 900 are Stable, and the others are Empty.
+    In each block of 1,000 groups, the first 900 are Stable, and the last 100 are Empty.
     """
     rows: list[Row] = []
     for number in range(count):
@@ -136,7 +136,7 @@ def with_details(snapshot: Snapshot, group: str, members: int = 2, lag: int = 10
 
 
 class ScriptedMonitor:
-    """A test double for `Monitor`. It publishes a test's snapshots, and records the method calls of the main screen."""
+    """A test double for `Monitor`. It publishes a test's snapshots, and stores how the app called its methods."""
 
     def __init__(self, snapshot: Snapshot) -> None:
         self.snapshot = snapshot

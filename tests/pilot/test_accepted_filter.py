@@ -58,7 +58,7 @@ async def test_accepting_a_filter_that_equals_a_group_id_selects_this_group(tmp_
 def hold_layouts(monkeypatch: pytest.MonkeyPatch) -> asyncio.Event:
     """Make the tree wait before it computes the rows for a new filter; return the event that ends the wait.
 
-    Keys that are pressed during the wait are handled after it, or after a minute.
+    Keys that are pressed during the wait are handled when the wait ends, but at the latest after a minute.
     """
     may_finish = asyncio.Event()
 

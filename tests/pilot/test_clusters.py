@@ -108,7 +108,7 @@ async def choose(pilot: Pilot[int], *presses: str) -> None:
 async def test_choosing_a_different_cluster_closes_the_old_session(tmp_path: Path) -> None:
     """The screen shows the groups and the header of the new cluster. The theme is kept.
 
-    Marks and filter are not kept, and the session of the old cluster is closed.
+    The marks of groups and the filter are not kept, and the session of the old cluster is closed.
     """
     clusters = Clusters(tmp_path)
     clusters.snapshots["payments"] = snapshot_of([("card.events", "share", "share", "Stable", 1)])

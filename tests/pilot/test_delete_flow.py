@@ -179,7 +179,7 @@ async def test_key_d_is_available_for_an_empty_group_whose_description_is_old(
 ) -> None:
     """The key is available, because the delete dialog reads the description again.
 
-    For a group with members, the key is unavailable.
+    For a group that has members according to its old description, the key is unavailable.
     """
     async with running(admin, tmp_path) as (app, pilot):
         screen = main_screen(app)

@@ -54,7 +54,7 @@ async def test_a_narrow_tree_shows_health_verdicts_as_symbols_instead_of_a_colum
         assert "stopped" not in "".join(rows(app))
 
 
-async def test_a_health_verdict_is_marked_as_stale_after_some_time(tmp_path: Path) -> None:
+async def test_a_health_verdict_is_stale_after_five_minutes_without_a_read(tmp_path: Path) -> None:
     app, monitor = app_on(unhealthy_snapshot(), tmp_path)
     async with app.run_test(size=(120, 40)) as pilot:
         await settled(pilot)
@@ -66,7 +66,7 @@ async def test_a_health_verdict_is_marked_as_stale_after_some_time(tmp_path: Pat
 
 
 async def test_key_z_shows_only_groups_with_a_problem_sorted_by_severity(tmp_path: Path) -> None:
-    """The filter bar also says how many groups with a possible problem are checked less often.
+    """kgtui cannot read all groups with a possible problem often. The filter bar says how many are checked less often.
 
     A second `z` shows all groups again.
     """
@@ -114,7 +114,7 @@ async def test_a_filter_can_select_groups_by_verdict_and_by_time_lag(
 
 
 async def test_the_filter_bar_shows_that_the_result_of_a_lag_filter_is_preliminary(tmp_path: Path) -> None:
-    """The lags of some groups have not been read yet, so these groups do not match the filter until then."""
+    """The lags of some groups have not been read yet. Such a group cannot match the filter before its lag is known."""
     app, _ = app_on(unhealthy_snapshot(), tmp_path)
     async with app.run_test(size=(120, 40)) as pilot:
         await settled(pilot)

@@ -286,7 +286,7 @@ async def test_the_configuration_can_assign_a_different_key_to_an_action(tmp_pat
 async def test_screen_suggests_a_correction_for_a_filter_that_matches_no_group(tmp_path: Path) -> None:
     """The screen suggests the term `members:0` for `members=0`, and the group `payments.settle` for `paymnets.settle`.
 
-    For `payments state:Dead`, it says that the id of `payments.settle` matches, but that other terms exclude the group.
+    For `payments state:Dead`, the screen says that the id of `payments.settle` matches, but another term does not.
     """
     app, _ = app_on(sample_snapshot(), tmp_path)
     async with app.run_test(size=(120, 30)) as pilot:

@@ -84,7 +84,7 @@ async def test_a_crash_writes_a_report_without_secrets(tmp_path: Path, monkeypat
             await settled(pilot)
 
             def fail() -> None:
-                password = "hunter2"  # Textual's own traceback would show local variables.
+                password = "hunter2"  # Textual's own traceback would show this value.
                 raise RuntimeError(f"sasl.jaas.config password={password!r}")
 
             monkeypatch.setattr(monitor, "refresh", fail)

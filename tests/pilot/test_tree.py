@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def backgrounds(tree: GroupTree) -> set[Color | None]:
-    """Return the background colors in the tree. There is one color, and a second one if a cursor is drawn."""
+    """Return the background colors in the tree: one color, and a second one if the cursor is drawn."""
     return {segment.style.bgcolor for y in range(tree.size.height) for segment in tree.render_line(y) if segment.style}
 
 

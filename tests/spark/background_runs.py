@@ -42,7 +42,7 @@ class BackgroundRuns:
         connect_url: URL of the Spark Connect server for the last run of each series.
 
     Attributes:
-        cluster_python_starts: how often the Spark worker of the standalone cluster has started its `python3`.
+        cluster_python_starts: how many times the Spark worker of the standalone cluster has started its `python3`.
         cluster_executors: number of executors that this Spark worker has started. Both numbers are 0 until the run on
             the standalone cluster has ended.
     """
@@ -90,8 +90,8 @@ class BackgroundRuns:
         lakes = [self._new_lake(f"killed-{kills}")]
         for number in range(kills):
             # Kill runs with an even number soon after they start or begin to read files. Kill runs with an odd number
-            # soon after they begin to decode records or to compute a gold table. Runs 1, 2, 5, 6, … start a Spark
-            # Connect server.
+            # soon after they begin to decode records or to compute a gold table. Runs 1, 2, 5, 6, … (the first run is
+            # run 0) start a Spark Connect server.
             steps = STEPS[2:] if number % 2 else STEPS[:2]
             target = ("local[2]",) if number % 4 in (1, 2) else ()
             if self._kill_after(random.choice(steps), random.uniform(0, 5), lakes[-1], *target):

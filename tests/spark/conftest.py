@@ -69,7 +69,7 @@ def recording(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session", autouse=True)
 def start_brokers_early(request: pytest.FixtureRequest) -> None:
-    """Start the brokers that selected Spark tests need before the first test, so that no test waits for a broker.
+    """Before the first test, start all brokers that the selected Spark tests need, so that no test waits for one.
 
     If tests need groups with members, also start the groups, and write all types of records to `__consumer_offsets`.
     """
@@ -89,7 +89,7 @@ def background_runs(
     record_files: Path,
     tmp_path_factory: pytest.TempPathFactory,
 ) -> Iterator[BackgroundRuns]:
-    """Yield the background runs of the pipeline. The runs start before the first test if a selected test needs them."""
+    """Yield the background runs of the pipeline. If a selected test needs them, they start before the first test."""
     runs = BackgroundRuns(tmp_path_factory.mktemp("runs"), recording, record_files, connect_url(spark))
     waiting = [item for item in request.session.items if _waits_for_background_runs(item)]
     kills = sorted(item.callspec.params["kills"] for item in waiting if hasattr(item, "callspec"))

@@ -74,7 +74,7 @@ class FollowingCommits:
 
         Args:
             late: fraction of the commits to hold back, chosen at random.
-            group: if not None, all commits of other groups are held back.
+            group: if not None, only commits of this group are written, and those of all other groups are held back.
         """
         held = [row for row in self._rows if self._random.random() < late or group not in (None, row["group"])]
         rows = [row for row in self._rows if row not in held]

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 def commits() -> list[Record]:
-    """Return commits of all versions with ordinary and extreme values, and tombstones for some of these commits."""
+    """Return commits of all schema versions with ordinary and extreme values, and tombstones for some of them."""
     records = [commit(version) for version in range(5)] + [commit(version, key_version=0) for version in range(5)]
     tagged_key, without_tags = commit(4)
     assert without_tags is not None
@@ -60,7 +60,7 @@ def commits() -> list[Record]:
 
 @pytest.fixture(scope="module")
 def records() -> list[Record]:
-    """Return valid records of all types and versions, and several damaged copies of every second valid record."""
+    """Return valid records of all types and schema versions, and damaged copies of every second valid record."""
     random = Random(4)
     valid: list[Record] = [*commits(), *every_record_type(11, 3)]
     damaged: list[Record] = [(None, b"x"), (b"", None), (b"\x00", None), (b"\x00\x63abc", b""), (valid[0][0], b"\x00")]
@@ -131,9 +131,9 @@ def test_a_batch_that_was_decoded_in_part_is_completed_by_another_decoder(
 ) -> None:
     """The first decoder is interrupted after it has appended commits. The second decoder must add all missing rows.
 
-    If the first decoder is Java, it has then appended all valid commits. Spark expressions have appended only regular
-    commits, such as those with short metadata. Finally, the same batch is decoded once more, as after a run that was
-    killed at its end. No row may be duplicated.
+    At the interruption, the Java decoder has appended all valid commits. Spark expressions have appended only regular
+    commits, for example not those with long metadata. Finally, the same batch is decoded once more, as after a run
+    that was killed when it had written all rows. No row may be duplicated.
     """
     records = [*commits(), (b"", None), *every_record_type(1, 1)]
     batch = bronze_rows(lake.spark, records)
@@ -168,7 +168,7 @@ def test_a_batch_that_was_decoded_in_part_is_completed_by_another_decoder(
 
 @pytest.mark.usefixtures("code_generation")
 def test_regular_commits_are_decoded_without_python(spark: SparkSession, records: list[Record]) -> None:
-    """A regular commit has a known version, valid values and short metadata, so Spark expressions can decode it."""
+    """A regular commit has a known schema version, valid values and short metadata. Spark expressions can decode it."""
     regular = [commit(version, metadata=text) for version in range(5) for text in ("", "é", "m" * 126)]
     regular += [(regular[0][0], None)]
     every = [*regular, *every_record_type(1, 1)[6:], (b"\x00\x01", b""), *records]

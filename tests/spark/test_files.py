@@ -75,7 +75,8 @@ def test_a_different_record_at_an_already_stored_offset_is_rejected(
 def test_record_files_can_be_decoded_in_any_order(lake: SparkLake, tmp_path: Path) -> None:
     """Each of three runs decodes one file, but not in the order of the record offsets.
 
-    The rows must equal those of one run that decodes all records. Some rebalances depend on events in several files.
+    The stored rows must equal those of one run that decodes all records. Some rebalances depend on events in several
+    files.
     """
     random = Random(5)
     records: list[Record] = [record for _ in range(2) for record in every_record_type(3, random.randint(0, 9))]

@@ -183,7 +183,7 @@ def test_incremental_gold_tables_of_four_days_equal_those_of_a_complete_run(
 
 
 class Interrupted(Exception):
-    """The test raises this exception after a table was written, so that the run ends early."""
+    """The test raises this exception right after a run has written a table, so that the run ends early."""
 
 
 def files_by_span(lake: SparkLake, table: Table) -> dict[int, set[str]]:

@@ -40,7 +40,7 @@ OPTIONS = (
 
 
 def random_window(random: Random, options: Options) -> tuple[Window, int]:
-    """Return the latest commits of a random consumer, and the time (in ms) at which its status is to be computed."""
+    """Return the latest commits of a random consumer, and a time (in ms) for which to compute its status."""
     ring, now, end, offset = CommitRing(options), 1_000, random.randrange(20), random.randrange(10)
     most_read, most_written = random.choice([0, 1, 3, 8]), random.choice([0, 1, 3, 8])
     for _ in range(random.randrange(25)):
@@ -74,7 +74,7 @@ def test_spark_and_kgtui_model_compute_the_same_health_for_random_commits(spark:
 
 @dataclass
 class PartitionHistory:
-    """Committed offset and lag of one partition at each poll of the cluster by kgtui."""
+    """Committed offset and lag of one partition, each time that kgtui polls the cluster."""
 
     share: bool
     reads: list[tuple[float, PartitionLag]]

@@ -76,7 +76,8 @@ def test_an_incremental_run_gives_the_same_churn_table_as_a_complete_run(spark: 
 def test_many_incremental_runs_give_the_same_tables_as_one_run(spark: SparkSession, tmp_path: Path, seed: int) -> None:
     """Before each run, the test writes polls of a cluster and commits to the lake.
 
-    Some of the polls begin after a recording gap. Some commits are late: they are written only before the next run.
+    Some of the polls begin after a recording gap. Some commits are late: the test writes them one run after the polls
+    of the same time.
     """
     random, cluster = Random(seed), Cluster(seed)
     lake = new_lake(spark, tmp_path / "batches")

@@ -73,7 +73,7 @@ def _classic(protocol_type: str, members: list[dict[str, Any]], state_time: int)
 
 
 def damaged(random: Random, record: Record) -> list[Record]:
-    """Return damaged copies of a record. For example, they are too short or too long, or have a wrong version."""
+    """Return damaged copies of a record. For example, some are too short or long, or have another schema version."""
     key, value = record
     assert key is not None
     copies: list[Record] = [(damage(random, key), value)]
@@ -121,7 +121,7 @@ def _plain(column: str, value: Any) -> Any:
 
 
 def random_records(seed: int, count: int) -> list[Record]:
-    """Return random records, `count` of each type and version, followed by damaged copies of all these records."""
+    """Return random records, `count` of each type and schema version, and then damaged copies of all these records."""
     random = Random(seed)
     valid: list[Record] = [*every_record_type(seed, count)]
     return valid + [copy for record in valid for copy in damaged(random, record)]

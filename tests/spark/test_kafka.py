@@ -1,4 +1,4 @@
-"""Tests with real brokers: Spark reads the same records of `__consumer_offsets` as a consumer, and shows no secrets."""
+"""Tests with real brokers: Spark reads the same `__consumer_offsets` records as a consumer, and hides login secrets."""
 
 from __future__ import annotations
 

@@ -40,7 +40,7 @@ def append(lake: SparkLake, first_offset: int, count: int) -> None:
 
 
 def decode(lake: SparkLake) -> dict[str, int | None]:
-    """Decode the new rows of the bronze table. Return the number of rows of each table, such as `silver/commits`."""
+    """Decode the new rows of the bronze table. Return how many rows each table, such as `silver/commits`, then has."""
     await_end(silver.start_decoding(lake, interval=None), ignore)
     tables = {status.table.title: status for status in maintenance.status(lake.folder.path).tables}
     assert all(not status.error for status in tables.values()), tables

@@ -129,7 +129,8 @@ def test_a_lock_renewal_can_be_repeated_after_a_lost_response(bucket: Bucket) ->
 def test_the_recorder_lock_is_not_enforced_without_conditional_writes(bucket: Bucket, fault: str) -> None:
     """The S3 server ignores the conditions of conditional writes, or rejects conditional writes.
 
-    A second recorder is refused only because it reads the lock file first, and finds the name of the first recorder.
+    A second recorder is still refused, because it reads the lock file before it writes, and finds the process id of the
+    first recorder in the file. But if both read the file at the same time, nothing would refuse either of them.
     """
     bucket.switch_on(fault)
     lock, second = recorder_lock(lock_path(bucket)), recorder_lock(lock_path(bucket))
@@ -207,7 +208,7 @@ async def test_the_recorder_loses_no_data_while_the_store_does_not_answer(
     check_polls(bucket.uri())
 
 
-async def test_a_lake_of_a_newer_version_in_s3_is_refused(bucket: Bucket) -> None:
+async def test_a_lake_in_s3_written_by_a_newer_kgtui_is_refused(bucket: Bucket) -> None:
     marker = LakeFolder.of(bucket.uri()).path / MARKER
     assert isinstance(marker, store.StorePath)
     marker.write_bytes(b'{"format": "kgtui lake", "version": 99}')

@@ -72,7 +72,7 @@ def rows(uri: str) -> dict[str, int | None]:
     return {table.table.title: table.contents.rows for table in tables if table.contents is not None}
 
 
-def test_a_second_pipeline_run_and_maintenance_are_refused_during_a_run(bucket: Bucket) -> None:
+def test_maintenance_and_a_second_run_are_refused_while_the_pipeline_runs(bucket: Bucket) -> None:
     folder = LakeFolder.of(bucket.uri())
     with held(recorder_lock(folder.pipeline_lock), lambda message: None):
         with (

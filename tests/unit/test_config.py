@@ -287,7 +287,7 @@ def test_options_and_variables_can_make_a_cluster_read_only_but_never_writable(
     assert config.resolve(settings).read_only
 
 
-def test_option_bootstrap_server_with_an_address_of_a_configured_cluster_uses_its_settings(folder: Path) -> None:
+def test_option_bootstrap_server_uses_settings_of_the_cluster_with_that_address(folder: Path) -> None:
     write(folder, CLUSTERS)
     target = config.resolve(config.load(), Namespace(bootstrap_server="prod-2:9092"))
     assert (target.name, target.read_only, target.color, target.environment) == ("prod-2:9092", True, "red", "PROD")

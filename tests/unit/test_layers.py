@@ -1,6 +1,6 @@
 """Tests of imports: which modules a new process loads, and that there are no import cycles.
 
-`[tool.importlinter]` in `pyproject.toml` checks which packages may import which others.
+`[tool.importlinter]` in `pyproject.toml` checks which packages are allowed to import which other packages.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ HEAVY = {
 }
 """Modules that take a long time to import. Basic modules of kgtui, such as `kgtui.cli`, must not import them.
 
-Of these modules, `kgtui --version` and `kgtui --help` may import only rich.
+Of these modules, `kgtui --version` and `kgtui --help` are allowed to import only rich.
 """
 
 PACKAGES = sorted(m.name for m in pkgutil.iter_modules(kgtui.__path__) if m.ispkg)

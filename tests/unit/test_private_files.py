@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-def test_a_replaced_file_can_only_be_read_by_its_owner(tmp_path: Path) -> None:
+def test_nobody_but_the_owner_can_access_a_replaced_file(tmp_path: Path) -> None:
     path = tmp_path / "page.html"
     path.write_text("old")
     path.chmod(0o644)

@@ -15,9 +15,9 @@ from kgtui.private_files import LARGEST_INPUT
 
 
 def test_properties_files_are_read_in_the_same_way_as_by_kafka(tmp_path: Path) -> None:
-    """There is one difference: kgtui replaces a key that cannot be a property name with the number of its line.
+    """There is one difference: kgtui replaces a key that does not look like a property name with its line number.
 
-    Such a key could be a secret.
+    Such a key could be part of a secret.
     """
     file = tmp_path / "client.properties"
     file.write_bytes(
@@ -69,7 +69,7 @@ def test_error_about_a_pem_line_in_a_properties_file_mentions_the_line_number(tm
 
 @pytest.mark.parametrize("name", ["bootstap.servers", "sals.mechanism", "securty.protocol", "schema.registry.urll"])
 def test_keys_that_look_like_misspelled_property_names_are_kept(tmp_path: Path, name: str) -> None:
-    """Warnings show such a key, but hide other unknown keys, because they may be parts of a secret."""
+    """Keys that do not look like property names are not kept, because they could be parts of a secret."""
     file = tmp_path / "client.properties"
     file.write_text(f"{name}=1\n")
     assert set(config.read_properties(file)) == {name}
@@ -97,10 +97,10 @@ def test_only_regular_files_and_shell_pipes_are_read_as_properties_files(tmp_pat
     os.close(read)
 
 
-def test_an_invalid_property_name_is_replaced_with_the_line_number(tmp_path: Path) -> None:
-    """A key that cannot be a property name could be part of a secret.
+def test_key_that_does_not_look_like_a_property_name_is_not_kept(tmp_path: Path) -> None:
+    """A key that does not look like a property name could be part of a secret.
 
-    kgtui shows unknown keys in warnings, so it replaces such a key with its line number.
+    kgtui shows unknown keys in warnings, so it replaces this key with `line N of FILE`.
     """
     file = tmp_path / "client.properties"
     lines = (

@@ -56,7 +56,7 @@ def test_a_secret_in_a_compressed_parquet_file_is_found(tmp_path: Path) -> None:
         MARKERS.check_files(tmp_path)
 
 
-def test_a_text_or_file_is_rejected_only_if_it_contains_a_whole_secret(tmp_path: Path) -> None:
+def test_secret_check_fails_only_if_text_or_file_contains_a_whole_secret(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("S3cret is not the whole secret")
     assert MARKERS.check_files(tmp_path) == 1
     with pytest.raises(AssertionError, match="screen contains the secret of: token"):

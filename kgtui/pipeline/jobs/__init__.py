@@ -1,4 +1,6 @@
-"""Jobs that read, transform and write tables: one module per layer of the lake (bronze, silver, gold).
+"""Jobs that read, transform and write tables: one job for each layer of the lake (bronze, silver, gold).
+
+Bronze tables contain Kafka records, silver tables decoded records, and gold tables results such as lag and health.
 
 The bronze and silver jobs are streaming queries, which process all existing data once, or keep running. The gold job
 recomputes all gold rows from the time of the earliest new input row onwards.

@@ -51,9 +51,10 @@ def ingest_topic(lake: SparkLake, records: DataFrame, *, interval: float | None)
     name = lake.query_name(COORDINATOR_RECORDS, _LAYER, _TOPIC)
     rows = records.transform(coordinator_records)
     if name.endswith(MERGES_BY_KEY) or len(lake.checkpoint_names(_LAYER)) > 1:
+        # Another query may have written some of the topic's records already, so compare each batch with the table.
         return _start_deduplicating(lake, rows, name, interval)
-    # If Spark repeats a batch after a failure, Delta Lake does not write it again, because the Delta log of the table
-    # contains the number of the last batch.
+    # If Spark repeats a batch after a failure, Delta Lake does not write the batch again, because the Delta log of the
+    # table contains the number of the last written batch.
     writer = rows.writeStream.format("delta").outputMode("append").option("path", lake.uri(COORDINATOR_RECORDS))
     if interval is not None:
         # The batches of continuous queries are small. Write one file per batch, and not one file per Spark partition.
@@ -126,7 +127,8 @@ def _offset_ranges(batch: DataFrame) -> list[Row]:
 def _rows_in(lake: SparkLake, ranges: list[Row]) -> DataFrame:
     """Return the rows of the bronze table whose offsets are in the given ranges.
 
-    All days are searched, because a different record with the same offset can have a timestamp on another day.
+    All days are searched, because a different record with the same partition and offset can be from another day. Such
+    a record is an error (see `_check_same_records`).
 
     Args:
         ranges: rows with `partition`, `first` and `last` offset.

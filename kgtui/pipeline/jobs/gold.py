@@ -54,7 +54,7 @@ if TYPE_CHECKING:
 _ATTEMPTS = 4
 """Maximum number of attempts to compute a gold table if Spark loses executors.
 
-It equals the default of Spark's option `spark.task.maxFailures`.
+Spark's option `spark.task.maxFailures` has the same default.
 """
 
 _GROUPS_PER_FILE = 5_000
@@ -98,8 +98,8 @@ def _churn(inputs: GoldInputs) -> DataFrame:
     since = inputs.since_slot(CHURN)
     recorded = recorded_churn(inputs.timeline, inputs.groups, inputs.members, inputs.partitions, since=since)
     # Rows from `since` on are recomputed. Also read the stored rows of the hour before `since`, because they show when
-    # an ongoing burst (series) of rebalances began. Older rows are not needed, because a burst is over after half an
-    # hour without a rebalance.
+    # bursts (series of rebalances) began that continue after `since`. Older rows are not needed, because a burst ends
+    # after half an hour without a rebalance.
     in_hour_before = ~is_since("hour", since) & is_since("hour", since - HOUR_SECONDS * 1000)
     return churn(
         inputs.timeline,
@@ -119,8 +119,8 @@ def _cleanup(inputs: GoldInputs) -> DataFrame:
     # The table `cleanup` lists unused groups. Groups with members are in use, so their partitions are left out.
     asked = groups_without_members(timeline, groups, since=first).localCheckpoint()
     partitions = partitions.join(F.broadcast(asked), "group", "left_semi")
-    # Checkpoint `recorded` and `decoded`, because `cleanup` reads them several times. They have only one row per group
-    # and day.
+    # Checkpoint `recorded` and `decoded`, because `cleanup` reads them several times. The checkpoints are small: they
+    # have only one row per group and day.
     recorded = recorded_activity(timeline, groups, partitions, since=first).localCheckpoint()
     commits, events = inputs.all_rows(COMMITS), inputs.all_rows(GROUP_EVENTS)
     times = commits.select("day", "record_time").unionByName(events.select("day", "record_time"))
@@ -180,7 +180,7 @@ def gold(
     """Recompute the rows of all gold tables from `since` onwards. A second call with the same inputs changes nothing.
 
     Args:
-        since: milliseconds since the epoch. All later rows are recomputed, because they depend on earlier ones.
+        since: milliseconds since the epoch. All later rows are recomputed, because gold rows depend on earlier rows.
         on_progress: called with a message for the user before each table is computed.
     """
     inputs = GoldInputs(lake, since, options)

@@ -1,4 +1,4 @@
-"""The tables from which the gold job computes gold tables, and the time from which it recomputes each of them."""
+"""Inputs of the gold job: the tables that it reads, and the time from which each gold table is recomputed."""
 
 from __future__ import annotations
 
@@ -60,11 +60,11 @@ class GoldOptions:
         window: length of the time windows of the gold table `health`, in seconds.
         offsets_retention: the brokers' `offsets.retention.minutes`, in seconds.
         topics: topic → retention in seconds. Topics with unknown or unlimited retention are missing.
-        look_back: number of days before the first recomputed day in which `cleanup` searches the recorded tables for
-            the last activity of a group. Silver tables are always searched from their oldest row on.
+        look_back: `cleanup` searches the recorded tables for the last activity of each group. The search begins this
+            number of days before the first recomputed day. Silver tables are always searched from their oldest row on.
         last: last UTC day whose rows are used.
-        first_poll_day: earliest UTC day with recorded polls. Gold rows that were computed from earlier polls are kept,
-            because they cannot be recomputed: these polls have been deleted. None to recompute all rows.
+        first_poll_day: earliest UTC day whose polls are still in the recording; earlier polls have been deleted. Gold
+            rows that were computed from deleted polls are kept, and not recomputed. None to recompute all rows.
     """
 
     window: int = WINDOW_SECONDS
@@ -120,7 +120,7 @@ class GoldInputs:
         self._persisted: list[DataFrame] = []
         self._rows: dict[tuple[Table, timedelta], DataFrame] = {}
         self._has_recorded_rows: dict[Table, bool] = {}
-        self._lock = threading.Lock()  # Two threads compute gold tables. Only one of them may use `_rows` at a time.
+        self._lock = threading.Lock()  # Two threads compute gold tables. They must not use `_rows` at the same time.
 
     def rows(self, table: Table, before: timedelta = timedelta(0)) -> DataFrame:
         """Return the rows of a table from the first recomputed day on.
@@ -128,7 +128,7 @@ class GoldInputs:
         A second call returns the same rows, even if the table has changed in the meantime.
 
         Args:
-            before: length of the time before the first recomputed day whose rows are returned, too.
+            before: the rows of this time span before the first recomputed day are returned, too.
         """
         key = table, before
         with self._lock:
@@ -144,8 +144,8 @@ class GoldInputs:
     def timeline(self) -> DataFrame:
         """One row per poll of the recording, with its keyframe and the gaps before and after it (see `poll_timeline`).
 
-        A keyframe is a poll with the full state, not only changes. The keyframe of a poll is the poll itself or the
-        last keyframe before it.
+        A keyframe is a poll of which all rows were recorded, not only changed ones. The keyframe of a poll is the poll
+        itself, if it is a keyframe, or the last keyframe before it.
         """
         return poll_timeline(self.rows(POLLS, DAY_BEFORE), self._steady_since()).localCheckpoint()
 
@@ -158,8 +158,8 @@ class GoldInputs:
     def first_keyframe(self) -> int:
         """Time of the last keyframe before the first recomputed hour, in milliseconds since the epoch.
 
-        A keyframe is a poll with the full state, not only changes. Therefore, rows before this keyframe are not needed
-        to know the state of all groups at the beginning of the hour.
+        A keyframe is a poll of which all rows were recorded, not only changed ones. Therefore, rows before this
+        keyframe are not needed to know the state of all groups at the beginning of the hour.
         """
         return first_keyframe(self.timeline, self.since_slot(CHURN))
 
@@ -210,7 +210,7 @@ class GoldInputs:
         """Return whether this run must write `table`, one of the tables in `GOLD_STATE`.
 
         The next run continues from the state in these tables. They have rows only for complete hours, so nothing is
-        written if no hour is complete. However, a missing table is always created.
+        written if no recomputed hour is complete. However, a missing table is always created.
         """
         return self.has_complete_hour or not self.lake.exists(table)
 
@@ -238,8 +238,8 @@ class GoldInputs:
 
         The times are in milliseconds since the epoch; 0 if unknown:
 
-        1. The recorded tables: the keyframe (a poll with the full state, not only changes) of the first time slot in
-           `health_times`.
+        1. The recorded tables: the keyframe (a poll of which all rows were recorded, not only changed ones) of the
+           first time slot in `health_times`.
         2. The stored rows of the gold table `health`: the last poll before the first time slot in `health_times`.
         3. Log end offsets: the first poll whose log end offsets are needed (see `first_poll_of_windows`).
         """
@@ -337,7 +337,7 @@ class GoldInputs:
         return not self.rows(FORECAST).filter(is_since("hour", hour)).isEmpty()
 
     def _needs_polls(self, table: Table, first: date) -> bool:
-        """Return whether polls are needed to recompute the rows of a table from before the day `first`.
+        """Return whether polls are needed to recompute the rows of a table about days before `first`.
 
         Tables that are computed from the gold table `lag` do not need polls.
         """

@@ -38,7 +38,7 @@ TOPIC, FILES, DECODING = "topic", "files", "silver"
 """
 
 COMPACTION_SECONDS = 600.0
-"""Time between two compactions in a continuous run, in seconds."""
+"""Minimum time between two compactions of all tables in a continuous run, in seconds."""
 
 _AWAIT_SECONDS = 1
 
@@ -51,8 +51,8 @@ class Sources:
         topic: `__consumer_offsets` of a cluster; None to read no topic.
         records: folder of Parquet files with records; None to read no files.
         since: records before this time are skipped when the topic is first read, in seconds since the epoch.
-        max_files: maximum number of Parquet files per batch and, in `run_once`, of bronze files per decoded batch; None
-            for no limit of Parquet files, and at most 512 MB of bronze files.
+        max_files: maximum number of Parquet files per batch. In `run_once`, this is also the maximum number of bronze
+            files that are decoded per batch. None for any number of Parquet files, and at most 512 MB of bronze files.
     """
 
     topic: OffsetsTopic | None = None

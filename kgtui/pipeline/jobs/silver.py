@@ -26,7 +26,10 @@ if TYPE_CHECKING:
     from kgtui.lake.schemas import Table
 
     WriteRows = Callable[[SparkLake, Table, DataFrame, list[str]], None]
-    """Function that writes rows into a table exactly once. Its last argument is the list of the rows' days."""
+    """Function that writes rows into a table. If a batch is repeated, the function does not write its rows twice.
+
+    The last argument is the list of the days of the rows.
+    """
 
 
 def decode_commits(records: DataFrame) -> DataFrame:
@@ -129,7 +132,8 @@ def decode_batch(path: str, query_name: str, batch: DataFrame, batch_id: int) ->
             kept.discard()
         _merge_batch(lake, batch)
         return
-    # `batch.count()` is fast, because Spark reads the number of rows from file metadata.
+    # `remaining`: number of records that were not written into table `commits`. `batch.count()` is fast, because Spark
+    # reads the number of rows from file metadata.
     remaining = batch.count() - written
     others_kept = None if kept is None else kept.take(remaining)
     if remaining:
@@ -175,7 +179,7 @@ def _write_decoded(lake: SparkLake, decoded: DataFrame, write_rows: WriteRows) -
 def _write_events(lake: SparkLake, events: DataFrame, days: list[str], write_rows: WriteRows) -> None:
     """Write new group events, and recompute the rebalances of their groups.
 
-    Stored events are read again, because a rebalance can have begun in an earlier batch.
+    Stored events of these groups are read again, because a rebalance can have begun in an earlier batch.
     """
     stored = lake.read(GROUP_EVENTS)
     starts = rebalance_starts(stored, events).persist()

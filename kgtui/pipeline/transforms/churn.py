@@ -70,7 +70,7 @@ def churn(
         timeline: result of `poll_timeline`.
         recorded: result of `recorded_churn`.
         rebalances: the silver table `rebalances`, decoded from `__consumer_offsets`.
-        lag: the gold table `lag`.
+        lag: the gold table `lag`, which has the numbers of records written per second.
         before: stored rows of `churn` for hours before `since`, in which bursts (series of rebalances) may have begun;
             None if there are none.
         since: beginning of the first hour to return, in milliseconds since the epoch; None for all hours.
@@ -113,8 +113,8 @@ def _with_bursts(rows: DataFrame, before: DataFrame | None) -> DataFrame:
     """Add the times (ms) of three rebalances to each row: `first_at`, `last_at` and `burst_since`.
 
     `first_at` and `last_at` are the first and the last rebalance in the hour. `burst_since` is the first rebalance in
-    the burst to which the last one belongs. A burst is a series of rebalances with pauses of at most `_BURST_PAUSE`. It
-    can begin in an earlier hour.
+    the burst to which `last_at` belongs. A burst is a series of rebalances with pauses of at most `_BURST_PAUSE`. A
+    burst can begin in an earlier hour.
 
     Args:
         rows: one row per group and hour, with the ordered array `times` of its rebalances.
@@ -127,8 +127,8 @@ def _with_bursts(rows: DataFrame, before: DataFrame | None) -> DataFrame:
         continues = at - burst["last"] <= _BURST_PAUSE
         return F.struct(at.alias("last"), F.when(continues, burst["first"]).otherwise(at).alias("first"))
 
-    # `began` is the first rebalance in the hour's last burst. If it is also the first rebalance of the hour, the burst
-    # might have begun in an earlier hour.
+    # `began` is the first rebalance in the hour's last burst. If `began` is also the first rebalance of the hour, the
+    # burst may have begun in an earlier hour.
     began = F.aggregate("times", start, step, lambda burst: burst["first"])
     rows = rows.withColumns({"first_at": F.array_min("times"), "last_at": F.array_max("times"), "began": began})
     if before is not None:
@@ -227,7 +227,7 @@ def recorded_churn(
         F.collect_set(F.when(rebalanced, F.col("at"))).alias("times"),
     )
     # Rebalances are counted in three ways: by changes to a rebalancing state, by increases of the group epoch, and by
-    # polls with new or missing members. Each way can miss some, so the largest count is used.
+    # polls with new or missing members. Each way can miss some rebalances, so the largest count is used.
     return sums.select(
         "group",
         "hour",
@@ -245,8 +245,8 @@ def recorded_churn(
 def _owners_since(owners: DataFrame, keyframe: int) -> DataFrame:
     """Return all rows of `owners` since a keyframe, and older rows about some partitions.
 
-    A keyframe is a poll with the full state, not only changes. If a partition had no owner at the keyframe, older rows
-    are needed, because they show its previous owner.
+    A keyframe is a poll of which all rows were recorded, not only changed ones. If a partition had no owner at the
+    keyframe, older rows about this partition are needed, because they show its previous owner.
     """
     recent = owners.filter(F.col("keyframe") >= keyframe)
     unowned = recent.filter((F.col("poll") == keyframe) & F.col("owner").isNull()).select(*PARTITION_KEY)

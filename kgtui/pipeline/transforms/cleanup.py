@@ -117,8 +117,8 @@ def _combined(recorded: DataFrame, decoded: DataFrame) -> DataFrame:
         name: F.coalesce(f"recorded_{name}", f"decoded_{name}")
         for name in ("type", "state", "members", "partitions", "topics", "lag")
     }
-    # Prefer the times from decoded records. Unlike polls, these records also show a last commit (`quiet_since`) or a
-    # last member (`empty_since`) from before the first poll.
+    # Prefer the times from decoded records. Unlike polls, decoded records also show when the last commit was made
+    # (`quiet_since`) and when the last member left (`empty_since`), if this was before the first poll.
     since = {name: F.coalesce(f"decoded_{name}", f"recorded_{name}") for name in ("quiet_since", "empty_since")}
     in_recorded, in_decoded = F.col("recorded_at").isNotNull(), F.col("decoded_at").isNotNull()
     source = F.when(in_recorded & in_decoded, BOTH).when(in_recorded, RECORDED).otherwise(SILVER)
@@ -136,11 +136,11 @@ def _is_unused(idle: int) -> Column:
 
 
 def _expires_at(retention: int) -> Column:
-    """Return the latest time (ms) at which brokers delete a group's offsets (KIP-211).
+    """Return the time (ms) by which brokers will have deleted all offsets of a group (KIP-211).
 
     For classic groups with a protocol type, the retention time begins when the group becomes Empty. For other groups,
-    it begins with the last commit. The result is null if the group has no offsets, or if brokers never delete its
-    offsets (share groups).
+    the retention time begins with the last commit. The result is null if the group has no offsets, or if brokers never
+    delete its offsets (share groups).
     """
     # Without a decoded commit, the last commit is only known from polls. Polls do not show commits that repeat the
     # previous offset, so the last commit may have been later. Use `quiet_since`, which is never before the last commit
@@ -214,8 +214,8 @@ def recorded_activity(
             polls, in milliseconds since the epoch:
 
         - `last_commit`: last poll at which an offset had changed; null if no offset has changed
-        - `quiet_since`: time since when no commit was observed: `last_commit`; if it is null, first poll with an offset
-          of the group; without offsets, same as `first`
+        - `quiet_since`: start of the time without observed commits. This is `last_commit` or, if it is null, the first
+          poll with an offset of the group. If the group has no offsets, it is `first`.
         - `empty_since`: first poll of the current Empty state; null in other states
         - `first`: first poll with the group
         - `at`: last poll of the day

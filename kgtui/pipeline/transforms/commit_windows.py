@@ -2,12 +2,12 @@
 
 Commits come from polls (see `observed_windows`) or from silver `commits`. Only silver `commits` has commits that repeat
 an offset, but compaction of `__consumer_offsets` may have removed some commits. Therefore, the silver commits of a
-partition are used only if they are complete. They are complete if all these conditions hold:
+partition are used in a time slot only if they are complete. They are complete if all these conditions hold:
 
 - The commit window has the full number of commits (`Options.intervals`).
-- The commit window begins after the latest gap between polls.
-- The last offset in the commit window is the committed offset that the poll observed.
-- Records were decoded up to the time of the poll.
+- The commit window does not begin before the first poll after the latest gap between polls.
+- The last offset in the commit window is the committed offset that the last poll of the time slot observed.
+- Records were decoded up to the time of that poll.
 """
 
 from __future__ import annotations
@@ -78,9 +78,9 @@ def with_silver_commits(
 ) -> DataFrame:
     """If the silver commits of a partition are complete, use them instead of the commits that were observed by polls.
 
-    They are complete if they fill the commit window and agree with the newest poll; the docstring of the module lists
-    the conditions. Column `exact` says whether the commits of a row were replaced. If `observed` has the struct column
-    `saved`, the field `decoded` is added to the struct (see `health_state.DECODED`).
+    They are complete if they fill the commit window, and agree with the last poll of the time slot. The docstring of
+    the module lists the conditions. Column `exact` says whether the commits of a row were replaced. If `observed` has
+    the struct column `saved`, the field `decoded` is added to the struct (see `health_state.DECODED`).
 
     Args:
         observed: result of `observed_windows`.

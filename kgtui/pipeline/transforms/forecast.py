@@ -1,6 +1,6 @@
 """The gold table `forecast`: when each group will have caught up, and whether it will lose unread records before that.
 
-It is computed from the gold table `lag`.
+The table `forecast` is computed from the gold table `lag`.
 """
 
 from __future__ import annotations
@@ -39,8 +39,8 @@ Smaller values can be measurement errors.
 _MAX_ESTIMATE_RATIO = 3.0
 """Maximum ratio of two estimates of the time until retention deletes unread records.
 
-The first estimate is computed from the retention time, the second one from the deletion rate. If the first one is at
-most this many times as long as the second one, the first one is used. The ratio is above 1, because traffic varies.
+The first estimate is computed from the retention time, the second one from the deletion rate. The first estimate is
+used if it is at most this many times as long as the second one. The ratio is above 1, because traffic varies.
 """
 
 _MIN_BACKLOG_AGE = 60.0
@@ -63,8 +63,8 @@ def forecast(
         hours: result of `hourly_lag`; None to compute it from all rows of `lag`.
     """
     hours = hourly_lag(lag, since) if hours is None else hours
-    # Find the last hour of each day, even if no group has lag in this hour. If only hours with lag counted, the last
-    # hour could be before `since`, and its stored rows would not be updated.
+    # Find the last hour of each day, even if no group has lag in this hour. The last hour with lag must not be used
+    # instead, because it can be before `since`, and stored rows before `since` are not updated.
     last_hours = hours.groupBy("day").agg(F.max("hour").alias("last_hour"))
     if retention is None:
         hours = hours.withColumn("retention_seconds", F.lit(None).cast("double"))

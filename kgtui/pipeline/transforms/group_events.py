@@ -133,8 +133,8 @@ def with_created(events: DataFrame) -> DataFrame:
     """Set the column `created`: whether an event is the first one after the creation of its group.
 
     `created` is true for the first event after a tombstone, and for a group's oldest event if the group epoch in this
-    event is 0 or 1. `created` is null for events about members or assignments, and for a group's oldest event if
-    compaction may have removed earlier records.
+    event is 0 or 1. `created` is null for events about members or assignments. It is also null for a group's oldest
+    event if the epoch is higher, because compaction may have removed earlier records.
 
     Args:
         events: all events of some groups.

@@ -1,7 +1,7 @@
 """Save the state of each partition, so that old polls and commits are not needed to update the gold table `health`.
 
-A state is saved at the last poll of an hour, and has one row per partition with its newest commits. The next update of
-`health` reads this state and the rows of later polls.
+The state at the last poll of an hour is saved. It has one row per partition, with the newest commits of the partition.
+The next update of `health` reads this state and the rows of later polls.
 """
 
 from __future__ import annotations

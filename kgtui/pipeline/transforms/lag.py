@@ -31,7 +31,7 @@ MINUTE = 60
 """Length of time that one row of the gold table `lag` covers, in seconds."""
 
 _MIN_LOG_END_HISTORY_MS = 900_000
-"""Reading of recorded log end offsets begins at least this many milliseconds before the first computed minute.
+"""The recorded log end offsets are read from at least this many milliseconds before the first computed minute.
 
 This suffices for time lags (ages of the first unread record) up to 15 minutes. For partitions with a longer time lag,
 older log end offsets are read, too.
@@ -63,8 +63,8 @@ def lag(
         log_ends = with_timeline(partitions, timeline).transform(with_log_growth)
         positions = _positions(log_ends, minutes)
     else:
-        # Use only the rows since `keyframe` (a poll with the full state, not only changes). Older rows are needed only
-        # to compute time lags of more than 15 minutes.
+        # Use only the rows since `keyframe` (a poll of which all rows were recorded, not only changed ones). Older rows
+        # are needed only to compute time lags of more than 15 minutes.
         keyframe = _first_keyframe(timeline, minutes) or since
         groups, faults = (rows.filter(F.col("keyframe") >= keyframe) for rows in (groups, faults))
         recent = with_timeline(partitions.filter(F.col("keyframe") >= keyframe), timeline).transform(with_log_growth)
@@ -84,8 +84,8 @@ def lag(
 def _first_keyframe(timeline: DataFrame, minutes: DataFrame) -> int | None:
     """Return the time of the keyframe from which rows are read, in ms since the epoch; None if there are no polls.
 
-    A keyframe is a poll with the full state, not only changes. The result is the last keyframe that is early enough to
-    compute time lags (ages of the first unread record) up to `_MIN_LOG_END_HISTORY_MS`.
+    A keyframe is a poll of which all rows were recorded, not only changed ones. The result is the last keyframe that is
+    early enough to compute time lags (ages of the first unread record) up to `_MIN_LOG_END_HISTORY_MS`.
     """
     first = minutes.agg(F.min("at").alias("first"), F.min("keyframe").alias("of_first"))
     early = F.max(F.when(F.col("poll") <= F.col("first") - _MIN_LOG_END_HISTORY_MS, F.col("keyframe"))).alias("early")

@@ -1,7 +1,8 @@
 """Find the newest commits of each partition (its commit window) from the polls of a recording.
 
 In a poll, kgtui reads the committed offset of each partition, but not each commit. If the committed offset differs from
-the previous poll, this counts as one commit at the time of the poll, as in `kgtui.model.health.judging`.
+the one in the previous poll, this difference counts as one commit at the time of the poll, as in
+`kgtui.model.health.judging`.
 
 The commit window of a partition becomes empty again after a gap between polls, and after the partition disappeared.
 """
@@ -29,8 +30,9 @@ if TYPE_CHECKING:
     from kgtui.pipeline.transforms.health_state import Carried
 
 _REFRESH_EARLY = 0.9
-"""A commit's lag is computed from a log end offset read at least `_REFRESH_EARLY * offset_refresh` s before the commit.
+"""Factor for `Options.offset_refresh`; the product is the minimum age of a log end offset, in seconds.
 
+The lag of a commit is computed from the newest log end offset that had at least this age at the time of the commit.
 This imitates Burrow, which reads log end offsets only every `offset_refresh` seconds. The factor is below 1, because
 the time between two polls can be slightly shorter than configured.
 """
@@ -69,14 +71,14 @@ def observed_windows(
         DataFrame with at (last poll of the slot), group, topic, partition, kind, position, lag, and
 
         - `commits`: array of `COMMIT`, oldest first, at most `Options.intervals`
-        - `moves`: number of observed commits since the latest gap between polls
+        - `moves`: number of observed commits since the commit window was last empty (see the docstring of the module)
         - `lowest_end`: lowest log end offset at the polls that `_log_end_ranges` selects
         - `now`: same as `at`; the rules in `health` use this name
         - `first_read`: first poll that found a position (committed offset or SPSO)
         - `missing`: see `with_offset_summary`
         - `steady_since`: see `poll_timeline`
         - `still_since`: last poll at which the consumer of a share partition was active
-        - `saved`: state to save, in rows in which `ends_hour` is true; null in other rows
+        - `saved`: state of type `STATE` to save, in rows in which `ends_hour` is true; null in other rows
     """
     if carried is not None:
         later = partitions.filter(F.col("poll") > carried.at).drop("day")
@@ -116,8 +118,8 @@ def _log_end_ranges(timeline: DataFrame, times: DataFrame, intervals: int, refre
     end offsets, one every `refresh_ms` milliseconds. The range begins after the latest gap between polls.
 
     Returns:
-        The ranges. A range with several keyframes (polls with all rows, not only changed ones) is split into one row
-        per keyframe:
+        The ranges. A range with several keyframes (polls of which all rows were recorded, not only changed ones) is
+        split into one row per keyframe:
 
         - `at`, `of_keyframe`: the poll in `times`, and its keyframe
         - `range_keyframe`: keyframe of the part

@@ -43,7 +43,7 @@ def uint32_at(data: Column, position: Column) -> Column:
     """
     # Spark cannot cast binary data to a number, and `conv(hex(…))` is slow. `crc32` is fast, and four bytes
     # can be computed from their checksum: they are the XOR of four table entries, one per byte of the checksum. The
-    # returned expression contains `checksum` four times, but Spark evaluates it only once.
+    # returned expression contains `checksum` four times, but Spark computes the checksum only once.
     checksum = F.crc32(F.substring(data, position, F.lit(4)))
     shifted = (F.shiftright(checksum, 8 * index) if index else checksum for index in range(4))
     lowest, *others = (_table(index)[byte.bitwiseAND(F.lit(_BYTE_VALUES - 1))] for index, byte in enumerate(shifted))
@@ -67,7 +67,8 @@ def crc32_inverse_tables() -> tuple[list[int], ...]:
     """Return four tables of 256 numbers, with which a 32-bit number can be computed from its CRC-32.
 
     Each byte of the CRC-32 is the index of an entry in one table. The lowest byte is the index in the first table. The
-    XOR of the four entries is the number. Its CRC-32 must have been computed from its bytes in big-endian order.
+    XOR of the four entries is the number. The CRC-32 must have been computed from the bytes of the number in big-endian
+    order.
     """
     of_zero = _invert(0)
     lowest = [_invert(value) for value in range(_BYTE_VALUES)]
@@ -297,5 +298,5 @@ def _int16(data: Column, position: Column) -> Column:
 
 
 def _number(data: Column) -> Column:
-    """Return at most seven bytes as an unsigned number. This is slow, so it is only used for rare fields."""
+    """Convert at most seven bytes to an unsigned number. The conversion is slow, so it is used only for rare fields."""
     return F.conv(F.hex(data), 16, 10).cast("long")

@@ -20,9 +20,9 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
 HISTORY_MS = 86_400_000
-"""Length of the time before a row in which the beginning of the row's problem or backlog is searched, in milliseconds.
+"""To find when the problem or backlog in a row began, time lags of this many milliseconds before the row are searched.
 
-The search reads the time lags (ages of the first unread record) in this time.
+A time lag is the age of the first unread record.
 """
 
 _KEY = ("group", "topic", "partition")

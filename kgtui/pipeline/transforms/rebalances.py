@@ -110,8 +110,8 @@ def _by_epoch(events: DataFrame) -> DataFrame:
     """Return the rebalances of consumer, share and streams groups: one per group epoch."""
     order = Window.partitionBy(*_GROUP).orderBy("record_offset")
     epochs = F.count(F.when((F.col("about") == "group") & ~F.col("tombstone"), 1))
-    # Coordinators write subscriptions and tombstones before the record of the group epoch that they cause. They write
-    # all other records of a rebalance after the record of its group epoch.
+    # The coordinator writes subscriptions and tombstones before the record of the group epoch that these changes cause.
+    # It writes all other records of a rebalance after the record of the group epoch.
     precedes = (F.col("about") == "member") | F.col("tombstone")
     epochs_before = F.coalesce(epochs.over(order.rowsBetween(Window.unboundedPreceding, -1)), F.lit(0))
     epochs_until = epochs.over(order.rowsBetween(Window.unboundedPreceding, 0))

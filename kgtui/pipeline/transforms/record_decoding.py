@@ -1,4 +1,4 @@
-"""Decode, in Python, those records of `__consumer_offsets` that `offset_commits` cannot decode with Spark expressions.
+"""Decode in Python the records of `__consumer_offsets` that `offset_commits` cannot decode with Spark expressions.
 
 A decoded row has the columns in `POSITION`, and one struct column for each of three silver tables: `commit`, `event`
 and `quarantine`. Only the struct of the table to which the record belongs is set; the other two are null.

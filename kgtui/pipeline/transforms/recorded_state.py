@@ -31,11 +31,12 @@ _HOUR_MS = 3_600_000
 def poll_timeline(polls: DataFrame, steady_since: int | None = None) -> DataFrame:
     """Number the polls of a recording, and find the keyframe of each poll and the gaps before and after it.
 
-    A keyframe is a poll with the full state, not only changes. In a gap, kgtui did not poll.
+    A keyframe is a poll of which all rows were recorded, not only changed ones. In a gap, kgtui did not poll.
 
     Args:
         polls: recorded table `polls`, possibly without its oldest rows.
-        steady_since: the first poll after the latest gap before `polls`, if older rows are missing; otherwise None.
+        steady_since: the first poll after the latest gap, if this poll is one of the oldest rows that `polls` lacks;
+            otherwise None.
 
     Returns:
         DataFrame with the columns poll, keyframe (the newest up to the poll), interval_ms (configured interval) and
@@ -89,8 +90,8 @@ def time_slots(timeline: DataFrame, seconds: int, since: int | None = None) -> D
     Args:
         timeline: result of `poll_timeline`.
         seconds: length of a slot in seconds.
-        since: return the slots from this time on, and the last slot before it that contains polls. In milliseconds
-            since the epoch; None for all slots.
+        since: time in milliseconds since the epoch. The slots from this time on are returned, and also the last earlier
+            slot that contains polls. None to return all slots.
 
     Returns:
         DataFrame with the columns
@@ -98,7 +99,7 @@ def time_slots(timeline: DataFrame, seconds: int, since: int | None = None) -> D
         - `slot`: start of the slot
         - `at`: last poll in the slot
         - keyframe, interval_ms, number and steady_since of the poll `at`
-        - `first`: first poll in the slot. If the slot contains gaps between polls, the first poll after the last gap.
+        - `first`: first poll in the slot; if the slot contains gaps between polls, the first poll after the last gap
         - `at_before`: last poll in the previous slot that contains polls; null for the first slot
     """
     slots = (
@@ -136,8 +137,9 @@ def with_hour_ends(times: DataFrame) -> DataFrame:
 def first_keyframe(timeline: DataFrame, since: int) -> int:
     """Return the time of the keyframe from which rows must be read to reconstruct the state at `since`.
 
-    A keyframe is a poll with the full state, not only changes. The result is the last keyframe before `since` or, if
-    there is none, the first keyframe. If there are no polls, it is `since`. All times are in ms since the epoch.
+    A keyframe is a poll of which all rows were recorded, not only changed ones. The result is the last keyframe before
+    `since` or, if there is none, the first keyframe. If there are no polls, the result is `since`. All times are in
+    milliseconds since the epoch.
     """
     before = F.max(F.when(F.col("poll") < since, F.col("keyframe")))
     row = timeline.agg(before.alias("before"), F.min("keyframe").alias("first")).collect()[0]
@@ -154,9 +156,9 @@ def state_at(rows: DataFrame, times: DataFrame, key: Sequence[str]) -> DataFrame
 
     Args:
         rows: rows of a recorded table that `with_timeline` has returned.
-        times: one row per poll, with its time `at` and its `keyframe`. A keyframe is a poll with all rows, not only
-            changed ones; the last one at or before `at` is meant. Further columns of `times` replace columns of `rows`
-            with the same name.
+        times: one row per poll, with its time `at`, and with `keyframe`: the last keyframe at or before `at`. A
+            keyframe is a poll of which all rows were recorded, not only changed ones. Further columns of `times`
+            replace columns of `rows` with the same name.
         key: columns that identify a group, partition or error.
 
     Returns:
@@ -189,8 +191,8 @@ def with_until(rows: DataFrame, keyframes: DataFrame, key: Sequence[str]) -> Dat
 def with_state_after_gaps(rows: DataFrame, timeline: DataFrame, key: Sequence[str]) -> DataFrame:
     """Add the columns of `poll_timeline` to recorded rows, and copy rows to the first poll after each gap.
 
-    Rows from before the gap are copied if they are still valid at that poll. If `rows` has the column `carried` (state
-    that an earlier run saved), the column is null in the copied rows.
+    A row from before a gap is copied if it is still valid at the first poll after the gap. If `rows` has the column
+    `carried` (state that an earlier run saved), the column is null in the copied rows.
     """
     known = with_timeline(rows, timeline)
     after_gap = (F.col("poll") == F.col("steady_since")) & (F.col("poll") != F.col("keyframe"))
@@ -239,8 +241,8 @@ def groups_at(groups: DataFrame, faults: DataFrame, times: DataFrame) -> DataFra
 def begins_lifetime(key: Sequence[str]) -> Column:
     """Return an expression that is true if a row is the first one since its group, member or partition appeared.
 
-    A group, member or partition can appear again after it was deleted, or was missing from a keyframe (a poll with all
-    rows, not only changed ones). The rows must come from `with_timeline`.
+    A group, member or partition can appear again after it was deleted, or was missing from a keyframe (a poll of which
+    all rows were recorded, not only changed ones). The rows must come from `with_timeline`.
     """
     order = Window.partitionBy(*key).orderBy("poll")
     same_segment = F.col("segment") == F.lag("segment").over(order)
@@ -257,8 +259,8 @@ def with_lifetimes(rows: DataFrame, key: Sequence[str]) -> DataFrame:
 def missing_from_next_keyframe(key: Sequence[str]) -> Column:
     """Return an expression: whether a row's group, member or partition is missing from the next keyframe.
 
-    A keyframe is a poll with the full state, not only changes. For each missing group, member or partition, the
-    expression is true only in its last row before the keyframe. The rows must come from `with_timeline`.
+    A keyframe is a poll of which all rows were recorded, not only changed ones. For each missing group, member or
+    partition, the expression is true only in its last row before the keyframe. The rows must come from `with_timeline`.
     """
     order = Window.partitionBy(*key).orderBy("poll")
     in_segment = F.lead("keyframe").over(order) == F.col("keyframe")

@@ -32,7 +32,7 @@ class HistoryPlan:
 
     Attributes:
         start: start of the history and of the cluster, in seconds since the epoch.
-        seconds: length of the history.
+        seconds: length of the history, in seconds.
         seed: random seed, from which small variations are derived. The times of incidents vary by up to ten minutes,
             and the record rates of topics by up to 20 %.
     """
@@ -85,7 +85,7 @@ class DailyTopicSpec(Struct, frozen=True, forbid_unknown_fields=True):
     """One topic in `[topics]` of `incidents.toml`.
 
     Attributes:
-        rate: average records per second in the slowest partition.
+        rate: average records per second in the partition with the least traffic.
         hours_kept: hours for which retention keeps records.
     """
 
@@ -114,7 +114,7 @@ class TimeSpec(Struct, frozen=True, forbid_unknown_fields=True):
 
     Attributes:
         hours_before_end: hours before the end of the history.
-        hours_after_start: hours after the start of the history; may be negative.
+        hours_after_start: hours after the start of the history; a negative number is a time before the start.
         fraction: 0 is the start of the history, 1 its end.
         jitter: any text. A hash of this text and the seed moves the time by up to ten minutes, earlier or later. The
             jitter has no effect on `hours_after_start`.
@@ -153,8 +153,9 @@ class RotationBetween(Struct, frozen=True, forbid_unknown_fields=True):
     Attributes:
         begin, end: times of the first and the last change, in seconds since the start of the history.
         every: seconds between two changes.
-        turns: for each period, the numbers of the members that exist in it. After the last period, the first one
-            follows again. Example: with `((0, 1), (0,))`, member 1 leaves and returns again and again.
+        turns: one tuple per period (time between two changes), with the member numbers, from 0, of the members that
+            exist during the period. After the last tuple, the first tuple is used again.
+            Example: with `((0, 1), (0,))`, member 1 leaves and returns again and again.
     """
 
     begin: float
@@ -167,7 +168,7 @@ _TIME_KEYS = frozenset(TimeSpec.__struct_fields__) - {"jitter", "plus_hours"}
 
 
 def add_history(state: ClusterState, plan: HistoryPlan, path: Path = INCIDENTS) -> None:
-    """Add the topics and groups that the TOML file `path` defines to an empty cluster.
+    """Add topics and groups to an empty cluster. The TOML file `path` defines them.
 
     The clock of the cluster must show the time `plan.start`.
 
@@ -206,8 +207,8 @@ def _with_times(value: Any, plan: HistoryPlan, where: str) -> Any:
 def _add_schedule(group: dict[str, Any], plan: HistoryPlan, where: str) -> None:
     """Replace the key `deployed` or `rotation_between` in a group's parsed TOML table with the key `schedule`.
 
-    The schedule contains the membership changes that the replaced key describes. A table without these keys does not
-    change.
+    The schedule contains the membership changes that the replaced key describes. A table that has neither `deployed`
+    nor `rotation_between` is not changed.
     """
     if "deployed" in group:
         schedule = _deployment(plan, str(group.pop("deployed")))

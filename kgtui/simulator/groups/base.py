@@ -29,9 +29,9 @@ class ConsumedTopic:
     """A topic that a group reads, and how the group commits offsets for it.
 
     Attributes:
-        topic: the topic; a scenario may have deleted it.
+        topic: the topic. It can be a topic that the scenario file marks as deleted.
         commits: commit pattern, which computes the committed offsets.
-        without: numbers of the partitions for which no offset is committed.
+        without: partitions for which no offset is committed.
         metadata: metadata string in each offset commit.
         subscribed: False if no member subscribes to the topic.
     """
@@ -47,9 +47,9 @@ class Client(Struct, frozen=True, forbid_unknown_fields=True):
     """How the members of a group identify themselves: client ids, instance ids, racks and hosts.
 
     Attributes:
-        name: prefix of the client ids.
+        name: prefix of the client ids and of the instance ids.
         static: whether members have instance ids (KIP-345).
-        racks: racks of the members; empty for no rack.
+        racks: racks to which the members belong in turn (member 0 to the first rack); empty for no rack.
         host: text from which the host addresses are derived; empty to derive them from the group id.
     """
 
@@ -125,7 +125,7 @@ class Group(ABC):
         return self.state_with(self.membership(t))
 
     def state_with(self, membership: Membership) -> str:
-        """Return the state of the group if it has the given members.
+        """Return the state of the group for a given membership, which tells how long ago the members changed.
 
         After a membership change, the group passes through the rebalance states in `phases` before it is Stable.
         """

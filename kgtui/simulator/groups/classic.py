@@ -27,7 +27,7 @@ class ConsumerMemberData(Struct, frozen=True, forbid_unknown_fields=True, tag_fi
     Attributes:
         name: name of the assignor.
         version: version of the encoded subscription and assignment, 0 to 3.
-        user_data: bytes that a custom assignor adds to the subscription and the assignment; None for none.
+        user_data: bytes that a custom assignor adds to the subscription and the assignment; None if it adds no bytes.
     """
 
     name: str = "range"
@@ -110,7 +110,7 @@ class ConnectMemberData(Struct, frozen=True, forbid_unknown_fields=True, tag_fie
     def _revoked(self, membership: Membership) -> connect.Tasks:
         """Return the tasks that the leader of the group must give up, so that other workers can take them over.
 
-        This is one task in the first 30 s after a worker has joined, and then none.
+        For 30 s after a worker has joined, this is one task. Otherwise, there is no such task.
         """
         joined = len(membership.slots) > len(membership.before)
         return ((self.connectors[0][0], (0,)),) if joined and membership.since < 30 and self.connectors else ()
@@ -149,8 +149,8 @@ class SchemaRegistryMemberData(
     def encode(self, group: ClassicGroup, membership: Membership) -> MemberBytes:
         """Return the encoded identity and assignment of each schema registry in the group.
 
-        All assignments name the first eligible registry as the primary. If `duplicate` is true, they contain an error
-        instead.
+        All assignments name the first eligible registry as the primary, or no primary if no registry is eligible. If
+        `duplicate` is true, the assignments contain an error instead.
         """
         nodes = [
             schema_registry.Identity(

@@ -172,7 +172,8 @@ class StreamsGroup(Group):
         """Return one response row per task, with the changelog offset up to which the task has restored its state.
 
         Args:
-            behind: number of changelog records that a task has not restored yet; 0 returns the log end offsets.
+            behind: number of changelog records that each task has not restored yet. With 0, the result contains the
+                log end offsets of the changelog.
         """
         return [
             {"SubtopologyId": row["SubtopologyId"], "Partition": p, "Offset": max(0, 40_000 + int(t) * 3 - behind)}

@@ -172,7 +172,7 @@ def _partitions(request: RequestContext, topic: Topic) -> Iterator[dict[str, Any
 
 
 def find_coordinator(request: RequestContext) -> dict[str, Any]:
-    """Return the coordinator for the requested key or, since version 4, for several keys (KIP-699)."""
+    """Return the coordinator for the requested key or, since FindCoordinator v4, for several keys (KIP-699)."""
     key_type = request.fields.get("KeyType", GROUP_KEY)
     if request.version >= FIRST_BATCHED:
         rows = [_coordinator(request, key_type, key) for key in request.fields["CoordinatorKeys"]]
@@ -208,8 +208,8 @@ def _key_error(request: RequestContext, key_type: int, key: str) -> int:
     if key_type == GROUP_KEY:
         return GROUP_AUTHORIZATION_FAILED if request.faults.group_forbidden(key) else 0
     if key_type == SHARE_KEY:
-        # Brokers reject malformed keys of share partitions since Kafka 4.0, which has share groups only as an early
-        # preview.
+        # Since Kafka 4.0, brokers reject malformed keys of share partitions, although Kafka 4.0 has share groups only
+        # as an early preview.
         wrong = request.node.release.number >= (4, 0) and not SHARE_STATE.fullmatch(key)
         return INVALID_REQUEST if wrong or request.version < FIRST_WITH_SHARE_KEY else COORDINATOR_NOT_AVAILABLE
     return COORDINATOR_NOT_AVAILABLE

@@ -33,7 +33,7 @@ FIRST_WITH_TYPE_CHECK = 6
 
 
 def list_groups(request: RequestContext, row_cache: Callable[[GeneratedGroups, int], ListGroupsRowCache]) -> bytes:
-    """Return the encoded list of the groups that this broker coordinates and that match the filters.
+    """Return the encoded response: the groups that this broker coordinates and that match the request's filters.
 
     Args:
         row_cache: function that returns the cache with the encoded rows of the generated groups for one API version.
@@ -129,14 +129,14 @@ def _generated_rows(request: RequestContext, generated: GeneratedGroups, filters
 
 
 def _in_response_order(request: RequestContext, names: Iterable[str]) -> list[str]:
-    """Sort group ids as a real broker does, by their partition of `__consumer_offsets`."""
+    """Sort group ids as a real broker does: the empty id first, the others by partition of `__consumer_offsets`."""
     return sorted(names, key=lambda name: (name != "", request.state.offsets_partition(name), name))
 
 
 def describe_groups(request: RequestContext) -> dict[str, Any]:
     """Describe classic groups.
 
-    A missing or non-classic group has the state Dead and, since version 6, error 69 (GROUP_ID_NOT_FOUND).
+    A missing or non-classic group has the state Dead and, since DescribeGroups v6, error 69 (GROUP_ID_NOT_FOUND).
     """
     return {
         "ThrottleTimeMs": request.throttle_ms,

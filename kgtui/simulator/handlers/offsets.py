@@ -49,7 +49,7 @@ NO_RECORD = (-1, -1)
 
 
 def offset_fetch(request: RequestContext) -> dict[str, Any] | bytes:
-    """Return the committed offsets of one group, or, since version 8, of several groups (KIP-709)."""
+    """Return the committed offsets of one group or, since OffsetFetch v8, of several groups (KIP-709)."""
     if request.version >= FIRST_BATCHED:
         rows = request.fields["Groups"]
         return b"".join(

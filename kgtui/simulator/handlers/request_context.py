@@ -22,7 +22,7 @@ class RequestContext:
     """A decoded request, with the broker that received it and the state of the cluster.
 
     Attributes:
-        version: version of the request and of the response.
+        version: API version of the request and of the response.
         error: error code that `Faults.fail` has injected; 0 for none.
     """
 
@@ -56,7 +56,7 @@ class RequestContext:
         return 0
 
     def feature_enabled(self, feature: str) -> bool:
-        """Return whether the cluster has finalized a feature with a level above 0."""
+        """Return whether the finalized level of a feature is above 0, so that the feature is enabled."""
         return self.state.features.get(feature, 0) > 0
 
     def reads_forbidden_topic(self, group: Group) -> bool:

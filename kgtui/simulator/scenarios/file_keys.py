@@ -52,10 +52,10 @@ class TopicSpec(Struct, frozen=True, forbid_unknown_fields=True):
     """One topic in the table `[topics]` of a scenario file.
 
     Attributes:
-        rate: average records per second in the slowest partition.
+        rate: average records per second in the partition with the least traffic.
         kept: records per partition that retention keeps; None for the default.
         configs: topic configs that differ from the defaults.
-        deleted: whether the topic was deleted; groups may still have committed offsets for it.
+        deleted: whether the topic was deleted. Groups can still have committed offsets for a deleted topic.
     """
 
     partitions: int

@@ -26,7 +26,7 @@ class ColumnsDialog(ModalScreen[None]):
     """Lists all columns of the group tree. `[x]` marks the columns that the tree shows.
 
     Args:
-        columns: ids of the columns that the tree shows. If the tree is too narrow, it leaves out the last ones.
+        columns: ids of the columns that the tree shows. If they do not all fit, the tree leaves out the last ones.
         choose: function that is called after each change, with the ids of the columns to show.
     """
 

@@ -131,7 +131,7 @@ class DeleteDialog(ModalScreen[Results | None]):
         self.groups = tuple(dict.fromkeys(groups))
         self.plan: Plan | None = None
         self.deleting = False
-        """Whether the deletion is running. In this case, the app shows a warning before it quits."""
+        """Whether groups are being deleted now. While this is true, the app shows a warning before it quits."""
         self._session = session
         self._folder = session.state_folder
         self._challenge: Challenge | None = None
@@ -215,7 +215,7 @@ class DeleteDialog(ModalScreen[Results | None]):
             return
         if not self._planning and self._observed_groups() != self._planned_from:
             self._make_plan()
-        # Even if there is no new plan, draw the details again, because they contain ages such as `2 h ago`.
+        # Draw the details again even if the plan is the same, because ages in them, such as `2 h ago`, change.
         self._show_details()
 
     def _last_commits(self) -> dict[str, float]:
@@ -307,7 +307,7 @@ class DeleteDialog(ModalScreen[Results | None]):
         self.query_one("#delete", Button).disabled = not self._confirmed
         if self._rejected:
             self._rejected = False
-            self._show_status("", MUTED)  # Remove the message about an earlier text that was wrong.
+            self._show_status("", MUTED)  # Remove the message that the text was wrong, because the text has changed.
 
     @property
     def _confirmed(self) -> bool:

@@ -93,7 +93,7 @@ class TextPrompt(ModalScreen["ResultT | None"], Generic[ResultT]):
         raise NotImplementedError
 
     def key_hints(self) -> tuple[str, ...]:
-        """Return the hints about keys that the dialog shows in its last line, such as `enter submits`."""
+        """Return hints for the last line of the dialog. Each hint says what a key does, such as `enter submits`."""
         return ("enter submits", "esc closes")
 
     async def submit(self) -> ResultT | None:

@@ -191,7 +191,7 @@ class TimeDialog(TextPrompt[bool]):
     The dialog's result is True if kgtui shows the new time, and None if the user canceled.
 
     Args:
-        position: the displayed position in the recording. The dialog changes this object.
+        position: the displayed time in the recording. The dialog moves it to the time that the user types.
     """
 
     PROMPT_TITLE = "Go to a time"

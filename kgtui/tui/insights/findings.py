@@ -230,7 +230,7 @@ def findings_summary(found: Insights, now: float) -> list[PaneLine]:
     """Return the parts of the line above the findings.
 
     The parts are the number of findings per severity, the time and age of the newest data in the gold tables, and how
-    long ago the oldest of these tables was computed.
+    long ago the gold tables were computed. If they were computed at different times, the earliest time counts.
 
     Args:
         now: current time in seconds since the epoch.

@@ -51,8 +51,8 @@ Because of this delay, kgtui does not read the details of every finding that the
 LOW_SCREEN, LOWEST_SCREEN = 32, 22
 """Limits for the height of the screen, in lines, below which there is no room for all details of a finding.
 
-A screen with at least `LOW_SCREEN` lines can show the plot and the evidence together. A lower screen shows only one of
-them at a time. A screen with fewer than `LOWEST_SCREEN` lines never shows the plot.
+A screen with at least `LOW_SCREEN` lines can show the plot and the evidence together. A screen with fewer lines shows
+only one of them at a time and, with fewer than `LOWEST_SCREEN` lines, never shows the plot.
 """
 
 KEYS = "enter go to group  space mark  v next kind  l evidence  Y copy  esc close"

@@ -45,14 +45,14 @@ if TYPE_CHECKING:
 MOST_EVENTS = 300
 """Maximum number of events in the table of changes."""
 ROWS_PER_GROUP = 2
-"""Maximum number of rows for single events of one group in the table of changes.
+"""Number of events of one group that have their own rows in the table of changes: the newest events of the group.
 
-These rows show the newest events of the group. If there are two or more older events, one row summarizes them.
+If the group has two or more older events, these share one row.
 """
 SPARKLINE_POINTS = 12
 """Maximum number of values in a sparkline. Each value, such as the total lag, comes from a different snapshot."""
 TALL_PAGE_LINES = 28
-"""Minimum height of the page, in lines, for showing all tables below each other. A lower page shows one at a time."""
+"""Minimum height of the page, in lines, to show all tables together. A page with fewer lines shows one at a time."""
 SLICE_SECONDS = 0.004
 """Time, in seconds, after which the computation of the page pauses to let other tasks of the event loop run."""
 GROUPS_PER_SECOND = 10_000
@@ -273,7 +273,7 @@ class NodePage(Vertical):
         self._urgent.set()
 
     def bring(self, part: str) -> None:
-        """Bring a table of the page to the front. If a table of the page has the focus, focus the table in front.
+        """Bring a table of the page to the front. If the page has the focus, move the focus to this table.
 
         `part` is the id of the table: `attention`, `changes`, `brokers` or `groups`.
         """
@@ -330,8 +330,8 @@ class NodePage(Vertical):
     def _earlier_summary(self, subject: PageSubject) -> GroupSetSummary | None:
         """Return the previous summary (sums and counts) of the same groups if it can be reused; otherwise None.
 
-        A summary is reused only if it is recent, and only if there are more than `GROUPS_PER_SECOND` groups. The sums
-        of fewer groups can be computed again each time.
+        A summary is reused only if it is recent, and only if there are more than `GROUPS_PER_SECOND` groups. For
+        fewer groups, the sums are computed again each time, because this is fast.
         """
         if self._summary is None or self._summary[0] != subject.path or self._summary[1].groups <= GROUPS_PER_SECOND:
             return None

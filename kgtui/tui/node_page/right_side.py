@@ -47,7 +47,7 @@ class RightSide(Vertical):
     """
 
     class ProblemsChanged(Message):
-        """Posted after each search for problems, and when the user acknowledges a problem or undoes this."""
+        """Posted after each search for problems, and when the user acknowledges a problem or withdraws this."""
 
     def __init__(self, detail: GroupDetail, index: ProblemIndex) -> None:
         super().__init__(id="right")
@@ -177,7 +177,8 @@ class RightSide(Vertical):
     def next_problem(self, group: str | None) -> str | None:
         """Return the group that follows `group` in the list of problems, which begins with the most severe problem.
 
-        If `group` is the last in the list, or not in it, return the first. Return None if the list is empty.
+        If `group` is the last group in the list, or is not in the list, return the first group of the list. Return None
+        if the list is empty.
         """
         groups = [name for name, _ in self._problems.worst_first()]
         if not groups:

@@ -95,7 +95,7 @@ class GroupSetSummary:
             self.read += 1
             if self.oldest_read is None or summary.lag_at < self.oldest_read:
                 self.oldest_read = summary.lag_at
-            # `facts.may_hide_topics` is slow, so call it only if `ask` is true. Otherwise, its result is always False.
+            # `facts.may_hide_topics` is slow, so call it only if `ask` is true. Otherwise, the result would be False.
             ask = hides_topics or summary.hidden or group in offsets or group in faults
             if summary.lag_unknown or summary.fault is not None or (ask and facts.may_hide_topics(snapshot, group)):
                 self.lag_unknown += 1

@@ -181,7 +181,8 @@ def _answer(row: BrokerRow) -> Cell:
 
 
 def _response_time(milliseconds: float | None) -> str:
-    # Show only `<100 ms` for a fast response, because the exact time changes at each poll and would be redrawn often.
+    # Show only `<100 ms` for a fast response. The exact time changes at each poll, so that the cell would be redrawn
+    # at each poll.
     if milliseconds is None:
         return "no response yet"
     return "<100 ms" if milliseconds < 100 else text.milliseconds(milliseconds)

@@ -81,7 +81,7 @@ def _titles(names: Sequence[str]) -> list[str]:
 def grid_columns(
     rows: Sequence[PlacementRow], members: Sequence[GridMember], first: int, room: int
 ) -> tuple[list[Column[PlacementRow]], int]:
-    """Return (columns of the grid, number of members whose columns fit).
+    """Return (columns of the grid, number of members that have a column in the available width).
 
     The first two columns show the name and the status of the partition or task. The columns of members follow.
 

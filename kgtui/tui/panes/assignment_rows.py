@@ -58,7 +58,7 @@ class LoadRow:
 
     Attributes:
         even: number of partitions or tasks that this row would have if each member owned the same number.
-        heaviest: number of partitions or tasks for which the bar has its full width: the largest number of all rows.
+        heaviest: the largest number of partitions or tasks in any row. For this number, the bar has its full width.
         gives_up: number of partitions or tasks that the member must revoke.
         behind: whether the member has not reached the epoch of the target assignment.
     """

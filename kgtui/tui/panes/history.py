@@ -197,7 +197,7 @@ class HistoryPane(Pane):
 
     @work(group="history", exit_on_error=False, description="history")
     async def _draw_requests(self) -> None:
-        """Draw the plots of the current group. If the group, the time or the size has changed meanwhile, draw again."""
+        """Draw the plots of the current group. If the group, the time or the size changes meanwhile, draw new plots."""
         try:
             while (request := self._request()) is not None and request != self._shown:
                 self._shown = request

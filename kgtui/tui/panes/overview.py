@@ -92,8 +92,8 @@ def verdict_fields(snapshot: Snapshot, group: str) -> Iterator[Field]:
         seconds = snapshot.taken_at - (health.read_at or 0.0)
         if seconds > _OLD_VERDICT_SECONDS:
             cells.append(note(f"as of {duration(seconds)} ago", WARN))
-    # Show the reason for the verdict only if there is a problem. If kgtui cannot judge the group, the field `undecided`
-    # says which data is missing.
+    # Show the reason for the verdict only if there is a problem. If kgtui cannot judge the group, the field `not known`
+    # (see `health_fields`) says which data is missing.
     why = diagnosis.why if judgment.kind is not None else ""
     yield Field("verdict", (tuple(cells), (Cell(single_line(why)),)) if why else (tuple(cells),))
     if diagnosis.also:

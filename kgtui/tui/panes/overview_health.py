@@ -292,7 +292,7 @@ def _count(value: int, *, lower_bound: bool) -> Cell:
 
 
 def loss_fields(snapshot: Snapshot, group: str, offset_summary: OffsetSummary | None) -> Iterator[Field]:
-    """Yield the fields of the section `If deleted`: the offsets that would be lost, and why a deletion is refused."""
+    """Yield the fields of the section `If deleted`: the lost offsets and, if kgtui refuses to delete, the reason."""
     if offset_summary is None:
         yield one_line_field("offsets", *missing_cells(snapshot, group))
     elif offset_summary.committed:

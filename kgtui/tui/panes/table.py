@@ -177,7 +177,7 @@ class LineTable(LineView, Generic[RowT], can_focus=True):
 
         Args:
             fresh: whether the rows are about a different group. If so, the cursor moves to the first row.
-            at_top: whether to move the cursor to the first row, although the rows are about the same group.
+            at_top: whether to move the cursor to the first row even if the rows are about the same group.
         """
         old, at = self._rows, self.cursor
         if columns is not None:

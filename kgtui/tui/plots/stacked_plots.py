@@ -29,7 +29,7 @@ MIN_LINES = 7
 """Minimum height of all plots together, in lines."""
 
 _CLOCK_WITH_SECONDS = 900.0
-"""If the plots cover this many seconds or less, the times on the time axis include seconds."""
+"""If the plots cover at most this many seconds, the time axis shows times with seconds, such as `10:04:23`."""
 
 _CLOCK_WITH_DATE = 86_400.0
 """If the plots cover more than this many seconds, the times on the time axis include the date."""
@@ -44,7 +44,7 @@ class StackedPlot(NamedTuple):
 
     Attributes:
         labels: labels of the vertical axis, one per text row, from top to bottom. If there are fewer labels than rows,
-            the other rows have no label, except that the last row has the label `0`.
+            the remaining rows have no label, except for the last row, which has the label `0`.
         rows: text rows of the plot, from top to bottom.
     """
 

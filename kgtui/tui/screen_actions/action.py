@@ -35,7 +35,7 @@ class ActionContext:
 
 
 def always(_: ActionContext) -> str | None:
-    """Return None: the action is available. This function is used for actions that are always available."""
+    """Return None, which means that the action is available. For actions that are always available."""
     return None
 
 

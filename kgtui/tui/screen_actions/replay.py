@@ -24,13 +24,13 @@ SPEEDS = (1, 2, 5, 10, 30, 60, 120, 300, 600, 1_800, 3_600)
 """Speeds at which a recording can be played, as multiples of real time. Keys + and - switch between them."""
 
 PLAY_INTERVAL = 0.5
-"""While a recording is playing, the displayed time moves forward once per this many seconds of real time.
+"""Time between two moves of the displayed time while a recording is playing, in seconds of real time.
 
 If reading the recording takes longer, the displayed time moves less often, but by a larger amount.
 """
 
 MIN_PAUSE = 0.1
-"""While a recording is playing, minimum pause before each change of the displayed time, in seconds.
+"""Minimum pause before each move of the displayed time while a recording is playing, in seconds.
 
 Without this pause, slow reads of the recording could delay the handling of keys.
 """
@@ -111,7 +111,7 @@ def go_to_time(screen: ClusterScreen, at: float) -> None:
 def _move(screen: ClusterScreen, move: Callable[[ReplayPosition], Awaitable[bool]], at_the_end: str) -> None:
     """Call `move` in a worker to go to another time in the recording, and update the screen.
 
-    Do nothing on a live cluster. If the recording is playing, stop it.
+    Do nothing on a live cluster. If the recording is playing, stop playing.
 
     Args:
         at_the_end: message to show if `move` returns False, for example because there is no earlier or later poll.

@@ -57,7 +57,7 @@ def differences(comparison: Comparison, only_group: str | None = None) -> tuple[
     """Return (at most `MAX_ROWS` differences of each kind, number of further differences).
 
     Args:
-        only_group: id of the only group whose differences are returned and counted; None for all groups.
+        only_group: id of a group, to return and count only differences of this group; None for all groups.
     """
     rows: list[Difference] = []
     left_out = 0

@@ -62,7 +62,7 @@ MAX_EVENTS = 2_000
 """Maximum number of events in the list. If there are more, only the newest are listed."""
 
 _WIDEST_TEXT = "-" * 200
-"""Placeholder that sets the width of the column WHAT, because measuring the texts of all events takes too long."""
+"""The column WHAT is as wide as this text, because measuring the texts of all events would take too long."""
 
 ROWS_PER_GROUP = 5
 """Number of events of one group that have their own rows in the list: the newest events of the group.
@@ -123,7 +123,7 @@ class EventTable(LineTable[EventRow]):
     """
     | key | does |
     |---|---|
-    | enter | go to the group of this row; in a row that stands for several changes, list all changes of the group |
+    | enter | go to the group of this row; in a row that stands for several events, list all events of the group |
     """
 
 

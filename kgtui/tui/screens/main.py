@@ -1,4 +1,4 @@
-"""The main screen: shows one cluster, and handles all keys. A recording opens in a second main screen on top of it."""
+"""The main screen: shows one cluster, and handles all keys. A recording opens in a second main screen on top."""
 
 from __future__ import annotations
 

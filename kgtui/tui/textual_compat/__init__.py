@@ -1,7 +1,7 @@
 """Workarounds for problems of Textual 8.2. Only this package uses private members of Textual.
 
-The modules `tests/unit/tui/test_textual_compat*.py` have one canary test per workaround. The canary test fails if a new
-version of Textual no longer has the problem. The workaround can then be deleted.
+The modules `tests/unit/tui/test_textual_compat*.py` have one canary test per workaround. If the canary test fails, the
+installed version of Textual no longer has the problem, so the workaround can be deleted.
 
 | Problem in Textual 8.2.8 | Workaround |
 |---|---|

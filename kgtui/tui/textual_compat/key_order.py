@@ -63,7 +63,8 @@ class KeyOrder:
     async def send(self, event: events.Event) -> None:
         """Forward a key or pasted text to the focused widget.
 
-        If the widgets have not yet handled an earlier key that can move the focus, first wait until they have.
+        If the widgets have not yet handled an earlier key that can move the focus, store the event, and forward it
+        after they have handled that key.
         """
         if self._in_progress is None:
             await self._send(event)

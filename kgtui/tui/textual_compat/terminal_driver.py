@@ -1,7 +1,8 @@
 """A terminal driver that writes short frames, ignores invalid input, and survives a closed terminal.
 
-- Frames: Textual 8.2.8 writes the full style, about 40 bytes, for each run of cells with the same style. This driver
-  writes only what differs from the style of the previous run.
+- Frames: a frame is the text that Textual writes to the terminal for one update. Textual 8.2.8 writes the full style,
+  about 40 bytes, for each run of cells with the same style. This driver writes only what differs from the style of the
+  previous run.
 - Input: an invalid UTF-8 byte or an unexpected escape sequence in the input makes Textual exit. This driver ignores
   both.
 - Paste: if the pasted text contains an escape sequence, Textual handles the rest of the text as keys, so that a `q` in
@@ -190,7 +191,7 @@ def shorten_sgr(frame: str) -> str:
     for run in _RUN.finditer(frame):
         codes, content, moves = run.groups()
         style = _parse(codes)
-        # `_parse` returns None for an unknown SGR code. Skip such a run of cells here; it is copied unchanged later.
+        # The style is None if the run of cells has an unknown SGR code. Skip this run; it is copied unchanged later.
         if style is None:
             continue
         if run.start() != end:

@@ -290,7 +290,7 @@ def _key_rank(key: str, grouping: Grouping, depth: int) -> tuple[int, int, str]:
 
 
 def shared_state(node: Node, grouping: Grouping) -> str | None:
-    """Return the state of all groups under a node, such as `Stable`; None if groups of the node can differ in state."""
+    """Return the state that all groups under a node have, such as `Stable`; None if their states can differ."""
     if grouping in ("type", "coordinator") and len(node.path) == 2:
         return node.path[1]
     if grouping == "state" and node.path:

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 OPEN_ALL_UP_TO = 200
 """If a filter matches at most this many groups, all tree nodes are initially open."""
 SORTED_AT_ONCE = 3_000
-"""Maximum number of groups in a node that are sorted immediately when the user opens the node.
+"""If a node has at most this many groups, they are sorted immediately when the user opens the node.
 
 If a node has more groups, they are shown sorted by name until a background task has sorted them.
 """
@@ -246,9 +246,9 @@ class TreeModel:
         return min(self.cursor_row, layout.rows - 1) if row is None else row
 
     def _row_after_move(self, group: str) -> int | None:
-        """Return the row number of a group that has moved to a different tree node. Keep the cursor on the group.
+        """Move the cursor with a group that is now under a different tree node, and return the row number of the group.
 
-        If the new node is closed, return the row number of the node. If the new node is not in the tree, return None.
+        If the new node is closed, only return the row number of the node. If it is not in the tree, return None.
         """
         path = path_of(self.snapshot, group, self.grouping)
         if path is None:

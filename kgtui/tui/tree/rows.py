@@ -35,8 +35,8 @@ def heading_line(columns: FittedColumns, grouping: str, sort: str, descending: b
     """Return the line above the tree: the grouping and the titles of the columns.
 
     `▴` (ascending) or `▾` (descending) follows the title of the column by which the groups are sorted. If this column
-    is not shown or has no title, the sort key follows the grouping, as in `by state, age ▾`. The default order (by
-    name, ascending) has no sign.
+    is not shown or has no title, the sort key follows the grouping, as in `by state, age ▾`. For the default order
+    (by name, ascending), neither an arrow nor a sort key is shown.
 
     Args:
         grouping: name of the grouping, such as `by type, state`.
@@ -115,7 +115,7 @@ def _state_mark(state: str | None, total: NodeTotal) -> Piece:
 
 
 def group_line(row: TreeRow, depth: int, columns: FittedColumns, *, cursor: bool) -> TreeLine:
-    """Return the row of a group: a sign if the group is marked, the status symbol, the name, and the other columns.
+    """Return the row of a group: a symbol if the group is marked, the status symbol, the name, and the other columns.
 
     `depth` is the level of indentation.
     """

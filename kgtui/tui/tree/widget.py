@@ -160,8 +160,8 @@ class GroupTree(TreeRenderer, inherit_bindings=False):
         while True:
             await self._layout_due.wait()
             self._layout_due.clear()
-            # Clear `_user_chose` before the layout, not after it. If the user changes a setting during the layout, the
-            # event stays set, so that `_wait_for_more` does not wait.
+            # Clear `_user_chose` before the layout, not after it. If the user changes a setting during the layout,
+            # `_user_chose` is then still set after the layout, so that `_wait_for_more` does not wait.
             self._user_chose.clear()
             self._layout_done.clear()
             try:

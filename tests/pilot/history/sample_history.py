@@ -19,7 +19,7 @@ GROUP = "payments.settle"
 POLLS = 120
 """Number of polls in the recording."""
 POLL_INTERVAL = 30
-"""Time between two polls of the recording, in seconds. The recording covers 70 minutes, with a gap of ten minutes."""
+"""Time between two polls of the recording, in seconds. The recording covers 70 minutes, of which ten are a gap."""
 
 REBALANCES = (40, 90)
 """Indexes of the polls at which a rebalance begins. Each rebalance lasts for two polls."""

@@ -89,7 +89,7 @@ async def test_history_pane_of_a_running_cluster_has_plots_and_a_log(tmp_path: P
 
 
 async def test_history_pane_shows_when_the_group_last_progressed(tmp_path: Path) -> None:
-    """The pane shows the times of the last state change, the last progress and the first read."""
+    """The pane shows when the group entered its current state, last made progress, and was first read by kgtui."""
     trail, group = Trail(), sample_history.GROUP
     for seconds in (300, 60):
         trail.add(round(NOW) - seconds, [Position(("t", 0), 1_000 - seconds, 1_000, seconds)])
@@ -199,11 +199,11 @@ async def test_the_history_pane_of_a_recording_shows_gaps_and_changes(
             await until(pilot, lambda: "the disk is [/gone]" in screen_text(app))
 
 
-async def test_the_history_log_also_lists_events_that_samples_do_not_contain(tmp_path: Path) -> None:
-    """The pane's log lists changes between two lag samples. It also lists events that samples do not contain.
+async def test_the_history_log_also_lists_events_that_lag_samples_do_not_contain(tmp_path: Path) -> None:
+    """The pane's log lists the differences between successive lag samples, and also two events from other data.
 
-    In this test, these are an event before the first sample, and a change of the coordinator. The log lists no events
-    of other groups, and no events before the shown time span.
+    One event is a member that joined before the first sample. The other is a change of the coordinator, which samples
+    do not contain. The log lists no events of other groups, and no events before the shown time span.
     """
     first = NOW - (sample_history.POLLS - 1) * 10.0
     listing = Listing("consumer", "consumer", "Stable", 1)

@@ -169,9 +169,9 @@ async def test_recording_is_refused_if_no_cluster_is_open(tmp_path: Path) -> Non
 async def test_closing_the_record_dialog_while_the_recording_starts_ends_the_recording(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """At first, the dialog stays open to show early errors of the recording. Meanwhile, the user closes the dialog.
+    """After Enter, the dialog stays open for a moment, so that it can show an error that occurs at once.
 
-    Afterward, the user can start another recording.
+    In this test, the user closes the dialog with escape before this wait ends. Afterward, the user can record again.
     """
     monkeypatch.setattr(recording, "FIRST_ERRORS_WAIT", 60)
     app = live(tmp_path)
@@ -187,7 +187,7 @@ async def test_closing_the_record_dialog_while_the_recording_starts_ends_the_rec
 
 
 async def test_polling_cannot_be_paused_during_a_recording(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """If polling is paused when a recording starts, polling resumes."""
+    """If polling is already paused when a recording starts, the start of the recording resumes polling."""
     app = live(tmp_path)
     async with app.run_test(size=(120, 30)) as pilot:
         monitor = app.session.monitor

@@ -47,7 +47,7 @@ async def replaying(tmp_path: Path, at: str) -> AsyncIterator[tuple[KgtuiApp, Pi
 async def test_playback_stops_after_key_p_or_a_step_back_and_at_the_last_poll(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """During playback, the header shows the speed, such as `x120`. Key `[` goes one poll back."""
+    """Key `P` starts playback. Meanwhile, the header shows the speed, such as `x120`. Key `[` goes one poll back."""
     monkeypatch.setenv("KGTUI_CONFIG_DIR", str(tmp_path / "config"))
     monkeypatch.setattr(replay, "PLAY_INTERVAL", 0.02)
     monkeypatch.setattr(replay, "MIN_PAUSE", 0.02)
@@ -107,7 +107,7 @@ async def test_a_narrow_header_still_shows_the_replayed_time(tmp_path: Path, mon
 async def test_comparing_two_times_lists_the_differences(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Key `v` limits the table to one kind of difference, and `l` to the selected group.
 
-    Enter closes the comparison and selects the group of the current row in the tree.
+    Enter closes the comparison, and moves the tree cursor to the group in the selected row of the comparison.
     """
     monkeypatch.setenv("KGTUI_CONFIG_DIR", str(tmp_path / "config"))
     async with replaying(tmp_path, "0s") as (app, pilot, admin):
@@ -137,7 +137,7 @@ async def test_comparing_two_times_lists_the_differences(tmp_path: Path, monkeyp
         await pilot.press("v")
         assert [row.kind for row in screen.table.rows] == ["groups", "groups"]
         # At the replayed time, the group `early` (last row) exists, but the group `late` (first row) does not. Press
-        # enter on the last row, because enter selects the group in the tree.
+        # enter on the last row, because enter can select only a group that exists at this time.
         await pilot.press("end", "enter")
         await until(pilot, lambda: app.screen is main_screen(app))
         await until(pilot, lambda: main_screen(app).group == "early")

@@ -63,7 +63,7 @@ def top(app: KgtuiApp) -> MainScreen:
 
 
 async def open_recording(pilot: Pilot[int], app: KgtuiApp, lake: Path, time: str = "") -> MainScreen:
-    """Open the recording in the folder `lake` with key `t`, and wait for the recorded groups.
+    """Open the recording in the folder `lake` with key `t`, and wait until the recorded groups are shown.
 
     `time` is the time to show, such as `30m` (before the end of the recording); empty for the end.
     """
@@ -79,9 +79,9 @@ async def open_recording(pilot: Pilot[int], app: KgtuiApp, lake: Path, time: str
 
 
 async def test_opening_a_recording_keeps_the_filter_and_the_selected_group(tmp_path: Path) -> None:
-    """The recording is shown with the filter, selected group, open pane and sort order of the live screen.
+    """The recording is shown with the filter, selected group, open pane and sort order of the live cluster's screen.
 
-    The live screen keeps its filter and its selected group, and receives snapshots while the recording is shown.
+    This screen keeps its filter and its selected group, and receives snapshots while the recording is shown.
     """
     lake = sample_history.record(tmp_path / "prod")
     async with live(tmp_path) as (app, monitor, pilot):
@@ -195,7 +195,8 @@ async def test_the_open_recording_dialog_explains_invalid_input(tmp_path: Path) 
             dialog.lake.value, dialog.time.value = str(folder), time
             await pilot.press("enter")
             await until(pilot, lambda expected=message: expected in screen_words(app))  # type: ignore[misc]
-        # The dialog must no longer show the error about the folder `[/nowhere]`, because the last folder is valid.
+        # The dialog must no longer show the error about the folder `[/nowhere]`, because the folder that was entered
+        # last exists.
         await until(pilot, lambda: "[/nowhere]" not in screen_text(app))
         await pilot.press("escape")
         await until(pilot, lambda: app.screen is main_screen(app))

@@ -181,7 +181,7 @@ def consumer_offsets() -> GroupOffsets:
 
 
 def classic_offsets() -> GroupOffsets:
-    """Return offsets of partitions with a known lag, and of partitions whose lag is unknown, one for each reason."""
+    """Return offsets of partitions with a known lag, and of one partition per reason for an unknown lag."""
     committed = [CommittedOffset("orders.created", part, 1000, 1, "") for part in range(12)]
     committed += [
         CommittedOffset("orders.paid", 0, None), CommittedOffset("orders.paid", 1, 77),

@@ -14,7 +14,7 @@ from tests.pilot.panes.pane_app import PaneApp
 
 
 def grid(pane: AssignmentsPane) -> dict[str, str]:
-    """Return the lines of the grid, by their first word, such as `payments.settled-3` (topic and partition)."""
+    """Return the grid as a dict: first word of a line, such as `payments.settled-3` (topic and partition) → line."""
     table = pane.table
     lines = [table.render_line(y).text.rstrip() for y in range(table.size.height)]
     return {line.split()[0]: line for line in lines if line.strip()}

@@ -143,12 +143,12 @@ async def test_a_narrow_members_pane_shows_only_the_essential_columns(
         (None, "no offsets that you are allowed to see"),
     ],
 )
-async def test_panes_without_offsets_say_whether_missing_permissions_may_hide_offsets(
+async def test_panes_without_offsets_say_if_missing_permissions_could_hide_offsets(
     access: Access | None, expected: str
 ) -> None:
-    """Brokers hide offsets in topics on which the user lacks DESCRIBE.
+    """Brokers hide a group's offsets in topics for which the user lacks the permission DESCRIBE.
 
-    The panes therefore say `no committed offsets` only if the user has DESCRIBE on every topic.
+    The panes therefore say `no committed offsets` only if the user has DESCRIBE for every topic.
     """
     group, snapshot = "payments.settle", data.example_snapshot()
     snapshot = replace(snapshot, offsets={group: Reading(GroupOffsets(), snapshot.taken_at)}, summaries={})
@@ -297,7 +297,7 @@ async def test_the_page_down_key_scrolls_the_overview_pane() -> None:
 
 
 async def test_the_cursor_stays_on_the_same_partition_when_5000_partitions_change() -> None:
-    """A background worker computes so many rows. The cursor must stay on its partition when the new rows are shown."""
+    """A background worker computes the many rows. When it is done, the cursor must still be on the same partition."""
     pane = OffsetsPane()
     snapshot = data.example_snapshot()
 

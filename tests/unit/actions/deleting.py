@@ -16,12 +16,12 @@ if TYPE_CHECKING:
 
 
 def delete_requests(admin: ScriptedAdmin) -> list[tuple[str, ...]]:
-    """Return a tuple of group ids for each DeleteGroups request that was sent."""
+    """Return one tuple per DeleteGroups request that was sent: the ids of the groups in the request."""
     return [groups for call, groups in admin.calls if call == "delete_groups"]
 
 
 def on_call(admin: ScriptedAdmin, call: str, act: Callable[[], None], *, nth: int = 1) -> None:
-    """Call `act` when the fake cluster's method `call` is called for the `nth` time, counted from 1."""
+    """Call the function `act` at the `nth` call (counted from 1) of the fake cluster's method with the name `call`."""
     record_call = admin._record_call
     seen = 0
 

@@ -119,13 +119,13 @@ class OtherCluster(ScriptedAdmin):
 async def test_start_of_kgtui_ignores_deletions_that_another_process_is_executing(
     killed: StateFolder, admin: ScriptedAdmin
 ) -> None:
-    """The other process holds a shared file lock until it has logged the outcome. kgtui tests this lock."""
+    """The other process holds a shared file lock until the outcome is logged. kgtui checks this lock when it starts."""
     with shared_lock(killed.lock):
         assert await unfinished(admin, killed) == ()
     assert len(await unfinished(admin, killed)) == 1
 
 
-async def test_start_of_kgtui_does_nothing_without_an_audit_log(folder: StateFolder, admin: ScriptedAdmin) -> None:
+async def test_start_of_kgtui_sends_no_request_without_an_audit_log(folder: StateFolder, admin: ScriptedAdmin) -> None:
     assert await unfinished(admin, folder) == ()
     assert admin.calls == []
     assert not folder.path.exists()

@@ -41,7 +41,7 @@ BOUNDS = {("orders", 0): PartitionBounds(1, 20), ("old", 0): GONE}
 def consumer(group: str = "g") -> GroupData:
     """Return the data of a consumer group with three partitions and one group config.
 
-    One partition has no committed offset. Another one is in a deleted topic.
+    One partition has no committed offset. Another partition belongs to a deleted topic.
     """
     described = GroupDescription(
         group, "consumer", "consumer", "Empty", 1, "uniform", 4, 4, operations=frozenset({"READ", "DELETE"})

@@ -38,7 +38,7 @@ def test_user_confirms_the_deletion_of_one_group_by_typing_its_id(group: str, as
     assert not expected.met("")
 
 
-def test_user_confirms_deletion_of_several_groups_by_typing_how_many() -> None:
+def test_user_confirms_deletion_of_several_groups_by_typing_their_number() -> None:
     expected = challenge(["a", "b", "c"], irreversible=False)
     assert (expected.asked, expected.what) == ("3", "type the number of groups")
     assert not expected.met("a")

@@ -17,7 +17,7 @@ LOSS = DeletionLoss(1, 2, 100, LagTotal(0, 0, 2), None, Undo.RESTORABLE)
 def allowed(**changes: object) -> Allowed:
     """Return a plan entry that allows the deletion of a group.
 
-    The group has no unread records. `changes` replaces fields of the predicted loss (`LOSS`).
+    By default, the group has no unread records. `changes` replaces fields of the predicted data loss (`LOSS`).
     """
     return Allowed(GroupDescription("g", "consumer", "consumer", "Empty", 1), replace(LOSS, **changes))  # type: ignore[arg-type]
 

@@ -1,4 +1,4 @@
-"""Tests that other users cannot read kgtui's files, such as backups, or make kgtui write through symbolic links."""
+"""Tests of files such as backups: other users cannot read them, and kgtui never writes through symbolic links."""
 
 from __future__ import annotations
 

@@ -43,9 +43,9 @@ class FakePool(Pool):
     """A `Pool` that calls functions of the test instead of brokers.
 
     Attributes:
-        answers: API name → function that takes a request. It returns the response as a dict of fields or as bytes, or
-            an exception to raise.
-        versions: API name or `(API name, node id)` → highest supported version; None if the API is not supported.
+        answers: API name → function that takes a request. The function returns the response as a dict of fields or as
+            bytes, or an exception that `call` then raises.
+        versions: API name or `(API name, node id)` → highest supported API version; None if the API is not supported.
         coordinators: group id → node id (by default 1), or the error that the lookup returns.
         leaders: `(topic, partition)` → node id (by default 1), or an error code with a minus sign, such as -29. A key
             that is only a topic name sets the error of all its partitions.
@@ -54,11 +54,11 @@ class FakePool(Pool):
         sent: all requests, in order.
         looked_up: for each lookup of coordinators, the groups whose coordinators were not cached.
         leaders_looked_up: arguments `(topics, refresh)` of each leader lookup.
-        unreachable: exceptions that the next lookups of coordinators or leaders raise. The last exception in the list
-            is raised first.
+        unreachable: exceptions that the next lookups of coordinators or leaders raise, one per lookup. The last
+            exception in the list is raised first.
         learned: cached coordinators: group id → node id.
         listings: cached rows of the brokers' lists: group id → `Listing`.
-        recently_failed: node ids of the leaders whose last request failed.
+        recently_failed: node ids of the leaders to which the last request failed.
         view: cached metadata; None until it is read for the first time.
     """
 

@@ -27,7 +27,7 @@ def metadata(code: int, operations: int, denied: tuple[str, ...] = ()) -> Callab
 
     Args:
         code: error code of each topic in the response.
-        operations: bit set of the operations that the user may perform on the cluster.
+        operations: bit set of the operations that the user is allowed to perform on the cluster.
         denied: names or `*` patterns of topics with the error `FORBIDDEN` instead of `code`.
     """
 
@@ -141,9 +141,9 @@ async def test_acls_are_not_read_if_they_are_unnecessary_or_unreadable(code: int
 
 
 async def test_a_denied_topic_is_reported_if_the_broker_omits_its_offsets() -> None:
-    """OffsetFetch omits the offsets in deleted topics, and in topics that the user may not describe (denied topics).
+    """OffsetFetch omits the offsets in deleted topics and in denied topics. kgtui reports only denied topics as hidden.
 
-    kgtui reports only the denied topics as hidden.
+    A denied topic is a topic that the user is not allowed to describe.
     """
     pool = FakePool(answers={"Metadata": metadata(NO_TOPIC, 0), "OffsetFetch": offsets(topics=("deleted", "orders"))})
     admin = KafkaGroupAdmin(pool)
@@ -226,9 +226,9 @@ def log_ends(code: int = 0) -> Callable[[Sent], dict[str, Any]]:
 
 
 async def reads_after(admin: KafkaGroupAdmin, pool: FakePool, api: str, answer: Callable[[Sent], Any]) -> int:
-    """Send an `api` request, and then read the permissions.
+    """Send a request of the API `api`, and then read the user's permissions.
 
-    Return the number of requests for reading the permissions; 0 if kgtui uses cached permissions.
+    Return how many requests kgtui sent to read the permissions; 0 if kgtui used the cached permissions.
     """
     pool.answers[api] = answer
     if api == "OffsetFetch":
@@ -244,8 +244,8 @@ async def reads_after(admin: KafkaGroupAdmin, pool: FakePool, api: str, answer: 
 async def test_offsets_count_as_incomplete_if_some_topics_may_have_been_forbidden(before: int, during: int) -> None:
     """Offsets are complete only if no topic was forbidden before or during OffsetFetch.
 
-    Brokers omit the offsets in forbidden topics. `before` and `during` are the error codes of the topics in a Metadata
-    response before OffsetFetch and in another one during OffsetFetch.
+    Brokers omit the offsets in forbidden topics. kgtui requests Metadata twice: `before` is the error code of all
+    topics in the response before OffsetFetch, and `during` is their error code in the response during OffsetFetch.
     """
     pool = FakePool(answers={"Metadata": metadata(before, 0)})
     admin = KafkaGroupAdmin(pool)

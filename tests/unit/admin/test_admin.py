@@ -1,4 +1,4 @@
-"""Tests of listing groups, of reading configs and retention times, and of deleting groups without DELETE permission."""
+"""Tests of listing groups, reading group configs and topic retention times, and deleting groups without permission."""
 
 from __future__ import annotations
 

@@ -47,7 +47,7 @@ def worker(url: str, allocation: connect.Assignment | None, assigned: connect.As
 
     Args:
         url: REST address of the worker.
-        allocation: the previous assignment, which the worker sends in its metadata; None if it had none.
+        allocation: the previous assignment, which the worker sends in its metadata; None if the worker had none.
         assigned: the new assignment; None if the worker has none yet.
     """
     metadata = connect.encode_subscription(connect.Subscription(2, url, 5, allocation))
@@ -55,7 +55,7 @@ def worker(url: str, allocation: connect.Assignment | None, assigned: connect.As
 
 
 def assignment_to(assigned: connect.Tasks = (), revoked: connect.Tasks = (), *, version: int = 2) -> connect.Assignment:
-    """Return an assignment for a Connect worker in a cluster whose leader has the REST address http://a/."""
+    """Return an assignment for a Connect worker. The leader of the Connect cluster has the REST address http://a/."""
     return connect.Assignment(version, 0, "m-0", "http://a/", 9, assigned, revoked, 300_000 if revoked else 0)
 
 

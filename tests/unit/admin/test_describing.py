@@ -124,7 +124,7 @@ async def test_a_group_is_described_correctly_if_its_cached_type_is_outdated(ver
 async def test_describing_a_deleted_group_with_a_cached_type_sends_no_list_request() -> None:
     """The type of the deleted group is cached. All describe RPCs respond that the group does not exist.
 
-    kgtui therefore does not need the list of all groups.
+    kgtui therefore does not need to check whether the group is in the list of all groups.
     """
     cluster = Cluster(ALL)
     await cluster.admin.list_groups()
@@ -199,7 +199,7 @@ async def test_groups_whose_describe_rpc_is_missing_are_reported_as_unsupported(
     """A group is not reported as Dead or missing if the broker lacks the describe RPC for the group's type."""
     rpcs = ("ShareGroupDescribe", "StreamsGroupDescribe")
     cluster = Cluster(ALL, disabled=rpcs) if how == "switched off" else Cluster(ALL, versions=dict.fromkeys(rpcs))
-    # At first, kgtui does not know the group types. The second time, it knows them from `list_groups`.
+    # In the first pass, kgtui does not know the group types. In the second pass, it knows them from `list_groups`.
     for _ in range(2):
         answer = await cluster.admin.describe_groups(ALL)
         assert list(answer.rows) == ["c", "k"]

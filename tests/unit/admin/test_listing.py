@@ -120,7 +120,7 @@ async def test_polling_a_group_list_that_was_only_reordered_returns_no_changes()
 
 @pytest.mark.parametrize(("before", "after"), [(2, 5), (3, 4), (5, 0), (4, 5)])
 async def test_a_poll_returns_every_group_if_the_listgroups_version_changes(before: int, after: int) -> None:
-    """kgtui compares encoded groups with those of the previous poll. Another version encodes them differently."""
+    """kgtui compares the encoded groups of two polls. Two versions of ListGroups encode the same group differently."""
     brokers = Brokers({1: {"a": STABLE, "gone": EMPTY}})
     brokers.set_version(before)
     feed, known = brokers.admin.listing_feed(1), dict[str, Listing]()
@@ -186,7 +186,7 @@ async def test_a_failed_poll_does_not_affect_the_next_poll() -> None:
     assert await poll_and_apply(feed, known) == (set(), set())
 
 
-async def test_groups_with_equal_type_and_state_share_one_listing_object() -> None:
+async def test_groups_with_equal_type_and_state_use_the_same_listing_object() -> None:
     brokers = Brokers({1: {f"g{number}": STABLE if number % 2 else EMPTY for number in range(3000)}})
     delta = await brokers.admin.listing_feed(1).poll()
     assert len({id(row) for row in delta.updated.values()}) == 2
@@ -258,7 +258,7 @@ async def test_polling_a_group_list_returns_the_right_changes_in_any_group_order
 async def test_changes_are_found_even_if_a_group_id_contains_encoded_groups() -> None:
     """kgtui does not decode bytes that equal the encoded groups of the previous response.
 
-    Here, the id of a new group contains such bytes, but kgtui must still find all changes.
+    In this test, the id of a new group contains such bytes. kgtui must still find all changes.
     """
     brokers = Brokers({1: {"a": STABLE, "b": EMPTY}})
     feed, known = brokers.admin.listing_feed(1), dict[str, Listing]()

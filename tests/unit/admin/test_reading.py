@@ -264,7 +264,7 @@ def test_remaining_time_is_divided_equally_among_the_steps_of_a_read(
     ids=["subscribed", "owned"],
 )
 async def test_forbidden_topics_of_members_are_reported_as_hidden(logs: Logs, reader: Member) -> None:
-    """The user may describe the topic `new`, but not the topic `secret`. The group has no offsets in these topics."""
+    """The user has DESCRIBE on the topic `new`, but not on `secret`. The group has no offsets in these two topics."""
     admin = ScriptedAdmin()
     admin.add("c", members=(reader,), lag=5)
     admin.bounds |= {("secret", part): PartitionBounds(None, None, 29) for part in (0, 1)}

@@ -105,7 +105,7 @@ def test_the_record_search_finds_timestamps_for_every_traffic_pattern(shape: str
 
 @pytest.mark.parametrize("shape", SHAPES)
 def test_the_record_search_reaches_the_required_precision(shape: str) -> None:
-    """The search returns a time range that contains the time of the record.
+    """The search returns a time range that contains the timestamp of the first unread record.
 
     With the precision 0.01, the range spans at most 1 % of the record's age or 1 s, whichever is longer.
     """
@@ -129,7 +129,7 @@ Some timestamps are later than the current time.
 
 
 @given(times=TIMES, data=st.data())
-def test_the_record_search_finds_times_in_a_log_without_gaps(times: list[int], data: st.DataObject) -> None:
+def test_the_record_search_finds_timestamps_in_a_log_without_offset_gaps(times: list[int], data: st.DataObject) -> None:
     log = dense(times)
     offset = data.draw(st.integers(1000, log.end - 1))
     found = log.search(offset)
@@ -144,7 +144,7 @@ def test_the_record_search_finds_times_in_a_log_without_gaps(times: list[int], d
 
 
 @given(times=TIMES, data=st.data())
-def test_the_record_search_finds_times_in_a_log_with_gaps(times: list[int], data: st.DataObject) -> None:
+def test_the_record_search_finds_timestamps_in_a_log_with_offset_gaps(times: list[int], data: st.DataObject) -> None:
     """Compaction and aborted transactions leave gaps: offsets that have no record."""
     steps = data.draw(st.lists(st.integers(1, 5), min_size=len(times), max_size=len(times)))
     log = Log(list(zip(accumulate(steps), times, strict=True)), sum(steps) + data.draw(st.integers(1, 5)))

@@ -38,7 +38,7 @@ class Logs:
     """Brokers with 1,000 records per partition, one per second. The last record is one second older than `NOW`.
 
     Attributes:
-        codes: `(topic, partition)` → error code.
+        codes: `(topic, partition)` → error code in the response to ListOffsets.
         led_by: `(topic, partition)` → actual leader, for partitions whose leader in `pool.leaders` is outdated.
         local_start: topic → first offset on the leader's disk. Earlier records are in tiered storage.
         empty: topics whose records have no timestamps.
@@ -129,8 +129,8 @@ async def test_tiered_topics_are_skipped_on_kafka_3_4_to_3_9(version: int, reada
     """In these releases, a search in a topic with tiered storage blocks a request handler thread of the broker.
 
     kgtui recognizes these releases by their newest ListOffsets version, which is 8 or 9. If `readable` is false, the
-    user cannot read topic configs. kgtui then recognizes a tiered topic by the first offset on the leader's disk (300),
-    which is greater than the log start offset (0).
+    user is not allowed to read topic configs. kgtui then recognizes a tiered topic, because the first offset on the
+    leader's disk (300) is greater than the log start offset (0).
     """
     logs = Logs()
     logs.pool.versions = {"ListOffsets": version}
@@ -149,7 +149,7 @@ async def test_tiered_topics_are_skipped_on_kafka_3_4_to_3_9(version: int, reada
 async def test_tiered_topics_are_searched_on_kafka_3_3_and_4_0(version: int) -> None:
     """Only brokers from Kafka 3.4 to 3.9 search topics with tiered storage so slowly that kgtui skips these topics.
 
-    kgtui recognizes the other releases by their newest ListOffsets version: at most 7, or at least 10.
+    kgtui recognizes older and newer releases by their newest ListOffsets version: at most 7, or at least 10.
     """
     logs = Logs()
     logs.pool.versions = {"ListOffsets": version}

@@ -46,8 +46,8 @@ def no_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
 class Script:
     """A `send` function for `Router.run` that returns predefined results.
 
-    `scripts` maps each group to the results of its requests, in order. A result is an error code, an exception, or None
-    if the response has no row for the group. The last result is repeated.
+    `scripts` maps each group to the results of the requests that contain this group, in order. A result is an error
+    code, an exception, or None if the response has no row for the group. The last result is repeated.
     """
 
     def __init__(self, scripts: dict[str, list[int | KgtuiError | None]]) -> None:
@@ -243,16 +243,14 @@ async def test_router_repeats_a_write_request_while_the_group_moves_or_loads() -
 
 
 @pytest.mark.parametrize("code", [NOT_AVAILABLE, TIMED_OUT])
-async def test_router_does_not_repeat_a_write_request_that_may_have_been_executed(code: int) -> None:
+async def test_router_does_not_repeat_a_write_request_that_was_possibly_executed(code: int) -> None:
     script = Script({"a": [code, OK]})
     answer = await run(FakePool(), script, repeat=False)
     assert ([fault.code for fault in answer.faults], script.times("a")) == ([code], 1)
 
 
 @pytest.mark.parametrize(("code", "uncertain"), [(NOT_AVAILABLE, True), (TIMED_OUT, True), (FORBIDDEN, False)])
-async def test_outcome_of_a_delete_request_is_uncertain_if_it_may_have_been_executed(
-    code: int, uncertain: bool
-) -> None:
+async def test_delete_outcome_is_uncertain_if_the_request_was_possibly_executed(code: int, uncertain: bool) -> None:
     def answer(sent: Sent) -> Any:
         return {"Results": [{"GroupId": name, "ErrorCode": code} for name in sent.fields["GroupsNames"]]}
 
@@ -260,7 +258,7 @@ async def test_outcome_of_a_delete_request_is_uncertain_if_it_may_have_been_exec
     assert (outcome.ok, outcome.uncertain) == (False, uncertain)
 
 
-async def test_outcome_of_a_delete_request_is_certain_if_its_coordinator_was_not_found() -> None:
+async def test_delete_outcome_is_certain_if_the_group_coordinator_was_not_found() -> None:
     """The lookup fails with COORDINATOR_NOT_AVAILABLE (15), so kgtui sends no delete request.
 
     In the response to a delete request, the same error would make the outcome uncertain.

@@ -152,8 +152,8 @@ async def test_refused_token_is_replaced_only_after_a_pause(
 ) -> None:
     """The test deletes the AWS credentials after a broker refused the token.
 
-    `Login.prepare` still succeeds during the pause of 10 s, because it keeps the old token. After the pause, it needs
-    the credentials to sign a new token, so it fails.
+    During the pause of 10 s, `Login.prepare` still succeeds, because it keeps the refused token. After the pause,
+    `Login.prepare` fails, because it needs the credentials to sign a new token.
     """
     monkeypatch.setenv("AWS_ACCESS_KEY_ID", KEY_ID)
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", SECRET)

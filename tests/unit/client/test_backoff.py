@@ -42,7 +42,7 @@ def test_backoff_pause_does_not_overflow_after_two_thousand_failures() -> None:
 class Runners:
     """Functions for `first_success`: `answer` succeeds, `fail` raises an error, and `hang` never returns.
 
-    `started` and `canceled` contain the argument `number` of each started or canceled call.
+    `started` contains the argument `number` of each call that was started, and `canceled` of each canceled call.
     """
 
     def __init__(self) -> None:
@@ -92,14 +92,14 @@ async def test_first_success_raises_all_errors_in_order_if_every_function_fails(
         await first_success(list[partial[asyncio.Future[int]]](), head_start=0, expected=(ConnectError,))
 
 
-async def test_unexpected_error_is_raised_immediately_and_cancels_other_functions() -> None:
+async def test_first_success_raises_an_unexpected_error_and_cancels_other_functions() -> None:
     asked = Runners()
     with pytest.raises(ConnectError):
         await first_success([partial(asked.hang, 1), partial(asked.fail, 2)], head_start=0, expected=(DecodeError,))
     assert asked.canceled == [1]
 
 
-async def test_results_after_the_first_one_are_passed_to_the_discard_callback() -> None:
+async def test_first_success_passes_later_results_to_the_discard_callback() -> None:
     asked = Runners()
     left: list[int] = []
     runners = [partial(asked.answer, 1), partial(asked.answer, 2)]

@@ -17,13 +17,13 @@ from tests.unit.client.server import cluster
 FOREVER = PoolOptions(connect_timeout=600, head_start=0.01)
 """Options with which connecting to a silent broker times out only after 600 s.
 
-Calls to other brokers time out after 60 s, so the tests fail if these calls wait for the silent broker.
+The tests call the other brokers with a timeout of 60 s, so they fail if these calls wait for the silent broker.
 """
 
 
 @pytest.mark.parametrize("met_before", [True, False])
 async def test_a_silent_broker_does_not_delay_calls_to_other_brokers(met_before: bool) -> None:
-    """Broker 1 stops responding. If `met_before` is true, kgtui is already connected to broker 1 at this time."""
+    """Broker 1 stops responding. If `met_before` is true, kgtui has called broker 1 on both connections before that."""
     async with cluster(3) as fake, FaultyLink("127.0.0.1", fake[1].port) as hole:
         fake.hosts[1] = ("127.0.0.1", hole.port)
         fake.topics = {"topic": {0: 2, 1: 3}}
@@ -83,7 +83,7 @@ async def inject_faults(links: tuple[FaultyLink, ...], chance: random.Random) ->
 
 
 async def call_at_random(pool: Pool, chance: random.Random) -> None:
-    """Make 25 calls to random brokers. Each call returns the correct response or raises a client error."""
+    """Make 25 calls to random brokers. Assert that each call returns the correct response or raises a client error."""
     for _ in range(25):
         node, lane = chance.choice((1, 2)), chance.choice(list(Lane))
         with suppress(ClientError, UnreachableError):
@@ -92,7 +92,7 @@ async def call_at_random(pool: Pool, chance: random.Random) -> None:
 
 
 async def call_until_answered(pool: Pool, node: int, lane: Lane) -> None:
-    """Send ListGroups to broker `node` until it succeeds, for at most 60 s.
+    """Send ListGroups to broker `node` until a request succeeds, for at most 60 s.
 
     `lane` selects one of kgtui's two connections to the broker.
     """
@@ -106,7 +106,7 @@ async def call_until_answered(pool: Pool, node: int, lane: Lane) -> None:
 
 @pytest.mark.parametrize("seed", range(5))
 async def test_the_pool_recovers_from_random_connection_failures(seed: int) -> None:
-    """After the failures, calls to every broker succeed. After the pool is closed, no asyncio task is left."""
+    """After the failures, calls to every broker succeed. After the pool is closed, no asyncio task still runs."""
     chance = random.Random(seed)
     options = PoolOptions(connect_timeout=60, backoff=0.001, backoff_max=0.01, head_start=0.01, stall=0.02)
     async with (

@@ -73,8 +73,8 @@ async def test_unreachable_error_lists_each_bootstrap_server_with_a_reason() -> 
 
 
 @longer_if_busy(0.5)
-async def test_unreachable_error_lists_servers_that_have_not_answered_at_the_deadline(timeout: float) -> None:
-    """The first server refuses the connection. The second server has not answered at the deadline.
+async def test_unreachable_error_lists_servers_that_did_not_answer_before_the_deadline(timeout: float) -> None:
+    """The first server refuses the connection. The second server does not answer before the deadline.
 
     The attempt to connect to the second server continues in the background, so a later call succeeds.
     """

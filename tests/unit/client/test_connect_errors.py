@@ -124,9 +124,9 @@ async def test_error_says_what_kind_of_server_listens_instead_of_kafka(
 
 
 async def test_the_connection_error_says_that_the_port_possibly_requires_tls() -> None:
-    """The server closes plain-text connections, but never answers a TLS client hello.
+    """kgtui cannot find out whether the port requires TLS.
 
-    So kgtui cannot find out whether the port requires TLS.
+    The server closes plain-text connections, as a TLS server does, but never answers a TLS client hello.
     """
 
     async def slow_tls(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

@@ -42,7 +42,7 @@ def advertise(fake: FakeCluster, host: str, port: int) -> None:
 
 
 async def listed(fake: FakeCluster) -> tuple[list[str], list[tuple[int | None, str, str]]]:
-    """List all groups. Return the group ids, and one `(node id, error name, message)` for each broker that failed."""
+    """List all groups. Return their ids, and a tuple `(node id, error name, message)` for each broker that failed."""
     async with Pool([fake[1].address], options=QUICK) as pool:
         answer = await KafkaGroupAdmin(pool).list_groups(timeout=60)
     return list(answer.rows), [(fault.broker, fault.name, fault.message) for fault in answer.faults]

@@ -86,7 +86,7 @@ def test_without_package_does_not_block_an_already_loaded_package() -> None:
     assert sys.modules["pytest"] is pytest
 
 
-def test_loading_the_code_for_connections_does_not_import_gssapi() -> None:
+def test_loading_the_kafka_transport_does_not_import_gssapi() -> None:
     code = """
 from kgtui.client.pool import _load_transport
 _load_transport()

@@ -182,8 +182,8 @@ async def test_topics_of_a_failing_leader_are_removed_from_the_cache_at_growing_
 ) -> None:
     """kgtui caches the leaders of all partitions of a topic. Broker 2 fails repeatedly.
 
-    kgtui removes only topics with a partition that broker 2 leads. The pause between two removals grows until broker 2
-    responds.
+    kgtui removes only the topics of which broker 2 leads a partition according to the cache. The pause between two
+    removals grows until broker 2 responds.
     """
     now = 1_000.0
     monkeypatch.setattr(lookups_module, "Backoff", partial(Backoff, clock=lambda: now))

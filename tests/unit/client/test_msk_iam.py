@@ -237,7 +237,7 @@ async def test_signing_an_msk_token_does_not_block_the_event_loop(monkeypatch: p
 async def test_msk_token_is_replaced_if_a_host_name_contains_a_different_region(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """The first host name contains no region, so its token is for AWS_REGION. The second contains another region."""
+    """The first host name has no region, so its token is for AWS_REGION. The second name has a different region."""
     monkeypatch.setenv("AWS_REGION", "us-west-1")
     tokens = tokens_of(properties_of())
     first = await tokens.get("kafka.example")
@@ -248,10 +248,10 @@ async def test_msk_token_is_replaced_if_a_host_name_contains_a_different_region(
 
 
 @pytest.mark.usefixtures("credentials")
-async def test_msk_token_for_the_wrong_region_is_not_cached_if_it_is_ready_late(
+async def test_late_msk_token_for_the_wrong_region_does_not_replace_the_right_token(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """AWS_REGION is not the broker's region. The token for AWS_REGION is ready later than the right token."""
+    """The first token is for AWS_REGION, which is not the broker's region. It is signed later than the right token."""
     monkeypatch.setenv("AWS_REGION", "us-west-1")
     done, read = threading.Event(), msk_iam._credentials
 

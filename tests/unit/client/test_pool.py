@@ -45,7 +45,7 @@ async def test_a_call_returns_response_broker_api_version_and_duration() -> None
 async def test_bulk_calls_reuse_the_connection_to_the_bootstrap_server() -> None:
     """kgtui has two connections to each broker: the BULK lane and the UI lane.
 
-    The connection to the bootstrap server becomes the BULK lane, so only the UI lane needs a new connection.
+    kgtui uses the connection to the bootstrap server as the BULK lane, so only the UI lane needs a new connection.
     """
     async with cluster(1) as fake, Pool(fake.seeds, options=QUICK) as pool:
         await pool.metadata(timeout=60)
@@ -173,7 +173,7 @@ async def test_deadline_error_says_whether_the_request_was_sent(timeout: float) 
 
 @longer_if_busy(0.8)
 async def test_the_next_request_is_sent_only_after_the_throttle_time_has_passed(timeout: float) -> None:
-    """In its first response, the broker reports a throttle time of `timeout` seconds."""
+    """The first response tells kgtui to send no further request for `timeout` seconds (the throttle time)."""
     async with cluster(1) as fake, Pool(fake.seeds, options=QUICK) as pool:
         loop = asyncio.get_running_loop()
         fake[1].on[LIST_GROUPS.key] = always({"ThrottleTimeMs": round(timeout * 1000)})

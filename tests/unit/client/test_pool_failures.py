@@ -62,7 +62,7 @@ async def test_a_connection_without_responses_is_replaced_after_a_missed_deadlin
 
 
 async def call_until_answered(pool: Pool, node: int = 1) -> dict[str, Any]:
-    """Send ListGroups to broker `node` until it responds, for at most 60 s. Return the response."""
+    """Send ListGroups to broker `node` until the broker responds, for at most 60 s. Return the response."""
     async with asyncio.timeout(60):
         while True:
             try:

@@ -45,7 +45,7 @@ def test_create_conn_of_aiokafka_accepts_the_arguments_that_kgtui_passes() -> No
 
 
 async def test_aiokafka_reads_only_six_known_attributes_of_the_request_objects_of_kgtui() -> None:
-    """kgtui passes its own request objects to aiokafka. A newer aiokafka might read other attributes of them."""
+    """kgtui passes its own request objects to aiokafka. A newer aiokafka might need attributes that they lack."""
     used: list[str] = []
 
     class Bare:
@@ -263,7 +263,7 @@ async def test_a_response_that_is_larger_than_the_size_limit_is_not_read(announc
 
 
 async def test_an_oversized_first_response_is_reported_with_the_size_limit() -> None:
-    """The error must be the same when kgtui connects a second time."""
+    """kgtui connects twice, and both connection attempts must raise the same error."""
     settings = from_properties({"receive.message.max.bytes": "50"})
     async with cluster(1) as fake:
         transport = Transport(settings, "test")

@@ -15,10 +15,10 @@ if TYPE_CHECKING:
 
 
 class Script:
-    """A fake clock that also changes the cluster when it advances. `sleep_until` advances it without waiting.
+    """A fake clock. `sleep_until` advances the clock without waiting, and then changes the cluster.
 
     Attributes:
-        steps: seconds by which each call of `sleep_until` advances the time.
+        steps: for each call of `sleep_until`, the seconds from the current time to the requested time.
         happens: functions that change the cluster. The n-th call of `sleep_until` calls each of them with `n`.
     """
 
@@ -40,7 +40,8 @@ class Script:
 def watched_cluster(script: Script) -> ScriptedAdmin:
     """Return a fake cluster with five groups.
 
-    `stuck` has stopped, `slow` falls behind, `fine` is healthy, `queue` is a share group, and `connect` has no offsets.
+    `stuck` commits no offsets any more, the lag of `slow` grows, `fine` is healthy, `queue` is a share group, and
+    `connect` has no offsets.
     """
     admin = ScriptedAdmin()
     admin.add("stuck", "consumer", members=(member("a", topics=("t-stuck",)),), lag=1500)

@@ -47,7 +47,7 @@ def test_kgtui_check_prints_only_unhealthy_groups_and_exits_with_1(run: Callable
 def test_kgtui_check_fails_if_records_of_a_group_were_lost(
     run: Callable[..., Completed], admin: ScriptedAdmin, script: Script, lost: int, why: str
 ) -> None:
-    """By the rules of Burrow (a lag checker) alone, the verdict would be OK, because the group makes progress."""
+    """The rules of Burrow (a lag checker) alone would give the verdict OK, because the group commits newer offsets."""
 
     def expire(step: int) -> None:
         admin.commits["fine"] = (CommittedOffset("t-fine", 0, 1000 + 20 * step, 0),)
@@ -139,7 +139,7 @@ def test_rounding_errors_do_not_add_a_read_to_kgtui_check(run: Callable[..., Com
 def test_kgtui_check_reads_only_groups_that_match_the_filter(
     run: Callable[..., Completed], admin: ScriptedAdmin
 ) -> None:
-    """Before the first read, no verdict is known, so only the filter terms for type and lag select the groups."""
+    """Verdicts are unknown before the first read, so only the filter terms for type and lag decide what kgtui reads."""
     run("check", "not:type:share", "lag:1k+", "verdict:warn+")
     watched = [groups for call, groups in admin.calls if call == "describe_groups"]
     assert set(watched) == {("stuck",)}

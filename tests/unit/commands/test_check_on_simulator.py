@@ -77,7 +77,7 @@ async def checked(
     capfd.readouterr()
     async with connect(cluster.bootstrap.split(",")) as admin:
         with pytest.MonkeyPatch.context() as patch:
-            # kgtui compares the timestamps of records with the current time, so it must use the simulated time here.
+            # kgtui compares record timestamps with the current time. The timestamps are in simulated time.
             patch.setattr(record_times, "time", SimpleNamespace(time=clock.now))
             code = await check(args, admin, parse(" ".join(expr)), Watching(), typed)
     out, err = capfd.readouterr()
@@ -113,7 +113,7 @@ async def test_kgtui_check_gives_no_final_verdict_on_simple_groups_with_hidden_o
 async def test_kgtui_check_with_a_verdict_filter_says_that_verdicts_are_not_final(
     company: Simulator, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    """8 s is too short to find out that a group has stopped, so no group matches `verdict:stop`."""
+    """The check lasts 8 s. This is too short to detect that a group has stopped, so no group matches `verdict:stop`."""
     found = await checked(company, capfd, "verdict:stop", seconds=8, interval=2)
     assert found["groups"] == []
     assert "groups are not final" in found["err"]
@@ -195,7 +195,7 @@ CAUSES = {
     **dict.fromkeys(("orders.ship", "dwh.backfill"), "OK"),
     # The groups in the next line commit offsets, but their lag does not fall.
     **dict.fromkeys(("payments.refund", "search.index", "orders.enrich", "jobs.run"), "WARN"),
-    # The groups in the next line have unread records but commit no offsets. Only some of them have members.
+    # The groups in the next line have unread records but commit no offsets. Some of these groups have no members.
     **dict.fromkeys(("orders.archive", "customers.sync", "fraud.score", "jobs.retired", "customers.sync-old"), "STOP"),
     # The groups in the next line are OK, because they have no committed offsets.
     **dict.fromkeys(("connect-cluster", "schema-registry", "payments.never-deployed", "jobs.never-started"), "OK"),

@@ -32,7 +32,7 @@ STOPS = 12
 
 
 def state_at(poll: int, **more: Any) -> PollResult:
-    """Return the recorded result of poll number `poll`. `more` sets further attributes of the `PollResult`."""
+    """Return the result of poll number `poll`, counted from 0. `more` sets further attributes of the `PollResult`."""
     offsets = {"fine": 1000 + 200 * poll, "slow": 1000 + 100 * poll, "stuck": 1000 + 100 * min(poll, STOPS)}
     ends = {"fine": 1005 + 200 * poll, "slow": 1900 + 140 * poll, "stuck": 1010 + 100 * poll}
     return PollResult(
@@ -100,7 +100,7 @@ def test_kgtui_check_gives_verdicts_at_the_end_of_a_recording_by_default(
 def test_kgtui_check_ignores_polls_after_the_requested_time(
     check: Callable[..., Completed],
 ) -> None:
-    """The group `stuck` stops after poll 12. A check at the time of poll 14 ignores later polls and reports OK."""
+    """The group `stuck` commits nothing after poll 12. At poll 14, it is too early for a verdict other than OK."""
     verdicts = {poll: check("--all", "stuck", "--at", at(poll)).verdicts["stuck"] for poll in (12, 14, 24, 30)}
     assert verdicts == {12: "OK", 14: "OK", 24: "STOP", 30: "STOP"}
 

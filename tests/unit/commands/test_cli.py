@@ -122,7 +122,7 @@ def test_the_shell_completion_script_contains_commands_and_options(
     out = capsys.readouterr().out
     for word in ("ls", "show", "delete", "doctor", "groups", "bootstrap-server"):
         assert word in out
-    # The package shtab generates the scripts. Its script for tcsh does not complete the options of commands such as ls.
+    # The package shtab generates the scripts. Its tcsh script does not complete options of commands such as `kgtui ls`.
     for option in ("--lag", "--scenario"):
         assert shell == "tcsh" or option in out
 
@@ -353,7 +353,7 @@ def test_option_timeout_is_a_number_of_seconds_or_a_duration_with_a_unit(words: 
     assert timeout_of(parser.parse_args(["ls", *options])) == expected
 
 
-def test_the_middle_of_a_very_long_message_is_left_out(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_middle_of_a_very_long_message_is_omitted(capsys: pytest.CaptureFixture[str]) -> None:
     notify("begin" + "\x1b[31mx" * 10_000 + "end")
     err = capsys.readouterr().err
     assert err.startswith("kgtui: begin")

@@ -146,7 +146,7 @@ def test_kgtui_delete_can_delete_exactly_the_given_group_ids(
 ) -> None:
     """With `--group`, an id that looks like a filter term is not parsed as a filter.
 
-    `--expect` is the expected number of groups, which must not include groups that do not exist.
+    `--expect` is the expected number of groups to delete. An id without an existing group does not count.
     """
     admin.add("type:share", state="Empty")
     assert cli.main(["delete", "--group", "type:share", "--yes", "--expect", "1"]) == 0

@@ -50,7 +50,7 @@ def test_kgtui_groups_refuses_an_empty_file_name_for_the_option_command_config(
 
 
 def test_a_repeated_option_is_rejected_only_when_its_value_is_used() -> None:
-    """Parsing the options causes no error. The error occurs when the value of the repeated option is read."""
+    """Parsing the options raises no error. Getting the value of the repeated option raises the error."""
     found = read_options(["--server", "a", "--server", "b"], OPTIONS)
     with pytest.raises(KafkaOptionError, match="Found multiple arguments for option server") as caught:
         found.value("server")

@@ -44,7 +44,7 @@ def test_kgtui_ls_reads_log_start_offsets_only_for_empty_groups(
     assert "describe_groups" not in asked
 
 
-def test_kgtui_ls_shows_no_lag_for_a_group_that_the_user_may_not_describe(
+def test_kgtui_ls_shows_no_lag_for_a_group_without_describe_permission(
     run: Callable[..., Completed], admin: ScriptedAdmin
 ) -> None:
     admin.broken["pay"] = Fault(

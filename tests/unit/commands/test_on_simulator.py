@@ -106,7 +106,7 @@ def test_kgtui_demo_with_a_port_in_use_exits_with_2(company: SimulatorProcess) -
 
 
 async def diagnose(cluster: Simulator) -> tuple[dict[str, Any], str]:
-    """Examine the cluster as `kgtui doctor` does, and return the JSON document and the text that it would print."""
+    """Examine the cluster as `kgtui doctor` does. Return the JSON and the text that the command would print."""
     async with connect(cluster.bootstrap.split(",")) as admin:
         diagnosis = await examine(admin, timeout=20)
     return json.loads(as_json(diagnosis)), as_text(diagnosis)

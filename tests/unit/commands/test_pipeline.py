@@ -136,7 +136,7 @@ def test_pipeline_rejects_a_lake_with_data_of_a_different_cluster(
 def test_pipeline_rejects_a_lake_with_records_of_a_deleted_offsets_topic(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """After `__consumer_offsets` is created again, offsets restart at 0, so one offset would stand for two records."""
+    """Offsets restart at 0 when `__consumer_offsets` is created again, so one offset would stand for two records."""
 
     async def found(_: object) -> OffsetsTopic:
         return OffsetsTopic(("127.0.0.1:1",), {0: (0, 7)}, cluster_id="prod", topic_id="new")

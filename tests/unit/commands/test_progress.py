@@ -1,6 +1,6 @@
 """Tests of `Progress`, which shows the progress of a command.
 
-On a terminal, it redraws one line. If the output is not a terminal, it prints a line every 10 s.
+On a terminal, `Progress` redraws one line. Otherwise, for example in a pipe, `Progress` prints a line every 10 s.
 """
 
 from __future__ import annotations

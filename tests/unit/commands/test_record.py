@@ -1,6 +1,6 @@
 """Tests of `kgtui record` and `kgtui replay`, and of `kgtui ls` and `kgtui show` with a recording.
 
-They also test the exit codes, and what happens when a signal arrives.
+The module also tests the exit codes, and that a recorder writes all its polls when a signal stops it.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def _own_folders(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
 
 def recorder(cluster: SimulatorProcess, lake: Path, *more: str) -> subprocess.Popen[str]:
-    """Start a process in which `kgtui record` polls the cluster every 0.5 s. `more` are additional options."""
+    """Start a process in which `kgtui record` polls the cluster every 0.5 s. `more` contains other options."""
     words = ["record", str(lake), "--bootstrap-server", cluster.bootstrap, "--interval", "0.5", *more]
     return subprocess.Popen(
         [sys.executable, "-m", "kgtui", *words], stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True
@@ -219,7 +219,10 @@ def test_point_in_time_can_be_absolute_or_a_duration_before_the_last_poll() -> N
     ],
 )
 def test_a_time_of_day_means_its_last_occurrence_even_if_clocks_change(last: str, typed: str, expected: str) -> None:
-    """In Berlin, the hour from 2:00 to 3:00 occurs twice on 2026-10-25, and does not occur on 2026-03-29."""
+    """A time of day without a date means its last occurrence before `last`, the time of the last recorded poll.
+
+    In Berlin, the hour from 2:00 to 3:00 occurs twice on 2026-10-25, and does not occur on 2026-03-29.
+    """
     found = parse_time("--at", typed, datetime.fromisoformat(last).timestamp())
     assert found == datetime.fromisoformat(expected).timestamp()
 

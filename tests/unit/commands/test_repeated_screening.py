@@ -67,9 +67,9 @@ async def test_kgtui_ls_watch_needs_several_reads_to_find_stopped_groups(
 async def test_kgtui_ls_watch_remembers_groups_whose_coordinator_is_replaced(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """The coordinator of the group `simple` is killed. No broker lists the group until a new coordinator has loaded it.
+    """The coordinator of the group `simple` is killed. No broker lists the group until it has a new coordinator.
 
-    kgtui must still know when it first saw the group.
+    After that, kgtui must still know when kgtui first saw the group.
     """
     clock = {"now": 1_700_000_000.0}
     admin = ScriptedAdmin()
@@ -112,7 +112,7 @@ async def test_verdict_on_a_new_empty_group_does_not_say_that_all_members_left(
 ) -> None:
     """The group `new` is Empty when it appears. A member joins and leaves the group `old`.
 
-    Only the message about `old` may say that all members left.
+    Therefore, only the verdict on `old` says that all members left.
     """
     admin = ScriptedAdmin()
     admin.add("old", state="Empty", lag=10)

@@ -37,7 +37,7 @@ def test_kgtui_show_prints_each_group_once_in_the_given_order(run: Callable[...,
 
 
 def test_kgtui_show_requests_no_configs_of_classic_groups(run: Callable[..., Completed], admin: ScriptedAdmin) -> None:
-    """Classic groups have no group configs. A request for them would fail if the user lacks DESCRIBE_CONFIGS."""
+    """Classic groups have no group configs. A needless request would fail if the user lacks DESCRIBE_CONFIGS."""
     admin.add("old", "classic", lag=1)
     ran = run("show", "old", "pay")
     assert (ran.code, ran.err) == (0, "")
@@ -63,7 +63,7 @@ def test_kgtui_show_reports_a_missing_group_even_if_the_search_for_similar_ids_f
     assert run("show", "payy").err == "kgtui: group payy: Group payy not found. [GROUP_ID_NOT_FOUND]\n"
 
 
-def test_kgtui_show_reports_that_the_user_may_not_describe_a_group(
+def test_kgtui_show_reports_that_the_user_is_not_allowed_to_describe_a_group(
     run: Callable[..., Completed], admin: ScriptedAdmin
 ) -> None:
     admin.broken["pay"] = Fault("GROUP_AUTHORIZATION_FAILED", "forbidden", 30, group="pay", advice="grant DESCRIBE")
@@ -134,7 +134,7 @@ def test_kgtui_show_does_not_mention_permissions_if_the_user_has_all_permissions
     assert "may see" not in ran.out
 
 
-def test_kgtui_show_says_which_assigned_topic_the_user_may_not_describe(
+def test_kgtui_show_says_which_assigned_topic_the_user_cannot_describe(
     run: Callable[..., Completed], admin: ScriptedAdmin
 ) -> None:
     admin.add("old", "classic", members=(member("m", assignment=(("t-old", (0,)), ("secret", (0,)))),), lag=3)
@@ -153,7 +153,7 @@ def test_kgtui_show_says_that_offsets_in_hidden_topics_are_not_listed(
 ) -> None:
     """Brokers leave out committed offsets of topics on which the user lacks DESCRIBE.
 
-    `kgtui show` then prints a note. The exit code is 0.
+    `kgtui show` prints a note about the missing offsets, and exits with code 0.
     """
     admin.user_access = Access(any_topic=False)
     ran = run("show", "pay")
@@ -168,7 +168,7 @@ def test_kgtui_show_says_that_offsets_in_hidden_topics_are_not_listed(
     assert "not listed" not in ran.out
 
 
-def test_kgtui_show_says_which_subscribed_topic_the_user_may_not_describe(
+def test_kgtui_show_says_which_subscribed_topic_the_user_cannot_describe(
     run: Callable[..., Completed], admin: ScriptedAdmin
 ) -> None:
     admin.add("old", "classic", members=(member("m", topics=("t-old", "secret")),), lag=3)

@@ -180,7 +180,7 @@ async def test_user_can_switch_to_a_configured_cluster_even_if_no_broker_respond
 async def test_command_config_file_applies_only_to_the_cluster_on_the_command_line(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The file given with `--command-config` can contain passwords, which other clusters must not get.
+    """The file given with `--command-config` can contain passwords, which must not be sent to other clusters.
 
     `--read-only` applies to all clusters.
     """
@@ -217,7 +217,7 @@ async def test_kgtui_demo_offers_other_clusters_only_if_some_are_configured(fold
 async def test_kgtui_already_polls_groups_while_it_imports_the_terminal_ui_module(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """kgtui polls early so that the first screen can show groups. Polling stops when the terminal UI closes."""
+    """kgtui polls early, so that its first screen can show groups. Polling stops when the terminal UI closes."""
     sessions_opened: list[Session] = []
 
     async def until_listed(session: Session) -> int:

@@ -13,11 +13,11 @@ from kgtui.history import Recorder, RecorderOptions
 from kgtui.monitor import Monitor, MonitorOptions
 
 FLUSH = 0.3
-"""Time between two flushes (writes of waiting polls to the lake), in seconds."""
+"""Time between two flushes, in seconds. A flush writes the polls that are still in memory to the lake."""
 
 
 async def _record(bootstrap: str, lake: str) -> None:
-    """Record the cluster with the addresses `bootstrap` into the lake until this process is killed."""
+    """Record a cluster into the lake until this process is killed. `bootstrap` contains addresses of brokers."""
     async with connect(bootstrap.split(",")) as admin:
         monitor = Monitor(admin, MonitorOptions(interval=0.5, sweep_rate=0.001))
         watching = asyncio.create_task(monitor.run())

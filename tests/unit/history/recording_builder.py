@@ -37,7 +37,7 @@ class RecordingBuilder:
         self.keyframe: int | None = None
 
     def poll(self, result: PollResult, at: int, *, keyframe: bool = False, gap: str = "") -> int:
-        """Add a poll, which `flush` writes later. Return the number of rows of the poll outside the table `polls`.
+        """Add a poll, which `flush` writes later. Return its number of rows in all tables except `polls`.
 
         Args:
             at: time of the poll in milliseconds since the Unix epoch.

@@ -161,7 +161,7 @@ def test_group_timeline_has_no_rates_if_offsets_could_not_be_read(tmp_path: Path
     assert list(timeline.lag) == [400] * 6
 
 
-def test_group_timeline_has_no_rates_while_the_error_of_the_coordinator_changes(tmp_path: Path) -> None:
+def test_group_timeline_has_no_rates_while_the_coordinator_fails_with_different_errors(tmp_path: Path) -> None:
     silent, closed = (("broker", Fault(name, "no", broker=1)) for name in ("NO_ANSWER", "NOT_CONNECTED"))
     faults = [(), (silent,), (closed,), (closed,), (), ()]
     write(tmp_path, *(poll_of(100 + 20 * n, end=500 + 20 * n, faults=reported) for n, reported in enumerate(faults)))
@@ -195,9 +195,9 @@ def test_history_of_a_group_can_be_read_if_its_id_has_special_characters(tmp_pat
 def test_kgtui_show_prints_when_a_recorded_group_appeared_and_last_made_progress(
     tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    """The recording has two groups. The group `late` appears at poll 60.
+    """The recording has two groups. The group `late` appears at poll 60 (the first poll is poll 0).
 
-    The last rebalance of both groups ends at poll 92.
+    The last rebalance of each group ends at poll 92.
     """
     sample_history.record(tmp_path)
     assert main(["show", "--lake", str(tmp_path), "--format", "json", sample_history.GROUP, "late"]) == 0

@@ -1,6 +1,6 @@
 """Tests of killed recorders: the lake contains only complete polls, and the next recorder reports the crash.
 
-Only polls since the last flush can be lost.
+Only polls since the last flush (write to the lake) can be lost.
 """
 
 from __future__ import annotations

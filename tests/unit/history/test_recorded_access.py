@@ -54,7 +54,7 @@ async def test_recorder_reports_once_that_a_recording_may_be_incomplete(
 ) -> None:
     """Brokers hide groups and topics for which the user lacks permissions, so the recording may lack them.
 
-    The message says whether only topics are hidden, or groups and topics. A user with all permissions gets no message.
+    The message says whether only topics are hidden, or topics and groups. A user with all permissions gets no message.
     """
     admin = scripted()
     admin.user_access = access

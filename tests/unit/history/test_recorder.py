@@ -270,7 +270,7 @@ async def test_recorder_reports_that_the_previous_recorder_lost_rows(
 
 
 async def test_recording_keeps_the_last_known_lag_if_committed_offsets_cannot_be_read(tmp_path: Path) -> None:
-    """The recorder writes the error of the group `pay` to the table `faults`. The group `ship` is not affected."""
+    """When reading the offsets of `pay` fails, the recorder writes the error to the table `faults`."""
     admin = scripted()
     async with recording(tmp_path / "lake", admin) as (recorder, _):
         await until(lambda: recorder.status.polls >= 2)

@@ -164,7 +164,7 @@ def test_recorded_group_keeps_its_offsets_and_description_if_a_poll_lacks_them(t
     assert state.description("pay") is not None
 
 
-def test_a_broker_error_is_returned_only_for_the_poll_that_recorded_it(tmp_path: Path) -> None:
+def test_a_broker_error_is_returned_only_for_the_poll_at_which_it_occurred(tmp_path: Path) -> None:
     slow = [("broker", Fault("NO_ANSWER", f"no answer in {number} s", broker=2)) for number in (5, 7)]
     write(tmp_path, poll_of(faults=(slow[0],)), poll_of(faults=(slow[1],)), poll_of())
     lake = RecordingReader(tmp_path)
@@ -333,9 +333,9 @@ def test_recording_reader_opened_before_a_compaction_still_returns_earlier_polls
 
 
 def test_recording_reader_returns_the_time_at_which_a_group_disappeared(tmp_path: Path) -> None:
-    """The first poll without a group stores a row that marks the group as gone.
+    """The first poll without a group usually stores a row that marks the group as gone.
 
-    If this poll is a keyframe (a poll that stores all groups), it has no such row.
+    A keyframe (a poll that stores all groups) has no such row. The reader must still find the time of this poll.
     """
     pay, both = PollResult({"pay": STABLE}), PollResult({"pay": STABLE, "old": STABLE})
     write(tmp_path / "poll", both, both, pay, pay)

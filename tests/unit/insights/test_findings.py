@@ -150,7 +150,7 @@ def test_finding_uses_the_previous_forecast_if_the_newest_one_has_no_lag_trend(t
     }
 
 
-def test_forecasts_and_unused_groups_of_the_day_before_give_no_findings(tmp_path: Path) -> None:
+def test_outdated_rows_about_forecasts_and_unused_groups_give_no_findings(tmp_path: Path) -> None:
     """The newest rows of the tables `forecast` and `cleanup` are one day old, so they do not show the present state."""
     past = NOW - 24 * HOUR
     rows = {
@@ -219,8 +219,8 @@ def test_past_burst_of_rebalances_is_reported_with_its_start_and_its_end() -> No
     assert (past.since, past.until) == ((NOW - 9 * HOUR).timestamp(), (NOW - 7.3 * HOUR).timestamp())
     assert past.ended == "the group's members stopped joining and leaving"
     assert [finding.since for finding in flapping(rows, NOW.timestamp())] == [(NOW - 2.4 * HOUR).timestamp()]
-    # The last hour of a burst can have too few rebalances to count as flapping (rebalancing again and again). The burst
-    # still ends at its last rebalance.
+    # The last hour of a burst can have too few rebalances to count as flapping (rebalancing again and again). The end
+    # of the burst is still the time of its last rebalance.
     rows[1]["flapping"] = False
     assert past_flapping(rows, NOW.timestamp())[0].until == past.until
 
@@ -326,9 +326,9 @@ def test_finding_about_an_unusual_rate_begins_at_the_first_unusual_rate() -> Non
     rows = [hour(0), hour(5), hour(2), hour(1)]
     (finding,) = unusual(rows, ())
     assert finding.since == (NOW - 2 * HOUR).timestamp()
-    # The unusual rates begin with 31, which is 5 min before `NOW`: the rate before it is unknown, and 29 counts as
-    # usual, as all rates below 30 do. The two later rates of 10 do not end the unusual period, because only three usual
-    # minutes in a row do.
+    # If the rate of each minute is known (`rates`, in records per second), the finding begins at the minute with the
+    # rate 31, which is 5 min before `NOW`. Rates below 30, halfway between the usual 10/s and the current 50/s, count
+    # as usual. An unusual period ends only after three usual minutes, so the later two rates of 10 do not end it.
     rates = [50.0] * 5 + [10.0] * 20 + [29.0, None, 31.0, 50.0, 10.0, 10.0, 50.0, 51.0]
     times = [NOW.timestamp() - 60 * back for back in reversed(range(len(rates)))]
     unknown = (None,) * len(rates)

@@ -26,7 +26,7 @@ DAY = timedelta(days=1)
 
 @pytest.fixture
 def rows_read(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """Return a list. Each later query of a gold table appends the number of rows that it returned."""
+    """Return a list. Each later query of a gold table appends the number of its result rows to this list."""
     counts = []
     query = Gold._query
 

@@ -275,7 +275,7 @@ def test_dry_run_of_pruning_deletes_no_rows(lake: Path) -> None:
 def test_keep_rule_of_a_table_overrides_the_layer_rule_and_the_default(lake: Path) -> None:
     """A keep rule is the number of days for which rows are kept; None means forever.
 
-    There can be a rule for one table, a rule for a layer such as `gold`, and a default for all other tables.
+    There can be a rule for one table, a rule for a layer (all tables in a folder such as `gold`), and a default.
     """
     keep = KeepRules(None, (("gold", 1), ("gold/lag", None)))
     assert list(maintenance.prune(lake, keep, now=NOW)) == []

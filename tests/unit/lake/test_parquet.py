@@ -1,4 +1,4 @@
-"""Tests of `CompactedFile`, which reads a Kafka group from one block of a Parquet file.
+"""Tests of `CompactedFile`, which reads the rows of a Kafka group from one block of a Parquet file.
 
 A block consists of one or more consecutive Parquet row groups.
 """

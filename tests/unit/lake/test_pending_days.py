@@ -142,7 +142,7 @@ def test_pending_days_begin_with_the_day_of_a_late_commit(folder: LakeFolder) ->
 
 
 def test_pending_days_begin_with_the_earliest_changed_row(folder: LakeFolder) -> None:
-    """A Delta commit rewrites all rows. Its metadata contains the time of the earliest row that changed."""
+    """A Delta commit can rewrite rows without changing them. Its metadata has the time of the earliest changed row."""
     run_pipeline(folder)
     write(folder, REBALANCES, FIRST, SECOND)
     run_pipeline(folder)
@@ -156,7 +156,7 @@ def test_pending_days_begin_with_the_earliest_changed_row(folder: LakeFolder) ->
 
 
 def test_all_days_are_pending_if_the_delta_log_is_incomplete(folder: LakeFolder) -> None:
-    """The Delta log of the table `commits` lacks a version, so it does not show which rows are new.
+    """An entry of the Delta log of the table `commits` is missing, so the log does not show which rows are new.
 
     The state file of the pipeline does not show which rows are new either, because an older kgtui version wrote the
     state file without the time of the newest processed data file.
@@ -178,7 +178,7 @@ def test_all_days_are_pending_if_the_delta_log_is_incomplete(folder: LakeFolder)
 
 
 def without_old_log(folder: LakeFolder, table: Table) -> None:
-    """Delete the older versions from a table's Delta log, as Delta itself does after more than a day."""
+    """Delete old entries from a table's Delta log, as Delta itself does with entries older than a day."""
     path = folder.table(table.name, table.layer)
     load_deltalake().DeltaTable(str(path)).create_checkpoint()
     for file in sorted(Path(str(path)).glob("_delta_log/*.json"))[:-1]:
@@ -186,7 +186,7 @@ def without_old_log(folder: LakeFolder, table: Table) -> None:
 
 
 def test_days_of_new_polls_are_pending_after_a_long_pipeline_pause(folder: LakeFolder) -> None:
-    """During the pause, Delta deletes old versions from its log, so the log does not show which polls are new."""
+    """During the pause, Delta deletes old entries from its log, so the log does not show which polls are new."""
     run_pipeline(folder)
     made = RecordingBuilder(folder.local_path)
     for day in (2, 3):

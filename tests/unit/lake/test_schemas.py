@@ -33,7 +33,7 @@ def test_recorded_tables_begin_with_the_columns_day_keyframe_and_poll(table: obj
     assert len(set(table.names)) == len(table.names)  # type: ignore[attr-defined]
 
 
-def test_polls_is_the_last_table_that_the_recorder_writes() -> None:
+def test_recorder_writes_the_table_polls_after_all_other_tables() -> None:
     """The recorder writes `polls` last. A row in `polls` means that the other tables have all rows of the poll."""
     assert TABLES[-1] is POLLS
 

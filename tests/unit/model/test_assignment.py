@@ -66,7 +66,7 @@ def test_partition_move_waits_for_the_owner_that_must_give_up_the_partition() ->
 def test_partition_without_owner_waits_for_members_with_older_epochs() -> None:
     """The broker no longer reports an owner of the partition, which will move to the member `new`.
 
-    The member `slow` has an older epoch than the group, so `slow` may still have the partition.
+    The member `slow` has an older epoch than the group, so it is possible that `slow` still owns the partition.
     """
     found = made(
         member("slow", assignment=(("t", (0,)),), target=(("t", (0,)),), epoch=3),
@@ -190,7 +190,7 @@ def test_connector_task_that_a_worker_must_give_up_has_the_status_leaving() -> N
 def test_skew_is_the_largest_partition_count_divided_by_the_average() -> None:
     """Three members have 3, 1 and 0 partitions. Member `d` is ignored, because it reports no assignment.
 
-    Host `h1` has 4 partitions. Two of the three members run on `h1`, so an even assignment would give it 4 × 2/3.
+    Host `h1` has 4 partitions. Two of the three members run on `h1`, so an even assignment would give `h1` 4 × 2/3.
     """
     found = made(
         member("a", host="h1", rack="r1", assignment=(("t", (0, 1, 2)),)),

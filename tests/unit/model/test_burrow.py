@@ -61,8 +61,8 @@ def window_by_hand(history: list[Event], options: Options) -> tuple[list[tuple[i
 def verdict_by_hand(  # noqa: C901 - the rules follow in the order of Burrow's documentation
     commits: list[tuple[int, int, int | None]], ends: list[int], now: int, options: Options
 ) -> str:
-    # Rule 0: if there are no commits, or if their number divided by the window size is below minimum-complete, the
-    # verdict is OK.
+    # Rule 0: if there are no commits, or if their number divided by the window size (`intervals`) is below
+    # minimum-complete, the verdict is OK.
     if len(commits) == 0:
         return "OK"
     if len(commits) / options.intervals < options.minimum_complete:

@@ -32,7 +32,7 @@ def test_registry_of_group_types_contains_every_type_protocol_and_kind() -> None
     assert KINDS == ("consumer", "connect", "sr", "simple", "share", "streams", "other")
 
 
-def test_first_describe_request_for_a_group_of_unknown_type_is_for_consumer_groups() -> None:
+def test_group_of_unknown_type_is_first_described_as_a_consumer_group() -> None:
     assert [entry.name for entry in registry.RANKED_TYPES] == ["consumer", "classic", "share", "streams"]
 
 

@@ -1,6 +1,7 @@
 """Tests of the judgment on a group: whether something is wrong with it.
 
-kgtui judges groups that it reads at every poll by Burrow's rules, and other groups by simpler rules (screening).
+If kgtui reads a group at every poll, the judgment follows Burrow's rules. Otherwise, the judgment follows simpler rules
+(screening).
 """
 
 from __future__ import annotations
@@ -74,7 +75,7 @@ def test_group_is_ok_if_its_background_reads_show_no_problem() -> None:
     assert with_group(summaries={"g": row}).judgment("g") == SCREENED_OK
 
 
-def test_empty_group_is_stopped_only_if_kgtui_saw_its_members_leave() -> None:
+def test_empty_group_has_problem_stop_only_if_kgtui_saw_its_members_leave() -> None:
     unseen = with_group(CLASSIC, summaries={"g": summary(lag=5)})
     found = unseen.judgment("g")
     assert (found.status, found.kind, found.since) == (GroupStatus.WARN, Problem.EMPTY, None)

@@ -336,9 +336,10 @@ def test_filtering_in_several_steps_finds_the_same_groups_as_filtering_at_once()
 
 
 def test_filter_by_type_skips_the_ids_of_all_other_types() -> None:
-    """Groups with the same type, protocol, state and coordinator share one `Listing`. Their ids are in one list.
+    """Groups with the same type, protocol, state and coordinator share one `Listing`.
 
-    The filter tests each `Listing` once. If the `Listing` does not match, the filter skips the whole list of ids.
+    The ids of these groups are in one list. The filter tests each `Listing` once. If the `Listing` does not match, the
+    filter skips the whole list of ids.
     """
 
     class Unread(list[str]):
@@ -361,7 +362,7 @@ def test_examples_in_the_filter_help_are_valid_and_need_no_shell_quotes() -> Non
 
 
 def test_filter_help_contains_every_filter_term_and_its_values() -> None:
-    """For a term with the values `yes` and `no`, the help has to contain only one of the two values."""
+    """For a term with the values `yes` and `no`, it is enough if the help contains one of the two values."""
     shown = " ".join(f"{row.term} {row.example}" for row in HELP)
     assert [key for key in (*TERM_KEYS, "sort") if f"{key}:" not in shown] == []
     explained = {row.term: f"{row.meaning} {row.example}" for row in HELP}

@@ -116,7 +116,7 @@ def test_ids_that_match_a_word_also_match_its_beginning(word: str, more: str, id
     assert not replace(longer, negated=True).within(shorter)
 
 
-def test_filter_cache_does_not_test_an_id_again_if_its_result_is_known() -> None:
+def test_filter_cache_lets_later_searches_test_fewer_ids() -> None:
     """After a search for `o`, a search for `or` tests only the ids that matched `o`.
 
     If a search is repeated, kgtui tests only the lists of ids that have changed since the first search.

@@ -161,7 +161,7 @@ def test_progress_of_old_partitions_counts_even_if_new_partitions_appear() -> No
 
 
 def test_each_observed_change_of_the_group_epoch_counts_as_one_rebalance() -> None:
-    """A new epoch in the state PreparingRebalance is not counted, because the list of members is incomplete then."""
+    """In the state PreparingRebalance, the list of members is incomplete, so a new epoch does not count."""
     trail = Trail()
     for number, epoch in enumerate((1, 1, 2, 4)):
         trail.describe(T0 + number, described(epoch=epoch))

@@ -1,4 +1,4 @@
-"""Tests of the filter terms `verdict:` (a group's health verdict) and `timelag:` (age of its oldest unread record)."""
+"""Tests of the filter terms `verdict:` (a group's health verdict) and `timelag:` (age of the oldest unread record)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tests that the monitor reads the user's permissions. If some are missing, it marks lags as possibly incomplete."""
+"""Tests that the monitor reads the user's permissions, and marks lags that can be incomplete."""
 
 from __future__ import annotations
 

@@ -52,7 +52,7 @@ def cluster(ages: dict[str, tuple[float | None, ...]]) -> ScriptedAdmin:
 
 
 async def judgments(admin: ScriptedAdmin, partitions: int) -> dict[str, Judgment]:
-    """Run a monitor until it has searched `partitions` partitions for record times, and has found an unused group.
+    """Run a monitor until it has searched for record times in `partitions` partitions and found an unused group.
 
     Returns:
         Group id → judgment on the group.
@@ -84,7 +84,7 @@ async def test_group_is_unused_only_if_all_unread_records_are_old() -> None:
 
 
 async def test_a_search_for_times_of_unread_records_is_not_repeated_soon() -> None:
-    """The search finds a time for the group `old`, but not for the group `unknown`. Neither search is repeated."""
+    """One search finds a time for `old`. Another search finds none for `unknown`. Neither search is repeated soon."""
     admin = cluster({"old": (3.0,), "unknown": (None,)})
     async with watching(admin) as monitor:
         await until(monitor, lambda s: s.judgment("old").kind is Problem.UNUSED)

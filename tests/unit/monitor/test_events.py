@@ -263,7 +263,7 @@ async def test_group_that_was_empty_when_kgtui_started_causes_no_event(problem: 
 async def test_one_call_compares_the_verdicts_of_at_most_500_groups() -> None:
     """`compare_verdicts` logs an event for each changed verdict.
 
-    In the test, 1,200 verdicts have changed. Comparing all 1,200 in one call would delay key presses.
+    In the test, 1,200 verdicts have changed. Comparing all 1,200 in one call would delay the reaction to key presses.
     """
     tracker = EventTracker(EventLog(2_000), 0)
     store = Store(10, time.time, tracker)

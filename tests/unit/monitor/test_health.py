@@ -125,7 +125,7 @@ async def test_lag_trend_is_unknown_after_two_minutes_without_a_read() -> None:
 
 
 async def test_the_lag_trend_is_known_with_a_polling_interval_of_60_s() -> None:
-    """With a shorter polling interval, 60 s without a read would be a gap, and the trend would be unknown."""
+    """Only a time of more than three polling intervals (here 180 s) is a gap, so 60 s between two reads are no gap."""
     setup = HealthSetup()
     setup.clock.set_interval(60)
     for number in range(6):
@@ -263,7 +263,7 @@ async def test_duration_of_the_state_empty_is_counted_from_the_observed_state_ch
 async def test_duration_of_the_state_empty_can_be_a_lower_bound() -> None:
     """The group was already Empty in the broker's first response to kgtui, 240 s before the first read of the group.
 
-    It may have been Empty for longer than 240 s.
+    kgtui does not know how long the group had been Empty before this response.
     """
     setup = HealthSetup()
     setup.store.groups["g"] = replace(LISTING, state="Empty")

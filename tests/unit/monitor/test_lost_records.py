@@ -15,7 +15,7 @@ T0 = 1_700_000_000
 
 
 async def checks(reads: list[tuple[int, int]], log_start: int = 0, log_end: int = 1_000) -> list[LogStartCheck | None]:
-    """Read a group several times. At each read, compare its committed offset with the log start offset.
+    """Read a group several times. At each read, compare the group's committed offset with the log start offset.
 
     Return one result per read. A result is None if kgtui did not request the log start offset.
 

@@ -107,7 +107,7 @@ async def test_groups_of_a_removed_broker_disappear_if_no_other_broker_lists_the
 async def test_a_broker_that_left_the_cluster_counts_as_failed_for_some_time(
     admin: ScriptedAdmin, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """kgtui must still show a crashed broker as failed after the cluster metadata no longer contains the broker."""
+    """The cluster metadata soon omits a broker that has crashed. kgtui shows this broker as failed for longer."""
     monkeypatch.setattr(list_tier, "SHOWN_AFTER_LEAVING", 60.0)
     async with watching(admin) as monitor:
         await until(monitor, lambda s: s.answering == 3)
@@ -298,8 +298,8 @@ async def test_the_lag_of_a_group_is_unknown_if_its_offsets_were_never_read(admi
     assert facts.lag_total(snapshot, "orders") is None
 
 
-def test_cluster_metadata_is_read_more_often_after_a_broker_failure() -> None:
-    """kgtui polls a failed broker again as soon as the cluster metadata shows that the broker is back."""
+def test_metadata_is_read_again_sooner_after_a_broker_left_or_reading_failed() -> None:
+    """kgtui polls a broker that has left only after the cluster metadata shows that the broker is back."""
     options = MonitorOptions()
     assert metadata_pause(options, failures=0, left=0) == 30.0
     assert metadata_pause(options, failures=0, left=1) <= 5.0

@@ -56,7 +56,7 @@ def test_a_silent_broker_delays_the_removal_of_groups_only_for_a_grace_period(st
     """kgtui waits at most `REMOVAL_GRACE` seconds for the group list of a broker that does not respond.
 
     This limit does not apply if the broker that listed the group before has left the cluster. kgtui then waits until
-    the silent broker sends its list or leaves, too.
+    the silent broker sends its list or also leaves the cluster.
     """
     now = 0.0
     removals = PendingRemovals(store.drop, lambda: now)

@@ -11,7 +11,7 @@ POLLED = BrokerStatus(1, "one:9092", answered_at=1_000.0, answered_since=400.0, 
 
 
 @pytest.mark.parametrize(("now", "expected"), [(1_060.0, 400.0), (1_061.0, 1_061.0), (990.0, 990.0)])
-def test_answered_since_is_reset_after_a_long_silence_of_the_broker(now: float, expected: float) -> None:
+def test_a_long_silence_resets_since_when_a_broker_has_responded(now: float, expected: float) -> None:
     """`answered_since` is the time since which a broker has responded without a long silence.
 
     A silence is long if it lasts more than 60 s (three polling intervals). Setting the clock back also resets

@@ -1,4 +1,4 @@
-"""Tests of `RecordTimeTier`: for which groups it searches the times of unread records, and how often."""
+"""Tests of `RecordTimeTier`, which finds out when unread records were written: for which groups, and how often."""
 
 from __future__ import annotations
 
@@ -61,14 +61,14 @@ class Setup:
 
         Args:
             position: offset of the record.
-            written: time of the record, in seconds since the epoch.
+            written: timestamp of the record, in seconds since the epoch.
         """
         self.admin.times[PART] = RecordTime(position, TimeRange(written, written), TimeRange(written, written))
 
     async def read(self, position: int, group: str = "a") -> GroupOffsets:
-        """Pass a read with the committed offset `position` to `RecordTimeTier`. Wait until its search has ended.
+        """Simulate that kgtui has read a group with the committed offset `position`. Wait until the search has ended.
 
-        Return the stored offsets. They include the record times that the search found.
+        Return the stored offsets. They include the timestamps of records that the search found.
         """
         found = self.tier.add(group, offsets(position))
         self.store.put_offsets(group, found)
@@ -151,7 +151,7 @@ async def test_record_times_are_searched_only_for_selected_and_suspected_groups(
 
 
 async def test_selecting_a_suspected_group_starts_an_exact_search_for_record_times(setup: Setup) -> None:
-    """As long as a suspected group is not selected, kgtui searches its record times only with limited precision."""
+    """For a suspected group that is not selected, the search stops at an error of 1 % of the record's age."""
     setup.admin.times[PART] = RecordTime(100, TimeRange(T0 - 900, T0 - 895), rounds=3)
     setup.tier.set_suspects(["b"])
     await setup.read(100, "b")

@@ -37,7 +37,7 @@ RECONCILING = Listing("consumer", "consumer", "Reconciling", 1)
 
 
 class Sweep:
-    """Simulates the sweep (background read of all groups): passes group lists and reads of `g` to a `Screening`."""
+    """Simulates the sweep (background read of all groups). Its only group is `g`. A `Screening` checks each read."""
 
     def __init__(self) -> None:
         self.now = T0
@@ -54,7 +54,7 @@ class Sweep:
 
     def read(self, offsets: Sequence[Position] | None, *, description: GroupDescription | None = None,
              lost: int | None = 0, after: float = 15.0) -> Judgment:  # fmt: skip
-        """Pass the result of reading `g` to the screening. Return the new judgment.
+        """Pass the result of reading `g` to the screening. Return the new judgment (status and problem of the group).
 
         Args:
             offsets: offsets of `g` in each partition; None if they could not be read.
@@ -88,7 +88,7 @@ async def test_a_group_that_keeps_up_gets_the_status_ok_at_its_second_read(sweep
 
 
 async def test_no_judgment_is_stored_for_a_group_that_was_read_once(sweep: Sweep) -> None:
-    """After one read, the status is always unknown. Storing this judgment for 100,000 groups would take megabytes."""
+    """After one read, the status is always unknown. Storing that for each of 100,000 groups would take megabytes."""
     found = sweep.read(rows((100, 105)))
     assert (found.status, found.basis, found.kind) == (GroupStatus.UNKNOWN, Basis.READ_ONCE, None)
     assert sweep.store.screened == {}
@@ -216,7 +216,7 @@ async def test_the_start_time_of_flapping_does_not_change_with_more_rebalances(s
 
 
 async def test_a_group_is_read_at_every_poll_after_a_rebalance(sweep: Sweep) -> None:
-    """kgtui reads the group so often for one minute, because background reads would miss most further rebalances."""
+    """For a minute, kgtui reads the group at every poll, because background reads would miss most new rebalances."""
     sweep.read(rows((100, 105)))
     assert sweep.screening.without_problem_to_observe() == set()
     await sweep.list(REBALANCING)
@@ -253,9 +253,9 @@ async def test_group_that_was_empty_when_kgtui_started_gets_a_warning() -> None:
 
 @pytest.mark.parametrize(("observed", "expected"), [(86_399, Problem.UNUSED), (86_400, Problem.ABANDONED)])
 async def test_unused_group_becomes_abandoned_after_one_day_of_observation(observed: int, expected: Problem) -> None:
-    """The unread records are a day old when kgtui starts, but the last member may have left just before.
+    """The unread records are a day old when kgtui starts, but the last member could have left just before the start.
 
-    The group is therefore abandoned only after kgtui has seen it without members for a day.
+    Therefore, kgtui calls the group abandoned only after it has seen the group without members for a day.
     """
     sweep = Sweep()
     await sweep.list(EMPTY)
@@ -267,7 +267,7 @@ async def test_unused_group_becomes_abandoned_after_one_day_of_observation(obser
 
 
 async def test_group_with_offset_near_the_log_start_is_read_at_every_poll(sweep: Sweep) -> None:
-    """The unread records of such a group could soon be deleted. `near_log_start` is the set of these groups."""
+    """`near_log_start` contains the ids of groups whose unread records could soon be deleted from the log."""
     sweep.read(rows((5, 9)))
     sweep.screening.judge("g", compared=LogStartCheck(0, near=True))
     assert sweep.screening.near_log_start == {"g"}

@@ -53,7 +53,8 @@ async def test_slow_batches_and_clock_changes_cause_no_long_pauses_between_batch
 ) -> None:
     """After a slow batch, the next pauses are shorter, until the background reads are on schedule again.
 
-    A pause takes at most 15 s (`sweep_pause`). A negative number in `pauses` means that there is no pause.
+    A pause takes at most 15 s (`sweep_pause`). `seconds` contains the duration of each batch, and `pauses` the expected
+    pauses after the batches, in seconds. A negative number means that there is no pause.
     """
     now = 1_000.0
     found: list[float] = []
@@ -86,7 +87,7 @@ async def test_slow_batches_and_clock_changes_cause_no_long_pauses_between_batch
 async def test_additional_reads_of_changed_groups_lengthen_the_next_pause(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Groups whose state has changed are added to the next batch. The limit of groups per second includes them."""
+    """Groups whose state has changed are added to the next batch. They count toward the limit of groups per second."""
     admin, pauses = ScriptedAdmin(), []
     for number in range(6):
         admin.add(f"g-{number}")
@@ -112,7 +113,7 @@ async def test_additional_reads_of_changed_groups_lengthen_the_next_pause(
 
 
 async def test_snapshot_is_published_when_all_groups_of_a_broker_were_read_once() -> None:
-    """Only the first background read of all groups publishes a snapshot as soon as it has ended."""
+    """A snapshot is published when the first background read of all groups has ended, but not after later ones."""
     admin = ScriptedAdmin()
     for number in range(5):
         admin.add(f"g-{number}", "consumer", lag=1)

@@ -23,7 +23,7 @@ HOSTILE = ("[/red]", "a,b", 'q"q', "two\nlines", "\x1b[31m", "x\u202ey", "🦄",
 
 
 def group_list_of(snap: Snapshot, *, members: bool = True, lag: bool = True, **more: Any) -> group_list.GroupList:
-    """Return a `GroupList` with all groups of a snapshot. `more` contains its other attributes, such as `faults`."""
+    """Return a list with all groups of a snapshot. `more` sets other attributes of the list, such as `faults`."""
     ids = sorted(snap.groups)
     coverage = Coverage((2, 2), (len(ids), len(ids)))
     return group_list.GroupList(snap, ids, coverage, members=members, lag=lag, **more)

@@ -114,7 +114,7 @@ class FakeLake:
         return "query"
 
     def delete_checkpoint(self, *_: object) -> None:
-        """Do nothing, because no query has a checkpoint."""
+        """Do nothing, because the fake queries have no checkpoints."""
 
 
 def run_continuously(sources: Sources, make_gold: Callable[[Any], object] = ignore) -> None:

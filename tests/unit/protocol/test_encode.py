@@ -113,7 +113,7 @@ def test_decoding_null_in_a_non_nullable_field_raises_decode_error() -> None:
 
 
 def test_decoding_rejects_a_tagged_field_whose_size_is_too_small() -> None:
-    """A size that is too large is accepted: the decoder skips the bytes after the value of the field."""
+    """A size that is too large is accepted, because the decoder can skip the bytes after the value of the field."""
     start = bytes(2) + b"\1" + bytes(4)
     epoch = (9).to_bytes(8, "big")
     longer = start + b"\1\1\x0a" + epoch + b"??"

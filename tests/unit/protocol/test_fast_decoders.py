@@ -173,7 +173,7 @@ def test_decoding_a_damaged_listgroups_row_raises_decode_error(row: bytes) -> No
 
 
 def test_offsetfetch_response_with_tagged_fields_in_some_partitions_is_decoded() -> None:
-    """Partitions with tagged fields have longer rows than other partitions, so the decoder reads them one by one."""
+    """Rows of partitions with tagged fields are longer than other rows, so the decoder reads all rows one by one."""
 
     def partition(index: int, metadata: bytes, tags: bytes) -> bytes:
         fixed = index.to_bytes(4, "big") + (1000 + index).to_bytes(8, "big") + bytes(4)

@@ -27,7 +27,7 @@ def _every_message() -> Iterator[tuple[str, Message]]:
 
 
 def test_java_decodes_every_message_version_and_encodes_the_same_bytes() -> None:
-    """Java's decoder must also consume all bytes of each message, so that no bytes are left over."""
+    """Java's decoder must read each message to its last byte."""
     samples = Samples(Random(20261121))
     questions, written = [], []
     for prefix, message in _every_message():

@@ -115,7 +115,7 @@ def test_a_connect_subscription_without_an_allocation_is_decoded(
 ) -> None:
     """The allocation is the previous assignment of a Connect worker. A new worker has no allocation.
 
-    A new worker in Java sends null as the allocation. The data of other workers can end before the allocation.
+    A new worker in Java sends null as the allocation. Data that ends before the allocation has the same meaning.
     """
     data = connect_data_of_java[f"fresh-{version}"]
     value = connect.Subscription(version, "http://worker:8083/", 42)

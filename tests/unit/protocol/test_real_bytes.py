@@ -64,7 +64,10 @@ def test_requests_are_encoded_to_the_expected_bytes() -> None:
 
 
 def test_features_in_tagged_fields_of_an_apiversions_response_are_decoded() -> None:
-    """Tagged fields 0, 1 and 2 contain the supported features, and the epoch and list of the finalized features."""
+    """Tagged field 0 contains the supported features.
+
+    Field 1 contains the epoch of the finalized features, and field 2 the finalized features themselves.
+    """
     supported = raw("02 0e 67726f75702e76657273696f6e 0000 0001 00")
     finalized = raw("02 0e 67726f75702e76657273696f6e 0001 0001 00")
     answer = (

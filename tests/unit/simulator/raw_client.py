@@ -60,7 +60,7 @@ class RawClient:
             return None
 
     def ask(self, api: Api, version: int, fields: dict[str, Any]) -> int:
-        """Send a request and return its correlation id."""
+        """Send a request, and return its correlation id without waiting for the response."""
         self._correlation += 1
         self.write(encode_request_header(api, version, self._correlation, "test") + api.request.encode(version, fields))
         return self._correlation

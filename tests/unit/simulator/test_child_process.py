@@ -1,4 +1,4 @@
-"""Tests of a simulated cluster in a child process: it executes commands, and ends when its parent process ends."""
+"""Tests of a simulated cluster in a child process, which executes commands, and ends when its parent process ends."""
 
 from __future__ import annotations
 

@@ -82,7 +82,7 @@ def test_a_simulated_member_that_leaves_and_returns_counts_as_a_new_member() -> 
     assert ConstantMembership(2).at(1e9).slots == ConstantMembership(2).at(0).slots
 
 
-def test_simulated_hosts_and_ids_depend_only_on_the_hashed_name() -> None:
+def test_equal_names_have_equal_simulated_hosts_and_kafka_ids() -> None:
     assert hash_host("a") == hash_host("a") != hash_host("b")
     assert hash_kafka_id("x") == hash_kafka_id("x")
     assert all(not hash_kafka_id(number).startswith("-") for number in range(500))

@@ -73,7 +73,7 @@ async def test_listgroups_state_filters_of_the_old_scala_coordinator_are_case_se
 
 
 async def test_only_the_old_scala_coordinator_lists_groups_while_it_is_loading() -> None:
-    """Kafka 3.3 has the old group coordinator. The new one in Kafka 4.4 lists no groups while it loads them."""
+    """Kafka 3.3 has the old group coordinator. The new coordinator in Kafka 4.4 lists no groups while loading them."""
     for version, listed in (("3.3", True), ("4.4", False)):
         async with old(version) as cluster:
             cluster.faults.load(1, 30)

@@ -98,7 +98,7 @@ def test_evidence_for_a_finding_shows_durations_with_units_and_unknown_values_as
 
 
 def test_finding_is_marked_if_the_user_marked_all_its_groups() -> None:
-    """Only a finding about unused groups can be marked. Groups of the finding that no longer exist need no mark."""
+    """A finding is marked if it is about unused groups, and all of them that still exist are marked in the tree."""
     found = Insights((FINDING, FAMILY), as_of=NOW)
     existing = {"dwh.backfill", "perf.a"}
     assert [row.marked for row in finding_rows(found, existing, {"dwh.backfill", "perf.a"})] == [False, True]

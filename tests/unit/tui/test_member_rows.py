@@ -147,7 +147,7 @@ def test_restore_lag_of_streams_tasks_is_unknown_until_offsets_are_reported() ->
     assert member_restore_lag(without_tasks) == 0, "without standby and warm-up tasks there is nothing to restore"
 
 
-def test_members_pane_shows_member_metadata_that_cannot_be_decoded_as_hex() -> None:
+def test_members_pane_shows_undecodable_member_metadata_in_hexadecimal() -> None:
     (row,) = member_rows(data.hostile_group())
     columns = {column.id: column for column in member_columns(data.hostile_group())}
     assert columns["undecoded"].cell(row).text.startswith("00 01 02 03")

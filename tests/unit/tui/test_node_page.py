@@ -167,7 +167,7 @@ def test_empty_table_of_problems_says_how_many_groups_were_read() -> None:
 
 
 def test_column_since_shows_the_earliest_possible_start_of_a_stop() -> None:
-    """If kgtui did not see the stop begin, the column shows `after` and a time when the group was not stopped yet."""
+    """If kgtui did not see the stop begin, the column shows `after` and a time at which the group still ran."""
     now = display_settings().now()
     stopped = Judgment(GroupStatus.ERR, Problem.STOP, since=now, after=now - 1_500)
     column = next(column for column in PROBLEM_COLUMNS if column.id == "since")

@@ -145,7 +145,7 @@ async def test_problem_index_judges_only_changed_groups(
 
 
 async def test_problem_index_judges_all_groups_if_the_change_log_is_incomplete() -> None:
-    """Five groups change, but the change log keeps only the last two changes, so three changes are missing in it."""
+    """Five groups change, but the change log keeps only the last two changes, so three changes are missing."""
     store, index = await store_with(GROUPS), ProblemIndex()
     store.changes = ChangeLog(most=2)
     updated(index, store.snapshot())

@@ -1,4 +1,7 @@
-"""Tests that terminal output shortened by `shorten_sgr` shows the same cells as the original output of Textual."""
+"""Tests of `shorten_sgr`, which shortens SGR sequences (colors and text styles) in the terminal output of Textual.
+
+The shortened output must show the same terminal cells as the original output.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tests of the thread that reads keys, pastes and mouse events from the terminal. No input may end this thread."""
+"""Tests of the thread that reads keys, pastes and mouse events from the terminal. Bad input must not end the thread."""
 
 from __future__ import annotations
 

@@ -44,7 +44,7 @@ def _unpatched_textual() -> Iterator[None]:
 
 
 def objects_in_cycles(divide: Callable[[Strip, Iterable[int]], Sequence[Strip]], *cuts: int) -> int:
-    """Call `divide` on a strip (a line of text), delete the strip, and count the objects left in reference cycles.
+    """Call `divide` on a strip (a line of text). Delete the strip, and count objects that stay in reference cycles.
 
     Args:
         divide: `Strip.divide` of Textual or of kgtui.

@@ -147,7 +147,7 @@ def test_total_of_a_tree_node_counts_groups_with_unknown_lag() -> None:
 
 @pytest.mark.parametrize(("any_topic", "lags"), [(True, ["5", "–", "–"]), (False, ["≥ 5", "?", "–"])])
 def test_tree_shows_lags_as_lower_bounds_if_topics_are_possibly_forbidden(any_topic: bool, lags: list[str]) -> None:
-    """A group can have more lag in a forbidden topic. A Connect group commits no offsets, so its lag is always `–`."""
+    """A group can have additional lag in a forbidden topic. Connect groups commit no offsets, so their lag is `–`."""
     rows: list[Row] = [
         ("a", "consumer", "consumer", "Stable", 1),
         ("b", "consumer", "consumer", "Empty", 1),

@@ -78,7 +78,7 @@ def test_record_loss_is_predicted_from_the_retention_time() -> None:
 def test_health_says_how_many_epochs_members_are_behind() -> None:
     """The assignment epoch of the group is 7. Member `b` has epoch 5, so it is two epochs behind.
 
-    The number of epochs is None for `c`, a static member that has left temporarily.
+    For `c`, a static member that has left temporarily, the number of epochs is None.
     """
     members = (member("a", epoch=7), member("b", epoch=5), member("c", epoch=-2), member("d"))
     description_read = described("Reconciling", members=members, epoch=8, assignment_epoch=7)
@@ -130,7 +130,7 @@ def test_share_groups_and_simple_groups_have_no_known_offset_expiry() -> None:
         assert empty == EmptyPeriod(10.0, at_least=True)
 
 
-def test_time_in_state_empty_counts_only_reads_after_a_gap() -> None:
+def test_time_in_state_empty_is_measured_only_from_reads_after_a_gap() -> None:
     """The group was not read for 990 s, and could have had members then. Only the time after this gap counts."""
     seen = watch([offsets((1, 1))] * 3, description=described("Empty"))
     seen.add(T0 + 1000, described("Empty"), offsets((1, 1)))

@@ -59,7 +59,7 @@ def test_group_with_unevenly_growing_lag_is_falling_behind() -> None:
     assert judgment_of_health(health, behind, state="Stable", group_type="consumer").kind is None
 
 
-def test_an_empty_group_with_unread_records_is_stopped_because_all_members_left() -> None:
+def test_reason_for_the_stop_of_an_empty_group_is_that_all_members_left() -> None:
     """The list of groups shows when the group became Empty. The stop began at this time."""
     empty = described("Empty", members=())
     health = health_of(watch([offsets((1000, 1100 + 10 * n)) for n in range(40)], description=empty))

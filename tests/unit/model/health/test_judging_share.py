@@ -91,7 +91,7 @@ def test_verdict_on_a_share_group_with_unknown_lag_is_undecided() -> None:
 
 
 def test_share_group_without_progress_gets_status_stall_if_members_are_hidden() -> None:
-    """Brokers hide the members from a user who lacks DESCRIBE on the topics of the members.
+    """Brokers hide the members of a share group from a user who lacks DESCRIBE on the members' topics.
 
     kgtui assumes that the group has members. Without members, its status would be STOP.
     """

@@ -52,7 +52,7 @@ def test_age_of_a_record_is_interpolated_between_samples() -> None:
 def test_estimated_age_of_a_record_is_between_the_ages_of_two_samples(
     steps: list[tuple[int, int]], position: int
 ) -> None:
-    """A record was written after the last sample whose log did not contain it, and before the next sample."""
+    """A record was written between two successive samples: the log contained the record only at the later one."""
     at, end, rows = 0, 10, [(0.0, 0, 10, 0)]
     for gap, more in steps:
         at, end = at + gap, end + more
@@ -131,7 +131,7 @@ def test_expected_loss_of_records_in_the_newer_half_of_the_log_is_no_problem(
 ) -> None:
     """A loss is a problem only if the first unread record is in the older half of the log, by its offset or by its age.
 
-    The time until the loss is not used, because it is always short if the retention time is only one hour.
+    A short time until the loss alone is no problem: with a retention time of one hour, the time is always short.
     """
     still = samples(*((at, position, 9000 + 20 * int(at), log_start) for at in range(0, 125, 5)))
     loss = loss_to_come(lag_of_commit(*row_of(position, 11_400, log_start)), still, retention=retention)

@@ -29,7 +29,7 @@ LAST = T0 + 24 * 5
 
 
 def searched(offset: int, written: float = WRITTEN, *, width: float = 0.0, rules: TopicRules = RULES) -> RecordTime:
-    """Return the times at which the records next to a committed offset were written.
+    """Return the times at which the records before and at a committed offset were written.
 
     The first unread record was written between `written` and `written + width`. The last consumed record was written 4
     to 5 seconds before `written`.
@@ -114,7 +114,7 @@ def test_record_loss_of_a_slow_group_is_estimated_from_record_times() -> None:
     assert loss_when(loss) == "in about 2 h 16 min"
 
 
-def test_topic_with_a_size_limit_may_delete_records_anytime() -> None:
+def test_records_of_a_topic_with_a_size_limit_can_be_deleted_at_any_time() -> None:
     rules = TopicRules(7_200.0, by_size=True)
     health = judged(stopped(), {0: searched(1000, rules=rules)}, Retention(rules={"t": rules}))
     assert health.loss == Loss("t", 0, 0.0, "size", 1000)
@@ -124,7 +124,7 @@ def test_topic_with_a_size_limit_may_delete_records_anytime() -> None:
 def test_unknown_expiry_is_explained_by_the_missing_permission() -> None:
     """The user lacks DESCRIBE_CONFIGS on the topic, so kgtui does not know when records expire.
 
-    If the group keeps up, kgtui does not mention this.
+    If the group keeps up, kgtui does not mention the missing permission.
     """
     rules = TopicRules(fault="grant DESCRIBE_CONFIGS on the topic to this user")
     health = judged(stopped(), {0: searched(1000, rules=rules)}, Retention(rules={"t": rules}))
@@ -160,7 +160,7 @@ def test_stop_began_after_the_last_consumed_record_was_written() -> None:
         (TimeLag(7_200.0, at_most=7_800.0, exact=True), "2 h to 2 h 10 min"),
     ],
 )
-def test_time_lag_is_shown_as_one_time_or_lower_bound_or_range(time_lag: TimeLag, expected: str) -> None:
+def test_time_lag_is_shown_as_a_duration_or_lower_bound_or_range(time_lag: TimeLag, expected: str) -> None:
     assert age(time_lag) == expected
 
 
