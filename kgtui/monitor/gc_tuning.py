@@ -28,8 +28,8 @@ _FREEZE_FROM = 10_000
 _GROWTH = 20_000
 """A garbage collection is due if over this many memory blocks (about 2 MB) were added since the last collection."""
 
-_YOUNG = 30_000
-"""A garbage collection is postponed if there are more new objects than this, because it would take over 8 ms.
+_YOUNG = 12_000
+"""A garbage collection is postponed if there are more new objects than this, because it would take over 5 ms.
 
 Most new objects belong to responses that are being stored, and will soon be freed.
 """
@@ -130,11 +130,11 @@ class GcTuning:
         if not self._frozen:
             return
         self._blocks = min(self._blocks, blocks := sys.getallocatedblocks())
+        young = gc.get_count()[0]
         away = now - last_view > _AWAY_AFTER and now - self._full_collection_at > _FULL_COLLECTION_INTERVAL
         if not away and blocks - self._blocks <= _GROWTH:
             return
-        # The lists are counted, because `gc.get_count` is too low: it is also reduced when an older object is freed.
-        if len(gc.get_objects(generation=0)) + len(gc.get_objects(generation=1)) <= _YOUNG:
+        if young <= _YOUNG:
             if away:
                 self._full_collection_at = now
             self._collect(2 if away else 1)
