@@ -154,7 +154,7 @@ EVENT_KINDS: dict[EventKind, KindOfEvent] = {
     ),
     EventKind.DISAPPEARED: KindOfEvent(
         "a group was deleted or expired", "groups",
-        lambda event: f"group deleted or expired; its last state was {_value(event.before)}", ERROR,
+        lambda event: f"group deleted or expired; was {_value(event.before)}", ERROR,
     ),
     EventKind.STATE: KindOfEvent(
         "the state of a group changed", "groups",

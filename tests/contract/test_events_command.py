@@ -70,6 +70,6 @@ async def test_kgtui_events_prints_the_changes_to_a_group_in_chronological_order
     assert texts["rewound"] == f"offset of {TOPIC}-0 went back: 8 → 3"
     assert texts["reset"] == f"offset of {TOPIC}-0 reset while the group had no members: 3 → 6"
     assert texts["verdict"].startswith("verdict OK → stopped: all members left")
-    assert texts["disappeared"] == "group deleted or expired; its last state was Empty"
+    assert texts["disappeared"] == "group deleted or expired; was Empty"
     times = [event["at"] for event in printed]
     assert times == sorted(times)

@@ -83,7 +83,7 @@ EXPECTED = [
      "m-2 at /127.0.0.1 left"],
     ["offset of t-0 reset while the group had no members: 160 → 3,000"],
     ["coordinator: broker 1 → 2"],
-    ["group deleted or expired; its last state was Empty"],
+    ["group deleted or expired; was Empty"],
     ["group appeared: consumer, Stable, broker 1", "m-3 at /127.0.0.1 joined", "t-0 assigned to m-3"],
 ]  # fmt: skip
 """Texts of the expected events, one list per poll in `LIFE` except the first poll, which has no events."""

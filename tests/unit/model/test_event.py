@@ -53,7 +53,7 @@ def described(*members: Member, listing: Listing = STABLE, **fields: object) -> 
     ("before", "after", "expected"),
     [
         (None, EMPTY, ["group appeared: consumer, Empty, broker 1"]),
-        (EMPTY, None, ["group deleted or expired; its last state was Empty"]),
+        (EMPTY, None, ["group deleted or expired; was Empty"]),
         (STABLE, EMPTY, ["state Stable → Empty"]),
         (STABLE, MOVED, ["coordinator: broker 1 → 2"]),
         (EMPTY, MOVED, ["coordinator: broker 1 → 2", "state Empty → Stable"]),

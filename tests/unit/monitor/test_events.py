@@ -71,7 +71,7 @@ async def test_creation_changes_and_deletion_of_a_group_each_cause_an_event() ->
         admin.add("orders", "consumer", state="Empty")
         await events(monitor, "state Stable → Empty", "client at /127.0.0.1 left")
         del admin.groups["orders"], admin.descriptions["orders"]
-        await events(monitor, "group deleted or expired; its last state was Empty")
+        await events(monitor, "group deleted or expired; was Empty")
         found = [event.kind for event in monitor.events.kept() if event.group == "orders"]
         assert found[:2] == [EventKind.APPEARED, EventKind.JOINED]
         assert found[-1] is EventKind.DISAPPEARED
