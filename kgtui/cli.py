@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 INTERRUPTED = 130
 PIPE_CLOSED = 141
 ALIASES = ("groups",)
-"""Commands that take the options of one of Kafka's scripts: `kgtui groups` works like `kafka-groups.sh`."""
+"""Commands with the same options as a script of Kafka: `kgtui groups` works like `kafka-groups.sh`."""
 
 _NAMING_VARIABLES = (
     "KGTUI_BOOTSTRAP_SERVER",

@@ -5,12 +5,12 @@
     KgtuiError                  exit code 1, unless another one is given below
     ├── UsageError              an option or a setting is wrong                      exit code 2
     │   ├── ConfigError         a setting, a properties file or a theme is wrong
-    │   ├── LakeError           a folder is not a lake, or the lake cannot be read
-    │   ├── QueryError          a filter expression is wrong; has the position and what was expected
+    │   ├── LakeError           a folder with recordings (a lake) cannot be used
+    │   ├── QueryError          a filter expression is wrong; stores the position of the error
     │   └── SparkError          Spark cannot be started, or something that it needs is missing
     ├── SourceError             records cannot be read, or fewer records arrived than exist
-    ├── UnreachableError        no broker answered; has the tried addresses          exit code 3
-    ├── RefusedError            a safety check refused an action; has the reason     exit code 4
+    ├── UnreachableError        no broker answered; stores the tried addresses       exit code 3
+    ├── RefusedError            a safety check refused an action; gives the reason   exit code 4
     ├── ClientError             a request to one broker failed
     │   ├── ConnectError        no connection: refused, timed out, TLS, SASL, not a Kafka broker
     │   ├── DeadlineError       no response before the deadline
@@ -33,7 +33,7 @@ class KgtuiError(Exception):
 
     exit_code = 1
     fault_name = "FAILED"
-    """Name of this kind of error, such as `NO_ANSWER`. It becomes `Fault.name`, which messages show in brackets."""
+    """Name of this kind of error, such as `NO_ANSWER`. Messages show it in brackets, as the `name` of a `Fault`."""
     advice = ""
     """What the user can do about the error; empty if the message already contains the advice."""
 
@@ -60,7 +60,7 @@ class QueryError(UsageError):
     """A filter expression is wrong.
 
     Attributes:
-        position: index of the first wrong character.
+        position: index of the first wrong character in the expression, counted from 0.
         length: number of wrong characters, at least 1.
         expected: what the parser expected, such as `expected yes or no`; can be empty.
     """
@@ -84,7 +84,7 @@ class UnreachableError(KgtuiError):
     """No broker could be reached.
 
     Attributes:
-        attempts: a pair `(address, reason)` for each failed attempt to connect, the newest one last.
+        attempts: a pair `(server, reason)` for each bootstrap server or broker that kgtui has tried to reach.
         advice: what to do; None for the usual advice, to check addresses, network and security settings.
     """
 
@@ -146,7 +146,7 @@ class DeadlineError(ClientError):
 
 
 class DisconnectedError(ClientError):
-    """The connection was lost during a request. The broker may have executed the request."""
+    """The connection was lost during a request. The broker might have executed the request."""
 
     fault_name = "DISCONNECTED"
     advice = "try again; the terminal UI reconnects automatically"

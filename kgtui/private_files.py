@@ -1,4 +1,4 @@
-"""Creates, opens and replaces private files of kgtui (mode 0600), and reads files that the user names."""
+"""Creates, opens and replaces private files of kgtui (mode 0600), and reads files whose paths come from the user."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ _PIPES = ("/dev/fd/", "/proc/self/fd/", "/dev/stdin")
 
 
 def read_input(path: Path, limit: int | None = LARGEST_INPUT) -> bytes:
-    """Return the content of a file that the user names.
+    """Return the content of a file whose path comes from the user.
 
-    Devices and named pipes are refused, because reading them could take forever. Exceptions are `/dev/null`
-    and the pipes that a shell creates for `<(COMMAND)` or as standard input.
+    Devices and named pipes are refused, because reading them could take forever. Only `/dev/null` and the pipes that a
+    shell creates for `<(COMMAND)` or as standard input are allowed.
 
     Args:
         limit: largest size in bytes; None for no limit.

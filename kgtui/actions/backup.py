@@ -41,7 +41,7 @@ class Backup:
 
     Attributes:
         header: the first line: `group`, `type`, `made_at`, `cluster`, `description` and others.
-        rows: one dict per offset and config; its key `kind` is `committed`, `share` or `config`.
+        rows: one dict per offset and config; the value of the key `kind` is `committed`, `share` or `config`.
         complete: False if the file is truncated.
     """
 

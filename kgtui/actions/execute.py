@@ -180,7 +180,7 @@ class _Deletion:
         await self._verify(sent, outcomes)
 
     async def _prepare(self, lines: Sequence[Allowed]) -> list[_Ready]:
-        """Write the backup and the `intent` line of each group, and refuse groups that cannot be backed up."""
+        """Write the backup and the `intent` line of each group. Refuse to delete groups that cannot be backed up."""
         read = await read_group_data(self.admin, [line.description for line in lines], timeout=self.timeout)
         ready = []
         for line in lines:
@@ -299,7 +299,7 @@ class _Deletion:
 
 
 def _result_if_not_deleted(one: _Ready, outcome: Outcome) -> GroupResult | None:
-    """Return the result if the delete request certainly did not delete the group; None if it may have deleted it."""
+    """Return the result if the delete request certainly did not delete the group; None if the group may be gone."""
     fault = outcome.fault
     if fault is None or outcome.uncertain:
         return None

@@ -183,7 +183,7 @@ def loss_of(data: GroupData, last_commit: float | None = None, *, hides_topics: 
 
     Args:
         last_commit: time of the last commit that kgtui saw, in seconds since the epoch; None if it saw none.
-        hides_topics: whether brokers may hide offsets, because the user may lack DESCRIBE permission on some topics.
+        hides_topics: whether brokers can hide offsets, because the user possibly lacks DESCRIBE on some topics.
     """
     positions = data.positions
     unread = lag_of_group(data.offsets)

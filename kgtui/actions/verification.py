@@ -81,8 +81,8 @@ async def unfinished(
         UnreachableError: no broker answers.
         OSError: the audit log cannot be read or written.
     """
-    # Return early if there is neither an audit log nor an incomplete backup. An incomplete backup can exist without an
-    # audit log if a process was killed while it wrote its first backup.
+    # Return early if there is neither an audit log nor an incomplete backup file. An incomplete file without an audit
+    # log is left over if a process was killed while it wrote the very first backup.
     if not await asyncio.to_thread(lambda: folder.audit.exists() or has_drafts(folder.backups)):
         return ()
     with sole_lock(folder.lock) as alone:

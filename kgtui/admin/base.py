@@ -104,7 +104,7 @@ class GroupAdmin(Protocol):
         ...
 
     def listing_feed(self, broker: int) -> ListingFeed:
-        """Return a `ListingFeed`, each poll of which lists the groups of `broker` (a node id) again."""
+        """Return a `ListingFeed` for the broker with this node id. Each call of `ListingFeed.poll` lists its groups."""
         ...
 
     async def describe_groups(

@@ -206,7 +206,7 @@ def _values(configs: Sequence[dict[str, Any]]) -> dict[str, int]:
 
 
 def _topic_rules(values: dict[str, int], configs: Sequence[dict[str, Any]]) -> TopicRules:
-    """Return how a topic keeps records.
+    """Return the configs that decide when the records of a topic are deleted.
 
     Args:
         values: config name → value, for all configs with an integer value.

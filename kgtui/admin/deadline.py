@@ -27,7 +27,7 @@ class Deadline:
     def step(self) -> float:
         """Return the time limit of the next step, in seconds: an equal part of the remaining time.
 
-        For example, if 3 steps and 9 s are left, the next step gets 3 s. The last step gets all remaining time.
+        For example, if 3 steps and 9 s remain, the next step gets 3 s. The last step gets all remaining time.
         """
         seconds = (self.at - time.monotonic()) / max(self._steps, 1)
         self._steps -= 1

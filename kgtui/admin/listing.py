@@ -76,7 +76,7 @@ class Interner:
         self._seen: dict[tuple[str, str, str], Listing] = {}
 
     def __call__(self, row: GroupRow, version: int) -> Listing:
-        """Return the `Listing` for a row of a ListGroups response. In it, an unknown type or state is None.
+        """Return the `Listing` for a row of a ListGroups response. An unknown type or state becomes None.
 
         Args:
             version: version of ListGroups.

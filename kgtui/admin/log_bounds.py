@@ -29,7 +29,7 @@ ATTEMPTS = 4
 """Maximum number of attempts to read the log bounds of a partition. If all fail, the last error is reported."""
 
 _REPEATED = frozenset({Reaction.REFRESH_LEADER, Reaction.RETRY})
-"""Reactions to the error code of a partition in a response, after which the partition is requested again."""
+"""A partition is requested again if `Reaction` has one of these values for its error code in the response."""
 
 _Offsets = dict[TopicPartition, FoundOffset]
 _MISSING = FoundOffset(UNKNOWN_SERVER_ERROR, -1, -1)

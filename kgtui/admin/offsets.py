@@ -24,7 +24,10 @@ GROUPS_PER_REQUEST = 200
 """Maximum number of groups in one OffsetFetch request (KIP-709)."""
 
 PARTITIONS_PER_RESPONSE = 20_000
-"""Intended number of partitions in one OffsetFetch response. kgtui chooses the number of groups per request for it."""
+"""Intended number of partitions in one OffsetFetch response.
+
+kgtui chooses the number of groups per request so that the response has about this many partitions.
+"""
 
 PARTITIONS_PER_SLICE = 500
 """Number of partitions in an OffsetFetch response that are processed before the event loop can run other tasks.

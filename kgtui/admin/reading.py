@@ -99,7 +99,7 @@ async def read_groups(
         offsets: group id → newest `Listing`, for the groups whose offsets are read.
         configs: ids of the groups whose configs are read.
         logs: which log bounds are read.
-        every_offset: whether to read offsets even if `Listing.has_offsets` is False.
+        every_offset: whether to read offsets even of groups that usually have none (`Listing.has_offsets` is False).
         separately: if a call fails, add one fault per group instead of raising the error.
         log_timeout: time limit for log bounds, in seconds; None for one step of `deadline`.
         described: group id → description that is already known. The log bounds of the partitions that the members of
@@ -245,9 +245,9 @@ async def read_record_times(
 def _without_repetition(
     groups: Iterable[Mapping[TopicPartition, LogPosition]],
 ) -> list[dict[TopicPartition, LogPosition]]:
-    """Return the arguments for as few calls of `GroupAdmin.record_times` as possible.
+    """Return the arguments for as few calls of `GroupAdmin.record_times` as possible, in a list with one dict per call.
 
-    Each dict is the argument of one call: partition → committed offset and log bounds. If several groups have the same
+    Each dict maps partitions to committed offsets and log bounds. If several groups have the same
     committed offset in a partition, the partition is searched only once for these groups.
     """
     searches: list[dict[TopicPartition, LogPosition]] = []

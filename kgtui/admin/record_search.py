@@ -31,7 +31,10 @@ WIDTH_MS = 1000
 """The search ends if a record's time is known to within this many milliseconds, even if `precision` is finer."""
 
 _GUARD_ROUNDS, _GUARD_FACTOR = 4, 8
-"""If 4 answers narrow a record's time range by less than a factor of 8, the middle of the range is requested next."""
+"""If the last 4 answers together narrow a record's time range by less than a factor of 8, interpolation is too slow.
+
+The next request is then for the middle of the range.
+"""
 
 _ILLINOIS_FACTOR = 0.25
 """Factor of the Illinois method, which speeds up interpolation if records are unevenly distributed over time.

@@ -44,7 +44,7 @@ _RESOURCES = {
     GROUP_AUTHORIZATION_FAILED: "group",
     CLUSTER_AUTHORIZATION_FAILED: "cluster",
 }
-"""Error code for a missing permission → type of the resource on which the permission is missing."""
+"""Error code for a missing permission → type of the resource for which the user lacks the permission."""
 
 
 def fault_of_code(
@@ -101,10 +101,11 @@ EXCHANGE_ERRORS = (ClientError, ProtocolError, UnreachableError)
 _SAFE_TO_REPEAT = frozenset({COORDINATOR_LOAD_IN_PROGRESS, NOT_COORDINATOR})
 """Error codes after which even a request that must not be executed twice, such as a deletion, is sent again.
 
-After other retriable codes, the coordinator may have executed the request. For example, Kafka 4.0 or newer responds
-with COORDINATOR_NOT_AVAILABLE if the write to `__consumer_offsets` was not replicated in time. NOT_COORDINATOR nearly
-always means that the cached coordinator is outdated, so that nothing was executed. In rare cases, the coordinator lost
-its role while it deleted the group. The repeated request then finds that the group is gone.
+After these codes, the coordinator has almost certainly not executed the request. After other retriable codes, this is
+uncertain. For example, Kafka 4.0 or newer responds with COORDINATOR_NOT_AVAILABLE if the write to `__consumer_offsets`
+was not replicated in time. NOT_COORDINATOR nearly always means that the coordinator cached by kgtui is outdated, so
+that nothing was executed. In rare cases, the coordinator lost its role while it deleted the group. The repeated request
+then finds that the group is gone.
 """
 
 RECONNECTS = 2

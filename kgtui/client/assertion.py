@@ -48,7 +48,8 @@ class Assertion:
         algorithm: `RS256` or `ES256`.
         template_file: JSON file with the objects `header` and `payload`, whose fields are added to the assertion; or
             empty.
-        claims: `aud`, `iss` and `sub` from the properties. The template file overrides these claims.
+        claims: name → value of the claims `aud`, `iss` and `sub` that are set in the properties. Claims in the template
+            file override them.
         lifetime: lifetime of an assertion, in seconds.
         leeway: how long before its creation an assertion is already valid (claim `nbf`), in seconds, so that a token
             endpoint whose clock is behind this machine's clock accepts the assertion.
@@ -118,7 +119,7 @@ def _encoded(content: bytes) -> str:
 
 
 def _signer(assertion: Assertion) -> Callable[[bytes], bytes]:
-    """Return a function that signs bytes with the private key, in the format for JSON Web Tokens (RFC 7518)."""
+    """Return a function that signs bytes with the private key. The signature has the format of RFC 7518 (JWS)."""
     setting = f"{_KEY_FILE_KEY}={assertion.key_file}"
     pem = _content(_KEY_FILE_KEY, assertion.key_file, "expected a private key in PEM")
     try:

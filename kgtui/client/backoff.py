@@ -73,8 +73,8 @@ A longer throttle time is ignored, because the response that contains it is prob
 def throttle_ms(api: Api, version: int, body: bytes) -> int:
     """Return the throttle time (ThrottleTimeMs) at the start of an encoded response, in milliseconds.
 
-    The result is 0 if the response does not start with this field, as in ApiVersions. Negative values and values above
-    `_LONGEST_THROTTLE_MS` count as 0.
+    The result is 0 if the response does not start with this field (ApiVersions, for example). Negative values and
+    values above `_LONGEST_THROTTLE_MS` count as 0.
     """
     if len(body) < _THROTTLE_TIME_SIZE or not _comes_first(api, version):
         return 0

@@ -55,7 +55,7 @@ class FirstServer(NamedTuple):
 
 
 Attempts = dict[str, str]
-"""Address of a bootstrap server → error of the attempt to connect to it, or `PENDING` if the attempt has not failed."""
+"""Address of a bootstrap server → error of the attempt to connect to it, or `PENDING` until the attempt fails."""
 
 PENDING = "no answer yet"
 
@@ -98,7 +98,7 @@ async def bootstrap(transport: Transport, seeds: Sequence[Address], *, timeout: 
     Args:
         timeout: time limit in seconds. It applies twice to each server: to connecting, and to its Metadata response.
         log: dict that this function fills: address of a bootstrap server → error of the attempt to connect to it, or
-            `PENDING` if the attempt has not failed.
+            `PENDING` until the attempt fails.
 
     Raises:
         UnreachableError: no bootstrap server responded. The error lists each attempt and its error.

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 SKEW = 30.0
 """Largest difference between the clocks of broker and identity provider that brokers accept by default, in seconds.
 
-kgtui applies the same limit to the clocks of this machine and of the token endpoint. If they differ by more, error
-messages advise users to correct the clock of this machine.
+kgtui applies the same limit to the difference between this machine's clock and the token endpoint's clock. Above the
+limit, error messages advise users to correct the clock of this machine.
 """
 
 _CHECKED_CLAIMS = {"iss": "issuer", "aud": "audience", "scope": "scope"}
@@ -23,7 +23,7 @@ _CHECKED_CLAIMS = {"iss": "issuer", "aud": "audience", "scope": "scope"}
 
 
 def claims_of(token: str) -> Mapping[str, Any]:
-    """Return the claims of a JSON Web Token; empty if `token` is not valid. The signature is not checked."""
+    """Return the claims of a JSON Web Token, or an empty dict if it is malformed. The signature is not checked."""
     parts = token.split(".")
     if len(parts) != 3:
         return {}
@@ -43,9 +43,9 @@ def time_of(claims: Mapping[str, Any], name: str) -> float | None:
 
 
 def describe(claims: Mapping[str, Any]) -> str:
-    """Format the claims that brokers check, for an error message about a token: ` (issuer 'a', scope 'b')`.
+    """Format the claims that brokers check, for an error message about a token, such as ` (issuer 'a', scope 'b')`.
 
-    The text is empty if the token has none of these claims.
+    The text also contains the validity period (claims `nbf` and `exp`). It is empty if the token has none of these.
     """
     shown = [f"{name} {_shortened(claims[key])}" for key, name in _CHECKED_CLAIMS.items() if key in claims]
     if (start := time_of(claims, "nbf")) is not None:

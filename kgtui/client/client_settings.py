@@ -122,8 +122,8 @@ def from_properties(properties: Mapping[str, str]) -> ClientSettings:
     Properties that have no effect on an admin client are ignored.
 
     Args:
-        properties: property → value. If the mapping has an attribute `warnings`, the result contains these warnings
-            too.
+        properties: property → value. If the mapping has an attribute `warnings`, as `kgtui.config.Properties` has, its
+            warnings are added to the `warnings` of the result.
 
     Raises:
         ConfigError: a value is invalid or not supported. The message names the property and contains no secret.

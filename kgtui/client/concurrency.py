@@ -82,9 +82,9 @@ async def first_success(
 
     Args:
         runners: the functions, in the order in which they are started.
-        head_start: seconds between the starts of two functions; 0 starts all functions at once. If a function fails,
-            the next function starts at once.
-        expected: errors after which the other functions continue. Any other error is raised at once.
+        head_start: seconds from the start of one function to the start of the next; 0 starts all functions at the same
+            time. If a function fails, the next function starts immediately.
+        expected: errors after which the other functions continue. Any other error is raised immediately.
         discard: function that is called with every result that is not returned, for example to close a connection.
 
     Raises:

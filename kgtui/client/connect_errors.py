@@ -285,8 +285,8 @@ async def probe(address: Address, *, timeout: float) -> tuple[Peer, str]:
     """Connect to an address, and find out what kind of server listens there.
 
     Args:
-        timeout: time limit, in seconds. Each of the three steps (connect, response, TLS handshake) may take a third of
-            it, plus the time that earlier steps have not used.
+        timeout: time limit, in seconds. Each of the three steps (connect, response, TLS handshake) gets a third of
+            this time, plus the time that earlier steps have not used.
 
     Returns:
         `(kind, phrase)`. For `Peer.FOREIGN`, the phrase is a description such as "an HTTP server". Otherwise, it is
@@ -311,8 +311,8 @@ async def probe(address: Address, *, timeout: float) -> tuple[Peer, str]:
                 if await _answers_in_tls(address):
                     peer = Peer.TLS
         except TimeoutError:
-            # The server closes plaintext connections, so it may use TLS. Perhaps it was only too busy to complete the
-            # TLS handshake in time. Therefore, the kind of server stays unknown.
+            # A server that closes plaintext connections might use TLS, even though it did not answer the TLS client
+            # hello in time, for example because it is busy. Therefore, report the kind of server as unknown.
             if peer is Peer.HANGS_UP:
                 peer = Peer.UNKNOWN
     return peer, protocol

@@ -71,7 +71,7 @@ class Exchange:
 
 
 class NotOfferedError(ConnectError):
-    """Raised if a broker lacks an API that a SASL login needs. Usually, the broker's listener does not use SASL."""
+    """Raised if a broker lacks an API that a SASL login needs, usually because the listener does not use SASL."""
 
 
 class LoginExchange(Exchange):

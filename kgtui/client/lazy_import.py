@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class _LazyPackage(ModuleType):
-    """A package whose `__init__.py` does not run at import, but when code first reads an attribute that is not set yet.
+    """A package whose `__init__.py` runs when code first reads an attribute that is not set yet, instead of at import.
 
     `importlib.util.LazyLoader` cannot be used, because it runs `__init__.py` if a submodule of the package is imported.
     """
@@ -57,7 +57,7 @@ def lazy_package(package: str) -> Iterator[None]:
 
 @contextmanager
 def without_package(package: str) -> Iterator[None]:
-    """Make imports of a package fail in the `with` block, as if it were not installed.
+    """Make imports of a package fail in the `with` block, as if the package were not installed.
 
     If the package is already loaded, this function has no effect.
     """

@@ -234,7 +234,7 @@ class Link:
 
     @property
     def throttled_for(self) -> float:
-        """Seconds until kgtui may send the next request, if it has exceeded a quota (KIP-219); otherwise 0."""
+        """Seconds until kgtui may send the next request, if kgtui has exceeded a quota (KIP-219); otherwise 0."""
         return max(self._throttled_until - time.monotonic(), 0.0)
 
     async def _await_session(self, connecting: asyncio.Task[Session]) -> Session:
@@ -349,7 +349,7 @@ class Links:
                 self._retired.append(self._links.pop(key))
 
     def live_lane(self, node: int) -> Lane:
-        """Choose the connection to a broker for a small request: `Lane.UI` if that one is open, else `Lane.BULK`."""
+        """Choose the connection to a broker for a small request: `Lane.UI` if it is already open, else `Lane.BULK`."""
         link = self.get(node, Lane.UI)
         return Lane.UI if link is not None and link.live else Lane.BULK
 
@@ -360,8 +360,8 @@ class Links:
     def ranked(self, nodes: Iterable[int]) -> list[int]:
         """Sort brokers by how soon they will probably respond.
 
-        Connected brokers come first, those with the fewest unfinished requests at the front. Brokers to which
-        connecting failed a moment ago come last. Brokers of equal rank are in random order.
+        Connected brokers come first, in ascending order of their unfinished requests. Brokers to which connecting
+        failed a moment ago come last. Brokers of equal rank are in random order.
         """
         shuffled = list(nodes)
         random.shuffle(shuffled)
@@ -370,8 +370,8 @@ class Links:
     def features(self, otherwise: Mapping[str, int] | None) -> Mapping[str, int] | None:
         """Return the finalized features of the cluster (KIP-584) as a dict, such as `group.version` → 1.
 
-        Brokers can report different versions (epochs) of the features. The newest version that a connected broker
-        has reported is returned. The result is None for brokers before Kafka 2.7.
+        Features can change, so two brokers can have reported different ones when kgtui connected. The features with
+        the highest epoch (version number) are returned. The result is None for brokers before Kafka 2.7.
 
         Args:
             otherwise: the result if no broker is connected.

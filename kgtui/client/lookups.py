@@ -41,17 +41,17 @@ The node id -1 stands for no broker. The error code -1 is UNKNOWN_SERVER_ERROR.
 """
 
 FIRST_LOOKUP_PAUSE = 0.25
-"""First pause of `LeaderCache.failed` after it has removed a broker's topics from the cache, in seconds.
+"""Length of the first pause in which `LeaderCache.failed` has no effect for a broker, in seconds.
 
-During the pause, `failed` has no effect for this broker, so that kgtui does not look up the same leaders again and
-again. The pause doubles each time, until the broker responds.
+The pause starts when `failed` removes topics from the cache because this broker did not respond. It prevents kgtui from
+looking up the same leaders again and again. Each further pause is twice as long, until the broker responds.
 """
 
 LONGEST_LOOKUP_PAUSE = 2.0
-"""Longest pause of `LeaderCache.failed`, in seconds (see `FIRST_LOOKUP_PAUSE`)."""
+"""Longest pause in which `LeaderCache.failed` has no effect for a broker, in seconds (see `FIRST_LOOKUP_PAUSE`)."""
 
 _REPEATED = frozenset({Reaction.RETRY, Reaction.FIND_COORDINATOR, Reaction.REBOOTSTRAP})
-"""If the error code in a FindCoordinator response calls for one of these reactions, kgtui sends the request again."""
+"""kgtui sends a FindCoordinator request again if the `Reaction` to the error code in the response is one of these."""
 
 
 class Requests(Protocol):
@@ -106,7 +106,7 @@ class Leaders:
     Attributes:
         nodes: `(topic, partition)` → node id of the leader.
         errors: topic or `(topic, partition)` whose leader is not known → Kafka's error code.
-        ids: topic → topic id. Empty before Kafka 2.8. Topics whose leaders come from the cache are missing.
+        ids: topic → topic id; empty for brokers before Kafka 2.8. Topics whose leaders come from the cache are missing.
     """
 
     nodes: dict[tuple[str, int], int] = field(default_factory=dict)
@@ -285,7 +285,7 @@ class LeaderCache:
         self._topics.clear()
 
     def failed(self, node: int) -> bool:
-        """Remove from the cache each topic in which a broker leads a partition, because this broker did not respond.
+        """Remove from the cache each topic in which an unresponsive broker leads a partition, to look up new leaders.
 
         Returns:
             False if this method did nothing, because it was called for the same broker a moment ago (see

@@ -54,9 +54,9 @@ class Pool:
 
     Args:
         seeds: addresses of bootstrap servers, such as `broker-1:9092`.
-        settings: login, TLS settings, timeouts and limits. Its values override `client_id` and `options`.
-        client_id: client id in requests.
-        options: timeouts and limits.
+        settings: login, TLS settings, timeouts and limits. Values that are set here override `client_id` and `options`.
+        client_id: client id in requests, unless `settings` contains one.
+        options: timeouts and limits that `settings` does not set.
 
     Raises:
         ConfigError: `seeds` is empty, or a seed is not `host:port`.
@@ -270,7 +270,7 @@ class Pool:
         return await self._leaders.find(topics, needed=needed, timeout=timeout, refresh=refresh)
 
     def leader_failed(self, node: int) -> bool:
-        """Remove from the cache each topic in which a broker leads a partition, because this broker did not respond.
+        """Remove from the cache each topic in which an unresponsive broker leads a partition, to look up new leaders.
 
         Returns:
             False if this method did nothing, because it was called for the same broker a moment ago.
@@ -282,7 +282,7 @@ class Pool:
         self._leaders.answered(node)
 
     def live_lane(self, node: int) -> Lane:
-        """Choose the connection to a broker for a small request: `Lane.UI` if that one is open, else `Lane.BULK`."""
+        """Choose the connection to a broker for a small request: `Lane.UI` if it is already open, else `Lane.BULK`."""
         return self._links.live_lane(node)
 
     async def ask_any(self, ask: Callable[[int], Awaitable[T]], *, timeout: float) -> T:

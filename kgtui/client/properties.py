@@ -41,7 +41,7 @@ _LOGIN_AND_TLS = frozenset(
         "ssl.truststore.type",
     }
 )
-"""Login and TLS properties that kgtui supports, and `bootstrap.servers`. `_LOGIN_NAMES` contains the other ones."""
+"""Some login and TLS properties that kgtui supports, and `bootstrap.servers`. `_LOGIN_NAMES` contains the others."""
 
 _DEFAULTS = {
     "ssl.keymanager.algorithm": ("SUNX509", "PKIX"),
@@ -184,7 +184,7 @@ _OTHER_NAMES = frozenset(
         "value.serializer",
     }
 )
-"""Common properties that kgtui ignores. Warnings suggest these names if a property seems to be misspelled."""
+"""Common properties that kgtui ignores. A warning about a misspelled property can suggest one of these names."""
 
 
 def check_supported(properties: Mapping[str, str]) -> None:

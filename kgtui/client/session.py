@@ -90,7 +90,7 @@ async def negotiate(connection: Connection, settings: ClientSettings, deadline: 
     """Negotiate API versions and features on an open connection. If this fails, close the connection.
 
     Args:
-        deadline: time limit on the clock `time.monotonic`.
+        deadline: time on the clock `time.monotonic` at which the negotiation must be finished.
 
     Raises:
         ConnectError: the negotiation failed.

@@ -1,6 +1,7 @@
 """Get Kerberos tickets for brokers with the package `gssapi`, and create the messages of GSSAPI logins (RFC 4752).
 
-- A ticket from a keytab is stored in memory. The Kerberos library replaces it after half of its lifetime.
+- A ticket from a keytab is stored in memory. The Kerberos library replaces this ticket after half of the ticket's
+  lifetime.
 - A ticket cache is read for each login, so that a new ticket from `kinit` is used at once.
 - A renewable ticket in a cache (from `kinit -r`) is renewed with `kinit -R`, as in Java clients.
 """
@@ -56,7 +57,7 @@ _log = logging.getLogger(__name__)
 
 
 class TicketRenewal:
-    """Renews the ticket in a ticket cache, until the ticket expires or `close` is called.
+    """Renews the ticket in a ticket cache repeatedly, until the ticket has expired or `close` is called.
 
     Args:
         lifetime: async function that returns the ticket's remaining lifetime, in seconds; 0 if no ticket is valid.
@@ -86,9 +87,9 @@ class TicketRenewal:
             await asyncio.sleep(pause)
             renew_below = left - pause / 2
             left = await self._lifetime()
-            # During the pause, the remaining lifetime (`left`) of the same ticket would have become shorter than
-            # `renew_below`. If it has not, the cache contains a newer ticket, for example from `kinit`. Do not renew
-            # the newer ticket yet.
+            # If the cache still contains the same ticket, its remaining lifetime (`left`) is now shorter than
+            # `renew_below`. Otherwise, the cache contains a newer ticket, for example from `kinit`, which need not be
+            # renewed yet.
             if left < renew_below:
                 await self._renew()
                 left = await self._lifetime()
@@ -105,7 +106,7 @@ class TicketRenewal:
         except BaseException as error:
             with suppress(ProcessLookupError):
                 process.kill()
-            await process.communicate()  # Closes the pipe of stderr, so that it does not outlive the event loop.
+            await process.communicate()  # Close stderr's pipe, which must not outlive the event loop.
             if isinstance(error, TimeoutError):
                 _log.info("the Kerberos ticket cannot be renewed: kinit did not end within %g s", KINIT_TIMEOUT)
                 return

@@ -169,7 +169,7 @@ class Tls:
         key_file: file with private key and certificate chain.
         key_pem, chain_pem: private key and certificate chain as text.
         key_password: password of a private key in PEM, or empty.
-        verify_hostname: whether the broker's certificate must contain its host name.
+        verify_hostname: whether a broker's certificate must contain the host name of the broker.
         lowest, highest: oldest and newest TLS version.
     """
 
@@ -311,8 +311,8 @@ def _store_type(properties: Mapping[str, str], store: str, sources: tuple[str, .
 
     Args:
         store: `truststore` or `keystore`.
-        sources: ends of the names of the properties that can define the store. For example, `location` stands for
-            `ssl.keystore.location`.
+        sources: last parts of the names of the properties that can define the store, such as `location` for the
+            property `ssl.keystore.location`.
     """
     given = [f"ssl.{store}.{source}" for source in sources if properties.get(f"ssl.{store}.{source}")]
     if not given:

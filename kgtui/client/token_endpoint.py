@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 
 class HttpDeadline:
-    """Shuts down the connections of an HTTP request at its time limit, so that a blocked read ends.
+    """Shuts down the connections of an HTTP request when its time limit is over, so that a blocked read ends.
 
     Attributes:
         is_over: whether the time limit has passed. If so, later errors and incomplete data are due to the shutdown.
@@ -78,14 +78,14 @@ class HttpDeadline:
         return Http(), Https()
 
     def _watched(self, base: type[HTTPConnection]) -> type[HTTPConnection]:
-        """Return a subclass of the HTTP connection `base` that stores its sockets, so that `_cut` can find them."""
+        """Return a subclass of `base` that stores the sockets of its connections, so that `_cut` can shut them down."""
         deadline = self
 
         class Watched(base):  # type: ignore[valid-type,misc]  # mypy does not accept a variable as a base class
             def connect(self) -> None:
                 deadline._connections.append(self)
                 super().connect()
-                # Remember the socket, because `urllib.request` removes it from the connection before it reads the body.
+                # Store the socket, because `urllib.request` sets `self.sock` to None before it reads the body.
                 deadline._sockets.append(self.sock)
                 if deadline.is_over:
                     raise TimeoutError
@@ -97,7 +97,7 @@ class HttpDeadline:
         for found in [*self._sockets, *(connection.sock for connection in self._connections)]:
             if found is not None:
                 with suppress(OSError):
-                    # Do not call `SSLSocket.shutdown`: it would change the socket object while another thread uses it.
+                    # `SSLSocket.shutdown` would change the object `found` while another thread uses it.
                     socket.socket.shutdown(found, socket.SHUT_RDWR)
 
 

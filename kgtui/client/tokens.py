@@ -69,7 +69,7 @@ class Tokens:
         self._identity = ""
 
     async def get(self, host: str = "") -> Token:
-        """Return the cached token, or a new one if the cached token expires soon or must be replaced (see `refuse`).
+        """Return the cached token, or a new one if the cached token expires soon or was refused (see `refuse`).
 
         Args:
             host: host name of the broker, which contains the AWS region for Amazon MSK.

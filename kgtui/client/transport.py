@@ -73,7 +73,7 @@ _max_response = ContextVar("_max_response", default=sys.maxsize)
 class LimitedProtocol(AIOKafkaProtocol):  # type: ignore[misc]  # aiokafka has no types
     """The stream protocol of aiokafka with a maximum response size.
 
-    Without this limit, a malicious server, or a server that is not a Kafka broker, could exhaust the memory.
+    Without this limit, a malicious server, or a server that is not a Kafka broker, could exhaust kgtui's memory.
     """
 
     def __init__(self, closed: asyncio.Future[None], reader: asyncio.StreamReader, **options: Any) -> None:

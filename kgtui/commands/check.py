@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     Watch = ClusterWatch | RecordedWatch
 
 FAIL_ON = {"warn": Status.WARN, "error": Status.ERR}
-"""Maps each value of `--fail-on` to a verdict. The exit code is 1 if a group has this verdict or a worse one."""
+"""Maps each value of `--fail-on` to a status. The exit code is 1 if a group has this status or a worse one."""
 
 _DURATION = f"{policy.CHECK_DURATION / 60:g}m"
 
@@ -145,7 +145,7 @@ async def check(
     """Watch groups of a cluster, print their health verdicts, and return the exit code.
 
     Args:
-        query: filter. Its terms about health are applied after the watch, because the health is not known before.
+        query: filter. Its terms about health are applied after the watch, when the health of the groups is known.
         watching: settings for judging the health, such as the allowed lag.
         clock: clock for scheduling the reads; None for the system's clock.
     """
@@ -204,7 +204,7 @@ async def check_recorded(args: argparse.Namespace, admin: ReplayAdmin, query: Qu
 
 
 async def _with_access(admin: GroupAdmin, selection: Selection, watch: Watch, timeout: float) -> Selection:
-    """Read the user's permissions, and mark groups whose offsets may be hidden.
+    """Read the user's permissions, and store in `watch.hidden` the groups whose offsets are possibly hidden.
 
     Return a copy of `selection` that contains the permissions.
     """
@@ -216,7 +216,7 @@ async def _with_access(admin: GroupAdmin, selection: Selection, watch: Watch, ti
 async def _retention(admin: GroupAdmin, watch: Watch, timeout: float) -> Retention:
     """Return how long the brokers keep the offsets of the watched groups, and the records of their topics.
 
-    If some of these times cannot be read, print the reason on stderr.
+    If one of these durations cannot be read, print the reason on stderr.
     """
     topics = set().union(*(history.topics for history in watch.histories.values()))
     if not topics:
@@ -234,15 +234,15 @@ async def _retention(admin: GroupAdmin, watch: Watch, timeout: float) -> Retenti
 
 
 def _without_health(query: Query) -> Query:
-    """Return a copy of the filter without the terms about health, because these can be tested only after the watch."""
+    """Return a copy of the filter without the terms about health, which need the results of the watch."""
     return replace(query.limited((Need.DESCRIPTION, Need.OFFSETS)), order=query.order)
 
 
 def _report(args: argparse.Namespace, query: Query, selection: Selection, watch: Watch, retention: Retention) -> int:
     """Print the verdicts, and why some verdicts are missing or not final. Return the exit code.
 
-    The exit code is 1 if a verdict is at least as bad as `--fail-on`, records were lost, a group is missing, or data
-    could not be read.
+    The exit code is 1 if the status of a group (see `_status`) is at least as bad as `--fail-on`, if a group is
+    missing, or if data could not be read.
     """
     from kgtui.model.health import Lack
     from kgtui.output import check_results

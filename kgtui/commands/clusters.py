@@ -63,7 +63,7 @@ def as_json(settings: Settings) -> bytes:
             "command_config": cluster.command_config or None,
             "read_only": cluster.read_only,
             "color": cluster.color or None,
-            "colour": cluster.color or None,  # The former name of the key `color`. Users' programs may still read it.
+            "colour": cluster.color or None,  # Former name of `color`, for old scripts of users.
             "environment": cluster.environment or None,
             "properties": sorted(cluster.properties),
         }

@@ -33,7 +33,8 @@ def timeout_of(args: argparse.Namespace) -> float:
 async def connected(args: argparse.Namespace) -> AsyncIterator[KafkaGroupAdmin]:
     """Connect to the cluster in the options or the configuration, and close the connections at the end.
 
-    If `--timeout` is not given, and the client property `default.api.timeout.ms` is set, store it in `args.timeout`.
+    If `--timeout` is not given, and the client property `default.api.timeout.ms` is set, store its value in
+    `args.timeout`, in seconds.
 
     Raises:
         ConfigError: the options or the configuration are wrong.
@@ -101,7 +102,7 @@ async def open_recording(lake: str, at: str | None, *, option: str = "--at") -> 
 
 
 async def as_of(snapshot: Snapshot, admin: GroupAdmin) -> Snapshot:
-    """Add to a snapshot of a recording the time of its poll, and the time at which each group entered its state.
+    """Add to a snapshot of a recording the time of its poll, and since when each group has been in its state.
 
     A snapshot of a live cluster is returned unchanged.
     """

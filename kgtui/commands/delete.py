@@ -104,9 +104,10 @@ def _check_expected(args: argparse.Namespace, matching: int) -> None:
 
 
 def _confirm(args: argparse.Namespace, deletion: Plan) -> None:
-    """Ask the user for confirmation. With `--yes`, only check that the other required options are given.
+    """Ask the user for confirmation. With `--yes`, only check that the options required by `--yes` are given.
 
-    Raises `RefusedError` if the user does not confirm, or if a required option, such as `--expect`, is missing.
+    Raises `RefusedError` if the user does not confirm, if `--expect` or `--irreversible` is required and missing, or
+    if there is no terminal for the confirmation.
     """
     if args.yes:
         if args.expect is None:
@@ -135,7 +136,7 @@ def _confirm(args: argparse.Namespace, deletion: Plan) -> None:
 
 @contextmanager
 def _interruptible() -> Iterator[None]:
-    """Let Ctrl-C in the `with` block interrupt a read from the terminal immediately, without waiting for Enter."""
+    """Make Ctrl-C in the `with` block interrupt a read from the terminal at once, not only when Enter is pressed."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return

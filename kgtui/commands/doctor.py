@@ -47,7 +47,7 @@ LIMITED_BELOW = {
     "FindCoordinator": ((4, "coordinators are looked up one at a time"),),
     "DescribeShareGroupOffsets": ((1, "the lag of share groups is unknown"),),
 }
-"""API name → pairs (API version, limitation). The limitation applies to brokers that support only lower versions."""
+"""API name → pairs (version of the API, limitation that applies to brokers that support only lower versions)."""
 
 LIMITED_WITHOUT = {
     **{entry.describe_rpc: entry.absence for entry in GROUP_TYPES.values() if entry.feature},
@@ -76,7 +76,7 @@ class DoctorResults:
     """The results of `kgtui doctor`.
 
     Attributes:
-        versions: node id → API name → API version that kgtui uses; None if kgtui and the broker have none in common.
+        versions: node id → API name → API version that kgtui uses; None if kgtui and the broker share no version.
         took_ms: node id → response time of a Metadata request, in milliseconds.
         cluster_operations: operations that the user is allowed to perform on the cluster; None if not reported.
         groups: number of listed groups; None if the groups could not be listed.
@@ -157,7 +157,7 @@ async def examine(
 
     Args:
         groups: ids of groups. The result also says why each of them is listed or not.
-        lake: recording in which to look up when an unlisted group disappeared; None for no recording.
+        lake: recording in which to find out when an unlisted group disappeared; None for no recording.
         timeout: maximum total duration in seconds.
 
     Raises:
@@ -287,7 +287,7 @@ def limitations(versions: Mapping[str, int | None]) -> list[str]:
     """Return short texts about what does not work with a broker, such as `the list of groups has no types`.
 
     Args:
-        versions: API name → API version that kgtui uses with this broker; None if the two have none in common.
+        versions: API name → API version that kgtui uses with this broker; None if kgtui and the broker share none.
     """
     found = []
     for name, version in versions.items():

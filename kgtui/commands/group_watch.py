@@ -121,7 +121,7 @@ class _Watch:
             at: time of the read, in seconds since the epoch.
             description, offsets: the results; None if they could not be read.
             fault: error of the read; None if it succeeded.
-            complete: whether all offsets could be read.
+            complete: False if the group has offsets, but they could not be read.
         """
         history = self.histories[group]
         self.group_faults.pop(group, None)
@@ -290,8 +290,8 @@ class RecordedWatch(_Watch):
 def polls_before(admin: ReplayAdmin, seconds: float) -> Sequence[RecordedPoll]:
     """Return the selected poll `admin.poll` and the polls in the `seconds` seconds before it, oldest first.
 
-    If these polls cover less than `seconds` seconds, one older poll is added, unless there is none or polls are missing
-    after it.
+    If these polls cover less than `seconds` seconds, the poll before them is added too, if it exists and no polls
+    are missing after it.
     """
     end = admin.poll
     polls = admin.recording.polls(end.at - seconds, end.at)

@@ -168,7 +168,8 @@ def as_text(
 
     Args:
         now: current time, in seconds since the epoch.
-        since: time since which past problems are listed, in seconds since the epoch; None if they are not listed.
+        since: `findings` contains the past problems that ended at or after this time, in seconds since the epoch. None
+            if it contains no past problems.
         evidence: whether to add the table rows on which each finding is based.
         width: maximum length of a line, in terminal cells; None for no limit. Commands are never wrapped.
     """

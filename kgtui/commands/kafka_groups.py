@@ -196,8 +196,8 @@ async def _poll(admin: GroupAdmin, node: int) -> ListingDelta:
 def keeps(row: Listing, options: Options) -> bool:
     """Return whether the options select a group, by the rules of Kafka's GroupsCommand.
 
-    `--group-type` can be combined with `--protocol`. Without `--group-type`, only one option is applied: the first of
-    `--protocol`, `--consumer`, `--share` and `--streams` that is given.
+    `--group-type` can be combined with `--protocol`. Without `--group-type`, only one option is applied: the first
+    given option in the order `--protocol`, `--consumer`, `--share`, `--streams`.
     """
     group_type, protocol = options.value("group-type"), options.value("protocol")
     if group_type is not None:

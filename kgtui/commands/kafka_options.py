@@ -31,7 +31,7 @@ class Option:
         name: name without dashes.
         help: text in the table of options.
         argument: description of the argument; None for a flag.
-        waives_required: whether required options may be missing if this option is given. True for `--help`.
+        waives_required: whether required options can be left out if this option is given. True for `--help`.
     """
 
     name: str

@@ -63,7 +63,8 @@ def epilog() -> str:
 def run(args: argparse.Namespace) -> int:
     """Run `kgtui ls`, and return its exit code.
 
-    The exit code is 1 if no group matches, data could not be read, or missing permissions may hide data.
+    The exit code is 1 if no group matches, if data could not be read, or if data are possibly hidden because the user
+    lacks permissions.
     """
     query = query_of(args) if args.filter or args.expr else None
     if args.watch is True:
@@ -113,7 +114,7 @@ async def _select(
 
 
 async def _judge_empty_groups(admin: GroupAdmin, timeout: float, snapshot: Snapshot, read: GroupsRead) -> Snapshot:
-    # Import `unused_groups` only when it is needed, because the import is slow. Only lists with lag need it.
+    # Import `unused_groups` only when it is needed, because the import is slow. It is needed only if the lag is read.
     from kgtui.commands.unused_groups import with_unused_groups
 
     return await with_unused_groups(admin, timeout, snapshot, read)

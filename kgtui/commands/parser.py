@@ -159,7 +159,7 @@ def _formatter(prog: str) -> argparse.HelpFormatter:
 
 
 def add_cluster_options(parser: argparse.ArgumentParser, *, again: bool = False) -> None:
-    """Add the options about the cluster. On the command line, they can precede or follow the name of any command.
+    """Add the options of the group `cluster`, such as `--timeout`. They can precede or follow the name of a command.
 
     Args:
         again: True for the parser of a command, False for the parser of `kgtui`. The options of a command get no

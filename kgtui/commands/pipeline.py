@@ -108,7 +108,7 @@ def _run_on_spark(args: argparse.Namespace, lake: LakeFolder, sources: Sources, 
     with Progress() as progress:
         progress.update("starting Spark")
         spark = start(args.master, args.remote, lake=lake.path, on_progress=notify)
-        # Replace PySpark's handler for Ctrl-C, because that handler would wait until the current call of the JVM ends.
+        # Replace PySpark's handler for Ctrl-C, because that handler would wait until Spark ends the current call.
         signal.signal(signal.SIGINT, signal.default_int_handler)
         try:
             from kgtui.pipeline.spark_lake import SparkLake

@@ -38,7 +38,7 @@ class Selection:
         members: whether members were read.
         lag: whether offsets and log end offsets were read.
         searched: pair (number of groups to which the filter could be applied, number of groups whose data it needs).
-            For example, (3, 5) means that the filter needs the lags of 5 groups, but only 3 could be read.
+            For example, (3, 5) means that the filter needs the lags of 5 groups, but only 3 lags could be read.
         listed: group id → type, state and coordinator, for all groups of the cluster.
     """
 

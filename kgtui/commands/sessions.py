@@ -270,7 +270,7 @@ class LakeReplayPosition:
         return await self._admin.step(by) is not None
 
     async def to_change(self, group: str, *, back: bool) -> bool:
-        """Move to the next poll at which the group changed, or to the previous such poll if `back` is true.
+        """Move to the next poll at which the given group changed, or to the previous such poll if `back` is true.
 
         Returns False if there is no such poll. Changes of offsets are ignored.
         """

@@ -26,7 +26,7 @@ async def with_unused_groups(admin: GroupAdmin, timeout: float, snapshot: Snapsh
     """Return a copy of the snapshot in which unused groups have the problem `UNUSED` instead of `EMPTY`.
 
     Args:
-        timeout: maximum duration of all reads, in seconds. They find out when the unread records were written.
+        timeout: maximum total duration, in seconds, of the reads that find out when the unread records were written.
         snapshot: contains the summaries of the groups.
         read: the offsets of the groups in the snapshot.
     """

@@ -1,4 +1,4 @@
-"""Write crash reports: version numbers, command and stack trace.
+"""Write crash reports: versions of kgtui, Python and libraries, the command, and the stack trace.
 
 Crash reports contain no values of variables, because a value can be a secret.
 """

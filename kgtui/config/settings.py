@@ -27,7 +27,7 @@ VERSION = 2
 _OLD_CLUSTER_KEYS = {"colour": "color"}
 """Old name of a renamed key in the table of a cluster → new name of the key.
 
-The old names are accepted in files with version 1 or without a version.
+The old names are accepted in files whose key `version` is 1 or missing.
 """
 
 
@@ -168,7 +168,7 @@ class _File:
 
 
 def _current(table: dict[str, Any], version: int, path: Path, name: str) -> dict[str, Any]:
-    """Return the table of the cluster `name`, with old names of keys (see `_OLD_CLUSTER_KEYS`) replaced by new ones.
+    """Return the table of the cluster `name`, in which old names of keys are replaced (see `_OLD_CLUSTER_KEYS`).
 
     Args:
         version: format version of the file. Old names are accepted only in versions below `VERSION`.

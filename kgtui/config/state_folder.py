@@ -1,7 +1,7 @@
 """The state folder, in which kgtui stores backups, the audit log, recordings, exports and logs.
 
-Only the owner can read the folder. In this folder, kgtui follows no symbolic links, so that other users cannot make it
-write to a different place.
+Only the owner can read the folder. In this folder, kgtui follows no symbolic links, so that other users cannot make
+kgtui write to a different place.
 """
 
 from __future__ import annotations

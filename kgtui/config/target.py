@@ -100,7 +100,7 @@ def resolve(settings: Settings, flags: object = None) -> Target:
 
     Args:
         flags: parsed command line; only its attributes `bootstrap_server`, `cluster`, `command_config` and `read_only`
-            are used. Each of them may be missing.
+            are used. `flags` can lack any of these attributes.
 
     Raises:
         ConfigError: an address, a file or a setting is not valid, or `config.toml` has no cluster with the chosen name.

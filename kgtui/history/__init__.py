@@ -16,7 +16,7 @@ The packages deltalake and pyarrow are imported only when a lake (a folder of De
 | `point_in_time` | state of the cluster at one poll; comparison of two polls |
 | `poll_reader` | descriptions and offsets at consecutive polls, for the health rules |
 | `group_timeline` | lag, rates, members and changes of one group over time |
-| `state_times` | since when each group has been in its current state |
+| `state_times` | finds out since when each group has been in its current state |
 | `recorded_events` | finds the events in a recording |
 | `recorded_access` | stores the permissions of the recorder's user |
 | `replay` | `ReplayAdmin`: a read-only `GroupAdmin` (access to a cluster) that reads a recording |
@@ -44,7 +44,7 @@ _MODULES = {
 
 
 def __getattr__(name: str) -> object:
-    """Return a public name of this package. Its module is imported only when the name is first used."""
+    """Return the public class that is called `name`. Its module is imported only when the class is first used."""
     if name not in _MODULES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return getattr(import_module(f"kgtui.history.{_MODULES[name]}"), name)

@@ -92,7 +92,7 @@ class ChangeTracker:
             yield from owned
 
     def add(self, result: PollResult, groups: Iterable[str], at: int, out: RowsByTable) -> None:
-        """Update the stored state of `groups` from a poll, and append the changed rows to the lists in `out`.
+        """Update the stored state of the given groups to a poll, and append the changed rows to the lists in `out`.
 
         Args:
             groups: ids of the groups to update.

@@ -26,9 +26,10 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 MAX_WAITING_ROWS = 1_000_000
-"""Maximum number of rows that wait in memory while the lake cannot be written. If there are more, all are dropped.
+"""Maximum number of rows that wait in memory while the lake cannot be written. If more rows wait, all are dropped.
 
-Example: with 17,000 rows per poll and a poll every ten seconds, rows are dropped after about ten minutes.
+Example: with 17,000 rows per poll and a poll every ten seconds, the waiting rows are dropped after the lake could not
+be written for about ten minutes.
 """
 
 _log = logging.getLogger(__name__)
@@ -145,7 +146,8 @@ class Flusher:
     def write_if_due(self) -> None:
         """Start writing the waiting rows to the lake, unless they can wait until the next poll.
 
-        A row may wait for at most `RecorderOptions.flush` seconds. Call this method after each poll.
+        Rows can wait if none of them will then be older than `RecorderOptions.flush` seconds. Call this method after
+        each poll.
 
         Raises:
             RefusedError: another process has taken the lock of the lake.

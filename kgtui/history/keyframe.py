@@ -86,7 +86,7 @@ class KeyframeTable:
         return len(self._rows)
 
     def block_of(self, group: str) -> int | None:
-        """Return the index of the only block that can contain rows of a group; None if no block can contain any.
+        """Return the index of the only block that can contain rows of a group; None if there is no such block.
 
         Args:
             group: group id, with lone surrogates escaped.
@@ -200,7 +200,9 @@ class TableState:
 
 
 class BlockState:
-    """The state, at one poll, of the groups in the blocks that were read together, as rows of one recorded table.
+    """The state of several groups at one poll, as rows of one recorded table.
+
+    The groups are those in the blocks that one call of `KeyframeTable.load` read from disk.
 
     Args:
         rows: one row for each object (such as a member) that existed at the poll, sorted by group.

@@ -17,7 +17,7 @@ class RecorderOptions:
         keyframe: time between two keyframes (polls that write the complete state). The polls between them write only
             changed rows.
         describe: maximum time between two reads of a group's description.
-        keep_days: age at which polls are deleted, in full days; None to keep all polls.
+        keep_days: number of full days for which polls are kept; older ones are deleted. None to keep all polls.
     """
 
     interval: float = RECORD_INTERVAL

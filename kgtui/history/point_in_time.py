@@ -127,7 +127,10 @@ class PointInTime:
         return {tp: rows.owner_of_row(row) for tp, row in self.positions(group).items()}
 
     def description(self, group: str) -> GroupDescription | None:
-        """Return a group's description; None if the group did not exist or was not described yet."""
+        """Return a group's description.
+
+        None if the group did not exist at this poll, or had not been described by then.
+        """
         for row in self._groups.of(group):
             return rows.description_of_row(group, row, self.members(group).values())
         return None
@@ -135,7 +138,7 @@ class PointInTime:
     def described_at(self, group: str) -> float | None:
         """Return the time at which the group's current description was first read, in seconds since the epoch.
 
-        None if the group was not described yet.
+        None if the group did not exist at this poll, or had not been described by then.
         """
         for row in self._groups.of(group):
             return None if row[4] is None else row[4] / 1000

@@ -45,7 +45,9 @@ class Poller:
         now: float,
         timeout: float,
     ) -> PollResult:
-        """Read the descriptions and offsets of all groups in a snapshot (the monitor's list of groups and brokers).
+        """Read the offsets of all groups in a snapshot (the monitor's list of groups and brokers).
+
+        Descriptions are read only for the groups that `kgtui.monitor.policy.groups_to_describe` selects.
 
         Args:
             owned: partitions that members own. Their log start and log end offsets are read too.

@@ -253,7 +253,7 @@ class _RecordedState:
     def _read_positions(self, keyframe: int, until: int, memberless: pa.Array) -> PositionChanges:
         """Return the changes of committed offsets and share-partition start offsets that may be events.
 
-        For example, an increase may be the event that a user reset the offsets of an Empty group.
+        For example, an increase is an event if it shows that a user has reset the offsets of an Empty group.
 
         Args:
             keyframe, until: times of the first and the last poll, in milliseconds since the epoch.

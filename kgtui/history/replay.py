@@ -42,8 +42,8 @@ _READ_ONLY = "a recording cannot be changed"
 class ReplayAdmin:
     """A `GroupAdmin` (access to a cluster) that returns the data of one recorded poll.
 
-    `seek`, `step` and `next_change` select a different poll. For data that the recorder could not read, methods return
-    the recorded fault (error). `delete_groups` refuses every group.
+    This poll is called the shown poll. `seek`, `step` and `next_change` select a different poll. For data that the
+    recorder could not read, methods return the recorded fault (error). `delete_groups` refuses every group.
     """
 
     def __init__(self, recording: RecordingReader, point_in_time: PointInTime) -> None:
@@ -56,7 +56,7 @@ class ReplayAdmin:
 
     @classmethod
     async def open(cls, recording: RecordingReader, at: float | RecordedPoll | None = None) -> Self:
-        """Return a `ReplayAdmin` that shows a poll of a recording.
+        """Return a `ReplayAdmin` that returns the data of one poll of a recording.
 
         Args:
             at: a poll, or seconds since the epoch (newest poll up to this time); None for the newest poll.
@@ -104,7 +104,7 @@ class ReplayAdmin:
         return await self._go(lambda: self.recording.step(self.poll, by))
 
     async def next_change(self, group: str, *, back: bool = False) -> RecordedPoll | None:
-        """Show and return the next poll at which a group changed, or the previous such poll if `back` is true.
+        """Show and return the next poll at which the given group changed, or the previous such poll if `back` is true.
 
         If there is no such poll, keep the current poll and return None.
         """

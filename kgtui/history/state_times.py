@@ -31,7 +31,7 @@ class StateTimes(NamedTuple):
     """The times at which groups entered the state that they have at one recorded poll.
 
     Attributes:
-        since: group id → seconds since the epoch. Groups whose state did not change in the searched part are left out.
+        since: group id → seconds since the epoch. Groups whose state did not change in `search` are left out.
         search: the part of the recording that was searched.
     """
 

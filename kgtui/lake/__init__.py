@@ -16,7 +16,7 @@ because Spark executors import this package too, and these three packages need n
 | `delta` | reads and writes one recorded table |
 | `parquet` | Parquet files of recorded tables, sorted by group |
 | `arrow` | converts between Python rows and Arrow tables |
-| `tables` | lists the tables of a lake, each with its number of files, its days and its table version |
+| `tables` | lists the tables of a lake with their sizes, their first and last days, and their version numbers |
 | `compaction` | merges small files of the tables that the pipeline writes (layers bronze, silver and gold) |
 | `maintenance` | table sizes, compaction, and deletion of old days |
 | `gold` | reads the gold tables (the results of the pipeline) |

@@ -36,9 +36,9 @@ _GROUP = "group"
 def compact_table(delta: DeltaTable, path: LakePath, layer: str, name: str) -> tuple[int, int]:
     """Merge the small files of each day. Sort the rows of gold tables by group, so that one group is read quickly.
 
-    The commits have `dataChange` false, so that Spark streams on the table do not read the merged rows again. Only in
-    tables with a `file_span` (maximum time span of a file), the commits have `dataChange` true. This does no harm,
-    because no Spark stream reads these tables.
+    The commits have `dataChange` false, so that Spark streams on the table do not read the merged rows again. For
+    tables with a `file_span` (maximum time span of a file), the commits have `dataChange` true instead. This does no
+    harm, because no Spark stream reads these tables.
 
     Args:
         path: folder of the table.

@@ -307,7 +307,7 @@ class RecordedTable:
         return delta
 
     def append(self, rows: Iterable[Sequence[RowValues]], day: date, serial: int) -> int:
-        """Append rows of one day, and return the current version of the table, which contains them.
+        """Append rows of one day, and return the number of the newest table version, which contains these rows.
 
         Args:
             rows: one or more lists of rows. At least one list must not be empty.

@@ -105,7 +105,7 @@ class Gold:
         return TableAge(table.title, newest.timestamp() if isinstance(newest, datetime) else None, _last_write(delta))
 
     def ages(self) -> tuple[TableAge, ...]:
-        """Return the age of each table in `GOLD`, even if the table does not exist."""
+        """Return the age of each table in `GOLD`. If a table does not exist, `TableAge.error` is `NEVER_WRITTEN`."""
         return tuple(self.age(table) for table in GOLD)
 
     def newest(

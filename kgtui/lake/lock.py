@@ -65,7 +65,10 @@ class RecorderLock(LakeLock):
             return
 
     def renew(self) -> None:
-        """Update the modification time of the lock file, which shows that its holder is running. Errors are ignored."""
+        """Update the modification time of the lock file, so that other processes see that its holder is running.
+
+        Errors are ignored.
+        """
         if self._file is not None:
             with contextlib.suppress(OSError):
                 os.utime(self._file)
@@ -88,7 +91,7 @@ class RecorderLock(LakeLock):
     def _refuse_running_holder(self, file: int, before: Holder | None) -> None:
         """Raise `RefusedError` if a process on another machine holds the lock.
 
-        Such a process still holds the lock if it renewed the lock in the last `STALE` seconds.
+        A process on another machine counts as holding the lock if it renewed the lock in the last `STALE` seconds.
 
         Args:
             before: the process that the lock file names.
@@ -140,7 +143,7 @@ def held(lock: LakeLock, on_lost: Callable[[str], None]) -> Iterator[None]:
 
 
 def current_holder(path: LakePath) -> Holder | None:
-    """Return the running process that holds a lock; None if no process holds it or the lock file cannot be read.
+    """Return the running process that holds a lock; None if there is none or the lock file cannot be read.
 
     Args:
         path: the lock file.

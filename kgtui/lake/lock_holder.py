@@ -103,8 +103,8 @@ class LakeLock(Protocol):
     def hand_back(self) -> None:
         """Release the lock after maintenance.
 
-        If the previous holder crashed, write its name into the lock file again, so that the next recorder still reports
-        the crash. Otherwise, remove the lock file.
+        If the previous holder crashed, write its host and process id into the lock file again, so that the next
+        recorder still reports the crash. Otherwise, remove the lock file.
         """
         ...
 

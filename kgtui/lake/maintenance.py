@@ -112,8 +112,8 @@ def status(path: str | LakePath) -> LakeStatus:
 def optimize(path: str | LakePath) -> Iterator[MaintenanceResult]:
     """Compact small files of each table, write a checkpoint of its Delta log, and remove unused files.
 
-    All recorded tables together yield one result. Every other table yields one result. The work for a result is done
-    when the caller requests the result.
+    This generator yields one result for all recorded tables together, and one for every other table. A table is
+    compacted only when the caller requests its result.
 
     Raises:
         LakeError: the folder is not a lake.
@@ -132,8 +132,8 @@ def prune(
 ) -> Iterator[MaintenanceResult]:
     """Delete the rows of old days, and remove unused files.
 
-    Each table yields one result, and is pruned when the caller requests the result. Tables that keep their rows forever
-    yield no result.
+    This generator yields one result per table. A table is pruned only when the caller requests its result. There is no
+    result for a table that keeps its rows forever.
 
     Args:
         keep: for how many days each table keeps its rows.

@@ -50,7 +50,7 @@ class RowBlocks(Protocol):
         ...
 
     def block_of(self, group: str) -> int | None:
-        """Return the index of the only block that can contain rows of a group; None if no block can contain any.
+        """Return the index of the only block that can contain rows of a group; None if there is no such block.
 
         Args:
             group: group id, with lone surrogates escaped.

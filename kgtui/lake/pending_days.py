@@ -1,7 +1,7 @@
 """Find the days whose gold tables must be recomputed, because recorded or silver tables have new rows.
 
-Each run of the pipeline stores the version of each recorded and silver table. The next run reads from the Delta logs
-which rows were added since then.
+Each run of the pipeline stores the newest version number of each recorded and silver table. The next run uses the
+Delta logs to find the rows that were added in later versions.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ def pending_days(folder: LakeFolder) -> PendingDays:
     """
     try:
         existing = _existing_tables(folder, *_SOURCES)
-        # Read the versions before the rows. If rows are added meanwhile, the next run finds them in a newer version.
+        # Read the table versions before the rows. If rows are added meanwhile, the next run finds a newer version.
         sources: dict[str, dict[str, int | None]] = {
             table.title: {"modified": table.modified(), "version": newest_version(table.path)} for table in existing
         }
@@ -126,7 +126,7 @@ def _changed_since(table: StoredTable, before: dict[str, int | None] | None) -> 
     if changed is None or newest is None or table.title not in (POLLS.title, COMMITS.title):
         return changed
     # Also recompute the gold rows for the minute and the hour that contain the time `newest`. When the previous run
-    # computed them, rows of this minute and hour were possibly still missing.
+    # computed these gold rows, some polls or commits of this minute and hour had possibly not been stored yet.
     return min(changed, newest)
 
 

@@ -72,7 +72,7 @@ class StoreLock(LakeLock):
                 return
 
     def renew(self) -> None:
-        """Write the lock file again. Raises `RefusedError` if another process has taken the lock meanwhile."""
+        """Write the lock file again. Raises `RefusedError` if another process has taken the lock."""
         if self._held is None:
             return
         file = self._file
@@ -114,7 +114,7 @@ class StoreLock(LakeLock):
 
 
 def current_store_holder(path: StorePath) -> Holder | None:
-    """Return the running process that holds a lock; None if no process holds it or the store cannot be read.
+    """Return the running process that holds a lock; None if there is none or the store cannot be read.
 
     Args:
         path: the lock file.
@@ -189,7 +189,7 @@ class ConditionalFile:
         )
 
     def write(self, holder: Holder, tag: str | None) -> str | None:
-        """Write the lock file, unless another process has written it in the meantime.
+        """Write the lock file, unless another process has written it since this process read `tag` from it.
 
         Args:
             holder: the process that the lock file will name.

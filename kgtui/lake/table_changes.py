@@ -31,7 +31,7 @@ The statistics of a rewritten file do not show this time, because they also cove
 
 
 def newest_version(path: LakePath) -> int | None:
-    """Return the newest version number of a table in its Delta log; None if the table does not exist."""
+    """Return the number of the newest version in the Delta log of a table; None if the table does not exist."""
     return max(_versions(path), default=None)
 
 

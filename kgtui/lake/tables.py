@@ -84,7 +84,7 @@ class StoredTable:
         )
 
     def identity(self, columns: Iterable[str]) -> str | None:
-        """Return the id of the Delta table, or None if the table lacks one of the columns.
+        """Return the id of the Delta table, or None if the table lacks one of the given columns.
 
         The id changes when a table is removed and created again.
         """

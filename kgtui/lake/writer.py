@@ -124,7 +124,7 @@ class LakeWriter:
             self._open = None
 
     def flush(self) -> tuple[int, int]:
-        """Append all batches that `seal` has ended to the tables. Return the pair (number of polls, number of rows).
+        """Write all batches that were ended by `seal`. Return a pair (number of written polls, number of rows).
 
         If a write fails, one of `storage_errors` is raised. The next call then writes the remaining rows.
         """

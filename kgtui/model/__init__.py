@@ -1,6 +1,7 @@
 """Immutable data classes for groups, offsets, members and clusters, and pure functions on them.
 
-The package imports only `kgtui.errors`, the standard library and RE2. An unknown value is None, never 0.
+The package imports only `kgtui.errors`, the standard library and RE2 (regular expressions). An unknown value is None,
+never 0.
 
 | module | contents |
 |---|---|
@@ -10,8 +11,8 @@ The package imports only `kgtui.errors`, the standard library and RE2. An unknow
 | `offsets` | committed offsets, log start and end offsets, and lag |
 | `record_times` | the times at which the records directly before and after a committed offset were written |
 | `cluster` | brokers, features, and retention of records and offsets |
-| `answer` | `Answer`: the result of a read, with its errors (`Fault`); `Outcome`: the result of a write |
-| `access` | `Access`: which groups and topics the user may see |
+| `answer` | `Answer`: the result of a read from Kafka, with its errors (`Fault`); `Outcome`: the result of a write |
+| `access` | `Access`: which groups and topics the user is allowed to see |
 | `snapshot` | `Snapshot`: all data about a cluster at one time |
 | `summary` | `Summary`: the values that the sweep (kgtui's background read of all groups) stores for each group |
 | `trail` | `Trail`: the results of the last few background reads of a group, encoded in few bytes |
@@ -34,11 +35,11 @@ The package imports only `kgtui.errors`, the standard library and RE2. An unknow
 | `diagnosis` | `Diagnosis`: what is wrong with a group, why, and what to do next |
 | `absence` | why no group matches a filter, or why a group is not listed |
 | `command_line` | command lines for Kafka's own tools |
-| `marks` | symbols, and colors of states and verdicts |
+| `marks` | symbols of the terminal UI, and the colors of group states and verdicts |
 | `text` | escapes control characters, and removes secrets |
 | `defaults` | default values that several packages share |
 | `paths` | replaces `~` in paths that users write |
 | `number_format` | byte and record counts as short texts, such as `4.2 MB` |
-| `rfc3339` | times as RFC 3339 text, and back |
+| `rfc3339` | converts times to RFC 3339 text, and back |
 | `slices` | runs a long computation in short slices, so that other tasks can run in between |
 """

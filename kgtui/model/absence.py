@@ -20,13 +20,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class NoMatch:
-    """Why no group matches a filter. If the filter has no condition on ids, only `meant` can be set.
+    """Why no group matches a filter. If the filter has no condition on group ids, only `meant` can be set.
 
     Attributes:
         meant: the filter that the user probably meant. If it is set, no other attribute is set.
-        word: the word that group ids must contain, if this is the filter's only condition on ids; otherwise None.
-        excluded: number of groups that meet all conditions on ids, but not all other conditions of the filter.
-        example: id of one of these groups; empty if `excluded` is 0.
+        word: the word that group ids must contain, if this is the only condition on group ids; otherwise None.
+        excluded: number of groups that meet all conditions on group ids, but do not meet another condition of the
+            filter.
+        example: id of one of the `excluded` groups; empty if `excluded` is 0.
         similar: group ids that are similar to the words in the filter; empty if `excluded` is not 0.
     """
 
@@ -66,15 +67,15 @@ def why_not_listed(
     events: bool = True,
     whole: bool = True,
 ) -> list[str]:
-    """Return sentences that say why a group is not listed, such as `payments.settle was deleted or expired at 01:18.`
+    """Return sentences that say why a group is not listed, such as `payments.settle was deleted or expired at 01:18`.
 
     Args:
-        group: group id, or a part of an id.
+        group: group id, or a part of a group id.
         clock: converts epoch seconds to text.
         fault: why the group could not be described, or None.
         gone_at: when the group disappeared, in epoch seconds, if a recording shows this; otherwise None.
         events: whether to search `snapshot.events` for the time at which the group disappeared.
-        whole: whether `group` is a whole id.
+        whole: whether `group` is a whole group id.
     """
     name = visible(group)
     lines = [f"{name} was deleted or expired at {clock(gone_at)}, as the recording shows."] if gone_at else []

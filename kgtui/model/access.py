@@ -1,4 +1,4 @@
-"""The permissions of the user, and texts about groups whose offsets may be hidden.
+"""The permissions of the user, and texts about groups whose offsets might be hidden from the user.
 
 Brokers silently leave out groups and topics on which the user lacks DESCRIBE. An empty response is therefore no proof
 that there are no groups or topics.
@@ -25,13 +25,13 @@ A super user is allowed to perform all of them, and so is every user of a cluste
 """
 
 HIDDEN = "OFFSETS_MAY_BE_HIDDEN"
-"""`Fault.name` for a group that has no visible offsets, but may have offsets that brokers hide from the user."""
+"""`Fault.name` for a group that has no visible offsets, but might have offsets that brokers hide from the user."""
 
 HIDDEN_TOPICS = "OFFSETS_HIDDEN"
 """`Fault.name` for a group whose members read topics on which the user lacks DESCRIBE."""
 
 NONE_VISIBLE = "no offsets that you are allowed to see"
-"""Text for a group that has no visible offsets, but may have offsets that brokers hide from the user."""
+"""Text for a group that has no visible offsets, but might have offsets that brokers hide from the user."""
 
 VISIBLE_ONLY = "only in topics that you are allowed to see"
 """Text next to a number, such as a lag, that includes only topics on which the user has DESCRIBE."""
@@ -107,7 +107,7 @@ def recording_warning(access: Access) -> str:
 
 
 def lower_bound_reason(access: Access) -> str:
-    """Return a text that says why the shown lag may be too low, and which permission shows the user the whole lag."""
+    """Return a text: why the shown lag might be too low, and which permission the user needs to see the whole lag."""
     request = (
         f"ask to {_remove_denial(access)}"
         if access.denied_topics
@@ -117,7 +117,7 @@ def lower_bound_reason(access: Access) -> str:
 
 
 def hidden_fault(group: str, access: Access | None) -> Fault:
-    """Return the fault for a group without visible offsets, which says that brokers may hide offsets from the user.
+    """Return a fault for a group without visible offsets: brokers might hide the offsets of the group from the user.
 
     Args:
         access: the permissions of the user; None if they were not read.

@@ -30,7 +30,7 @@ class Fault:
         message: error message. If a request failed, the message names the request and the broker.
         code: Kafka's error code; None for names that kgtui defines. But `OFFSETS_HIDDEN` has the code of
             `TOPIC_AUTHORIZATION_FAILED`.
-        broker: node id of the requested broker, or None.
+        broker: node id of the broker to which the request was sent, or None.
         group: group id; None if a whole broker or cluster is affected.
         advice: what the user can do, or empty.
     """
@@ -47,8 +47,8 @@ def fault_of(error: KgtuiError, *, broker: int | None = None, group: str | None 
     """Convert an exception to a `Fault`.
 
     Args:
-        broker: node id of the requested broker, in case the exception does not contain it.
-        group: id of the requested group, or None.
+        broker: node id of the broker to which the request was sent, used if the exception has no broker.
+        group: id of the group that the request was about, or None.
     """
     named = getattr(error, "broker", None)
     return Fault(
@@ -64,8 +64,8 @@ def fault_of(error: KgtuiError, *, broker: int | None = None, group: str | None 
 def why_missing(faults: Iterable[Fault], group: str) -> Fault:
     """Return the fault that explains why the result of a read does not contain a group.
 
-    It is the first fault of the group. Without such a fault, it is the first fault of a whole broker or cluster.
-    If there is neither, it is a new fault with the name `NO_ANSWER`.
+    The result is the first fault of the group. If the group has no fault, the result is the first fault of a whole
+    broker or cluster. If there is none, the result is a new fault with the name `NO_ANSWER`.
     """
     general: Fault | None = None
     for fault in faults:
@@ -102,7 +102,8 @@ class Answer(Generic[RowsT]):
         rows: the data that could be read.
         faults: one fault per failed broker or group.
         hidden: group id → topics whose offsets are missing, because the user lacks DESCRIBE. An empty tuple means that
-            unknown topics may be missing. Groups with complete offsets are left out.
+            offsets might be missing, but kgtui does not know in which topics. Groups with complete offsets are left
+            out.
     """
 
     rows: RowsT

@@ -62,7 +62,7 @@ class Skew:
 
     Attributes:
         by: `member`, `host` or `rack`.
-        loads: one `Load` per member, host or rack, the largest first.
+        loads: one `Load` per member, host or rack. The one with the most items comes first.
         ratio: items per member in the `Load` where this number is largest, divided by the items per member of the
             whole group. For 3 members with 4, 1 and 1 partitions, the ratio is 4 / 2 = 2.0. It is 1.0 if every `Load`
             has the same number of items per member; None if nothing is assigned.
@@ -110,7 +110,8 @@ class Placement(NamedTuple):
     Attributes:
         owners: ids of the current owners.
         targets: ids of the target owners; None if the group has no target assignment.
-        waits_for: ids of the members for which a `LEAVING` or `ARRIVING` item waits; empty for other statuses.
+        waits_for: ids of the members that must act before a `LEAVING` or `ARRIVING` item has reached its target owners;
+            empty for other statuses.
     """
 
     item: Item
@@ -144,7 +145,8 @@ class Assignment:
     Attributes:
         placements: one per item, sorted by name, number and role.
         targeted: whether the group has a target assignment (KIP-848, KIP-1071).
-        blockers: members that delay the target assignment. The member that must give up the most items is first.
+        blockers: members that delay the change to the target assignment. The member that must give up the most items
+            comes first.
         idle: ids of members that own no items and will get none.
         unreported: ids of members whose assignment is not known.
         skews: one `Skew` by member, one by host and, if members have racks, one by rack.
@@ -219,7 +221,7 @@ def _revoked(members: Iterable[Member]) -> dict[Item, set[str]]:
 
 
 def epochs_behind(description: GroupDescription) -> dict[str, int | None]:
-    """Return a dict: member id → assignment epoch minus member epoch, only for members with a lower epoch.
+    """Return a dict: id of each member whose epoch is below the assignment epoch → how many epochs it is behind.
 
     The value is None for a static member that left temporarily (epoch -2).
     """
@@ -247,10 +249,10 @@ def subscribed_topics(description: GroupDescription) -> frozenset[str] | None:
 
 
 def _expected(description: GroupDescription, offsets: GroupOffsets | None, known: set[Item]) -> Iterator[Item]:
-    """Yield partitions and tasks that exist, even if no member owns them.
+    """Yield the partitions and tasks of a group that must exist, even if no member owns them.
 
-    If partition 7 of a topic is known, partitions 0 to 6 exist, too. The tasks of a streams group are derived from its
-    topology.
+    For example, if partition 7 of a topic is known, partitions 0 to 6 must exist, too. The tasks of a streams group are
+    derived from its topology.
     """
     partitions = offsets.partitions if offsets else ()
     if description.topology is not None:
@@ -346,7 +348,7 @@ def targets_of(member: Member) -> frozenset[Item]:
 def has_assignment(member: Member) -> bool:
     """Return whether the assignment of a member is known.
 
-    True for a schema registry node. It never has an assignment, so no assignment is missing.
+    The result is True for a schema registry node, because such a node never has an assignment that could be missing.
     """
     if member.registry is not None:
         return True

@@ -80,7 +80,7 @@ class Commit:
     Attributes:
         offset: offset of the next record to read.
         at: time in epoch milliseconds.
-        lag: records between `offset` and the newest log end offset that was known at that time; None if unknown.
+        lag: records between `offset` and the newest log end offset known at the time of the commit; None if unknown.
     """
 
     offset: int
@@ -102,7 +102,7 @@ class Window:
 
     @property
     def current_lag(self) -> int | None:
-        """Number of records from the last commit to the newest log end; None if one of the two is not known."""
+        """Number of records from the last committed offset to the newest log end offset; None if one is not known."""
         if not self.commits or not self.log_ends:
             return None
         return max(self.log_ends[-1] - self.commits[-1].offset, 0)
@@ -115,7 +115,7 @@ class PartitionVerdict:
     Attributes:
         status: any status except `ERR`, which is only for groups.
         complete: number of commits in the window, as a fraction (0 to 1) of `Options.intervals`.
-        current_lag: records from the last commit to the log end, or None.
+        current_lag: records from the last committed offset to the log end offset; None if unknown.
         first, last: oldest and newest commit in the window; None if the window has no commits.
     """
 
@@ -173,10 +173,10 @@ class CommitRing:
         del self._ends[: -self._options.intervals]
 
     def commit(self, offset: int, at: int) -> None:
-        """Add a commit. Its lag is computed from the newest stored log end offset.
+        """Add a commit. The lag of the commit is computed from the newest stored log end offset.
 
-        As in Burrow, two commits less than `min_distance` seconds apart become one. It has the time of the first, and
-        the offset and lag of the second.
+        As in Burrow, two commits less than `min_distance` seconds apart become one commit, with the time of the
+        first, and the offset and lag of the second.
 
         Args:
             at: time of the commit, in epoch milliseconds.
@@ -218,14 +218,17 @@ def ceased(commits: Sequence[Commit], now: int) -> bool:
 
 
 def lately_caught_up(window: Window) -> bool:
-    """Return whether the group caught up recently: its last commit has reached one of the log ends in the window."""
+    """Return whether the last committed offset is equal to or above one of the log end offsets in the window.
+
+    If so, the group has caught up recently: it has read all records before this log end offset.
+    """
     return any(end <= window.commits[-1].offset for end in window.log_ends)
 
 
 def rewind(commits: Sequence[Commit]) -> tuple[Commit, Commit] | None:
-    """Return the commits `(before, after)` between which the committed offset went back.
+    """Return the commits `(before, after)` between which the committed offset went back for the first time.
 
-    The result is None if the offset did not go back, or if it has reached its earlier value again.
+    The result is None if the offset did not go back, or if a later commit has reached the offset of `before` again.
     """
     for number, (before, after) in enumerate(pairwise(commits), 1):
         if after.offset < before.offset:

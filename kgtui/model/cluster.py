@@ -70,7 +70,7 @@ class TopicRules:
 
     @property
     def retention_if_only_by_age(self) -> float | None:
-        """The retention time in seconds, if records are deleted by age alone; otherwise None.
+        """The retention time in seconds, if records are deleted only because of their age; otherwise None.
 
         The result is also None if the retention time is unlimited or not known.
         """
@@ -82,7 +82,7 @@ class Retention:
     """How long the cluster keeps records and committed offsets, in seconds.
 
     Attributes:
-        topics: topic → `retention.ms` in seconds, only for topics that delete records by age alone.
+        topics: topic → `retention.ms` in seconds, only for topics that delete records only because of their age.
         offsets: `offsets.retention.minutes` in seconds; None if not known.
         rules: topic → all configs that decide when records are deleted; empty in a recording.
     """
@@ -97,8 +97,8 @@ class Retention:
         Args:
             answer: the newer values. If `answer.topics` is empty and `answer.offsets` is None, the copy keeps the old
                 `topics` and `offsets`, and only `rules` is updated.
-            asked: topics whose configs were read for `answer`. If `topics` is updated, it loses its old values for
-                these topics.
+            asked: topics whose configs were read for `answer`. If `topics` is updated, its old values for the topics in
+                `asked` are dropped, even if `answer` has no new values for them.
         """
         rules = {**self.rules, **answer.rules}
         if not answer.topics and answer.offsets is None:

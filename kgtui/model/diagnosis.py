@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from kgtui.model.members import Member
     from kgtui.model.snapshot import Snapshot
 
-_MOST_NAMED = 3  # maximum number of members that a diagnosis names
+_MOST_NAMED = 3  # maximum number of members that the text of a diagnosis names
 
 _FLAPPING_SECONDS = 600.0
 """How far the diagnosis of a flapping group looks back, in seconds.
@@ -162,7 +162,7 @@ def _members(snapshot: Snapshot, group: str) -> tuple[Member, ...]:
 
 
 def _owner(snapshot: Snapshot, group: str, topic: str, partition: int) -> str:
-    """Return a text such as `client-1 at /10.0.0.7 owns orders-3`; empty if the owner of the partition is not known."""
+    """Return a text such as `client-1 at /10.0.0.7 owns orders-3`, or `no member owns orders-3`; empty if not known."""
     reading, members = snapshot.details.get(group), _members(snapshot, group)
     if reading is None or not members:
         return ""
@@ -175,7 +175,7 @@ def _owner(snapshot: Snapshot, group: str, topic: str, partition: int) -> str:
 
 
 def _who_lost(snapshot: Snapshot, group: str) -> str:
-    """Return as text who owns the partition with the most lost records, and how many other partitions lost records."""
+    """Return a text: the owner of the partition with the most lost records, and how many others lost records."""
     reading = snapshot.offsets.get(group)
     lost = [row for row in lags(reading.value) if row.lost] if reading is not None else []
     if not lost:
@@ -188,7 +188,7 @@ def _who_lost(snapshot: Snapshot, group: str) -> str:
 
 
 def _who_flaps(snapshot: Snapshot, group: str) -> str:
-    """Return as text which members joined or left most often in the last `_FLAPPING_SECONDS`; empty if none did."""
+    """Return a text: the members that joined or left most often in the last `_FLAPPING_SECONDS`; empty if none did."""
     changes: dict[str, int] = {}
     for event in reversed(snapshot.events):
         if event.at < snapshot.taken_at - _FLAPPING_SECONDS:
@@ -210,7 +210,10 @@ def _who_is_idle(snapshot: Snapshot, group: str) -> str:
 
 
 def _and_more(named: list[str], count: int) -> str:
-    """Join the texts in `named`, and add how many of `count` texts are left out: `a, b and 4 more` if `count` is 6."""
+    """Join the texts in `named`, and add how many of all `count` texts are not in `named`.
+
+    For example, the result is `a, b and 4 more` if `count` is 6.
+    """
     more = count - len(named)
     return ", ".join(named) + (f" and {more:,} more" if more > 0 else "")
 
@@ -229,7 +232,7 @@ def _who_delays(snapshot: Snapshot, group: str, health: GroupHealth) -> str:
 
 
 def explain_verdict(diagnosis: Diagnosis, clock: Callable[[float], str]) -> Explanation:
-    """Convert the diagnosis of a group to an explanation.
+    """Convert the diagnosis of a group to an `Explanation`.
 
     Args:
         clock: converts epoch seconds to text.
@@ -259,7 +262,7 @@ def explain_group(snapshot: Snapshot, group: str, clock: Clock | None = None) ->
 
 
 def _explain_state_of(snapshot: Snapshot, group: str, state: str, judgment: Judgment) -> Explanation:
-    """Explain the state of a group with a text that does not contradict the problem of the group.
+    """Explain the state of a group with a text that does not contradict a problem that the group has.
 
     For example, the text for `Stable` must not sound healthy if the group has stopped.
     """

@@ -26,7 +26,7 @@ SIMPLE_ADVICE = (
 
 
 class StateSearch(NamedTuple):
-    """The part of a recording in which kgtui searched for the times at which the groups entered their current states.
+    """The part of a recording in which kgtui searched for the times at which groups entered their current states.
 
     Attributes:
         begin: time of the first searched poll, in epoch seconds.
@@ -70,7 +70,8 @@ def empty_group_reason(
 ) -> str:
     """Return a text that says why a group has a problem.
 
-    The text is `judgment.reason`, unless the problem is that the group has no members (`judgment.no_members`).
+    If the problem is that the group has no members, the text is computed from `judgment.no_members`. Otherwise, the
+    text is `judgment.reason`.
 
     Args:
         listing: the group in the newest list of groups; None if it is not listed.

@@ -78,7 +78,11 @@ class Event(NamedTuple):
 
 
 def disappeared(group: str, at: float, last: Listing) -> Event:
-    """Return the event for a group that has disappeared. `last` is from the last list that contained the group."""
+    """Return the event for a group that has disappeared.
+
+    Args:
+        last: the values of the group in the last list of groups that contained the group.
+    """
     return Event(at, EventKind.DISAPPEARED, group, last, before=last.state)
 
 
@@ -133,7 +137,7 @@ class KindOfEvent(NamedTuple):
 
     Attributes:
         meaning: what has happened, as `kgtui events --help` shows it.
-        about: name of the filter for such events on the Events screen (key `o`).
+        about: name of the filter on the Events screen (key `o`) that shows events of this kind.
         text: returns the text of an event in one line.
         role: color, one of `kgtui.model.marks.ROLES`; empty for the normal text color.
         noun: noun for a number of events, in the singular: `move` for `2 moves`. If empty, the name of the kind is
@@ -215,7 +219,7 @@ class EventLog:
         keep: maximum number of events.
 
     Attributes:
-        total: number of events that were ever added, including dropped events.
+        total: number of events that were ever added, including events that are no longer in the log.
     """
 
     def __init__(self, keep: int) -> None:
@@ -248,7 +252,7 @@ class EventLog:
         return self._kept[1]
 
     def since(self, total: int) -> tuple[list[Event], int]:
-        """Return the events that were added since the attribute `total` had the value of the argument `total`.
+        """Return the events that were added after the attribute `total` had the value of the argument `total`.
 
         Returns:
             Pair `(events, dropped)`: the added events that are still in the log, oldest first, and the number of added

@@ -25,11 +25,11 @@ MOST_NAMED = 3
 """Maximum number of members or partitions that the text of one event names."""
 
 MOST_MEMBERS = 20
-"""If more members than this join between two reads, one event describes them all, and likewise if more leave."""
+"""If more members than this join (or leave) between two reads, one event describes all that joined (or left)."""
 
 
 def listing_events(group: str, at: float, before: Listing | None, after: Listing | None) -> list[Event]:
-    """Compare the row of a group in two lists of groups, and return the differences as events.
+    """Compare the entries of a group in two lists of groups, and return the differences as events.
 
     Args:
         before: the group in the earlier list; None if it was not listed.
@@ -103,7 +103,7 @@ def member_events(
 ) -> list[Event]:
     """Return one event for each member that left or joined.
 
-    If more than `MOST_MEMBERS` members left, there is one event for all of them, and likewise for members that joined.
+    If more than `MOST_MEMBERS` members left (or joined), there is only one event for all members that left (or joined).
 
     Args:
         earlier, later: all members before and after the change. The events contain short names of members, which are
@@ -128,7 +128,8 @@ def _moves(
 ) -> list[Event]:
     """Return one event for all partitions whose owner changed; an empty list if there are none.
 
-    `Event.before` and `after` are set only if all partitions moved between the same two members.
+    `Event.before` and `after` are set only if all these partitions had the same owner (or none) before, and have the
+    same owner now.
 
     Args:
         members: all members before and after the change. The event contains short names of members, which are unique
@@ -186,7 +187,10 @@ def without_members(listing: Listing) -> bool:
 def config_events(
     group: str, at: float, listing: Listing, before: Iterable[GroupConfig], after: Iterable[GroupConfig]
 ) -> list[Event]:
-    """Return one event per group config that changed between two reads. Configs with a secret value are ignored."""
+    """Return one event per group config whose value changed between two reads.
+
+    Configs with a secret value, and configs that only one of the two reads contains, are ignored.
+    """
     old = {config.name: config for config in before}
     return [
         Event(at, EventKind.CONFIG, group, listing, old[config.name].value, config.value, config.name)

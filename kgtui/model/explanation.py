@@ -24,7 +24,7 @@ class Explanation:
     """The explanation of a verdict, error, group state, lost records or unknown lag. Unused texts are empty.
 
     Attributes:
-        title: name of what is explained, such as an error with its code.
+        title: what is explained, such as the name of an error with its code.
         message: message from the broker or the network.
         meaning: what has happened, in one or two sentences.
         check: permissions or settings that may be the cause.
@@ -257,7 +257,7 @@ _LOST = _Text(
 _GRANT = re.compile(r"grant ([A-Z_]+) on the (\w+)")
 """Finds the missing ACL operation in `Fault.advice`, such as DELETE in `grant DELETE on the group`.
 
-The operation is searched in the advice, because no other part of a fault in a recording names it.
+kgtui searches the advice, because no other part of a fault in a recording names the operation.
 """
 
 
@@ -283,7 +283,7 @@ def explain_fault(fault: Fault) -> Explanation:
 
 
 def explain_state(state: str) -> Explanation:
-    """Explain a group state. For an unknown state, the explanation says that kgtui does not know it."""
+    """Explain a group state. For an unknown state, the explanation says that kgtui does not know the state."""
     text = _STATES.get(state, _Text("This version of kgtui does not know the state. The broker reported its name."))
     return Explanation(state, "", *text, is_problem=False)
 
@@ -319,7 +319,7 @@ def faults_of(snapshot: Snapshot, group: str) -> list[Fault]:
 
     The faults come from the newest reads of its members, offsets and configs, from its newest background read, and from
     the newest poll of its coordinator.
-    If brokers hide offsets of the group from the user, or may do so, the last fault says this.
+    If brokers hide offsets of the group from the user, or might hide them, the last fault says so.
     """
     readings = (snapshot.details.get(group), snapshot.offsets.get(group), snapshot.configs.get(group))
     summary, listing = snapshot.summaries.get(group), snapshot.groups.get(group)

@@ -88,7 +88,7 @@ def with_hidden(snapshot: Snapshot, group: str, total: LagTotal) -> LagTotal:
 def may_hide_topics(snapshot: Snapshot, group: str) -> bool:
     """Return whether brokers may have left out offsets of a group, because the user lacks permissions.
 
-    This is so if the user lacks DESCRIBE on some topics now, or lacked it when the offsets were read.
+    The result is True if the user lacks DESCRIBE on some topics now, or lacked it when the offsets were read.
     """
     if snapshot.hides_topics:
         listing = snapshot.groups.get(group)
@@ -104,7 +104,7 @@ def may_hide_topics(snapshot: Snapshot, group: str) -> bool:
 
 
 def _read_incompletely(snapshot: Snapshot, group: str) -> bool:
-    """Return whether the newest read of the offsets may be incomplete, because brokers hide topics from the user."""
+    """Return whether offsets may be missing in the newest read of a group, because brokers hide them from the user."""
     reading = current_offsets(snapshot, group)
     if reading is not None:
         return reading.value.hidden
@@ -133,7 +133,7 @@ def may_hide_offsets(snapshot: Snapshot, group: str) -> bool:
 
 
 def hidden_offsets_fault(snapshot: Snapshot, group: str) -> Fault | None:
-    """Return a fault if brokers hide offsets of a group from the user, or may hide all of them; otherwise None.
+    """Return a fault if brokers hide offsets of a group from the user, or might hide all of them; otherwise None.
 
     Brokers hide the offsets in topics on which the user lacks DESCRIBE.
     """
@@ -145,7 +145,7 @@ def hidden_offsets_fault(snapshot: Snapshot, group: str) -> Fault | None:
 
 
 def lag_read_at(snapshot: Snapshot, group: str) -> float | None:
-    """Return when the offsets behind `lag_total` were read, in epoch seconds; None if they were never read."""
+    """Return when the offsets from which `lag_total` is computed were read (epoch seconds); None if never read."""
     reading, summary = current_offsets(snapshot, group), snapshot.summaries.get(group)
     return reading.at if reading is not None else summary.lag_at if summary is not None else None
 
@@ -233,7 +233,7 @@ def read_at(snapshot: Snapshot, group: str) -> float | None:
 
 
 def has_fault(snapshot: Snapshot, group: str) -> bool:
-    """Return whether the newest read of a group failed, or its coordinator does not respond."""
+    """Return whether the newest read of a group failed, or the coordinator of the group does not respond."""
     if group in snapshot.group_faults:
         return True
     summary = snapshot.summaries.get(group)
@@ -262,7 +262,8 @@ def first_seen(snapshot: Snapshot, group: str) -> float | None:
 def last_progress(snapshot: Snapshot, group: str) -> float | None:
     """Return when a committed offset of a group last moved forward, in epoch seconds.
 
-    None if kgtui has not observed such a move since it started. In a replay, all polls of the recording count.
+    The result is None if kgtui has not observed such a move since kgtui started. In the replay of a recording, the
+    moves in all polls of the recording count.
     """
     from kgtui.model.trail import Trail
 

@@ -29,7 +29,7 @@ RECONCILING = "Reconciling"
 NOT_READY = "NotReady"
 REBALANCING = frozenset({PREPARING_REBALANCE, COMPLETING_REBALANCE, ASSIGNING, RECONCILING})
 UNSETTLED = REBALANCING | {NOT_READY}
-"""States (rebalances and NotReady) that are normal for a short time, but a problem if a group stays in them."""
+"""The states of a rebalance, and NotReady. They are normal for a short time, but a problem if a group stays in them."""
 
 OFFSET_FETCH = "OffsetFetch"
 DESCRIBE_SHARE_GROUP_OFFSETS = "DescribeShareGroupOffsets"
@@ -50,7 +50,7 @@ class GroupKind:
     Attributes:
         name: value of the filter term `kind:`.
         tool: Kafka's script that describes these groups; None if there is none.
-        has_offsets: whether groups of this kind can have offsets. Connect and schema registry groups commit none.
+        has_offsets: whether groups of this kind can have offsets. Connect and schema registry groups have none.
     """
 
     name: str
@@ -111,7 +111,7 @@ class GroupType:
 
     @property
     def has_configs(self) -> bool:
-        """Whether groups of this type can have configs. Config names begin with the type: `share.isolation.level`."""
+        """Whether groups of this type can have configs, whose names begin with the type: `share.isolation.level`."""
         return self.feature is not None
 
     @property

@@ -148,14 +148,17 @@ def is_listed_as_empty(snapshot: Snapshot, group: str, *, now: float | None = No
 def _age_of_outdated(
     snapshot: Snapshot, listing: Listing, reading: Reading[GroupDescription], now: float | None
 ) -> float | None:
-    """Return the age of a group's description in seconds if it is too old for a deletion; otherwise None."""
+    """Return the age in seconds of a group's description if the description is too old for a deletion, else None."""
     status = snapshot.brokers.get(listing.coordinator)
     age = (snapshot.taken_at if now is None else now) - reading.at
     return age if age > max(DELETE_MAX_AGE, 2.5 * status.interval if status else 0.0) else None
 
 
 def _contradiction(listing: Listing, description: GroupDescription) -> str | None:
-    """Return why a group must not be deleted if its listed and described type or state differ; otherwise None."""
+    """Return how the listed type or state of a group contradicts its description; None if there is no contradiction.
+
+    The text is the reason why the group must not be deleted.
+    """
     if listing.type is not None and listing.type != description.type:
         return f"listed as {listing.type} and described as {description.type}: wait for the next poll"
     if listing.state is not None and listing.state != description.state:

@@ -25,7 +25,10 @@ if TYPE_CHECKING:
 
 
 class GroupStatus(Enum):
-    """The status of a group. `NOT_FOUND`, `OK`, `WARN` and `ERR` mean the same as in `kgtui.model.burrow.Status`."""
+    """The status of a group. `NOT_FOUND`, `OK`, `WARN` and `ERR` are also in Burrow (`kgtui.model.burrow.Status`).
+
+    kgtui uses these names for problems that Burrow does not detect, too, such as `WARN` for `Problem.EMPTY`.
+    """
 
     NOT_FOUND = "NOT_FOUND"
     """The group does not exist."""
@@ -39,7 +42,7 @@ class GroupStatus(Enum):
 
 
 class Problem(Enum):
-    """What is wrong with a group, the most severe problem first. The values are texts for the screen."""
+    """The problems that a group can have, from the most to the least severe. The values are texts for the screen."""
 
     DATA_LOST = "data lost"
     """Retention has deleted records that the group has not read."""
@@ -50,8 +53,8 @@ class Problem(Enum):
     STALL = "stalled"
     """A share group with members and unread records has acknowledged no records for too long.
 
-    Groups of all other types get `STOP` instead. Burrow reports STALL if such a group commits the same offset again and
-    again, but kgtui cannot see these commits.
+    A group of any other type gets `STOP` instead. Burrow reports STALL for a group that commits the same offset again
+    and again, but kgtui cannot see such commits.
     """
     REWIND = "rewound"
     """The committed offset went back, and is still below its earlier value."""
@@ -70,10 +73,10 @@ class Problem(Enum):
     UNUSED = "unused"
     """The group is probably abandoned, but kgtui has not watched it long enough to be certain.
 
-    It has no members, and the oldest unread record of each partition is older than `ABANDONED_AFTER` seconds.
+    The group has no members, and the oldest unread record of each partition is older than `ABANDONED_AFTER` seconds.
     """
     ABANDONED = "abandoned"
-    """There are unread records, and kgtui has observed the group without members for `ABANDONED_AFTER` seconds."""
+    """There are unread records, and kgtui has observed no members for at least `ABANDONED_AFTER` seconds."""
 
     @property
     def harm(self) -> int:
@@ -88,7 +91,7 @@ STATUS_NAMES: dict[str, GroupStatus] = {
     "warn": GroupStatus.WARN,
     "error": GroupStatus.ERR,
 }
-"""Maps the name of a status, as filters use it, to the status; sorted from the best status to the worst."""
+"""Maps the name that filters use for a status to the status; sorted from the best status to the worst."""
 
 _START_AGAIN = "Start the application again if the unread records must be processed."
 
@@ -149,7 +152,7 @@ PROBLEM_TEXTS: dict[Problem, ProblemTexts] = {
 """Maps each problem to the texts about it. Help and error messages list the problem names in this order."""
 
 PROBLEM_NAMES = {texts.name: problem for problem, texts in PROBLEM_TEXTS.items()}
-"""Maps the name of each problem, as filters and commands use it, to the problem."""
+"""Maps the name that filters and commands use for a problem to the problem."""
 
 ABANDONED_AFTER = 86_400.0
 """A group with unread records is abandoned after kgtui has observed it as Empty for this many seconds.
@@ -164,12 +167,13 @@ UNSETTLED_CLASSIC = 15.0
 UNSETTLED_OTHER = 60.0
 """A group that is not classic gets WARN if it rebalances, or is NotReady, for longer than this number of seconds.
 
-The limit is longer than for classic groups, because a rebalance of these other groups interrupts only some partitions.
+The limit is longer than for classic groups, because a rebalance of such a group interrupts reading from only some of
+its partitions.
 """
 
 
 def unsettled_limit(state: str | None, group_type: str | None) -> float | None:
-    """Return for how many seconds a group may be in a state before this is a problem; None if there is no limit.
+    """Return for how many seconds a group can be in a state before this counts as a problem; None for no limit.
 
     Args:
         group_type: None (unknown) counts as classic.
@@ -203,7 +207,7 @@ There can be thousands of such groups.
 
 
 class Basis(Enum):
-    """How often kgtui has read a group to judge it: not at all, once, in the background, or at every poll."""
+    """How kgtui has read a group that it judges: not yet, once, several times in the background, or at every poll."""
 
     NOT_READ = "not read yet"
     READ_ONCE = "read once"
@@ -253,8 +257,9 @@ class Judgment:
         kind: the most severe problem of the group; None if no problem is known.
         basis: how often kgtui has read the group, such as once or at every poll.
         observed: seconds for which kgtui has read the group at every poll; 0 unless the basis is `OBSERVED`.
-        since: start of the problem in epoch seconds, or None.
-        since_seen: whether kgtui observed this start. If not, the problem may be older than `since`.
+        since: start of the problem in epoch seconds; None if unknown. If `since_seen` is False, it is only the latest
+            possible start.
+        since_seen: whether kgtui observed the start of the problem.
         after: a time at which the problem did not exist yet, in epoch seconds, or None.
         reason: what is wrong, in one short sentence without a time; may be empty.
         others: further problems of the group, the most severe first.
@@ -330,7 +335,7 @@ class FoundProblem(NamedTuple):
 NOT_FOUND = Judgment(GroupStatus.NOT_FOUND, reason="the group no longer exists")
 NOT_READ = Judgment(GroupStatus.UNKNOWN)
 READ_ONCE = Judgment(GroupStatus.UNKNOWN, basis=Basis.READ_ONCE)
-"""The judgment on a group that was read only once, and has unread records or is in a rebalance.
+"""The judgment on a group that is not Empty, was read only once, and has unread records or is in a rebalance.
 
 The status is UNKNOWN, because one read cannot show whether the group makes progress.
 """
@@ -338,7 +343,7 @@ SCREENED_OK = Judgment(GroupStatus.OK, basis=Basis.SCREENED)
 READ_OK = Judgment(GroupStatus.OK, basis=Basis.READ_ONCE)
 """The judgment on a group that was read only once, has no unread records, and is not in a rebalance."""
 LAG_UNKNOWN = Judgment(GroupStatus.UNKNOWN, basis=Basis.READ_ONCE, reason="the lag could not be read")
-"""The judgment on a group that may have unread records, because the lag of some partitions could not be read."""
+"""The judgment on a group without known unread records, if the lag of some of its partitions could not be read."""
 
 
 def unreadable(fault: Fault, judgment: Judgment, read_at: float | None = None) -> Judgment:

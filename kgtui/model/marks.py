@@ -107,7 +107,7 @@ PROBLEM_LOOKS: dict[Problem, Look] = {
     Problem.REBALANCING: Look("rebalancing", WARN),
     Problem.UNREADABLE: VERDICT_LOOKS["UNKNOWN"],
 }
-"""Maps each problem to its symbol and color, for the list with the number of groups that have each problem."""
+"""Maps each problem to its symbol and color, for the list of problems with the number of affected groups."""
 
 _MEANINGS = {
     "odd": "a state that the broker did not report, or a number that is not known yet",
@@ -123,7 +123,7 @@ _MEANINGS = {
 }
 """Maps the name of an attribute of `Marks` to the meaning of this symbol, for the help.
 
-If group states in `STATE_LOOKS` have the same symbol, the help shows these states first, and then the meaning.
+If a symbol also stands for group states (`STATE_LOOKS`), the help shows the names of these states before the meaning.
 """
 
 

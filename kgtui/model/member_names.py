@@ -55,7 +55,10 @@ def member_names(members: Iterable[Member]) -> dict[str, str]:
 
 
 def member_labels(members: Iterable[Member]) -> dict[str, str]:
-    """Return a dict: member id → shortest unique name and host of the member, such as `billing at /10.0.0.7`."""
+    """Return a dict: member id → name and host of the member, such as `billing at /10.0.0.7`.
+
+    The name is as short as possible. Name and host together are unique.
+    """
     every = list(members)
     names = _names(every, with_host=True)
     return {member.member_id: f"{names[member.member_id]} at {member.host}" for member in every}
@@ -93,7 +96,8 @@ def _names(members: Iterable[Member], *, with_host: bool) -> dict[str, str]:
     """Return a dict: member id → shortest unique name of the member.
 
     Args:
-        with_host: True if the caller adds the host to every name. Names that differ only by host then get no `@HOST`.
+        with_host: True if the caller adds the host to every name. Members that have the same name but different hosts
+            then get no `@HOST`, so their names are unique only together with the host.
     """
     by_name: defaultdict[str, list[Member]] = defaultdict(list)
     for member in members:

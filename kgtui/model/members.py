@@ -40,7 +40,7 @@ class RegistryNode:
 
     Attributes:
         url: `scheme://host:port`.
-        eligible: whether the node may become the leader; None if not known.
+        eligible: whether the node is allowed to become the leader; None if not known.
         leader: whether the node is the leader; None if it has no assignment.
         leader_url: address of the leader, as this node knows it.
         error: error code of the assignment; 0 for none, 1 for two nodes with the same URL.
@@ -187,6 +187,6 @@ def partitions_read(members: tuple[Member, ...] | None, topology: Topology | Non
 def owners_of(members: tuple[Member, ...] | None) -> dict[tuple[str, int], Member]:
     """Return a dict: `(topic, partition)` → member that owns the partition.
 
-    If a partition has several owners, as in share groups, the dict contains the one that comes last in `members`.
+    If a partition has several owners, as in share groups, the dict contains the owner that comes last in `members`.
     """
     return {tp: member for member in members or () for tp in partitions_of(member.assignment)}

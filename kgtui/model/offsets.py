@@ -77,8 +77,8 @@ class GroupOffsets:
         committed: committed offsets of a classic, consumer or streams group.
         share: share-partition start offsets of a share group.
         bounds: `(topic, partition)` → log offsets, also for owned partitions without a committed offset.
-        hidden_topics: sorted topics that members consume, but that the user may not describe. Their offsets are
-            missing.
+        hidden_topics: sorted topics that members consume, but that the user is not allowed to describe. The offsets in
+            these topics are missing.
         may_lack_topics: whether brokers might also hide offsets in topics whose names kgtui does not know.
         record_times: `(topic, partition)` → when the records directly before and after the committed offset (or
             share-partition start offset) were written. The times may be for an earlier offset. kgtui searches for these
@@ -120,8 +120,8 @@ class PartitionLag:
         lost: records that expired before they were read (position < log start), or None.
         reason: why the lag is not known, or empty: `no commit`, `forbidden`, `topic deleted`, `no leader`, `not told`
             (not reported), `pending` (log offsets not read yet), or `error` with a code. `topic deleted` is rare,
-            because coordinators delete the offsets of deleted topics (observed on 4.3.1 and 3.9.2).
-        error: Kafka's error code behind the reason, or 0.
+            because coordinators delete the offsets of deleted topics (observed in Kafka 4.3.1 and 3.9.2).
+        error: the Kafka error code from which `reason` was derived, or 0.
         times: when the records directly before and after the position were written; None if kgtui has not searched for
             these times. They may be for an earlier position, because kgtui does not search at every poll.
     """
@@ -171,7 +171,7 @@ class LagTotal:
     Attributes:
         lag: sum of the known lags; None if no lag is known.
         unknown: number of partitions with unknown lag. Partitions without a committed offset do not count.
-        partitions: number of visible partitions.
+        partitions: number of partitions, without those that brokers hide from the user.
         hidden: whether brokers may hide offsets in further partitions from the user.
     """
 

@@ -36,7 +36,7 @@ With 0.01, the time of a record that is 100 minutes old may be wrong by 1 minute
 class TimeRange(NamedTuple):
     """The earliest and the latest time at which a record might have been written, in seconds since the epoch.
 
-    Both are equal if the time is known exactly.
+    Both times are equal if the time of the record is known exactly.
     """
 
     earliest: float

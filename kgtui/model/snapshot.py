@@ -117,14 +117,14 @@ class BrokerStatus:
     """How one broker responds when kgtui polls its list of groups. A value that no response has set yet is None.
 
     Attributes:
-        answered_at: last successful response, in epoch seconds.
+        answered_at: time of the last successful response, in epoch seconds.
         answered_since: time since which the broker has responded without long gaps, in epoch seconds.
         took_ms: duration of the last successful poll in milliseconds.
         fault: why the newest completed poll failed, or None.
         groups: number of groups in the last list.
         interval: seconds between two polls. The interval is longer while the broker answers slowly.
         failures: number of failed polls since the last success.
-        asked_at: when the poll in flight was sent (epoch seconds), or None.
+        asked_at: when the poll was sent that has no response yet (epoch seconds); None if there is no such poll.
         throttle_ms: how long a quota throttled the last poll, in milliseconds.
     """
 
@@ -165,17 +165,18 @@ class Snapshot:
         unobserved: number of groups with a possible problem that are read only by the sweep. There are too many groups
             with a possible problem to read all of them more often.
         state_since: group id → when the current state began, only if kgtui has observed the beginning. Shared.
-        state_search: the part of a recording in which `state_since` was searched; None for a live cluster.
+        state_search: the part of a recording that was searched to find `state_since`; None for a live cluster.
         appeared: ids of groups that were created while kgtui was running, and have not changed their state since. The
             mapping is used as a set, so all values are None. Shared.
         brokers: node id → how the broker responds.
         group_faults: group id → why its newest description or offsets could not be read.
-        faults: faults of the whole cluster.
+        faults: errors that concern the cluster as a whole.
         swept: number of groups that the sweep has read at least once.
         access: permissions of the user; None if they were not read.
         events: the newest observed events, oldest first, limited in number.
         events_since: time since which kgtui has observed events; None in a replay.
-        recorded_times: group id → important times in the recording; empty for a live cluster.
+        recorded_times: group id → times of important polls in the recording, such as the first poll that found the
+            group; empty for a live cluster.
         found_problems: group id → problem and when kgtui found it, only for problems whose start is unknown. Shared.
         changes: `changes.changed_since(earlier.changes)` returns the groups that have changed since the snapshot
             `earlier`. None if changes are not logged.

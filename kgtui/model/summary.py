@@ -28,7 +28,7 @@ NAMES: dict[str, Callable[[Sequence[Member]], Iterable[str]]] = {
         *(member.instance_id for member in members if member.instance_id),
     ],
 }
-"""Maps a filter key, such as `client`, to a function that takes members, and returns the texts to search (client ids).
+"""Maps a filter key to a function that takes members, and returns the texts to search: client ids for `client`.
 
 The member index is one string with all these texts, in the order of the keys in this dict.
 """
@@ -111,7 +111,7 @@ class Summary:
 
     @property
     def is_lag_unknown(self) -> bool:
-        """Whether it is unknown if there are unread records: no known lag is above 0, but some lags are unknown."""
+        """Whether kgtui cannot tell if there are unread records: no known lag is above 0, but some lags are unknown."""
         return not self.lag and self.lag_unknown > 0
 
 

@@ -140,7 +140,7 @@ class GroupTimeline:
         """Return the value of a column in the last sample at or before `at`; None if there is no sample or no value.
 
         Args:
-            column: attribute with a value per sample, such as `lag`.
+            column: the value of an attribute with one entry per sample, such as `timeline.lag`.
             at: epoch seconds; None for the end of the interval.
         """
         index = len(self.times) if at is None else bisect_right(self.times, at)
@@ -153,7 +153,7 @@ class GroupTimeline:
         value.
 
         Args:
-            column: attribute with a value per sample, such as `lag`.
+            column: the value of an attribute with one entry per sample, such as `timeline.lag`.
             seconds: length of the time over which the values are averaged.
             at: epoch seconds; None for the end of the interval.
         """
@@ -180,7 +180,7 @@ class GroupTimeline:
 
 
 def changes_of(change_points: Sequence[ChangePoint]) -> list[Change]:
-    """Return one `Change` for each change point. It describes the difference from the previous change point."""
+    """Return one `Change` per change point: the difference between the previous change point and this one."""
     found: list[Change] = []
     before: ChangePoint | None = None
     # `since` is the time at which the current state of the group began; None if that was not observed.
@@ -241,7 +241,7 @@ class LagHistory:
         rate_out: records read per second.
         time_lag: age of the oldest unread record, in seconds.
         members: number of members.
-        breaks: minutes that follow a time without polls. Plots show a gap before them.
+        breaks: the values in `minutes` directly before which there was a time without polls. Plots show a gap there.
     """
 
     minutes: tuple[float, ...]

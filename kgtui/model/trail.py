@@ -1,8 +1,8 @@
 """The trail of a group: the results of its last few background reads.
 
 For each of the last `SAMPLES` reads, a trail has the sums of offsets and lag over all partitions. For each partition,
-it has the newest position (committed offset or share-partition start offset) and the time since the position last
-changed. Times are whole epoch seconds.
+the trail has the newest position (committed offset or share-partition start offset) and, if there are unread records,
+the time since the position last changed. Times are whole epoch seconds.
 
 Trails are stored as bytes to save memory: at most 300 bytes for 10 partitions, and 220 if the sum of the log end
 offsets is below 2³¹.
@@ -50,7 +50,7 @@ _REWIND = Struct("<IIqB")
 _MOST_COMPARED = 500
 """Maximum number of partitions in `Trail._moved_forward`. For more partitions, the method returns False.
 
-With more partitions it would take too long, because its run time grows with the square of their number.
+With more partitions, the method would take too long, because its run time grows with the square of their number.
 """
 _FORGET_REWIND_AFTER = 10
 """A rewind (an offset that went back) is forgotten after this number of later reads with progress.
@@ -203,7 +203,7 @@ class Trail:
             at: time of the read.
             rows: offsets in all partitions, sorted by topic and partition.
             jump: seconds that the clock has skipped since the previous read, because it was set forward or the machine
-                was suspended. They do not count as time without progress.
+                was suspended. These seconds do not count as time without progress.
         """
         sums = _sums(at, rows)
         layout = _hash([row[0] for row in rows])
@@ -230,9 +230,9 @@ class Trail:
     def _moved_forward(self, rows: Sequence[Position]) -> bool:
         """Return whether an offset has moved forward since the previous read, which had fewer partitions.
 
-        The trail has only a hash of the previous partitions, so the added partitions are found by trial: without them,
-        the partitions in `rows` must have this hash. The result is False if the added partitions are not next to each
-        other in `rows`.
+        The trail has only a hash of the previous partitions, so this method finds the added partitions by trial: it
+        leaves out one part of `rows` after another, until the remaining partitions have this hash. The result is False
+        if the added partitions are not next to each other in `rows`.
         """
         added = len(rows) - len(self.positions)
         if added <= 0 or len(rows) > _MOST_COMPARED:
@@ -349,7 +349,8 @@ def lag_samples(data: bytes) -> list[int]:
 def lag_trend(data: bytes) -> float | None:
     """Return the change of the total lag over all reads of an encoded trail, in records per second.
 
-    None if there are fewer than two reads, or if the number of partitions with unknown lag has changed.
+    None if there are fewer than two reads, or if the first and the last read differ in the number of partitions with
+    unknown lag.
     """
     found = lag_trend_and_span(data)
     return None if found is None else found[0]
@@ -358,7 +359,8 @@ def lag_trend(data: bytes) -> float | None:
 def lag_trend_and_span(data: bytes) -> tuple[float, float] | None:
     """Return `(trend of the lag in records/s, seconds between the first and the last read)` of an encoded trail.
 
-    None if there are fewer than two reads, or if the number of partitions with unknown lag has changed.
+    None if there are fewer than two reads, or if the first and the last read differ in the number of partitions with
+    unknown lag.
     """
     form, samples = _format_and_samples(data)
     if samples < 2:

@@ -137,7 +137,7 @@ class ViewTier:
         self._visible = shown
 
     def want_configs(self, group: str | None) -> None:
-        """Whenever `group` is selected, read its configs too. If `group` is None, read no configs."""
+        """Read the configs of `group` too, as long as it is the selected group. If `group` is None, read no configs."""
         if group != self._configs_of:
             self._configs_of = group
             self._wake_selected.set()
@@ -160,10 +160,10 @@ class ViewTier:
             await self._timer.pause_for(interval, wake=self._wake_selected)
 
     async def _settled(self, wake: asyncio.Event) -> None:
-        """Wait until the selected or visible groups have not changed for `settle_time` seconds.
+        """If the selected or visible groups have changed, wait until no more change follows for `settle_time` seconds.
 
         Without this wait, kgtui would read groups that are visible for only a moment while the user scrolls. The wait
-        ends after at most `KEY_REPEAT_LIMIT` seconds.
+        takes at most about `KEY_REPEAT_LIMIT` seconds.
 
         Args:
             wake: event that is set when the selected or visible groups change.
@@ -177,9 +177,10 @@ class ViewTier:
                         await wake.wait()
 
     async def _until_woken(self, work: Coroutine[object, object, None]) -> None:
-        """Run `work`, which reads the selected group. Cancel it shortly after the user has selected another group.
+        """Run `work`, which reads the selected group. If the user selects another group, cancel `work` soon.
 
-        Otherwise, a coordinator that hangs would delay the read of the newly selected group.
+        Otherwise, a coordinator that hangs would delay the read of the newly selected group. `work` is canceled
+        `ABANDON_AFTER` seconds after the user has selected the other group.
         """
         reading, woken = asyncio.ensure_future(work), asyncio.ensure_future(self._wake_selected.wait())
         try:
@@ -378,5 +379,5 @@ class DetailTiers:
         self._health.set_view(selected)
 
     def want_configs(self, group: str | None) -> None:
-        """Whenever `group` is selected, read its configs too. If `group` is None, read no configs."""
+        """Read the configs of `group` too, as long as it is the selected group. If `group` is None, read no configs."""
         self._view.want_configs(group)

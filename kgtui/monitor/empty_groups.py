@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 _PRECISION = 0.1
 """The search for the time of a record stops when the error is at most this fraction of the record's age.
 
-With 0.1, the time of a record that is 10 hours old may be wrong by 1 hour.
+With 0.1, the time of a record that is 10 hours old can be wrong by up to 1 hour.
 """
 
 _LONGEST_PAUSE = 60.0
@@ -84,9 +84,10 @@ class EmptyGroupSearch:
         return bool(groups)
 
     def _next(self, first: Iterable[str]) -> list[str]:
-        """Return the next batch of groups to search. It has at most `RECORD_TIME_PARTITIONS` partitions in total.
+        """Return the ids of the next groups to search, which have at most `RECORD_TIME_PARTITIONS` partitions in total.
 
-        A group with more partitions is returned alone. The groups in `first` come before all others.
+        At most `EMPTY_SEARCH_GROUPS` groups are returned. A group with more than `RECORD_TIME_PARTITIONS` partitions is
+        returned alone. The groups in `first` come before all others.
         """
         store, partitions = self._store, 0
         found: list[str] = []

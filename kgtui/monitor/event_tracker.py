@@ -35,7 +35,7 @@ A call with more verdicts would delay the reaction to key presses.
 _START_OFTEN_UNKNOWN = frozenset({
     Problem.DATA_LOST, Problem.LOSS_NEAR, Problem.NO_PARTITIONS, Problem.FLAPPING, Problem.BEHIND
 })  # fmt: skip
-"""Problems whose start kgtui often does not know. In that case, kgtui shows when it found the problem."""
+"""Problems whose start kgtui often does not know. If so, kgtui shows the time at which it found the problem."""
 
 _OBSERVED_BEFORE = 30.0
 """A newly found problem counts as just begun if kgtui has read the group at every poll for more than this many seconds.
@@ -44,9 +44,9 @@ Otherwise, the problem can be older than the first of these reads.
 """
 
 _WITHOUT_EVENT = ONLY_COUNTED | {Problem.EMPTY}
-"""No event is added if a group gets one of these problems, and had no other problem before.
+"""If a group gets one of these problems, an event is added only if the group had a problem outside this set before.
 
-Many groups already have these problems when kgtui starts. Events for all of them would hide the other events.
+Many groups already have these problems when kgtui starts. An event for each of them would hide the other events.
 """
 
 
@@ -174,7 +174,7 @@ class EventTracker:
             self.log.add([broker_back(after.node, after.address, at)])
 
     def judged(self, group: str) -> None:
-        """Remember that the verdict on a group may have changed. `compare_verdicts` then compares the verdicts."""
+        """Note that a group has a new verdict, so that `compare_verdicts` compares it with the previous verdict."""
         self._judged[group] = None
 
     def compare_verdicts(self, snapshot: Snapshot) -> None:

@@ -29,7 +29,7 @@ _GROWTH = 20_000
 """A garbage collection is due if over this many memory blocks (about 2 MB) were added since the last collection."""
 
 _YOUNG = 12_000
-"""A garbage collection is postponed if there are more new objects than this, because it would take over 5 ms.
+"""A garbage collection of more new objects than this would take over 5 ms, so the collection is postponed.
 
 Most new objects belong to responses that are being stored, and will soon be freed.
 """
@@ -118,10 +118,11 @@ class GcTuning:
             self._return_memory()
 
     def tidy(self, now: float, last_view: float) -> None:
-        """Collect garbage among new objects if more than `_GROWTH` memory blocks are new.
+        """Collect garbage among new objects if over `_GROWTH` memory blocks were added since the last collection.
 
-        While the user does nothing, collect garbage among all objects that are not frozen, every ten minutes. Before
-        `freeze_once` has frozen objects, do nothing.
+        While the user does nothing, collect garbage among all objects that are not frozen, every ten minutes. If there
+        are more than `_YOUNG` new objects, postpone the collection. Before `freeze_once` has frozen objects, do
+        nothing.
 
         Args:
             now: current time, in seconds.

@@ -57,7 +57,7 @@ _READS_BEFORE_VERDICT = 2
 """Number of reads that are needed for the first verdict, because one read cannot show progress."""
 
 _SLICE_SECONDS = 0.003
-"""After computing verdicts for this number of seconds, kgtui pauses, so that the event loop can run other tasks."""
+"""Maximum time, in seconds, for which verdicts are computed before the event loop can run other tasks."""
 
 _CPU_OF_ALL, _CPU_OF_SELECTED = 0.01, 0.05
 """Maximum fraction of one CPU for computing verdicts: for all groups in total, and for the selected group."""
@@ -100,7 +100,7 @@ class RetentionTier:
             self._wake.set()
 
     async def read_now(self, topics: Iterable[str]) -> None:
-        """Read the retention times of topics immediately. Skip topics for which kgtui has already tried this."""
+        """Read the retention times of topics immediately. Skip topics that kgtui has already tried to read."""
         unread = [topic for topic in topics if topic not in self._asked]
         if unread:
             await self._read(unread)
@@ -325,5 +325,5 @@ class HealthTier:
 
 
 def _capacity(history: ReadHistory) -> int:
-    """Return how many samples a history can hold: its number of partitions times the samples per partition."""
+    """Return how many partition reads a history can hold: its number of partitions × the reads kept per partition."""
     return len(history.samples) * history.length

@@ -76,7 +76,7 @@ class PendingRemovals:
         """Note that a broker has joined the cluster or has come back.
 
         The broker may have taken over missing groups, so all pending removals wait for its list. If the broker has come
-        back, the removal of its own groups is canceled.
+        back, the groups that it listed before it left are no longer removed.
         """
         self._pending = [one for one in self._pending if not (one.broker_left and one.node == node)]
         for one in self._pending:
@@ -90,9 +90,9 @@ class PendingRemovals:
         """Update the pending removals after a broker has sent its list.
 
         Args:
-            groups: new or changed groups in the list.
-            asked_about: result of `pending` before the list was requested. Groups that became missing later are not
-                removed, because the list may be older.
+            groups: new or changed groups in the list. They exist, so they are no longer pending.
+            asked_about: result of `pending` before the list was requested. Groups that became missing after the
+                request are not removed, because the list can be from before that time.
         """
         self._silent.discard(node)
         for one in self._pending:
@@ -188,7 +188,7 @@ class ListTier:
             await asyncio.gather(*tasks, return_exceptions=True)
 
     def _check_missing(self, node: int, groups: Collection[str]) -> None:
-        """Schedule a check whether groups that no broker lists still exist. The check removes the other groups."""
+        """Schedule a check of groups that no broker lists. The check removes the groups that no longer exist."""
         self._missing.add(node, groups)
         self._missing_found.set()
 
@@ -288,8 +288,8 @@ class ListTier:
         missing = self._store.listing_index.coordinated_by(node) - delta.updated.keys() if first else delta.removed
         self._removals.add(node, missing, self._polls)
         if missing:
-            # A broker that kgtui does not know yet may coordinate the missing groups. To find such a broker, the
-            # metadata is read immediately.
+            # The missing groups could be coordinated by a broker that kgtui does not know yet. To find such a broker,
+            # the metadata is read immediately.
             self._wake.set()
 
     def _pause(self, node: int, took: float, failures: int) -> float:

@@ -63,8 +63,8 @@ class ListingIndex:
         Changed lists of ids are replaced, not modified, because earlier snapshots still use the old lists.
 
         Args:
-            moves: groups whose `Listing` has changed. If the new `Listing` of a group differs from the one in `groups`,
-                it is outdated and is ignored.
+            moves: groups whose `Listing` has changed. A new `Listing` that differs from the one in `groups` is outdated
+                and is ignored.
             groups: group id → newest `Listing`.
         """
         for listing in moves.joined.keys() | moves.left.keys():

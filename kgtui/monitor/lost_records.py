@@ -20,13 +20,13 @@ if TYPE_CHECKING:
     from kgtui.model.trail import Trail
 
 _PAUSE = 120
-"""Seconds between two comparisons of all committed offsets of a group with the log start offsets.
+"""Seconds between two comparisons with log start offsets of all positions of a group that have unread records.
 
-In between, only committed offsets that have stopped moving are compared.
+In the reads between these comparisons, only positions that have stopped moving are compared.
 """
 
 _OLDER_PART = 0.5
-"""A committed offset counts as near the log start offset if it is in the older part of the log.
+"""A position counts as near the log start offset if it is in the older part of the log.
 
 The older part consists of this fraction of the offsets in the log, counted from the log start offset.
 """

@@ -35,14 +35,16 @@ async def gone_or_forbidden(admin: GroupAdmin, groups: Iterable[str], *, timeout
 
 
 class MissingGroups:
-    """Checks whether groups that no broker lists still exist, and removes deleted groups from the store.
+    """Checks groups that no broker lists. Removes a group from the store if it was deleted.
+
+    A group is also removed if the user is not allowed to describe it.
 
     Args:
         timeout: time limit for one check, in seconds.
 
     Attributes:
         due_in: time to wait before the next check, in seconds. The time doubles after a check that removes no group,
-            and is 0 after a check that removes one.
+            and is 0 after a check that removes at least one group.
     """
 
     def __init__(self, admin: GroupAdmin, store: Store, timeout: float) -> None:

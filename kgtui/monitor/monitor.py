@@ -58,7 +58,8 @@ class Monitor:
         admin: access to the cluster. The monitor does not close it.
         options: polling intervals and limits.
         now: returns the current time, in seconds since the epoch.
-        recorded_at: returns the time of the replayed data, in seconds since the epoch; None for a live cluster.
+        recorded_at: in a replay, function that returns the time of the replayed data, in seconds since the epoch;
+            otherwise None.
 
     Attributes:
         snapshot: the newest snapshot; empty before the first poll.
@@ -122,7 +123,10 @@ class Monitor:
             self._gc.release()
 
     async def _run_details(self) -> None:
-        """Run all polling loops except tier 0 (lists of groups), after the terminal UI has drawn the first list."""
+        """Run all polling loops except tier 0 (lists of groups), after the first list of groups has arrived.
+
+        Before the loops start, the terminal UI gets a moment (at most about `_FIRST_DRAW`) to draw the list.
+        """
         await self._first_listed.wait()
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(_FIRST_DRAW):
@@ -152,7 +156,7 @@ class Monitor:
         self._timer.note_input()
 
     def want_configs(self, group: str | None) -> None:
-        """Whenever `group` is selected, read its configs too. If `group` is None, read no configs."""
+        """Read the configs of `group` too, as long as it is the selected group. If `group` is None, read no configs."""
         self._configs_of = group
         if self._details is not None:
             self._details.want_configs(group)
@@ -202,7 +206,7 @@ class Monitor:
         """Schedule the next snapshot. Changes that are stored before it is published are included.
 
         Args:
-            factor: multiplies the minimum time between two snapshots. With 0, the snapshot is published at once.
+            factor: multiplies the minimum time between two snapshots. With 0, only `at_least` delays the snapshot.
             at_least: minimum delay from now, in seconds, so that more changes can arrive.
         """
         if not self._store.dirty:

@@ -34,7 +34,7 @@ rate is computed across a gap.
 """
 
 ABANDON_AFTER = 0.25
-"""If the user selects a different group, a running read of the previous group is canceled after this many seconds."""
+"""If the user selects another group, a running read of the previous group is canceled this many seconds later."""
 
 KEY_REPEAT_LIMIT = 1.0
 """Maximum delay of reads, in seconds, while the user holds down a key that changes the selected or visible groups."""
@@ -42,7 +42,7 @@ KEY_REPEAT_LIMIT = 1.0
 QUIET_FROM = 2_000
 """If the cluster has more groups than this, background reads wait while the user presses keys.
 
-Otherwise, their computations would delay the reaction to the keys.
+Otherwise, the computations of background reads would delay the reaction to the keys.
 """
 
 QUIET_TIME = 1.0
@@ -177,7 +177,7 @@ class MonitorOptions:
         large_first_factor: multiplies the rate of the first sweep if there are more than `LARGE_CLUSTER` groups.
         large_later_factor: multiplies the rate of later sweeps if there are more than `LARGE_CLUSTER` groups.
         sweep_batch: maximum number of groups that the sweep reads from a broker at once.
-        sweep_partitions: maximum number of partitions per request. A larger group is read alone.
+        sweep_partitions: maximum number of partitions per request. A group with more partitions is read alone.
         sweep_pause: minimum time between two sweep reads of a group with members, if its state has not changed.
         empty_pause: minimum time between two sweep reads of an Empty group, if its state has not changed.
         describe_pause: minimum time between two descriptions of a group by the sweep, if its state has not changed.
@@ -216,7 +216,7 @@ class MonitorOptions:
 def metadata_pause(options: MonitorOptions, failures: int, left: int) -> float:
     """Return the seconds until the cluster's metadata is read again.
 
-    The pause is shorter after a failed read, and while a broker that has just left may return.
+    The pause is shorter after a failed read, and while a broker is shown that has left the cluster and could return.
 
     Args:
         failures: number of failed reads of the metadata in a row.
@@ -246,7 +246,7 @@ def background_pause(seconds: float, groups: int) -> float:
 
 
 def sweep_rate(options: MonitorOptions, groups: int, *, first: bool) -> float:
-    """Return the maximum number of groups per second that the background read of all groups may read.
+    """Return the maximum number of groups per second that the sweep (the background read of all groups) reads.
 
     Args:
         groups: number of groups in the cluster.
@@ -312,7 +312,7 @@ RECORD_LOG_BATCH = 4_000
 """Maximum number of partitions whose log start and log end offsets the recorder reads with one call."""
 
 RECORD_GAPS = GapRule(at_least=5.0, intervals=3.0)
-"""The time between two polls of the recorder is a gap if it exceeds both limits. The recording contains each gap.
+"""The time between two polls of the recorder is a gap if it exceeds both limits. Gaps are marked in the recording.
 
 `at_least` is a limit in seconds, and `intervals` is a limit as a multiple of the polling interval.
 """

@@ -13,12 +13,13 @@ if TYPE_CHECKING:
 
 
 class PollTimer:
-    """Timer that all polling loops wait for between reads. The monitor can pause, resume or wake it.
+    """Timer that all polling loops use to wait between reads. The monitor can pause or resume all loops, or wake them.
 
     Args:
         interval: time between two polls, in seconds.
         now: returns the current time, in seconds since the epoch.
-        recorded_at: returns the time of the replayed data, in seconds since the epoch; None for live data.
+        recorded_at: in a replay, function that returns the time of the replayed data, in seconds since the epoch;
+            otherwise None.
     """
 
     def __init__(

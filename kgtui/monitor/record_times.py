@@ -79,7 +79,7 @@ class RecordTimeTier:
         self._selected = group
 
     def set_suspects(self, groups: Collection[str]) -> None:
-        """Set the groups with a possible problem. The times of their unread records are found with limited precision.
+        """Set the groups with a possible problem, in which the times of unread records are found less precisely.
 
         The error of a time is at most `PRECISION` × the age of the record.
         """

@@ -315,7 +315,7 @@ class Screening:
 
 
 def _order(judgment: Judgment) -> tuple[bool, int]:
-    """Return a key for sorting the problems of a group: `Problem.UNUSED` first, then the most severe problem.
+    """Return a key for sorting the problems of a group: `Problem.UNUSED` first, then the others by severity.
 
     Most unused groups have also lost records. If kgtui showed them as groups with lost records, their old losses would
     hide new losses of other groups.
@@ -324,9 +324,10 @@ def _order(judgment: Judgment) -> tuple[bool, int]:
 
 
 def _with_earlier_begin(found: Judgment, known: Judgment | None) -> Judgment:
-    """Return the new judgment `found`, but with the earlier start time in `known` if the problem is the same.
+    """Return the new judgment `found`. If `known` has an earlier start time of the same problem, use that time.
 
-    Some rules see only the last few reads, so the start time that they find moves forward with each read.
+    This applies only to the problems in `_LASTING`. Their rules see only the last few reads, so the start time that
+    these rules find moves forward with each read.
 
     Args:
         known: the previous judgment on the group, or None.

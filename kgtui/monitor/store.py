@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 _LIVE = ("summaries", "state_since", "appeared", "screened")
-"""Mappings of the store that are not copied for a snapshot, because copying 100,000 entries takes too long.
+"""Names of the store's mappings that are not copied for a snapshot, because copying 100,000 entries takes too long.
 
 Instead, a snapshot contains a read-only view of each of these mappings, which also shows later changes.
 """
@@ -282,7 +282,7 @@ class Store:
             self._stale.add("screened")
 
     def set_access(self, access: Access) -> None:
-        """Store the permissions of the user, which show whether brokers may hide offsets from this user."""
+        """Store the permissions of the user, which show whether brokers can hide offsets from this user."""
         self.access = access
         self._stale.add("brokers")
 
@@ -334,8 +334,8 @@ class Store:
         """Store why a group could not be read.
 
         Args:
-            parts: attributes of the store for the data that could not be read, such as `details`. The previous data
-                stays stored, together with the fault.
+            parts: names of the store's attributes for the data that could not be read, such as `details`. The store
+                keeps the data of the last successful read, and adds the fault to it.
         """
         if group not in self.groups:
             return

@@ -90,7 +90,8 @@ class SuspectTier:
     def _suspects(self) -> list[Collection[str]]:
         """Return the ids of all suspects, one collection per problem, the most severe problem first.
 
-        The last collection contains groups that have no known problem, but should be read more often, too.
+        Problems in `_ONLY_IN_BACKGROUND` are left out. The last collection contains groups that have no known problem,
+        but should be read more often, too.
         """
         store, by_kind = self._store, self._store.screening.by_kind
         others = {group for group in self._others() if group in store.groups and not _has_problem(store, group)}

@@ -174,7 +174,7 @@ class SweepTier:
         return groups[start : start + self._options.sweep_batch]
 
     def _rate(self, *, first: bool) -> float:
-        """Return the maximum number of groups per second that all sweep tasks together may read."""
+        """Return the maximum number of groups per second that all sweep tasks together read."""
         return sweep_rate(self._options, len(self._store.groups), first=first)
 
     def _changed_groups(self, node: int, most: int) -> list[str]:

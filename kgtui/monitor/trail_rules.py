@@ -77,9 +77,10 @@ def flapping(trail: Trail, now: float) -> Iterator[Judgment]:
 
 
 def growing(trail: Trail) -> Iterator[Judgment]:
-    """Yield `Problem.BEHIND` if the lag grew in each read, and records from before the first read are still unread.
+    """Yield `Problem.BEHIND` if the lag grew from read to read, and records from before these reads are still unread.
 
-    Like the exact verdict, ignore a lag that grows by only a small fraction of the records written meanwhile.
+    The rule needs the last `SAMPLES` reads. Like the exact verdict, it ignores a lag that has grown by only a small
+    fraction of the records that were written between the first and the last of these reads.
     """
     samples = trail.samples
     if len(samples) < SAMPLES or any(sample.unknown for sample in samples):

@@ -1,6 +1,6 @@
 """Writes groups as tables, JSON, CSV and Markdown.
 
-Tables are for people: control characters are escaped. JSON and CSV are for programs: ids are unchanged. An unknown
+Tables are for people: control characters are escaped. JSON and CSV are for programs: ids are unchanged. A missing
 value is `null` in JSON, an empty cell in CSV, and `–`, `?` or `x` in a table.
 
 | module | contents |
@@ -13,7 +13,7 @@ value is `null` in JSON, an empty cell in CSV, and `–`, `?` or `x` in a table.
 | `incident` | the incident export: data about one group, without secrets |
 | `formats` | the list of formats, and encoding as JSON and CSV |
 | `table` | aligned tables of plain text |
-| `marks` | symbols for a missing value in a table: `–` no value, `?` not reported, `x` access denied |
+| `marks` | symbols for a missing value in a table: `–` no value, `?` unknown, `x` access denied |
 """
 
 from __future__ import annotations

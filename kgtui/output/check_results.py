@@ -45,7 +45,7 @@ class CheckResults:
             problem such as lost records.
         fail_on: the mildest verdict that counts as a failure (`--fail-on`).
         seconds: how long `kgtui check` observed the groups, in seconds.
-        interval: time between two reads, in seconds.
+        interval: time between two reads of the groups, in seconds.
         coverage: how many brokers answered, and how many groups could be read.
         faults: what could not be read, and why.
     """
@@ -62,7 +62,7 @@ class CheckResults:
 
 
 def as_table(results: CheckResults) -> str:
-    """Format the verdicts as a table. `OK?` means that there is too little data to exclude a worse verdict."""
+    """Format the verdicts as a table. For a verdict with a question mark, such as `OK?`, see `verdict_text`."""
     columns = columns_of(TABLE_COLUMNS)
     return table([*columns, Column("WHY")], [_cells(results.snapshot, group) for group in results.ids])
 
@@ -113,7 +113,7 @@ def notes(health: GroupHealth, group_type: str | None) -> list[str]:
     """Return phrases for the column WHY: first the reason for the verdict, then other problems, most urgent first.
 
     Args:
-        group_type: None if unknown. Some phrases differ for share groups.
+        group_type: type of the group, or None if it is unknown. Some phrases are different for share groups.
     """
     now = health.read_at or 0.0
     clock = local_clock(now)
@@ -155,7 +155,8 @@ def _rebalance_notes(health: GroupHealth) -> list[str]:
 def verdict_text(health: GroupHealth) -> str:
     """Return the verdict on a group: `OK`, `WARN`, an error such as `STOP`, or a worse problem such as `LOST`.
 
-    `GONE` means that the group does not exist. `OK?` means that there is too little data to exclude a worse verdict.
+    `GONE` means that the group does not exist. A question mark, as in `OK?`, means that there is too little data to
+    exclude a worse verdict.
     """
     worse = worse_problem(health)
     if worse is not None and worse.problem_name is not None:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 _TITLES = ("TIME", "EVENT", "GROUP", "WHAT")
 
 _MIN_WIDTHS = (20, 12, 24, 0)
-"""Minimum width of each column, in terminal cells. Most texts fit, so that a new event rarely makes a column wider."""
+"""Minimum width of each column, in terminal cells. Most texts are shorter, so that a column rarely gets wider."""
 
 _MAX_WIDTH = 36
 """Maximum width of a column, in terminal cells. A longer text is not cut off, but shifts the cells to its right."""

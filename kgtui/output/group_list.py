@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class GroupList:
-    """The groups that `kgtui ls` prints, and what was read about them.
+    """The groups that `kgtui ls` prints, and which of their data kgtui has read.
 
     Attributes:
         ids: ids of the groups to print, in this order.

@@ -142,7 +142,7 @@ def _neighbors(snapshot: Snapshot, group: str) -> dict[str, Any] | None:
     """Return the groups that have a topic in common with a group; None if the topics of the group are unknown.
 
     The list `groups` in the result is limited to `MAX_NEIGHBORS`, but `count` is the number of all these groups.
-    `swept` contains two numbers: the groups that kgtui has read at least once in the background, and all groups.
+    `swept` contains two numbers: how many groups kgtui has read at least once in the background, and how many exist.
     """
     summary, offsets = snapshot.summaries.get(group), snapshot.offsets.get(group)
     topics = set(summary.topics or () if summary is not None else ())

@@ -1,4 +1,4 @@
-"""The symbols for a missing value in a table: `–` no value, `?` not reported by the broker, `x` access denied."""
+"""The symbols for a missing value in a table: `–` no value, `?` unknown or not read, `x` access denied."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def count(value: int | None, fault: Fault | None = None) -> str:
     """Return a number as text. If it is None, return the symbol for a missing value.
 
     Args:
-        fault: why the value could not be read; None if there was no error. The symbol depends on it.
+        fault: why the value could not be read; None if there was no error. It selects the symbol (see `unknown`).
     """
     return unknown(fault) if value is None else str(value)
 
@@ -76,7 +76,7 @@ def or_mark(text: str, missing: Missing, unread: str) -> str:
     """Return `text`, or the symbol for a missing value if `text` is empty or `?`.
 
     Args:
-        missing: what a missing value means in this field, such as "there is none" or "not read".
+        missing: why a value can be missing in this field: no value exists, it is unknown, or it could not be read.
         unread: the symbol for a value that could not be read.
     """
     if text and text != NO_ANSWER:

@@ -63,12 +63,12 @@ class Message:
     def encode(self, version: int, value: Mapping[str, Any]) -> bytes:
         """Encode a message. The dict `value` maps field names, as in Kafka's schemas, to values.
 
-        Fields that are missing in `value` get their defaults. The value of a field that this version lacks is dropped
-        if the field is ignorable or the value is the default.
+        Fields that are missing in `value` get their defaults. A value for a field that `version` lacks is dropped if
+        the field is ignorable (`Field.ignorable`), or if the value is the default.
 
         Raises:
-            EncodeError: the version or a field is unknown, a value has the wrong type, or this version lacks a field
-                whose value must not be dropped.
+            EncodeError: the version or a field is unknown, a value has the wrong type, or `version` lacks a field whose
+                value must not be dropped.
         """
         encode = self._encoders.get(version)
         if encode is None:

@@ -1,6 +1,6 @@
 """Kafka's error codes, each with its name, its message, the reaction of a client, and advice for the user.
 
-The codes, names and messages are those of Kafka 4.4.0 (`org.apache.kafka.common.protocol.Errors`). Packages that must
+The codes, names and messages are the same as in Kafka 4.4.0 (`org.apache.kafka.common.protocol.Errors`). Packages that must
 not import `kgtui.protocol` use `kgtui.model.error_numbers` instead.
 """
 

@@ -20,12 +20,12 @@ if TYPE_CHECKING:
 _FLEXIBLE = LIST_GROUPS.flexible
 _FIELDS = ("GroupId", "ProtocolType", "GroupState", "GroupType")
 _BEYOND = 1 << 62
-# First byte of a compact string → size of the encoded string in bytes, including this byte. For null and strings of
-# more than 126 bytes, the size is `_BEYOND`, which is larger than any response. The next access to the data then raises
-# IndexError, and the row is read field by field.
+# First byte of a compact string → size of the encoded string in bytes, including this byte. For null and for strings
+# of more than 126 bytes, the list contains `_BEYOND`, which is larger than any response. With this size, the next
+# access to the data raises IndexError, and the row is then read field by field.
 _STRING_SIZES = [_BEYOND, *range(1, 128), *([_BEYOND] * 128)]
 _MOST_TAILS, _LONGEST_TAIL = 4096, 128
-# `skip_known` searches for the start of already known rows in the next 16 KiB after the current position.
+# `skip_known` searches this many bytes (16 KiB) after the current position for the start of already known rows.
 _SEARCH_BYTES = 16_384
 
 _Tail = tuple[str, str, str]

@@ -41,7 +41,7 @@ def uvarint(data: bytes, pos: int) -> tuple[int, int]:
 
 
 def uvarint_bytes(value: int) -> bytes:
-    """Encode an unsigned variable-length integer."""
+    """Encode an unsigned varint."""
     out = bytearray()
     while value > 0x7F:
         out.append(value & 0x7F | 0x80)
@@ -170,12 +170,12 @@ def too_long(message: str, field: str, length: int, pos: int) -> DecodeError:
 
 
 def trailing_bytes(message: str, size: int, pos: int) -> DecodeError:
-    """Build the error for extra bytes after the end of a message (see `Message.strict`)."""
+    """Build the error for extra bytes after the end of a message, which strict decoders reject (`Message.strict`)."""
     return DecodeError(f"{message} is followed by {size} bytes that do not belong to it", pos)
 
 
 def not_utf8(message: str, pos: int) -> DecodeError:
-    """Build the error for a string that is not UTF-8 (see `Message.strict`)."""
+    """Build the error for a string that is not UTF-8, which strict decoders reject (`Message.strict`)."""
     return DecodeError(f"{message} has a string that is not UTF-8", pos)
 
 
@@ -190,7 +190,7 @@ def string_too_long(message: str, field: str, length: int) -> EncodeError:
 
 
 def not_in_version(message: str, field: str) -> EncodeError:
-    """Build the error for a value that is not the default, of a field that this version lacks and is not ignorable."""
+    """Build the error for a non-default value of a field that this version lacks and that is not `Field.ignorable`."""
     return EncodeError(f"{message} has no field {field}, and its value must not be dropped")
 
 

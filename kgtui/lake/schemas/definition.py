@@ -94,8 +94,8 @@ class Table:
     def delta_properties(self) -> dict[str, str]:
         """Delta properties of the table.
 
-        Bronze files that compaction has replaced are kept for a day, not only for an hour, because a pipeline that was
-        stopped may still have to decode them.
+        Bronze files that compaction has replaced are kept for a day, not only for an hour, because a pipeline that is
+        started again after a pause has to decode the records that were added during the pause.
         """
         overrides = {"delta.deletedFileRetentionDuration": "interval 1 days"} if self.layer == "bronze" else {}
         return DELTA_PROPERTIES | overrides

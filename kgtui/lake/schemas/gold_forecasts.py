@@ -127,7 +127,7 @@ FORECAST_STATE = table(
 )
 
 SERIES = ("lag", "rate_in", "rate_out")
-"""Columns of table `lag`. Table `baseline` compares their values in one hour with the same hours of earlier weeks."""
+"""Columns of table `lag`. Table `baseline` compares each of them in one hour with the same hours of earlier weeks."""
 
 
 def _deviation(name: str) -> tuple[Column, ...]:

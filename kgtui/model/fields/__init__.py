@@ -74,7 +74,7 @@ class Field(Generic[Row]):
         unit: such as `records`; empty for text.
         format: formats a value for people; never called with None.
         encode: converts a value for JSON and CSV; None for no conversion.
-        missing: why a value can be missing. Tables show a symbol for this reason instead of the value.
+        missing: why a value of this field can be missing. Tables show a symbol for this reason instead of the value.
         optional: whether a missing value is left out in JSON and in `kgtui show`.
         hide_empty: whether tables omit the column if no row has a value.
         by_listing: whether the value depends only on the type, protocol, state and coordinator of the group.

@@ -332,7 +332,7 @@ LISTED = (
 """Fields of a group in the JSON and CSV of `kgtui ls`."""
 
 LIST_COLUMNS = (GROUP, TYPE, PROTOCOL, STATE, COORDINATOR, MEMBER_COUNT, VERDICT_COLUMN, LAG)
-"""Columns of the table of `kgtui ls`. A column is shown if its data (`Field.needs`) was read."""
+"""Columns of the table of `kgtui ls`. A column is shown if the data that it needs (`Field.needs`) was read."""
 
 WIDE_LIST_COLUMNS = (
     GROUP, KIND, TYPE, PROTOCOL, STATE, COORDINATOR_ADDRESS, MEMBER_COUNT, VERDICT_COLUMN, LAG, PARTITION_COUNT,

@@ -25,9 +25,9 @@ class PartitionRow(NamedTuple):
     """One partition of a group.
 
     Attributes:
-        lag: offset of the group, log offsets and lag in this partition.
+        lag: the group's offset, the log start and end offsets, and the lag in this partition.
         share: whether the offset of the group is a share-partition start offset (SPSO, KIP-932).
-        member_id: member id of the owner; of one owner if there are several; None if there is no owner.
+        member_id: member id of the owner, or of one of several owners; None if there is no owner.
         owner: short name of the owner, or a text such as `3 members`; None if there is no owner.
     """
 

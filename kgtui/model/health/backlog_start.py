@@ -1,6 +1,6 @@
 """Finds the time at which a group or partition began to fall behind, from a series of time lags.
 
-The time lag is the age of the oldest unread record. It rises as soon as a group reads too slowly.
+The time lag is the age of the oldest unread record. The time lag rises when records are read too slowly.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     """One pair per poll, oldest first: `(time of the poll in epoch milliseconds, time lag in seconds)`."""
 
 _TOLERANCE = 0.25
-"""If the time lag falls by less than this fraction of its newest value, the fall is ignored as noise."""
+"""A fall of the time lag is ignored as noise if it is at most this fraction of the newest time lag."""
 
 _LOW, _HIGHER = 0.1, 0.2
 """Fractions (10 % and 20 %) of the whole rise of the time lag, from its lowest to its newest value.
@@ -45,7 +45,7 @@ def rising_since(ages: Ages) -> int:
 
 
 def behind_since(ages: Ages) -> int:
-    """Return when the current backlog began, in epoch milliseconds. The group may already be catching up.
+    """Return when the current backlog began, in epoch milliseconds, even if the group is already catching up.
 
     Args:
         ages: at least one pair (epoch milliseconds, time lag in seconds), oldest first.

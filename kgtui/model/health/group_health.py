@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 NOT_KNOWN = Retention()
 TREND_SECONDS = 300.0
-"""The lag trend is computed from the reads of a group in this many seconds before its newest read."""
+"""Length in seconds of the period before the newest read. The lag trend is computed from the reads in this period."""
 
 
 def health_of(history: ReadHistory, retention: Retention = NOT_KNOWN) -> GroupHealth:
@@ -39,10 +39,10 @@ def health_of(history: ReadHistory, retention: Retention = NOT_KNOWN) -> GroupHe
 
 
 def with_hidden_offsets(health: GroupHealth, *, none_visible: bool) -> GroupHealth:
-    """Return a copy of the health for a group whose offsets may be hidden from the user.
+    """Return a copy of the health for a group whose offsets might be hidden from the user.
 
     The lag and the time lag (age of the oldest unread record) become lower bounds. An ERR is added to the verdicts that
-    cannot be excluded (`GroupHealth.undecided`), because hidden partitions may have a problem.
+    cannot be excluded (`GroupHealth.undecided`), because hidden partitions might have a problem.
 
     Args:
         none_visible: whether the user sees no offset at all. If so, the lag is unknown (None).
@@ -191,7 +191,7 @@ def _judge(
 
 
 def _merged(undecided: Iterable[Undecided], given: Status) -> tuple[Undecided, ...]:
-    """Merge the undecided verdicts on partitions: all with the same status and the same missing data become one.
+    """Merge all undecided verdicts on partitions that have the same values of `status`, `lack` and `why`.
 
     An undecided verdict is worse than the reported verdict, and may be the true one. A merged verdict has the largest
     `needs` and the smallest `has` of the verdicts that it replaces. Verdicts that are not worse than `given`, the
@@ -216,7 +216,7 @@ def _trend_since(history: ReadHistory) -> float | None:
 
 
 def _written(samples: Sequence[Sample], since: float) -> float:
-    """Return how many records per second were written to one partition since `since` (seconds since the epoch)."""
+    """Return how many records per second were written to one partition after the time `since` (epoch seconds)."""
     ends = [(one.at / 1000, one.log_end) for one in samples if one.log_end is not None and one.at >= since * 1000]
     if len(ends) < 2:
         return 0.0

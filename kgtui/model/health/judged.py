@@ -39,7 +39,7 @@ _FIRST_READ = 5.0  # maximum seconds from the first read of a group to the first
 
 
 def verdict_or_worse(health: GroupHealth) -> Judgment:
-    """Return the judgment of `kgtui check`: the health verdict, or a problem of the group that is worse."""
+    """Return the judgment that `kgtui check` reports: the health verdict, or a problem that is worse."""
     kind = None if health.worst is None else _PROBLEMS.get(health.kind)
     verdict = Judgment(GroupStatus[health.status.name], kind, Basis.OBSERVED, health.seconds)
     return worse_problem(health) or verdict
@@ -60,7 +60,7 @@ def worse_problem(health: GroupHealth) -> Judgment | None:
 def is_final(health: GroupHealth) -> bool:
     """Return whether the health verdict on a group is final.
 
-    The verdict is not final if it may become worse when kgtui watches the group for longer or observes more commits.
+    The verdict is not final if a longer observation, or more observed commits, might make it worse.
     """
     return _pending(health) is None
 
@@ -74,7 +74,7 @@ def judgment_of_health(
 ) -> Judgment:
     """Return the judgment on a group that kgtui observes at every poll.
 
-    Screening, the quick check of all groups, may suspect one of the problems in `SUSPECTED`. The result contains this
+    If screening, the quick check of all groups, suspects one of the problems in `SUSPECTED`, the result contains this
     problem until a final health verdict refutes it.
 
     Args:
@@ -131,10 +131,11 @@ def _exact(health: GroupHealth, group_type: str | None) -> Judgment:
 
 
 def _with_earlier_begin(exact: Judgment, screened: Judgment) -> Judgment:
-    """Return a copy of `exact` (judgment by health) with the start time in `screened` (judgment by screening).
+    """Return a copy of `exact` with the more reliable start time (`Judgment.since`) of `exact` and `screened`.
 
-    The copy keeps the start time in `exact` if `screened` has no start time, or if kgtui observed the start in `exact`
-    and this start is not later than the start in `screened`. The copy contains the less severe problems
+    `exact` is computed from the health of the group, and `screened` by screening. The copy keeps `exact.since` if
+    `screened.since` is None, or if kgtui observed the start itself (`exact.since_seen`) and `exact.since` is not later
+    than `screened.since`. Otherwise, the copy has `screened.since`. The copy contains the less severe problems
     (`Judgment.others`) of both judgments.
     """
     others = _by_harm(chain(exact.others, screened.others), exact.kind)
@@ -166,8 +167,8 @@ def _problems_of(health: GroupHealth, group_type: str | None) -> Iterator[Judgme
     steady = health.kind is Status.WARN and health.lag_grows is False
     if worst is not None and health.kind in _PROBLEMS and not steady:
         since = None if health.read_at is None or health.kind is Status.WARN else health.read_at - worst.still
-        # kgtui observed the start of the problem if the offset still moved after kgtui's first read of it. This first
-        # read of the offset may be up to `_FIRST_READ` seconds later than the first read of the group.
+        # kgtui observed the start of the problem if the offset still moved after kgtui's first read of the offset. This
+        # first read is up to `_FIRST_READ` seconds later than kgtui's first read of the group.
         seen = worst.still + _FIRST_READ < health.seconds
         if worst.rewind is not None:
             since, seen = worst.rewind.at, True

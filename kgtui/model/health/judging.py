@@ -69,7 +69,7 @@ _USUAL = 12
 """Number of newest reads from which the usual time between two reads of a partition is computed (as the median)."""
 
 NO_LAG = frozenset({"no commit", "topic deleted"})
-"""Reasons for an unknown lag (`PartitionLag.reason`) that are no problem: the verdict on the partition is OK."""
+"""Harmless reasons for an unknown lag (`PartitionLag.reason`). With such a reason, the partition is OK."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +81,7 @@ class Observed:
             a commit with unknown lag.
         now: time of the last read of the committed offset, in epoch milliseconds.
         moves: number of observed changes of the offset.
-        pace: mean milliseconds between two changes; None if there were fewer than two.
+        pace: mean milliseconds between two observed changes; None if there were fewer than two changes.
     """
 
     window: Window
@@ -177,8 +177,8 @@ def judge_observed(
     status, undecided = Status.OK, unknown_lag(row)
     still = (observed.now - commits[-1].at) / 1000 if commits else 0.0
     lag = row.lag
-    # The lag can be known although kgtui has observed no commits: when a group of another type has just replaced a
-    # share group with the same id, the newest known lag is still that of the share group. The status is then OK.
+    # Without observed commits, the status is OK even if a lag is known. This happens when a group of another type has
+    # just replaced a share group with the same id: the newest known lag is still the lag of the share group.
     if commits and lag is not None and lag > watching.rules.allowed_lag and complete >= watching.rules.minimum_complete:
         status, undecided = _of_lagging(observed, still, watching)
     first, last = (commits[0], commits[-1]) if commits else (None, None)
@@ -308,10 +308,9 @@ def _still(known: Sequence[Sample], allowed_lag: int) -> float:
 
 
 def _falls_behind(known: Sequence[Sample], watching: Watching) -> bool:
-    """Return whether the lag has grown, and has never fallen, during the last `Watching.window` seconds.
+    """Return whether condition 5 (WARN) in the module docstring applies to the last `Watching.window` seconds.
 
-    This is condition 5 (WARN) in the module docstring. If kgtui has watched the group for less than
-    `Watching.window` seconds, all reads are used.
+    If kgtui has watched the group for less than `Watching.window` seconds, all reads are used.
     """
     start = known[-1].at - watching.window * 1000
     older = [number for number, sample in enumerate(known) if sample.at <= start]

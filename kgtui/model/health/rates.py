@@ -84,7 +84,7 @@ def age_of_unread(row: PartitionLag, samples: Sequence[Sample]) -> TimeLag | Non
 
     Args:
         row: newest offsets of the partition.
-        samples: samples of the partition up to the read that found `row`.
+        samples: samples of the partition. The last sample is from the same read as `row`.
     """
     if row.position is None or row.lag is None:
         return None
@@ -116,7 +116,7 @@ def age_from_timestamp(written: TimeRange, now: float) -> TimeLag:
 
 
 def time_lag(position: int, samples: Sequence[Sample], known: tuple[int, int] | None = None) -> TimeLag | None:
-    """Estimate the age of the record at offset `position`, in seconds; 0 if the record was not written yet.
+    """Estimate the age of the record at offset `position`; 0 seconds if the record was not written yet.
 
     The log is assumed to grow evenly between two samples. If the record is older than all samples, the result is a
     lower bound. None if no sample has a log end offset.
@@ -140,7 +140,7 @@ def time_lag(position: int, samples: Sequence[Sample], known: tuple[int, int] | 
 
 
 def growth(points: Sequence[tuple[int, int | None]]) -> float | None:
-    """Return by how much an offset grows per second, from points `(milliseconds, offset)`, oldest first.
+    """Return by how much an offset grows per second. `points` are pairs (milliseconds, offset), oldest first.
 
     If the offset of a point is unknown, this point and all earlier points are ignored. The result is None if fewer than
     two points remain.
@@ -170,7 +170,7 @@ def deletion(samples: Sequence[Sample]) -> float | None:
 
 
 def loss_to_come(row: PartitionLag, samples: Sequence[Sample], retention: float | None = None) -> Loss | None:
-    """Estimate when retention will delete unread records, if the records are written and read as fast as now.
+    """Estimate when retention will delete unread records, if writing and reading continue at the current speed.
 
     A loss is expected when the age of the oldest unread record reaches the retention time, or when the log start offset
     reaches the committed offset, whichever comes first. If only `retention.bytes` can delete the records, the time of

@@ -52,7 +52,7 @@ class Samples:
     """The samples of one partition, oldest first, in an array with 40 bytes per sample.
 
     When the array is full, every second sample of its older half is dropped, but not the samples that show the last
-    changes of `Sample.position`. Without them, the verdict on a group that has stopped would become OK again.
+    changes of `Sample.position`. Without these samples, the verdict on a group that has stopped would become OK again.
     """
 
     __slots__ = ("_rows",)
@@ -87,8 +87,8 @@ class Samples:
             at: epoch milliseconds; later than all earlier samples.
             row: offsets and lag of the partition.
             length: maximum number of kept samples, at least 4.
-            changes: number of last changes of `Sample.position` to keep. The first sample with each new position is
-                dropped only if the older half of the array contains no other samples.
+            changes: how many of the last changes of `Sample.position` to keep. The samples that show these changes are
+                dropped only if the older half of the array contains no other samples to drop.
         """
         while len(self._rows) >= length * _SAMPLE_FIELDS:
             self._thin(changes)
@@ -143,8 +143,8 @@ began, and the increase of the group epoch.
 class RebalanceLog:
     """Counts rebalances between consecutive reads, in an array of bounded length.
 
-    A change to a rebalancing state, or a larger group epoch, counts as a rebalance. A rebalance can also begin and end
-    between two reads. In groups without epochs, changed members or assignments therefore count, too.
+    A change to a rebalancing state, or a larger group epoch, counts as a rebalance. In groups without epochs, changed
+    members or assignments count, too, because a rebalance can begin and end between two reads.
     """
 
     __slots__ = ("_epoch", "_has_epoch", "_is_counted", "_members", "_rows", "_state")
@@ -215,7 +215,7 @@ class ReadHistory:
         watching: settings for verdicts.
 
     Attributes:
-        length: maximum number of samples per partition; can be changed.
+        length: maximum number of samples per partition. Callers may change it at any time.
         samples: `(topic, partition)` → samples, for all partitions in the newest read.
         rows: `(topic, partition)` → newest offsets and lag.
         series: total lag and number of members over time.
@@ -308,7 +308,7 @@ class ReadHistory:
                 self.rows[key] = replace(self.rows[key], times=found)
 
     def begin_gap(self) -> None:
-        """Begin a gap (a time without reads). The next read ends the gap. No rate is computed across the gap."""
+        """Begin a gap (a time without reads), which the next read ends. No rate is computed across the gap."""
         self.steady_since = self.lag_since = self._described_at = None
 
     def mark_gone(self) -> None:

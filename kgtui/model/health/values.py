@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from kgtui.model.offsets import LagTotal, TopicPartition
 
 OBSERVED = "observed"
-"""Value of `GroupHealth.basis`. It means that the verdict is computed from polled offsets instead of commits."""
+"""Value of `GroupHealth.basis`: the verdict is computed from polled offsets, because kgtui misses some commits."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +60,7 @@ class Lack(Enum):
     LAG = "lag"
     """The lag of a partition is needed, but not known. `Undecided.why` says why it is not known."""
     PERMISSION = "permission"
-    """Brokers might hide offsets in topics on which the user has no DESCRIBE permission.
+    """A permission is needed: brokers might hide offsets in topics on which the user lacks DESCRIBE.
 
     The reported verdict is based only on the visible offsets.
     """
@@ -74,7 +74,7 @@ class Undecided:
         status: the undecided verdict, such as STOP.
         lack: kind of missing data.
         needs: how many seconds (if `lack` is TIME) or commits (if it is COMMITS) are needed for the verdict.
-        has: how many of these seconds or commits were observed.
+        has: how many of these seconds or commits kgtui has observed so far.
         partitions: number of partitions with this undecided verdict.
         why: reason for an unknown lag, such as `forbidden`, or `kgtui.model.access.HIDDEN`; otherwise empty.
     """
@@ -114,7 +114,7 @@ class Loss:
         seconds: time until the first unread record is deleted; 0 for the basis `size`.
         basis: what the estimate is based on: `retention` (the age of the oldest unread record), `log start` (how fast
             the log start offset moves) or `size` (`retention.bytes`, which can delete records at any time).
-        lead: records from the log start offset to the committed offset, or None.
+        lead: number of records from the log start offset to the committed offset; None if unknown.
         at_most: whether the loss can also happen sooner than in `seconds` seconds.
         at: time of the loss in epoch seconds; None for the basis `size`.
         exact: whether `at` comes from the timestamp of the first unread record. This is possible only if the group
@@ -241,7 +241,7 @@ class PartitionHealth:
         subscribed: whether a member subscribes to the topic; None if unknown.
         age: age of the first unread record; None if unknown.
         rate: records per second that the group has read since the first commit in the window; None if unknown.
-        rewind: how `position` went back, if the status is REWIND; otherwise None.
+        rewind: the decrease of `position`, if the status is REWIND; otherwise None.
     """
 
     topic: str
@@ -278,7 +278,7 @@ class GroupHealth:
         time_lag: age of the oldest unread record, or None.
         drain: seconds until the lag is 0 if `trend` continues; None if the lag does not fall.
         lost: number of records that expired before they were read, or None.
-        loss: soonest expected loss of records; None if no loss is expected or predictable.
+        loss: soonest expected loss of records; None if no loss is expected, or if it cannot be predicted.
         expiry_reason: why it is not known when unread records expire, or empty.
         stopped_after: when the newest consumed record in stopped partitions was written (epoch seconds), or None.
         rebalances: how often the group rebalanced in the last hour; None until the state was read twice.
@@ -292,7 +292,7 @@ class GroupHealth:
         failed: number of reads that failed, at least in part.
         state: newest group state, or None.
         read_at: newest successful read in epoch seconds, or None.
-        partitions: `(topic, partition)` → health.
+        partitions: `(topic, partition)` → health of the partition.
     """
 
     verdict: GroupVerdict
@@ -323,7 +323,7 @@ class GroupHealth:
     unsettled: float | None = None
 
     GROWS_BY = 0.05
-    """The lag counts as growing only if more than this fraction of the new records stays unread."""
+    """The lag counts as growing only if more than this fraction of the newly written records stays unread."""
     GROWS_AFTER = 60.0
     """Minimum length of a trend, in seconds. A shorter trend does not show whether the lag grows."""
 

@@ -1,7 +1,7 @@
 """Texts about the health of groups: reasons for verdicts, expected losses of records, why verdicts are not final.
 
-The verdict on a group is OK, WARN, ERR or NOT_FOUND. It is not final as long as kgtui lacks the data to exclude a
-worse verdict.
+The verdict on a group is OK, WARN, ERR or NOT_FOUND. The verdict is not final as long as kgtui lacks data
+that it needs to rule out a worse verdict.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def reason(health: GroupHealth, group_type: str | None = None) -> str:
     The reason may contain a topic name with control characters. The caller must escape them.
 
     Args:
-        group_type: None if unknown. The reason for a share group is worded differently.
+        group_type: None if unknown. For a share group, the reason is about acknowledged records instead of commits.
     """
     if health.status is Status.NOT_FOUND:
         return "the group no longer exists"
@@ -178,7 +178,7 @@ def undecided_lines(groups: Iterable[GroupHealth], seconds: float) -> list[str]:
     for health in groups:
         for one in health.undecided:
             if one.why == HIDDEN and one.lack is Lack.LAG:
-                # No line is needed, because `kgtui check` prints an error for this group, which gives the same reason.
+                # No line is needed, because `kgtui check` prints an error with the same reason for this group.
                 continue
             by_reason.setdefault((one.status, one.lack, one.why), []).append(one)
     lines = []

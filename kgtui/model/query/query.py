@@ -36,7 +36,8 @@ if TYPE_CHECKING:
 class FilterCache:
     """Caches the group ids that matched the id terms (terms about the group id, such as `pay`) of the last filter.
 
-    If the next filter has the same id terms, or longer words such as `payments`, only the cached ids are tested.
+    If the next filter has the same id terms, or stricter ones (such as `payments` instead of `pay`), only the cached
+    ids are tested.
 
     Ids are cached per `Listing`: the type, protocol, state and coordinator that many groups share. The cached ids of a
     `Listing` are valid as long as its ids in newer snapshots (`Snapshot.by_listing`) are the same sequence object. Such
@@ -60,7 +61,8 @@ class FilterCache:
     def left(self, listing: Listing, ids: Sequence[str], terms: _Terms) -> tuple[Sequence[str], _Terms]:
         """Return `(group ids to test, terms to test)`: `ids` and `terms`, or fewer of both if the cache can be used.
 
-        With the cache, only ids that matched the last filter are tested, and only on terms that the last filter lacked.
+        If the cache can be used, only the ids that matched the last filter must be tested, and only against the terms
+        that the last filter did not contain.
 
         Args:
             ids: ids of all groups with this type, protocol, state and coordinator.
@@ -86,7 +88,10 @@ class FilterCache:
 
 @dataclass(frozen=True, slots=True)
 class SortKey:
-    """A value by which groups are sorted: a key of `SORT_KEYS`. If `descending`, the largest value comes first."""
+    """A value by which groups are sorted, such as the lag. If `descending` is true, the largest value comes first.
+
+    `key` is a key of the dict `SORT_KEYS`.
+    """
 
     key: str
     descending: bool = False
@@ -247,8 +252,9 @@ class Query:
     def searched(self, snapshot: Snapshot) -> tuple[int, int]:
         """Return `(number of searched candidates, number of candidates)`, to show how complete the search is.
 
-        A candidate is a group that matches all terms about id, type, protocol, state and coordinator. It is searched if
-        the data for all other terms was read, except for terms with `yes` or `no`, such as `problem:yes`.
+        A candidate is a group that matches all terms about id, type, protocol, state and coordinator. It counts as
+        searched if the data that its other terms need was read. Terms with `yes` or `no`, such as `problem:yes`, are
+        not considered.
         """
         return run_at_once(self.search_steps(snapshot))
 

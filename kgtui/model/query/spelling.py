@@ -1,6 +1,6 @@
 """Corrects mistakes in filters: finds the filter that the user probably meant, such as `lag:101+` for `lag>100`.
 
-For a misspelled name, such as a topic, this module finds similar names.
+For a misspelled name, such as the name of a topic, this module finds similar names.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ MOST = 3
 _COMPARED = 100
 """Maximum number of names that difflib compares with a misspelled text. Comparing 100,000 names would take too long.
 
-The compared names are those with the most pairs of adjacent characters that also occur in the text.
+The names with the most pairs of adjacent characters in common with the text are compared.
 """
 
 _CUTOFF = 0.7
@@ -150,7 +150,7 @@ def _alternatives(found: re.Match[str]) -> str:
 
 
 def meant_steps(query: Query, snapshot: Snapshot) -> Generator[None, None, Query | None]:
-    """Return the filter that the user probably meant; None if no mistake is likely.
+    """Return the filter that the user probably meant; None if the filter seems to contain no mistake.
 
     This generator corrects the same mistakes as `likely_meant`. It also replaces names that no group has. For example,
     if there is no topic `payments`, it replaces `topic:payments` with `topic:payments%` or with the most similar topic.

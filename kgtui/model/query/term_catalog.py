@@ -76,7 +76,7 @@ class ListingKey(TermKey):
             with, such as the state. It returns None if the broker did not list this data.
         of_group: function that is called if `of_listing` returns None. It takes a snapshot and a group id, and returns
             the text that the term is compared with, or None if unknown. If `of_group` is None, the text is unknown.
-        quoted: whether the user may write a value that is not in `values`, if the value is in quotes.
+        quoted: whether a value that is not in `values` is accepted if the user writes it in quotes.
     """
 
     of_listing: Callable[[Snapshot, Listing], tuple[str, ...] | None] = field(kw_only=True)
@@ -108,8 +108,8 @@ class NumberKey(TermKey):
         newer_in: name of the mapping in `Snapshot` that may have newer data than the summaries, such as `offsets`.
             `number` is called for the groups in this mapping. Empty if `in_summary` is empty.
         searched_without_value: whether `Query.searched` counts a group as searched if its data was read, but the number
-            is still unknown. False only for `empty:`. If a group became Empty before kgtui started, reading its data
-            does not show when this was, so the term stays undecided.
+            is still unknown. False only for `empty:`. If a group became Empty before kgtui started, its data does not
+            show when this was, so the group never counts as searched.
     """
 
     units: Mapping[str, int] = field(kw_only=True)

@@ -297,7 +297,7 @@ class NumberTerm:
         return holds
 
     def known(self, group: str, snapshot: Snapshot) -> bool:
-        """Return whether enough data about the group was read, so that `Query.searched` counts it as searched.
+        """Return whether enough data about the group was read for `Query.searched` to count the group as searched.
 
         For most terms, the number itself may still be unknown (`NumberKey.searched_without_value`).
         """

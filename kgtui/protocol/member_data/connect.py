@@ -32,8 +32,8 @@ _CONNECTOR_TASKS: Rows = (
     ("Tasks", "[]int32", "0+"),
 )
 
-# The version numbers in this table are kgtui's own. They say how many of the last three fields an assignment contains
-# (0 to 3), because Connect workers can omit some of these fields.
+# The version numbers in this table are not Kafka's. Connect workers can omit some of the last three fields, so an
+# assignment with n of these fields is called version n here.
 _ASSIGNMENT: Rows = (
     ("Error", "int16", "0+"),
     ("Leader", "string", "0+"),

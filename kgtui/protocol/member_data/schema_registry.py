@@ -24,7 +24,7 @@ class Identity:
     """Whether this registry can become the primary. In a group, only the primary writes schemas."""
     scheme: str = "http"
     leader: bool | None = None
-    """Whether this registry is the primary; None if it is too old to send this field."""
+    """Whether this registry is the primary; None if its version is too old to send this field."""
 
     @property
     def url(self) -> str:

@@ -1,7 +1,7 @@
 """Decode and encode the records of `__consumer_offsets`, which group coordinators write for every group.
 
-This package may import the rest of `kgtui.protocol`, but neither sockets nor Spark, so that it can be shipped to Spark
-executors.
+This package may import other modules of `kgtui.protocol`, but must not import sockets or Spark, so that it can be
+shipped to Spark executors.
 
 | record types  | content                                                                          |
 |---------------|----------------------------------------------------------------------------------|

@@ -117,7 +117,7 @@ def decode(key: bytes | None, value: bytes | None) -> CoordinatorRecord | Undeco
 def value_message(record_type: RecordType, version: int) -> Message:
     """Return the `Message` object that encodes and decodes values of this record type and version.
 
-    Before Kafka 4, records of type 0 could have values of version 1 or higher, encoded like the values of type 1.
+    Before Kafka 4, values of record type 0 could have version 1 or higher. These are encoded like values of type 1.
     """
     if record_type is RecordType.LEGACY_OFFSET_COMMIT and version != 0:
         record_type = RecordType.OFFSET_COMMIT

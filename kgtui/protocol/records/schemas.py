@@ -118,7 +118,7 @@ _OFFSET_COMMIT_VALUE: Rows = (
     ("topicId", "uuid", "4+", "tag 0, ignorable"),
 )
 
-# Tables of the record that stores a classic group with all its members. Brokers write it after each rebalance.
+# Tables of the record that stores a classic group with all its members. Brokers write one after each rebalance.
 
 _CLASSIC_KEY: Rows = (("group", "string", "0"),)
 
@@ -218,8 +218,8 @@ _CONSUMER_REGULAR_EXPRESSION: Rows = (
     ("Timestamp", "int64", "0+"),
 )
 
-# Records of share groups (KIP-932), since Kafka 4.1. Share-partition start offsets are in a different topic,
-# `__share_group_state`.
+# Tables of the records of share groups (KIP-932), as in Kafka 4.1 and later. Share-partition start offsets are in a
+# different topic, `__share_group_state`.
 
 _SHARE_MEMBER_METADATA: Rows = (
     ("RackId", "string", "0+", "nullable 0+"),
