@@ -356,7 +356,7 @@ def _info(view: ClusterView, seeds: tuple[str, ...]) -> ClusterInfo:
 def _nothing_learned(faults: Sequence[Fault], view: ClusterView) -> UnreachableError:
     cluster = _info(view, ())
     attempts = tuple((cluster.address(fault.broker) or f"broker {fault.broker}", fault.message) for fault in faults)
-    return UnreachableError(f"no broker listed its groups: {faults[0].message}", attempts)
+    return UnreachableError(f"no broker could list its groups: {faults[0].message}", attempts)
 
 
 def connect(

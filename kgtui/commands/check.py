@@ -88,7 +88,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--fail-on",
         choices=tuple(FAIL_ON),
         default="error",
-        help="exit with code 1 if a group has this verdict or a worse one (default: error)",
+        help="exit with code 1 if a group has a problem of this severity or a worse one (default: error)",
     )
     parser.add_argument("--all", action="store_true", help="also print the groups that are OK")
     add_format_option(parser, *check_results.WRITERS)

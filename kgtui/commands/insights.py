@@ -47,7 +47,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--since",
         metavar="TIME",
-        help="also list problems that ended since this time: 2026-11-21T10:04Z, or 6h for 6 h before the newest data",
+        help="also list problems that ended at or after this time: 2026-11-21T10:04Z, or 6h for 6 h before the newest "
+        "data",
     )
     parser.add_argument("--evidence", action="store_true", help="add the table rows that each finding is based on")
     add_format_option(parser, "table", "json")

@@ -49,7 +49,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help=f"age at which recorded days are deleted; all keeps them forever (default: {keep})",
     )
     parser.add_argument(
-        "--for", dest="seconds", default=None, metavar="TIME", help="stop after this time (default: never)"
+        "--for", dest="seconds", default=None, metavar="TIME", help="stop after this duration (default: never)"
     )
 
 

@@ -134,7 +134,7 @@ def _read_settings(path: Path) -> Settings:
     if version is None:
         version = 1
     elif not isinstance(version, int) or version < 1:
-        raise ConfigError(f"{path}: version must be {VERSION}, which is the version of the file's format")
+        raise ConfigError(f"{path}: version must be a number from 1 to {VERSION}: the version of the file's format")
     if version > VERSION:
         raise ConfigError(
             f"{path}: version {version} of the format is newer than version {VERSION}, the newest that this kgtui can "

@@ -159,7 +159,7 @@ def _target(settings: Settings, flags: object, given: Properties, file: str) -> 
         (None, settings.default, ("", f"{settings.path}: default")),
     ):
         if address and cluster:
-            raise ConfigError(f"{where[0]} and {where[1]} name two clusters: use only one of them")
+            raise ConfigError(f"{where[0]} and {where[1]} cannot be used together: remove one of them")
         if cluster:
             return _configured(settings, cluster, where[1])
         if address:

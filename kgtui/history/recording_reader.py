@@ -131,7 +131,7 @@ class RecordingReader:
         found = self._polls.newest(time)
         if found is None:
             start = rfc3339(self.first.at, "seconds")
-            raise LakeError(f"{self.path} has no poll that early: the recording starts at {start}")
+            raise LakeError(f"{self.path} has no poll at or before this time: the recording starts at {start}")
         return found
 
     def at(self, time: float | RecordedPoll | None = None) -> PointInTime:

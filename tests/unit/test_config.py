@@ -129,7 +129,7 @@ def test_a_configuration_file_with_settings_of_every_kind_is_read(folder: Path) 
             "[clusters.prod]\nssl.enabled.protocols = ['TLSv1.2']",
             "clusters.prod.ssl.enabled.protocols: expected a string, a number, true or false",
         ),
-        ("version = 'one'", "version must be 2, which is the version of the file's format"),
+        ("version = 'one'", "version must be a number from 1 to 2: the version of the file's format"),
         (
             "version = 2\n[clusters.prod]\ncolour = 'red'",
             (
@@ -226,11 +226,11 @@ def test_an_address_together_with_the_name_of_a_cluster_is_rejected(
 ) -> None:
     write(folder, CLUSTERS)
     settings = config.load()
-    with pytest.raises(ConfigError, match="--bootstrap-server and --cluster name two clusters"):
+    with pytest.raises(ConfigError, match="--bootstrap-server and --cluster cannot be used together"):
         config.resolve(settings, Namespace(bootstrap_server="a:1", cluster="test"))
     monkeypatch.setenv("KGTUI_CLUSTER", "test")
     monkeypatch.setenv("KGTUI_BOOTSTRAP_SERVER", "a:1")
-    with pytest.raises(ConfigError, match="KGTUI_BOOTSTRAP_SERVER and KGTUI_CLUSTER name two clusters"):
+    with pytest.raises(ConfigError, match="KGTUI_BOOTSTRAP_SERVER and KGTUI_CLUSTER cannot be used together"):
         config.resolve(settings)
 
 
