@@ -32,7 +32,7 @@ RENEWAL_TIMEOUT = 10.0
 """Time limit for repeating a login on an open connection, in seconds."""
 
 RETRY_PAUSE = 5.0
-"""Pause before kgtui tries again to get a token or Kerberos ticket for repeating a login, in seconds."""
+"""If kgtui cannot get a new token or Kerberos ticket to log in again, it tries again after this pause, in seconds."""
 
 _UNSUPPORTED_SASL_MECHANISM = 33
 _ILLEGAL_SASL_STATE = 34

@@ -48,7 +48,7 @@ looking up the same leaders again and again. Each further pause is twice as long
 """
 
 LONGEST_LOOKUP_PAUSE = 2.0
-"""Longest pause in which `LeaderCache.failed` has no effect for a broker, in seconds (see `FIRST_LOOKUP_PAUSE`)."""
+"""Maximum length of the pauses that begin with `FIRST_LOOKUP_PAUSE` and become longer, in seconds."""
 
 _REPEATED = frozenset({Reaction.RETRY, Reaction.FIND_COORDINATOR, Reaction.REBOOTSTRAP})
 """kgtui sends a FindCoordinator request again if the `Reaction` to the error code in the response is one of these."""

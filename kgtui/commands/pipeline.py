@@ -44,7 +44,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
         add_cluster_options(subcommand, again=True)
         _add_options(subcommand)
     watch.add_argument(
-        "--every", default="10s", metavar="TIME", help="how often to read new records and polls (default: %(default)s)"
+        "--every",
+        default="10s",
+        metavar="TIME",
+        help="time between two reads of new records and of new polls of the recorder (default: %(default)s)",
     )
     pipeline_demo.configure(demo)
     pipeline_submit.configure(submit)

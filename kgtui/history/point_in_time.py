@@ -215,8 +215,8 @@ class LagChange(NamedTuple):
     def by(self) -> int:
         """Increase of the lag in records; negative if the lag decreased; 0 if one of the two lags is unknown.
 
-        The result is also 0 if offsets may be missing at only one of the two polls, because the two lags are then not
-        comparable.
+        The result is also 0 if one of the two lags may lack hidden offsets and the other does not, because such lags
+        are not comparable.
         """
         if self.before is None or self.after is None or self.hidden_before is not self.hidden_after:
             return 0

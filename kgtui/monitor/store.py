@@ -52,8 +52,8 @@ class Store:
 
     Attributes:
         changes: log of the groups whose data has changed.
-        unread_since: id of an Empty group → epoch seconds. The first unread record of each partition was written at or
-            before this time.
+        unread_since: id of an Empty group → epoch seconds. In each partition, the first record that the group has not
+            consumed was written at this time or earlier.
         on_state_change: called with the group id, its earlier `Listing` (None if new) and its new `Listing`.
     """
 

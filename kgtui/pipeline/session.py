@@ -170,7 +170,8 @@ def start(
         return _start_submitted(session_options() | dict(options or {}), on_progress)
     target = remote or master or "local[*]"
     if target.startswith("local"):
-        # Use kgtui's Python interpreter on this machine only. On other machines, Spark uses `python3` from the PATH.
+        # If Spark runs on this machine, its workers use kgtui's Python interpreter. Other machines may not have this
+        # path, so workers there use `python3` from their PATH.
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     configuration = session_options(_local_threads(target))
     if remote is not None and not remote.startswith("local"):

@@ -177,8 +177,8 @@ def _commit_rings(
     order = Window.partitionBy(*PARTITION_KEY).orderBy("record_offset")
     lifetime = Window.partitionBy(*PARTITION_KEY, "lifetime").orderBy("record_offset")
     newest = F.max("committed_at").over(lifetime.rowsBetween(Window.unboundedPreceding, -1))
-    # A tombstone deletes the committed offset of a partition. Therefore, the commits after a tombstone get a new number
-    # `lifetime`, and so do the commits after the row from the saved state.
+    # A tombstone deletes the committed offset of a partition, so the commits after it get a new number `lifetime`. The
+    # same condition holds for a row from the saved state (its `offset` is null, too), which begins the first lifetime.
     starts = F.col("offset").isNull() & F.col("is_asked").isNull()
     in_order = (
         records.transform(_with_log_end, rows, carried)

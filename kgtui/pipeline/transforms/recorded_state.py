@@ -174,9 +174,10 @@ def state_at(rows: DataFrame, times: DataFrame, key: Sequence[str]) -> DataFrame
 
 
 def with_until(rows: DataFrame, keyframes: DataFrame, key: Sequence[str]) -> DataFrame:
-    """Add the column `until`: the poll of the next row with the same key and keyframe; null if there is none.
+    """Add the column `until`: the time of the poll that recorded the next row of the same key.
 
-    Rows of keyframes that are not in `keyframes` are dropped, so that Spark need not sort them.
+    `until` is null if no later row of the same key belongs to the same keyframe. Rows whose keyframe is not in
+    `keyframes` are dropped first, so that Spark need not sort them.
 
     Args:
         rows: rows of a recorded table that `with_timeline` has returned.
