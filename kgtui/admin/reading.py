@@ -247,8 +247,8 @@ def _without_repetition(
 ) -> list[dict[TopicPartition, LogPosition]]:
     """Return the arguments for as few calls of `GroupAdmin.record_times` as possible, in a list with one dict per call.
 
-    Each dict maps partitions to committed offsets and log bounds. If several groups have the same
-    committed offset in a partition, the partition is searched only once for these groups.
+    Each dict maps partitions to committed offsets and log bounds. If several groups have the same committed offset in a
+    partition, the partition is searched only once for these groups.
     """
     searches: list[dict[TopicPartition, LogPosition]] = []
     by_partition: dict[TopicPartition, set[LogPosition]] = {}

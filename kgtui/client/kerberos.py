@@ -42,7 +42,7 @@ _OPTIONS = frozenset(
 _IBM_OPTIONS = frozenset(
     {"credsType", "principal", "serviceName", "useCcache", "useDefaultCcache", "useDefaultKeytab", "useKeytab"}
 )
-_IBM_NEVER_NEEDED = frozenset({"debug", "forwardable", "noAddress", "proxiable", "renewable"})
+_IBM_IGNORED_OPTIONS = frozenset({"debug", "forwardable", "noAddress", "proxiable", "renewable"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +104,7 @@ def unknown_options(module: LoginModule) -> tuple[str, ...]:
     """Return one warning for each option in `module` that is not an option of Krb5LoginModule."""
     known = _OPTIONS | _IGNORED_OPTIONS | _MUST_BE_FALSE.keys()
     if module.name.startswith(_IBM):
-        known = _IBM_OPTIONS | _IBM_NEVER_NEEDED
+        known = _IBM_OPTIONS | _IBM_IGNORED_OPTIONS
     return tuple(
         f"{JAAS_KEY}: {option} is not an option of {_MODULE}: it has no effect"
         for option in sorted(module.options.keys() - known)

@@ -117,7 +117,6 @@ _LOGIN_NAMES = frozenset(
     {
         "sasl.kerberos.kinit.cmd",
         "sasl.kerberos.min.time.before.relogin",
-        "sasl.kerberos.service.name",
         "sasl.kerberos.ticket.renew.jitter",
         "sasl.kerberos.ticket.renew.window.factor",
         "sasl.login.connect.timeout.ms",

@@ -146,8 +146,8 @@ class Flusher:
     def write_if_due(self) -> None:
         """Start writing the waiting rows to the lake, unless they can wait until the next poll.
 
-        Rows can wait if none of them will then be older than `RecorderOptions.flush` seconds. Call this method after
-        each poll.
+        Rows can wait if all of them will then still be younger than `RecorderOptions.flush` seconds. Call this
+        method after each poll.
 
         Raises:
             RefusedError: another process has taken the lock of the lake.

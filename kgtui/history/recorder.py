@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
 
 _CLOCK_TOLERANCE = 1.0
-"""If the clock is this many seconds behind the previous poll, the recorder assumes that the clock was set back."""
+"""If the clock is at least this many seconds behind the previous poll, the recorder assumes that it was set back."""
 
 _log = logging.getLogger(__name__)
 

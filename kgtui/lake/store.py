@@ -227,7 +227,8 @@ def _local_path(uri: str, parts: SplitResult) -> Path:
 def options_for(path: LakePath) -> dict[str, str]:
     """Return the storage options for deltalake; empty for a local path.
 
-    An option in `config.toml` is left out if an environment variable with the same name is set. Environment variables
+    An option in `config.toml` is left out if an environment variable with the same name in
+    upper case is set. Environment variables
     take precedence, and deltalake reads them itself.
     """
     if not isinstance(path, StorePath):

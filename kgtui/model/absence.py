@@ -105,7 +105,7 @@ def _brokers(snapshot: Snapshot, name: str, *, whole: bool) -> list[str]:
     missing = f"group {name}" if whole else f"group id that contains {name}"
     if answered:
         if whole or silent:
-            several = f"{answered} of {every} brokers answered, and none lists {missing}."
+            several = f"{answered} of {every} brokers answered, and none lists {'' if whole else 'a '}{missing}."
             lines.append(f"The broker lists no {missing}." if every == 1 else several)
         else:
             lines.append(f"No group id contains {name}.")

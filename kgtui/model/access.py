@@ -40,8 +40,8 @@ NOT_LISTED = "Offsets in topics that you are not allowed to describe are not lis
 """Sentence below a list of offsets. It says that the list may be incomplete, because the user lacks permissions."""
 
 NO_VISIBLE_GROUP = (
-    "you are not allowed to see any group. Brokers leave out the groups that you are not allowed to describe. To list "
-    "every group, ask for the ACL operation DESCRIBE on the cluster; to list some groups, ask for DESCRIBE on "
+    "there is no group that you are allowed to see. Brokers leave out the groups that you are not allowed to describe. "
+    "To list every group, ask for the ACL operation DESCRIBE on the cluster; to list some groups, ask for DESCRIBE on "
     "these groups"
 )
 """Message for a user who sees no group and lacks DESCRIBE on the cluster."""

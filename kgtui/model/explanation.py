@@ -307,7 +307,7 @@ def explain_offsets(offsets: GroupOffsets) -> Iterator[Explanation]:
     if lost:
         yield Explanation(f"records lost, {counted(lost, 'partition')}", "", *_LOST)
     for reason, count in unknown.items():
-        text = _REASONS.get(reason, _Text("This version of kgtui has no explanation for this reason."))
+        text = _REASONS.get(reason, _Text(_OTHERS))
         yield Explanation(
             f"{reason_text(reason)}, {counted(count, 'partition')}", "", *text,
             is_problem=reason not in ("no commit", "pending"),

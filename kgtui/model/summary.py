@@ -90,7 +90,8 @@ class Summary:
         lag_at: when the offsets were read, in epoch seconds, or None.
         fault: why some of these values could not be read, or None.
         hidden: whether `lag` is a lower bound, because brokers may hide topics.
-        screened: whether the sweep has read the offsets at least twice, and compared these reads to find problems.
+        screened: whether the sweep has read the offsets at least twice since the partitions last changed, and compared
+            these reads to find problems.
         trail: results of the last few background reads, encoded by `kgtui.model.trail.Trail.encode`; may be empty.
     """
 

@@ -74,7 +74,7 @@ _RETENTION_TOPICS = 20_000
 
 
 class RetentionTier:
-    """Reads the retention times of the topics that the selected and visible groups consume.
+    """Reads the retention times of the topics of all groups on which verdicts are computed.
 
     The retention time of a topic is read again after `RETENTION_MAX_AGE` seconds, even if the last read failed.
 

@@ -48,7 +48,8 @@ class PendingRemovals:
     When groups move, the old coordinator drops them before the new coordinator has loaded them. If kgtui removed such
     groups immediately, they would disappear from the screen while a broker restarts. Therefore, a group is removed only
     after each broker that might coordinate it now has sent a list without it. If such a broker does not respond, kgtui
-    waits for its list for at most `REMOVAL_GRACE` seconds.
+    waits for its list for at most `REMOVAL_GRACE` seconds. This limit does not apply to groups of a broker that has
+    left the cluster.
 
     Args:
         remove: called with the node id of a broker, and the groups of this broker that can be removed.

@@ -34,8 +34,8 @@ class RecordTimeTier:
     """Searches for the times at which unread records were written, with ListOffsets requests by timestamp.
 
     If a group's committed offset in a partition has moved, this partition is searched again. There are at least
-    `RECORD_TIME_PAUSE` seconds between two searches for the same group. In the replay of a recording, kgtui does not
-    search.
+    `RECORD_TIME_PAUSE` seconds between two searches for the same group, unless the user selects
+    the group. In the replay of a recording, kgtui does not search.
 
     Args:
         retention: reads the configs of topics. Compacted topics are not searched.

@@ -36,7 +36,11 @@ def merged(ids: list[str], added: list[str], removed: list[str]) -> list[str]:
 
 
 def merged_by_bisection(ids: list[str], added: Iterable[str], removed: Iterable[str]) -> list[str]:
-    """Return the same as `merged`, but always insert and remove ids by bisection, which is fast for few changes."""
+    """Return a sorted copy of the sorted list `ids`, with `added` and without `removed`.
+
+    The ids are inserted and removed by bisection, which is fast for few changes. `added` must not contain ids that are
+    in `ids`, unless they are also in `removed`.
+    """
     kept: list[str] = []
     start = 0
     places = {at for group in removed if (at := index_of(ids, group)) is not None}
@@ -44,12 +48,12 @@ def merged_by_bisection(ids: list[str], added: Iterable[str], removed: Iterable[
         kept += ids[start:at]
         start = at + 1
     kept += ids[start:]
-    merged_by_bisection: list[str] = []
+    result: list[str] = []
     start = 0
     for group in sorted(added):
         at = bisect_left(kept, group, start)
-        merged_by_bisection += kept[start:at]
-        merged_by_bisection.append(group)
+        result += kept[start:at]
+        result.append(group)
         start = at
-    merged_by_bisection += kept[start:]
-    return merged_by_bisection
+    result += kept[start:]
+    return result

@@ -1,7 +1,7 @@
 """Kafka's error codes, each with its name, its message, the reaction of a client, and advice for the user.
 
-The codes, names and messages are the same as in Kafka 4.4.0 (`org.apache.kafka.common.protocol.Errors`). Packages that must
-not import `kgtui.protocol` use `kgtui.model.error_numbers` instead.
+The codes, names and messages are the same as in Kafka 4.4.0 (`org.apache.kafka.common.protocol.Errors`). Packages that
+must not import `kgtui.protocol` use `kgtui.model.error_numbers` instead.
 """
 
 # Ruff's check of the line length (E501) is disabled in this file, so that each error code fits on one line.

@@ -25,7 +25,7 @@ class SnapshotArrived(Message):
 class GroupSelected(Message):
     """The cursor of the group tree has moved to the row of a different group or tree node.
 
-    A tree node contains several groups, for example all groups in one state. On its row, no single group is selected.
+    A tree node contains one or more groups, such as all groups in one state. On its row, no single group is selected.
     """
 
 

@@ -148,7 +148,7 @@ class OngoingRecording(Protocol):
         ...
 
     async def end(self) -> None:
-        """Stop recording, and wait until all rows are written, but not longer than a few seconds."""
+        """Stop recording, and wait until all rows are written, but at most 10 s."""
         ...
 
 

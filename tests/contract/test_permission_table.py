@@ -282,6 +282,6 @@ def test_the_lag_of_a_group_without_commits_is_unknown_if_a_topic_is_hidden(
 def test_kgtui_ls_reports_that_no_group_is_visible(secure_broker: Secure, capfd: pytest.CaptureFixture[str]) -> None:
     code, _, err = _kgtui(secure_broker, "nobody", capfd, "ls")
     assert code == 1
-    assert "you are not allowed to see any group" in err
+    assert "there is no group that you are allowed to see" in err
     assert "DESCRIBE on the cluster" in err
     assert _kgtui(secure_broker, "nobody", capfd, "ls", "--allow-empty")[0] == 0

@@ -147,7 +147,7 @@ async def test_the_overview_says_how_long_it_takes_to_detect_that_a_group_has_st
         await settled(pilot)
         overview = overview_of(app)
     assert "? not known yet observed 15 s" in overview
-    assert "not known STOP requires more than 45 s without progress; only 15 s so far" in overview
+    assert "not known STOP requires more than 45 s without progress; observed so far: 15 s" in overview
 
 
 async def test_the_overview_shows_no_health_verdict_for_a_group_that_was_read_once(tmp_path: Path) -> None:

@@ -131,7 +131,10 @@ def test_offsets_pane_in_full_screen_mode(shows: Callable[..., bool]) -> None:
 
 
 def test_main_screen_with_a_filter(shows: Callable[..., bool]) -> None:
-    """Four groups match `lag:100+`. Half of the lags are unknown, so the filter bar says `searched: 50% so far`."""
+    """Four groups match `lag:100+`. Half of the lags are unknown.
+
+    Therefore, the filter bar says `50% of the groups searched`.
+    """
     assert shows(sample_snapshot(), (120, 24), filter="lag:100+")
 
 

@@ -148,7 +148,7 @@ def local_clock(now: float) -> Clock:
 def missing(undecided: Undecided) -> str:
     """Return a text that says which data is missing to confirm or exclude a possible verdict.
 
-    For example: `STOP requires more than 45 s without progress; only 20 s so far`.
+    For example: `STOP requires more than 45 s without progress; observed so far: 20 s`.
     """
     if undecided.lack is Lack.PERMISSION:
         return "offsets in topics that you are not allowed to describe may be hidden"
@@ -158,11 +158,10 @@ def missing(undecided: Undecided) -> str:
         return f"the lag of some partitions is unknown: {undecided.why}"
     verdict = undecided.status.name
     if undecided.lack is Lack.COMMITS:
-        return f"{verdict} requires {undecided.needs:.0f} commits; only {undecided.has:.0f} so far"
+        return f"{verdict} requires {undecided.needs:.0f} commits; observed so far: {undecided.has:.0f}"
     condition = "of observation" if undecided.status is Status.WARN else "without progress"
-    return (
-        f"{verdict} requires more than {duration(undecided.needs)} {condition}; only {duration(undecided.has)} so far"
-    )
+    needs, has = duration(undecided.needs), duration(undecided.has)
+    return f"{verdict} requires more than {needs} {condition}; observed so far: {has}"
 
 
 def undecided_lines(groups: Iterable[GroupHealth], seconds: float) -> list[str]:

@@ -307,7 +307,7 @@ TERMS: tuple[TermKey, ...] = (
     ),
     FlagKey(
         "fault",
-        "The newest read of the group failed, at least in part.",
+        "The newest read of the group failed, at least in part, or its coordinator does not respond.",
         "fault:yes",
         ("yes", "no"),
         heading="fault:yes",

@@ -262,7 +262,7 @@ def _covered_hours(timeline: DataFrame) -> DataFrame:
     """Return how much of each hour the polls cover: hour (ms), covered_from, covered_to, and covered_seconds.
 
     `covered_from` and `covered_to` are the first and the last time in this hour that polls cover. `covered_seconds` is
-    the time between them, without the gaps between polls. Hours without polls have no row.
+    the time between them, without the gaps between polls. Hours that no polls cover have no row.
     """
     spans = timeline.select(F.coalesce("previous", "poll").alias("from"), F.col("poll").alias("to"))
     return spans.transform(_split_by_hour).groupBy("hour").agg(

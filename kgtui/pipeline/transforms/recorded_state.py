@@ -31,7 +31,8 @@ _HOUR_MS = 3_600_000
 def poll_timeline(polls: DataFrame, steady_since: int | None = None) -> DataFrame:
     """Number the polls of a recording, and find the keyframe of each poll and the gaps before and after it.
 
-    A keyframe is a poll of which all rows were recorded, not only changed ones. In a gap, kgtui did not poll.
+    A keyframe is a poll of which all rows were recorded, not only changed ones. A gap is a
+    time for which the recording lacks polls, for example because the recorder was stopped.
 
     Args:
         polls: recorded table `polls`, possibly without its oldest rows.

@@ -62,7 +62,7 @@ class Subscription:
     """Rack of the member; None if the member has no rack, or in versions before 3."""
 
 
-@lru_cache(maxsize=1_000)
+@lru_cache(maxsize=200)
 def decode_subscription(data: bytes) -> Subscription | None:
     """Decode the metadata of a member. Return None for empty or malformed bytes.
 

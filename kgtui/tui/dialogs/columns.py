@@ -26,7 +26,8 @@ class ColumnsDialog(ModalScreen[None]):
     """Lists all columns of the group tree. `[x]` marks the columns that the tree shows.
 
     Args:
-        columns: ids of the columns that the tree shows. If they do not all fit, the tree leaves out the last ones.
+        columns: ids of the columns that the tree shows. A column is left out if it does not
+            fit beside the columns before it.
         choose: function that is called after each change, with the ids of the columns to show.
     """
 
@@ -70,7 +71,7 @@ class ColumnsDialog(ModalScreen[None]):
             box.border_title = "Columns of the tree"
             yield OptionList(*(Option(self._row(column), id=column) for column in TREE_COLUMNS), markup=False)
             keys = f" {text.marks().dot} ".join(("space show or hide", "esc close"))
-            hint = f"If not all columns fit, the last ones in this list are left out first.\n{keys}"
+            hint = f"A column is left out if it does not fit beside the columns before it in this list.\n{keys}"
             yield Static(hint, id="hint", markup=False)
 
     def _row(self, column: str) -> Content:

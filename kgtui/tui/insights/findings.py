@@ -113,7 +113,7 @@ FINDING_COLUMNS: tuple[Column[FindingRow], ...] = (
     ),
     Column("kind", "FINDING", lambda row: row.finding.kind.value, rank=3, min_width=12),
     Column("group", "GROUP", lambda row: row.finding.subject, _subject, min_width=16, max_width=48, cut="middle"),
-    Column("since", "LASTED", _lasted, lambda row: Cell(SafeText(_lasted(row) or ""), MUTED), rank=2, right=True),
+    Column("since", "LASTS", _lasted, lambda row: Cell(SafeText(_lasted(row) or ""), MUTED), rank=2, right=True),
     Column("what", "WHAT", lambda row: row.finding.what, rank=1, min_width=20, max_width=200),
 )  # fmt: skip
 
@@ -262,7 +262,7 @@ def table_warnings(found: Insights, path: LakePath, now: float) -> list[PaneLine
     """Return warnings about missing, unreadable and outdated gold tables, and the command that computes the tables.
 
     If there is no warning, but the newest data is older than `OLD_SECONDS`, return only the command. If the data is not
-    that old either, return an empty list.
+    that old either, return an empty list. If the tables contain no data, the command is left out.
 
     Args:
         path: folder with the recording and the gold tables.

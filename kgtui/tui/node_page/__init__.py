@@ -1,6 +1,6 @@
 """The node page: a summary of the groups under one node of the group tree, or of all groups.
 
-A node contains several groups, for example all groups in the state Stable.
+A node contains one or more groups, for example all groups in the state Stable.
 
 | module | contents |
 |---|---|

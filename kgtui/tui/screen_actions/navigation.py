@@ -165,8 +165,8 @@ ACTIONS: tuple[Action, ...] = (
     _FindAction(id="sort", keys="s", shown_keys="s", name="Sort", run=_next_sorting,
                 help=f"Sort groups by {joined(CYCLED_SORT_KEYS)}."),
     _FindAction(id="faults", keys="z", shown_keys="z", name="Problems", run=_toggle_problems,
-                help="Show only groups with a problem (stopped or stalled, failed read, long rebalance), the worst "
-                     "first; press again to show all groups."),
+                help="Show only groups with a problem (a verdict other than OK, a failed read, or a rebalance), the "
+                     "worst first; press again to show all groups."),
     _FindAction(id="next-problem", keys="exclamation_mark", shown_keys="!", name="Next problem", run=_next_problem,
                 help="Go to the group with the most severe problem; press again to go to the next one."),
     _FindAction(id="acknowledge", keys="A", shown_keys="A", name="Acknowledge", run=_acknowledge,

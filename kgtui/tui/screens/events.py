@@ -62,7 +62,7 @@ MAX_EVENTS = 2_000
 """Maximum number of events in the list. If there are more, only the newest are listed."""
 
 _WIDEST_TEXT = "-" * 200
-"""The column WHAT is as wide as this text, because measuring the texts of all events would take too long."""
+"""Text of the preferred width of the column WHAT. Measuring the texts of all events would take too long."""
 
 ROWS_PER_GROUP = 5
 """Number of events of one group that have their own rows in the list: the newest events of the group.

@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 GROUPS_SUMMED_PER_SECOND = 2_500
 """Maximum number of groups whose lags are added up per second, on average.
 
-To stay below this number, the sums for 100,000 groups are computed only every 40 s. This is often enough, because
+To stay below this number, the sums for 100,000 groups in the tree and on the
+pages beside it are computed only every 40 s. This is often enough, because
 kgtui reads most lags even less often (`kgtui.monitor.sweep`).
 """
 

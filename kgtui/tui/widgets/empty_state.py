@@ -28,7 +28,7 @@ Paragraphs = list[tuple[str, str]]
 
 _LOWER_BOUNDS: Paragraphs = [
     ("You are allowed to describe only some topics, so each lag is a lower bound.", "kg-muted"),
-    ("A filter on lag finds a group only if every lag above its lower bound matches.", "kg-muted"),
+    ("A filter on lag finds a group only if the lower bound and every larger lag match.", "kg-muted"),
 ]
 
 

@@ -106,11 +106,11 @@ def test_kgtui_check_says_that_verdicts_after_a_short_check_are_not_final(run: C
     ran = run("check", "--for", "20s", "--all")
     assert ran.code == 0
     assert verdicts(ran) == {"connect": "OK", "fine": "OK", "queue": "OK", "slow": "OK?", "stuck": "OK?"}
-    assert "STOP requires more than 45 s without progress; only 20 s so far" in ran.out
+    assert "STOP requires more than 45 s without progress; observed so far: 20 s" in ran.out
     not_final = "kgtui: after 20 s, the verdict on 1 group is not final"
     assert ran.err.splitlines() == [
-        f"{not_final}: WARN requires 5 commits; only 3 so far",
-        f"{not_final}: STOP requires more than 45 s without progress; only 20 s so far",
+        f"{not_final}: WARN requires 5 commits; observed so far: 3",
+        f"{not_final}: STOP requires more than 45 s without progress; observed so far: 20 s",
     ]
 
 
@@ -140,7 +140,7 @@ def test_kgtui_check_json_says_how_long_a_check_must_last_for_a_final_verdict(ru
     ran = run("check", "stuck", "--format", "json", "--for", "20s", "--all")
     assert objects(ran)["stuck"]["undecided"] == [
         {"verdict": "STOP", "lacks": "time", "partitions": 1, "needs": 45.0, "has": 20.0,
-         "text": "STOP requires more than 45 s without progress; only 20 s so far"}
+         "text": "STOP requires more than 45 s without progress; observed so far: 20 s"}
     ]  # fmt: skip
 
 

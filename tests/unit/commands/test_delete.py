@@ -213,7 +213,7 @@ def test_kgtui_delete_says_that_no_groups_are_visible_to_the_user(
     admin.groups.clear()
     admin.user_access = Access(frozenset(), any_topic=False)
     assert cli.main(["delete", "--dry-run", "state:Empty"]) == 1
-    assert "you are not allowed to see any group" in capsys.readouterr().err
+    assert "there is no group that you are allowed to see" in capsys.readouterr().err
 
 
 def test_kgtui_delete_rejects_several_group_ids_without_the_option_group(

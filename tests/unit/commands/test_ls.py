@@ -182,11 +182,11 @@ def test_kgtui_ls_and_check_say_that_no_groups_are_visible_to_the_user(
     admin.user_access = Access(frozenset(), any_topic=False)
     ran = run(*words)
     assert ran.code == 1
-    assert "kgtui: you are not allowed to see any group." in ran.err
+    assert "kgtui: there is no group that you are allowed to see." in ran.err
     assert "DESCRIBE on the cluster" in ran.err
     ran = run(*words, "--allow-empty")
     assert ran.code == 0
-    assert "you are not allowed to see any group" in ran.err
+    assert "there is no group that you are allowed to see" in ran.err
 
 
 def test_kgtui_ls_of_a_cluster_without_groups_exits_with_0(run: Callable[..., Completed], admin: ScriptedAdmin) -> None:

@@ -131,7 +131,7 @@ def test_kgtui_show_does_not_mention_permissions_if_the_user_has_all_permissions
     admin.add("quiet", "consumer")
     ran = run("show", "quiet")
     assert (ran.code, ran.err) == (0, "")
-    assert "may see" not in ran.out
+    assert "allowed to see" not in ran.out
 
 
 def test_kgtui_show_says_which_assigned_topic_the_user_cannot_describe(

@@ -31,7 +31,7 @@ def test_group_gets_status_stop_after_more_than_45_seconds_without_commits() -> 
     """
     before, after = health_of(watch(stuck(10))), health_of(watch(stuck(11)))
     assert (before.status, kinds(before)) == (Status.OK, [("STOP", "time")])
-    assert missing(before.undecided[0]) == "STOP requires more than 45 s without progress; only 45 s so far"
+    assert missing(before.undecided[0]) == "STOP requires more than 45 s without progress; observed so far: 45 s"
     assert (after.status, after.kind, kinds(after)) == (Status.ERR, Status.STOP, [])
     assert after.basis == OBSERVED
     assert reason(after) == "no commit on t-0 for 50 s, 200 unread"
@@ -82,7 +82,7 @@ def test_growing_lag_gives_status_warn_after_five_commits() -> None:
     # `offset_refresh` seconds earlier. The first two commits have no such offset, so WARN needs seven reads.
     early, late = health_of(watch(slow(6))), health_of(watch(slow(7)))
     assert (early.status, kinds(early)) == (Status.OK, [("WARN", "commits")])
-    assert missing(early.undecided[0]) == "WARN requires 5 commits; only 4 so far"
+    assert missing(early.undecided[0]) == "WARN requires 5 commits; observed so far: 4"
     assert (late.status, late.undecided) == (Status.WARN, ())
     assert reason(late) == "the lag of t-0 does not fall over 7 commits, 2,024 unread"
 

@@ -54,7 +54,7 @@ def test_share_group_with_growing_lag_and_old_unread_records_gets_status_warn() 
     assert reason(health_of(read_history(rows)), "share") == "the lag of t-0 does not fall, 5,076 unread"
     early = health_of(read_history(rows[:6]))
     assert kinds(early) == [("WARN", "time")]
-    assert missing(early.undecided[0]) == "WARN requires more than 45 s of observation; only 25 s so far"
+    assert missing(early.undecided[0]) == "WARN requires more than 45 s of observation; observed so far: 25 s"
 
 
 def test_share_group_whose_lag_grows_with_traffic_is_ok() -> None:
