@@ -49,7 +49,7 @@ time to become active between the check and the deletion.
 CONCURRENCY = 8
 """Maximum number of batches (DeleteGroups requests and their checks) that are processed at the same time."""
 
-_NO_SPACE = (
+_CANNOT_WRITE = (
     "the backup or the audit log cannot be written ({}), so the group was not deleted; fix this error and try again"
 )
 _ACTIVE = "the group became active, so the broker refused the deletion"
@@ -192,7 +192,7 @@ class _Deletion:
             try:
                 ready.append(await asyncio.to_thread(self._write, line, data))
             except OSError as error:
-                reason = _NO_SPACE.format(error.strerror or error)
+                reason = _CANNOT_WRITE.format(error.strerror or error)
                 self.keep(GroupResult(line.group, DeletionStatus.REFUSED, reason))
         return ready
 

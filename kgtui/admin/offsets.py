@@ -35,7 +35,7 @@ PARTITIONS_PER_SLICE = 500
 Processing them takes about 2 ms.
 """
 
-FIRST_BATCHED_VERSION = 8
+FIRST_BATCHED_FETCH = 8
 """First version of OffsetFetch that accepts several groups in one request (KIP-709, Kafka 3.0)."""
 
 ALL_TOPICS_FROM = 2
@@ -72,7 +72,7 @@ class OffsetReader:
                     "reading the offsets of all topics is not supported by this broker", broker=node, group=group
                 )
             return batch
-        if version < FIRST_BATCHED_VERSION:
+        if version < FIRST_BATCHED_FETCH:
             await self._one_by_one(node, groups, version, batch, deadline, lane)
             return batch
         start = 0

@@ -265,10 +265,10 @@ class _Call:
         if reaction in (Reaction.REFRESH_LEADER, Reaction.RETRY) and self._lookups < _LEADER_LOOKUPS:
             self._leaders.pop(tp, None)
         else:
-            self.searches[tp].fail(_reason_for_code(code))
+            self.searches[tp].fail(_why_unknown(code))
 
 
-def _reason_for_code(code: int) -> str:
+def _why_unknown(code: int) -> str:
     """Return a text for an error code in a ListOffsets response. It says why the times of records are unknown."""
     if code in FORBIDDEN:
         return FORBIDDEN_TOPIC

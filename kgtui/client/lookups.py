@@ -31,7 +31,7 @@ T = TypeVar("T")
 GROUP_KEY_TYPE = 0
 """Value of `KeyType` in a FindCoordinator request that asks for the coordinators of groups."""
 
-FIRST_BATCHED_VERSION = 4
+_FIRST_BATCHED_LOOKUP = 4
 """First version of FindCoordinator that accepts several groups in one request (KIP-699)."""
 
 _MISSING_IN_RESPONSE = (-1, -1)
@@ -226,7 +226,7 @@ class CoordinatorCache:
         requests = self._requests
         lane = requests.live_lane(node)
         version = await requests.version(node, FIND_COORDINATOR, timeout=timeout, lane=lane)
-        size = requests.options.batch if version >= FIRST_BATCHED_VERSION else 1
+        size = requests.options.batch if version >= _FIRST_BATCHED_LOOKUP else 1
         batches = [groups[start : start + size] for start in range(0, len(groups), size)]
         replies = await all_of(
             requests.call(
@@ -246,13 +246,13 @@ class CoordinatorCache:
 
 
 def _coordinator_request(version: int, groups: Sequence[str]) -> dict[str, Any]:
-    if version >= FIRST_BATCHED_VERSION:
+    if version >= _FIRST_BATCHED_LOOKUP:
         return {"KeyType": GROUP_KEY_TYPE, "CoordinatorKeys": groups}
     return {"KeyType": GROUP_KEY_TYPE, "Key": groups[0]}
 
 
 def _coordinator_rows(version: int, groups: Sequence[str], answer: dict[str, Any]) -> dict[str, tuple[int, int]]:
-    if version < FIRST_BATCHED_VERSION:
+    if version < _FIRST_BATCHED_LOOKUP:
         return {groups[0]: (answer["NodeId"], answer["ErrorCode"])}
     rows = {row["Key"]: (row["NodeId"], row["ErrorCode"]) for row in answer["Coordinators"]}
     return {group: rows.get(group, _MISSING_IN_RESPONSE) for group in groups}

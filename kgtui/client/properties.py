@@ -41,7 +41,7 @@ _LOGIN_AND_TLS = frozenset(
         "ssl.truststore.type",
     }
 )
-"""Some login and TLS properties that kgtui supports, and `bootstrap.servers`. `_LOGIN_NAMES` contains the others."""
+"""`bootstrap.servers`, and login and TLS properties that kgtui supports. `_LOGIN_NAMES` has further ones."""
 
 _DEFAULTS = {
     "ssl.keymanager.algorithm": ("SUNX509", "PKIX"),

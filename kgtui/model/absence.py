@@ -103,14 +103,15 @@ def _brokers(snapshot: Snapshot, name: str, *, whole: bool) -> list[str]:
     answered = every - len(silent)
     lines = []
     missing = f"group {name}" if whole else f"group id that contains {name}"
+    one = missing if whole else f"a {missing}"
     if answered:
         if whole or silent:
-            several = f"{answered} of {every} brokers answered, and none lists {'' if whole else 'a '}{missing}."
+            several = f"{answered} of {every} brokers answered, and none lists {one}."
             lines.append(f"The broker lists no {missing}." if every == 1 else several)
         else:
             lines.append(f"No group id contains {name}.")
     for status in silent:
-        line = f"Broker {status.node} ({status.address}) may have {'' if whole else 'a '}{missing}, but does not answer"
+        line = f"Broker {status.node} ({status.address}) may have {one}, but does not answer"
         why = None if status.fault is None else " ".join((status.fault.message or status.fault.name).split())
         lines.append(f"{line}." if why is None else f"{line}: {why}.")
     return lines

@@ -85,7 +85,13 @@ class Sums(NamedTuple):
 
 
 class _Format(NamedTuple):
-    """Binary formats in an encoded trail: `struct` formats of one and two samples, `array` type code of positions."""
+    """Binary formats in an encoded trail.
+
+    Attributes:
+        sums: format of one sample.
+        two_sums: format of two samples in a row.
+        position: type code of the `array` of positions.
+    """
 
     sums: Struct
     two_sums: Struct

@@ -39,7 +39,7 @@ _MODULES = {"Monitor": "kgtui.monitor.monitor", "MonitorOptions": "kgtui.monitor
 
 
 def __getattr__(name: str) -> object:
-    """Return a public name of this package, and import its module only now, so that `import kgtui.monitor` is fast."""
+    """Return a public name of this package, and import its module when it is first used (PEP 562)."""
     if name not in _MODULES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return getattr(import_module(_MODULES[name]), name)

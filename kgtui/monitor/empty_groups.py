@@ -65,7 +65,7 @@ class EmptyGroupSearch:
         self._failed_at: dict[str, float] = {}
 
     @property
-    def groups(self) -> int:
+    def group_count(self) -> int:
         """Number of groups in the cluster."""
         return len(self._store.groups)
 
@@ -154,7 +154,7 @@ class EmptyGroupTier:
             if await self._search.search_next(self._in_view()):
                 self._changed()
             took = self._timer.now() - began
-            pause = background_pause(EMPTY_SEARCH_PAUSE, self._search.groups)
+            pause = background_pause(EMPTY_SEARCH_PAUSE, self._search.group_count)
             await self._timer.pause_for(min(max(pause, took / EMPTY_SEARCH_LOAD), _LONGEST_PAUSE))
 
 

@@ -151,7 +151,10 @@ class Query:
         return [any_of[0].text for any_of in alternatives if len(any_of) == 1 and any_of[0].kind == "word"]
 
     def has_term(self, key: str) -> bool:
-        """Return whether the filter contains a term with this key, such as `age` in `age:..30s` or `not:age:..30s`."""
+        """Return whether the filter contains a term with this key, such as `age` in `age:..30s` or `not:age:..30s`.
+
+        Terms about the group id have no key.
+        """
         return any(getattr(term, "key", None) == key for term in self.terms)
 
     @property

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from kgtui.model.facts import Need
 from kgtui.model.group_types import EMPTY
@@ -71,6 +71,7 @@ def read_verdict(text: str) -> VerdictMatch | None:
 class VerdictTerm:
     """A term about the verdict on a group (`Snapshot.judgment`), such as `verdict:warn+` or `verdict:stop,stall`."""
 
+    key: ClassVar[str] = "verdict"
     any_of: tuple[VerdictMatch, ...]
     negated: bool = False
 
@@ -110,4 +111,4 @@ class VerdictTerm:
 
     def spelled(self) -> str:
         """Return the term as text in the filter language."""
-        return f"{negation(self.negated)}verdict:{','.join(one.spelled() for one in self.any_of)}"
+        return f"{negation(self.negated)}{self.key}:{','.join(one.spelled() for one in self.any_of)}"

@@ -30,7 +30,7 @@ from kgtui.pipeline.jobs.gold_inputs import DAY_BEFORE, SLOTS, GoldInputs, GoldO
 from kgtui.pipeline.session import run_together, use_pool
 from kgtui.pipeline.spark_errors import SPARK_ERRORS
 from kgtui.pipeline.transforms.baseline import WEEKS, baseline
-from kgtui.pipeline.transforms.churn import churn, recorded_churn
+from kgtui.pipeline.transforms.churn import HOUR_MS, churn, recorded_churn
 from kgtui.pipeline.transforms.cleanup import (
     cleanup,
     decoded_activity,
@@ -100,7 +100,7 @@ def _churn(inputs: GoldInputs) -> DataFrame:
     # Rows from `since` on are recomputed. Also read the stored rows of the hour before `since`, because they show when
     # bursts (series of rebalances) began that continue after `since`. Older rows are not needed, because a burst ends
     # after half an hour without a rebalance.
-    in_hour_before = ~is_since("hour", since) & is_since("hour", since - HOUR_SECONDS * 1000)
+    in_hour_before = ~is_since("hour", since) & is_since("hour", since - HOUR_MS)
     return churn(
         inputs.timeline,
         recorded,
@@ -142,7 +142,7 @@ def _forecast(inputs: GoldInputs) -> DataFrame:
 
 def _forecast_state(inputs: GoldInputs) -> DataFrame:
     newest, _ = inputs.newest
-    complete = ~is_since("hour", newest - newest % (HOUR_SECONDS * 1000))
+    complete = ~is_since("hour", newest - newest % HOUR_MS)
     rows = inputs.hourly_lag.filter(complete & is_since("hour", inputs.since_slot(FORECAST_STATE)))
     return forecast_state(rows)
 

@@ -24,6 +24,7 @@ from kgtui.lake.schemas.gold import (
 )
 from kgtui.model.burrow import DEFAULTS
 from kgtui.model.rfc3339 import utc_datetime
+from kgtui.pipeline.transforms.churn import HOUR_MS
 from kgtui.pipeline.transforms.cleanup import OFFSETS_RETENTION
 from kgtui.pipeline.transforms.commit_windows import commit_windows
 from kgtui.pipeline.transforms.forecast import HOUR_SECONDS, hourly_lag
@@ -217,8 +218,7 @@ class GoldInputs:
     @property
     def has_complete_hour(self) -> bool:
         """Whether at least one recomputed hour is complete. An hour is complete if there are polls in a later hour."""
-        hour = HOUR_SECONDS * 1000
-        return self.newest[0] // hour > self.since_slot(HEALTH) // hour
+        return self.newest[0] // HOUR_MS > self.since_slot(HEALTH) // HOUR_MS
 
     @cached_property
     def health_times(self) -> DataFrame:
@@ -333,7 +333,7 @@ class GoldInputs:
         """Whether all new rows belong to one hour, and the gold table `forecast` already has rows of this hour."""
         if self.has_complete_hour or not self.lake.exists(FORECAST):
             return False
-        hour = self.since - self.since % (HOUR_SECONDS * 1000)
+        hour = self.since - self.since % HOUR_MS
         return not self.rows(FORECAST).filter(is_since("hour", hour)).isEmpty()
 
     def _needs_polls(self, table: Table, first: date) -> bool:

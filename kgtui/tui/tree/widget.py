@@ -365,7 +365,7 @@ class GroupTree(TreeRenderer, inherit_bindings=False):
     def _marks_changed(self) -> None:
         self.refresh_changed()
         self.post_message(self.SettingsChanged())
-        if "marked:" in self._query.describe():
+        if self._query.has_term("marked"):
             self._layout_due.set()
 
     def on_click(self, event: events.Click) -> None:

@@ -11,7 +11,7 @@ import pytest
 from kgtui.admin import offsets
 from kgtui.admin.deadline import Deadline
 from kgtui.admin.kafka import KafkaGroupAdmin
-from kgtui.admin.offsets import CONCURRENT_REQUESTS, FIRST_BATCHED_VERSION, GROUPS_PER_REQUEST, OffsetReader
+from kgtui.admin.offsets import CONCURRENT_REQUESTS, FIRST_BATCHED_FETCH, GROUPS_PER_REQUEST, OffsetReader
 from kgtui.client.options import Lane
 from kgtui.errors import DeadlineError, DisconnectedError
 from kgtui.model.offsets import CommittedOffset, ShareOffset
@@ -192,7 +192,7 @@ class OneByOne:
         return {"Topics": [{"Name": "orders", "Partitions": [commit(0, int(sent.fields["GroupId"][1:]))]}]}
 
 
-@pytest.mark.parametrize("version", [2, 5, FIRST_BATCHED_VERSION - 1])
+@pytest.mark.parametrize("version", [2, 5, FIRST_BATCHED_FETCH - 1])
 async def test_old_brokers_get_one_offset_request_per_group_and_few_at_a_time(version: int) -> None:
     answer = OneByOne()
     pool = FakePool(answers={"OffsetFetch": answer}, versions={"OffsetFetch": version})

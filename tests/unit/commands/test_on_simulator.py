@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import signal
 import subprocess
 import sys
@@ -168,14 +169,14 @@ async def test_kgtui_doctor_says_why_a_named_group_is_not_listed(timeout: float)
         cluster.faults.black_hole(2)
         async with connect(cluster.bootstrap.split(",")[:1]) as admin:
             diagnosis = await examine(admin, ["unlike"], timeout=timeout)
-        assert "Broker 2 (" in as_text(diagnosis)
+        assert re.search(r"Broker 2 \(.*\) may have group", as_text(diagnosis))
 
 
 def test_kgtui_doctor_prints_the_kafka_acls_command_for_a_missing_describe_permission() -> None:
     fault = Fault("GROUP_AUTHORIZATION_FAILED", "describe: Group authorization failed.", 30, group="pay")
     line = cannot_be_described(fault)
-    assert line.startswith("The group cannot be described: Group authorization failed. Ask an administrator to run: ")
-    assert "kafka-acls.sh" in line
+    start = "The group cannot be described: Group authorization failed. Ask an administrator to run: kafka-acls.sh"
+    assert line.startswith(start)
     assert "--operation DESCRIBE" in line
     assert ".." not in line
     assert cannot_be_described(Fault("ODD", "")) == "The group cannot be described: ODD."

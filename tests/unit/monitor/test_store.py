@@ -33,7 +33,7 @@ def _delta(node: int, before: dict[str, str], now: dict[str, str]) -> ListingDel
     return ListingDelta(updated, [g for g in before if g not in now], len(now))
 
 
-@pytest.mark.parametrize("few", [0, 1_000], ids=["merged_by_bisection", "sorted again"])
+@pytest.mark.parametrize("few", [0, 1_000], ids=["by bisection", "sorted again"])
 @settings(max_examples=150)
 @given(history=st.lists(st.tuples(st.sampled_from([1, 2]), _lists, st.booleans()), max_size=12))
 def test_the_store_contains_the_groups_in_the_newest_lists(
