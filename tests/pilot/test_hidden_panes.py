@@ -5,10 +5,15 @@ The widgets of a hidden pane are created after the first groups are shown, or wh
 
 from __future__ import annotations
 
+import gc
+from dataclasses import replace
+from functools import partial
+from types import FunctionType, ModuleType
 from typing import TYPE_CHECKING
 
 from textual.geometry import Size
 
+from kgtui.model.snapshot import Snapshot
 from kgtui.tui.panes import PANES
 from kgtui.tui.panes.base import Pane
 from kgtui.tui.widgets.group_detail import PaneTabs
@@ -21,6 +26,24 @@ if TYPE_CHECKING:
     import pytest
 
     from kgtui.tui.screens.main import MainScreen
+
+
+def stored_snapshots(owner: object) -> set[int]:
+    """Return the serial numbers of all snapshots that can be reached from an object, such as the screen."""
+    serials, seen, rest = set(), {id(owner)}, [owner]
+    while rest:
+        found = rest.pop()
+        if isinstance(found, Snapshot):
+            serials.add(found.serial)
+        for child in gc.get_referents(found):
+            if id(child) not in seen and not isinstance(child, (type, FunctionType, ModuleType)):
+                seen.add(id(child))
+                rest.append(child)
+    return serials
+
+
+def stores_only(screen: MainScreen, serial: int) -> bool:
+    return stored_snapshots(screen) == {serial}
 
 
 def created_panes(screen: MainScreen) -> set[str]:
@@ -91,3 +114,16 @@ async def test_a_click_on_a_tab_shows_the_pane_of_this_tab(tmp_path: Path) -> No
         await pilot.click(PaneTabs, offset=(at + 3, 0))
         assert screen.detail.active == PANES[-1].id
         assert [pane.display for pane in screen.query(Pane)].count(True) == 1
+
+
+async def test_hidden_panes_and_pages_keep_no_old_snapshots(tmp_path: Path) -> None:
+    snapshot = sample_snapshot()
+    app, monitor = app_on(snapshot, tmp_path)
+    async with app.run_test(size=(120, 30)) as pilot:
+        await settled(pilot)
+        for serial, key in enumerate(("n", "2", "3", "4", "5", "6", "1", "home"), snapshot.serial + 1):
+            await pilot.press(key)
+            monitor.publish(replace(snapshot, serial=serial, taken_at=snapshot.taken_at + serial))
+            await settled(pilot)
+            screen = main_screen(app)
+            await until(pilot, partial(stores_only, screen, serial))

@@ -267,8 +267,11 @@ class NodePage(Vertical):
         self.query_one("#page-changes", RecentEventTable).set_placeholder(content)
 
     def stop(self) -> None:
-        """Stop computing the page, because the page is now hidden. The next call of `show` resumes the computation."""
-        self._subject = None
+        """Stop computing the page, because the page is now hidden. The next call of `show` resumes the computation.
+
+        The page drops its snapshot, because old snapshots of large clusters need much memory.
+        """
+        self._snapshot, self._subject, self._problems = None, None, Problems()
         self._due.clear()
         self._urgent.set()
 
@@ -306,26 +309,31 @@ class NodePage(Vertical):
             await self._due.wait()
             self._due.clear()
             self._urgent.clear()
-            snapshot, subject, problems = self._snapshot, self._subject, self._problems
-            if snapshot is None or subject is None:
-                continue
             self._computing = True
-            slices = Slices(asyncio.sleep, SLICE_SECONDS, lambda: not self._urgent.is_set())
-            began, earlier = monotonic(), self._earlier_summary(subject)
-            steps = summary_steps(snapshot, subject.parts, problems, all_groups=subject.path is None, earlier=earlier)
             try:
-                summary = await slices.run(steps)
-                if earlier is None:
-                    self._summed_at, self._summary = began, (subject.path, summary)
-                    self._sums.setdefault(subject.path, _Sums()).add(snapshot.taken_at, summary)
-                await slices.run(self._drawing_steps(snapshot, subject, summary))
+                groups = await self._compute()
             except SupersededError:
                 continue
             finally:
                 self._computing = False
             with contextlib.suppress(TimeoutError):
-                pause = max(SHORTEST_PAUSE, summary.groups / GROUPS_PER_SECOND)
+                pause = max(SHORTEST_PAUSE, groups / GROUPS_PER_SECOND)
                 await asyncio.wait_for(self._urgent.wait(), pause)
+
+    async def _compute(self) -> int:
+        """Compute and draw the page, and return the number of its groups; 0 if the page is hidden."""
+        snapshot, subject, problems = self._snapshot, self._subject, self._problems
+        if snapshot is None or subject is None:
+            return 0
+        slices = Slices(asyncio.sleep, SLICE_SECONDS, lambda: not self._urgent.is_set())
+        began, earlier = monotonic(), self._earlier_summary(subject)
+        steps = summary_steps(snapshot, subject.parts, problems, all_groups=subject.path is None, earlier=earlier)
+        summary = await slices.run(steps)
+        if earlier is None:
+            self._summed_at, self._summary = began, (subject.path, summary)
+            self._sums.setdefault(subject.path, _Sums()).add(snapshot.taken_at, summary)
+        await slices.run(self._drawing_steps(snapshot, subject, summary))
+        return summary.groups
 
     def _earlier_summary(self, subject: PageSubject) -> GroupSetSummary | None:
         """Return the previous summary (sums and counts) of the same groups if it can be reused; otherwise None.

@@ -88,6 +88,7 @@ class RightSide(Vertical):
     def show_nothing(self) -> None:
         """Hide the panes and the page, because the filter matches no group."""
         self._stop_page()
+        self._detail.release_snapshot()
         self._switch(page=False, panes=False)
 
     def show_group(self, group: str) -> None:
@@ -100,6 +101,7 @@ class RightSide(Vertical):
     def show_page(self, subject: PageSubject) -> None:
         """Show the node page for a set of groups, and hide the panes."""
         self._subject = subject
+        self._detail.release_snapshot()
         self._switch(page=True, panes=False)
         if self._snapshot is not None:
             self.page.show(self._snapshot, subject, self._problems, len(self._acknowledged))
@@ -189,10 +191,9 @@ class RightSide(Vertical):
         while True:
             await self._due.wait()
             self._due.clear()
-            snapshot = self._snapshot
-            if snapshot is None:
+            if self._snapshot is None:
                 continue
-            await Slices(asyncio.sleep, SLICE_SECONDS).run(self._index.steps(snapshot))
+            await Slices(asyncio.sleep, SLICE_SECONDS).run(self._index.steps(self._snapshot))
             self._problems_changed()
             await asyncio.sleep(SHORTEST_PAUSE)
 

@@ -150,6 +150,10 @@ class Pane(Vertical):
         if self.is_mounted:
             self._update(fresh=other)
 
+    def release_snapshot(self) -> None:
+        """Drop the snapshot, because the pane is now hidden. Old snapshots of large clusters need much memory."""
+        self.snapshot = self._drawn = None
+
     def redraw(self) -> None:
         """Draw the pane again from the same data, for example after a switch to UTC."""
         self._drawn = None

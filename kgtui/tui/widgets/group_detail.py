@@ -70,6 +70,10 @@ class GroupTitle(LineWidget):
         self._snapshot, self._group = snapshot, group
         self.redraw()
 
+    def release_snapshot(self) -> None:
+        """Drop the snapshot, because the title is now hidden."""
+        self._snapshot = None
+
     def pieces(self, width: int) -> Sequence[Piece]:
         """Return the title of the group. If the title is too wide, leave out texts on the right, and shorten the id."""
         snapshot, group = self._snapshot, self._group
@@ -141,7 +145,7 @@ class GroupDetail(Vertical):
         super().__init__()
         self.active = front
         """Id of the visible pane."""
-        self._snapshot = snapshot
+        self._snapshot: Snapshot | None = snapshot
         self._group: str | None = None
         self._command_config = command_config
         self._series = series
@@ -202,17 +206,26 @@ class GroupDetail(Vertical):
         self.query_one(GroupTitle).show(snapshot, group)
         self.pane.show(snapshot, group)
 
+    def release_snapshot(self) -> None:
+        """Drop the snapshot, because this widget is now hidden (see `Pane.release_snapshot`)."""
+        self._snapshot = None
+        self.query_one(GroupTitle).release_snapshot()
+        self.pane.release_snapshot()
+
     def redraw(self) -> None:
         """Redraw the visible pane, even if its data has not changed."""
         self.pane.redraw()
 
     def bring(self, name: str) -> None:
         """Show the pane with the id `name` in place of the visible pane."""
+        if name != self.active:
+            self.pane.release_snapshot()
         self.active = name
         pane = self.pane
         self.query_one(ContentSwitcher).current = pane.id
         self.query_one(PaneTabs).bring(name)
-        pane.show(self._snapshot, self._group)
+        if self._snapshot is not None:
+            pane.show(self._snapshot, self._group)
 
     @on(PaneTabs.Chosen)
     def _chosen(self, message: PaneTabs.Chosen) -> None:
