@@ -371,7 +371,8 @@ def unused(rows: Iterable[GoldRow]) -> list[Finding]:
         if row["expires_at"] is not None:
             facts.append(f"the offsets expire by {row['expires_at']:%Y-%m-%d %H:%M} UTC")
         if row["offsets_may_be_hidden"]:
-            facts.append("it may be in use, because brokers may have hidden some of its offsets from kgtui")
+            subject = "some of the groups" if family else "the group"
+            facts.append(f"{subject} may be in use, because brokers may have hidden some offsets from kgtui")
         found.append(
             Finding(
                 Kind.UNUSED,

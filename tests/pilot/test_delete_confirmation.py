@@ -9,6 +9,7 @@ from textual.widgets import Button, Input
 
 from kgtui.actions.backup import list_backups
 from kgtui.actions.results import DeletionStatus, Results
+from kgtui.errors import UnreachableError
 from kgtui.model.offsets import PartitionBounds
 from kgtui.monitor import Monitor, MonitorOptions
 from kgtui.tui.dialogs.delete import DeleteDialog
@@ -58,6 +59,25 @@ async def test_typing_the_group_id_deletes_the_group(admin: ScriptedAdmin, folde
         assert app.result.by_group["g"].status is DeletionStatus.DELETED
         assert "g" not in admin.groups
         assert list_backups(folder)[0][0].group == "g"
+
+
+async def test_a_deletion_that_could_not_start_can_be_tried_again(
+    admin: ScriptedAdmin, folder: StateFolder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def unreachable(**_: object) -> None:
+        raise UnreachableError("no broker answers")
+
+    admin.add("g", state="Empty")
+    async with dialog_on(admin, folder, "g") as (app, pilot):
+        await paste(app, pilot, "g")
+        with monkeypatch.context() as outage:
+            outage.setattr(admin, "cluster", unreachable)
+            await pilot.press("enter")
+            await until(pilot, lambda: "No delete request was sent" in screen_text(app))
+        assert not any(app.screen.query_one(field).disabled for field in ("#typed", "#cancel", "#delete"))
+        await pilot.click("#delete")
+        await result_shown(app, pilot)
+        assert "1 deleted" in screen_text(app)
 
 
 @pytest.mark.parametrize("wrong", ["", "G", "g ", " g", "gg", "1", "y", "yes"])

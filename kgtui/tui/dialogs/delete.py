@@ -288,6 +288,7 @@ class DeleteDialog(ModalScreen[Results | None]):
     @on(Failed)
     def _show_failure(self, message: Failed) -> None:
         self.deleting = self._planning = False
+        self._enable_controls()
         self._show_status(f"No delete request was sent: {message.reason}", ERROR)
 
     def on_key(self, event: events.Key) -> None:
@@ -323,10 +324,15 @@ class DeleteDialog(ModalScreen[Results | None]):
             self._reject()
             return
         self.deleting = True
-        for control in self.query("#typed, #second-word, Button"):
-            control.disabled = True
+        self._enable_controls()
         self._show_status("Writing the backup and checking the groups again", MUTED)
         self._execute(self.plan)
+
+    def _enable_controls(self) -> None:
+        """Enable the text fields and buttons. While groups are being deleted, disable them instead."""
+        for control in self.query("#typed, #second-word, #cancel"):
+            control.disabled = self.deleting
+        self.query_one("#delete", Button).disabled = self.deleting or not self._confirmed
 
     def _reject(self) -> None:
         """Show which typed text is wrong.

@@ -203,7 +203,6 @@ class NodePage(Vertical):
         self._snapshot: Snapshot | None = None
         self._subject: PageSubject | None = None
         self._problems = Problems()
-        self._acknowledged = 0
         self._sums: dict[Path | None, _Sums] = {}
         self._since: float | None = None
         self._computing = False
@@ -245,12 +244,11 @@ class NodePage(Vertical):
         """
         return self._subject is None or (not self._due.is_set() and not self._computing)
 
-    def show(self, snapshot: Snapshot, subject: PageSubject, problems: Problems, acknowledged: int) -> None:
+    def show(self, snapshot: Snapshot, subject: PageSubject, problems: Problems) -> None:
         """Show a set of groups from a snapshot. The background worker of the page computes and draws the tables.
 
         Args:
             problems: the problems of all groups of the snapshot, including problems that the user has acknowledged.
-            acknowledged: number of groups whose problem the page hides, because the user has acknowledged the problem.
         """
         if self._since is None and snapshot.swept:
             self._since = snapshot.taken_at
@@ -259,7 +257,6 @@ class NodePage(Vertical):
         if other_subject or (small and not problems.same_as(self._problems)):
             self._urgent.set()
         self._snapshot, self._subject, self._problems = snapshot, subject, problems
-        self._acknowledged = acknowledged
         self._due.set()
 
     def set_changes_placeholder(self, content: str) -> None:
@@ -377,8 +374,8 @@ class NodePage(Vertical):
     def _summary_cells(self, snapshot: Snapshot, subject: PageSubject, summary: GroupSetSummary) -> PaneLine:
         cells = [Cell(SafeText(f"{count} {kind.value}"), WARN) for kind, count in summary.problem_counts.items()]
         cells += [Cell(SafeText(f"{count} {kind.value}"), MUTED) for kind, count in summary.counted.items()]
-        if self._acknowledged:
-            cells.append(Cell(SafeText(f"{self._acknowledged} acknowledged"), MUTED))
+        if summary.acknowledged:
+            cells.append(Cell(SafeText(f"{summary.acknowledged} acknowledged"), MUTED))
         if not cells:
             cells.append(Cell(SafeText(no_problem_text(snapshot, summary, self._since)), MUTED))
         sums = self._sums[subject.path]

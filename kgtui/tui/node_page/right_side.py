@@ -104,7 +104,7 @@ class RightSide(Vertical):
         self._detail.release_snapshot()
         self._switch(page=True, panes=False)
         if self._snapshot is not None:
-            self.page.show(self._snapshot, subject, self._problems, len(self._acknowledged))
+            self.page.show(self._snapshot, subject, self._problems)
 
     def show_node(self, tree: TreeModel, cluster: str) -> None:
         """Show the page of the tree node under the cursor. For the row of the cluster, show the page of all groups.

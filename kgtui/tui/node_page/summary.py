@@ -44,6 +44,7 @@ class GroupSetSummary:
         problems: (group id, problem with its reason) of at most `MOST_PROBLEMS` groups, the most severe problem first.
         problem_counts: problem that needs attention → number of groups, the most severe problem first.
         counted: problem that needs no attention (such as `UNUSED`) → number of groups.
+        acknowledged: number of groups whose problem the user has acknowledged, so that the page does not list it.
         states: (label of type and protocol, state) → number of groups.
         lag: sum of the known lags in records; None if no lag is known.
         lag_unknown: number of groups whose lag is unknown in at least one partition. Groups that have not been read are
@@ -58,6 +59,7 @@ class GroupSetSummary:
     problems: list[tuple[str, Judgment]] = field(default_factory=list)
     problem_counts: dict[Problem, int] = field(default_factory=dict)
     counted: dict[Problem, int] = field(default_factory=dict)
+    acknowledged: int = 0
     states: Counter[tuple[str, str]] = field(default_factory=Counter)
     lag: int | None = None
     lag_unknown: int = 0
@@ -146,5 +148,6 @@ def summary_steps(
     counts = {kind: count for kind in problems.groups if (count := len(problems.visible(kind)))}
     summary.problem_counts = {kind: count for kind, count in counts.items() if kind not in ONLY_COUNTED}
     summary.counted = {kind: count for kind, count in counts.items() if kind in ONLY_COUNTED}
+    summary.acknowledged = sum(map(len, problems.groups.values())) - sum(counts.values())
     summary.problems = list(islice(problems.worst_first(), MOST_PROBLEMS))
     return summary

@@ -184,7 +184,7 @@ class AssignmentsPane(Pane):
 
     def on_resize(self) -> None:
         """Draw the grid again, because the number of member columns that fit can differ at the new width."""
-        if self._view == "grid":
+        if self._view == "grid" and self._assignment is not None:
             # Textual ignores layout requests during a resize, so the grid is arranged after the resize.
             self.call_after_refresh(self._arrange)
 

@@ -101,16 +101,18 @@ def type_label(group_type: str | None, protocol: str) -> str:
     return name if shown in ("", name) else f"{name} · {shown}"
 
 
-def path_of(snapshot: Snapshot, group: str, grouping: Grouping) -> Path | None:
+def path_of(nodes: TreeNodes, snapshot: Snapshot, group: str) -> Path | None:
     """Return the path of the tree node that contains a group; None if the group is not in the snapshot.
 
     If the tree is grouped by topic, return the path of the group's first topic.
     """
-    listing = snapshot.groups.get(group)
+    listing, grouping = snapshot.groups.get(group), nodes.grouping
     if listing is None:
         return None
     if grouping in _KEYS_OF_GROUP:
-        return (_KEYS_OF_GROUP[grouping](snapshot, group)[0],)
+        path = (_KEYS_OF_GROUP[grouping](snapshot, group)[0],)
+        # A group that shares its prefix with no other group is under the node `OTHER_NAMES`.
+        return (OTHER_NAMES,) if grouping == "family" and path not in nodes.by_path else path
     return _path(listing, grouping, facts.type_of(snapshot, group), snapshot.state_of(group))
 
 

@@ -98,7 +98,7 @@ class TreeModel:
 
         Return False if the tree does not contain the group, for example because the filter hides it.
         """
-        path = path_of(self.snapshot, group, self.grouping)
+        path = path_of(self.nodes, self.snapshot, group)
         if path is None or path not in self.nodes.by_path:
             return False
         if path not in self.layout.opened:
@@ -250,7 +250,7 @@ class TreeModel:
 
         If the new node is closed, only return the row number of the node. If it is not in the tree, return None.
         """
-        path = path_of(self.snapshot, group, self.grouping)
+        path = path_of(self.nodes, self.snapshot, group)
         if path is None:
             return None
         row = self.layout.find(RowKey(path, group))

@@ -82,7 +82,7 @@ def test_unused_groups_have_only_findings_of_kind_unused(tmp_path: Path) -> None
 def test_finding_about_an_unused_group_warns_of_hidden_offsets(hidden: bool | None) -> None:
     rows = [row(CLEANUP, kind="group", name="tmp", groups=1, quiet_since=NOW, offsets_may_be_hidden=hidden)]
     (finding,) = unused(rows)
-    assert ("it may be in use" in finding.what) is (hidden is True)
+    assert ("the group may be in use" in finding.what) is (hidden is True)
 
 
 def test_delete_command_for_many_unused_groups_selects_them_by_prefix() -> None:

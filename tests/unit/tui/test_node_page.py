@@ -78,6 +78,17 @@ def test_page_of_a_tree_node_lists_problems_of_its_groups_except_unused_groups()
     )  # fmt: skip
 
 
+def test_page_of_a_tree_node_counts_only_acknowledged_problems_of_its_groups() -> None:
+    stopped = Judgment(GroupStatus.ERR, Problem.STOP, Basis.SCREENED, reason="no progress")
+    found = {group: replace(summary(5), screened=True) for group in "abc"}
+    snapshot = snapshot_of(ROWS, summaries=found, screened=dict.fromkeys("abc", stopped))
+    problems = replace(problems_of(snapshot), hidden=frozenset("ac"))
+    node = run_at_once(summary_steps(snapshot, [["a"], ["b"]], problems, all_groups=False))
+    assert (node.problems, node.problem_counts, node.acknowledged) == ([("b", stopped)], {Problem.STOP: 1}, 1)
+    cluster = run_at_once(summary_steps(snapshot, [["a"], ["b"], ["c"]], problems, all_groups=True))
+    assert (cluster.problems, cluster.acknowledged) == ([("b", stopped)], 2)
+
+
 def test_new_problems_of_a_tree_node_appear_without_recomputing_its_totals() -> None:
     """For a newer snapshot, kgtui updates only the problems. Totals, such as the lag, stay as in the older snapshot."""
     snapshot = snapshot_of(ROWS, lags={"a": 5, "b": 7})
