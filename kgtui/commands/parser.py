@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import argparse
 import sys
+from contextlib import suppress
 from functools import cache
 from importlib import import_module
+from math import isfinite
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import kgtui
@@ -250,15 +252,15 @@ def seconds(text: str) -> float:
 
     Raises `ArgumentTypeError` if the text is not a duration.
     """
-    try:
-        return float(text)
-    except ValueError:
-        from kgtui.commands.time_options import parse_duration
+    with suppress(ValueError):
+        if isfinite(number := float(text)):
+            return number
+    from kgtui.commands.time_options import parse_duration
 
-        try:
-            return parse_duration("", text)
-        except UsageError as error:
-            raise argparse.ArgumentTypeError(f"{text!r} is not a duration above 0, such as 5s or 2m") from error
+    try:
+        return parse_duration("", text)
+    except UsageError as error:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a duration above 0, such as 5s or 2m") from error
 
 
 def add_lake_options(parser: argparse.ArgumentParser) -> None:

@@ -262,6 +262,7 @@ def test_kgtui_ls_escapes_control_characters_in_group_ids(run: Callable[..., Com
         (("ls", "--format", "xml"), "invalid choice: 'xml'"),
         (("ls", "--watch", "0"), "--watch takes a duration above 0"),
         (("ls", "--watch=soon"), "argument --watch: 'soon' is not a duration above 0, such as 5s"),
+        (("ls", "--watch=inf"), "argument --watch: 'inf' is not a duration above 0, such as 5s"),
         (("ls", "--timeout", "0"), "--timeout takes a duration above 0, such as 90s, 2m or 1.5h, not '0'"),
         (("ls", "--timeout", "1m+"), "--timeout takes a duration above 0, such as 90s, 2m or 1.5h, not '1m+'"),
         (("--timeout=-1", "ls"), "--timeout: '-1' is not a number"),
