@@ -77,7 +77,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _reopen_closed_streams() -> None:
-    """Replace a standard stream that the parent process has closed (`>&-` in a shell) with /dev/null.
+    """Open /dev/null in place of each standard stream that is closed, for example by `>&-` in a shell.
 
     Otherwise, the next opened file would get the stream's descriptor, and kgtui would write its output into this file.
     """
@@ -92,8 +92,8 @@ def _reopen_closed_streams() -> None:
 def _flush(code: int) -> int:
     """Flush stdout, and return the exit code of the process.
 
-    The result is `PIPE_CLOSED` if the program that reads stdout has exited. Otherwise, it is `code`, or 1 if `code` is
-    0 (success) but output could not be written.
+    The result is `PIPE_CLOSED` if the program that reads stdout has exited. Otherwise, it is `code`. But if `code` is 0
+    (success) and stdout or stderr could not be written, the result is 1.
     """
     from kgtui.output import redirect_to_devnull
 
@@ -161,7 +161,7 @@ def _sentence(error: KgtuiError) -> str:
 
 
 def _report_crash(error: BaseException, words: Sequence[str]) -> int:
-    """Write a crash report to a file, or to stderr if this fails. Return the exit code."""
+    """Write a crash report to a file, or to stderr if the file cannot be written. Return the exit code."""
     from kgtui.commands.printing import notify, print_error
     from kgtui.config import state_folder
     from kgtui.config.crash import report_of, write_report

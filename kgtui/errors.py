@@ -19,7 +19,7 @@
     │   └── BrokerError         the broker responded with an error code
     └── ProtocolError           a message of the Kafka protocol cannot be decoded or encoded
         ├── DecodeError         a message is truncated or damaged
-        └── EncodeError         a value cannot be encoded in this version of a message
+        └── EncodeError         a value cannot be encoded in the requested version of a message
 """
 
 from __future__ import annotations
@@ -33,9 +33,12 @@ class KgtuiError(Exception):
 
     exit_code = 1
     fault_name = "FAILED"
-    """Name of this kind of error, such as `NO_ANSWER`. Messages show it in brackets, as the `name` of a `Fault`."""
+    """Name of this kind of error, such as `NO_ANSWER`. It is printed in brackets after the message.
+
+    If a `Fault` (see `kgtui.model.answer`) is made from the error, the fault gets this name.
+    """
     advice = ""
-    """What the user can do about the error; empty if the message already contains the advice."""
+    """What the user can do about the error; empty if there is no advice, or if the message contains the advice."""
 
 
 class UsageError(KgtuiError):
@@ -83,9 +86,11 @@ class SourceError(KgtuiError):
 class UnreachableError(KgtuiError):
     """No broker could be reached.
 
+    Args:
+        advice: what the user can do; None for the usual advice (the class attribute `advice`).
+
     Attributes:
         attempts: a pair `(server, reason)` for each bootstrap server or broker that kgtui has tried to reach.
-        advice: what to do; None for the usual advice, to check addresses, network and security settings.
     """
 
     fault_name = "UNREACHABLE"
@@ -100,9 +105,9 @@ class UnreachableError(KgtuiError):
             self.advice = advice
 
     def other_reasons(self) -> tuple[str, ...]:
-        """Return why the attempts to connect failed: each reason once, with the address of the broker.
+        """Return the reasons why the attempts to connect failed, each with the address of the broker.
 
-        Reasons that are already in the message of this error are left out.
+        Duplicates are left out, and also reasons that the message of this error already contains.
         """
         reasons = (
             reason if address in reason else f"{address}: {reason}"

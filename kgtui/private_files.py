@@ -24,14 +24,14 @@ _PIPES = ("/dev/fd/", "/proc/self/fd/", "/dev/stdin")
 def read_input(path: Path, limit: int | None = LARGEST_INPUT) -> bytes:
     """Return the content of a file whose path comes from the user.
 
-    Devices and named pipes are refused, because reading them could take forever. Only `/dev/null` and the pipes that a
-    shell creates for `<(COMMAND)` or as standard input are allowed.
+    Devices and named pipes are refused, because reading them could take forever. The only exceptions are `/dev/null`,
+    and the pipes that a shell creates for `<(COMMAND)` or as standard input.
 
     Args:
         limit: largest size in bytes; None for no limit.
 
     Raises:
-        OSError: the file cannot be read, is too large, or is refused. `strerror` is the reason.
+        OSError: the file cannot be read, is too large, or is refused. The attribute `strerror` contains the reason.
     """
     # Without O_NONBLOCK, opening a named pipe would wait for a process that writes into it.
     descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)

@@ -79,7 +79,7 @@ def sts_server() -> Iterator[tuple[str, list[tuple[str, dict[str, list[str]]]]]]
 
 
 def _answer(form: dict[str, list[str]]) -> tuple[int, str]:
-    """Return the HTTP status and the body with which AWS STS responds to a request with the form fields `form`."""
+    """Return the HTTP status and the body of the response to an STS request with the form fields `form`."""
     if form["Action"] == ["GetCallerIdentity"]:
         return 200, f"<R><GetCallerIdentityResult><Arn>{ROLE}/me</Arn></GetCallerIdentityResult></R>"
     if form["RoleArn"] != [ROLE]:
@@ -124,9 +124,9 @@ async def signed_url(properties: dict[str, str], host: str = BROKER) -> str:
 
 
 async def failure(properties: dict[str, str], host: str = BROKER) -> str:
-    """Assert that the request for a token fails, and that the traceback contains no secret.
+    """Request a token for the broker `host`; return the message of the `ConnectError` that the request must raise.
 
-    Return the error message.
+    Assert that the traceback does not contain `SECRET`.
     """
     with pytest.raises(ConnectError) as caught:
         await tokens_of(properties).get(host)

@@ -26,7 +26,8 @@ if TYPE_CHECKING:
 def judge_partition(window: Window, now: int, options: Options = DEFAULTS) -> PartitionVerdict:
     """Return Burrow's verdict on one partition.
 
-    The first rule that applies decides. `minimum_complete`, `intervals` and `allowed_lag` are in `options`.
+    The first rule that applies decides. `minimum_complete`, `intervals` and `allowed_lag` are attributes of `options`.
+    The rules 5 and 6 ignore commits whose lag is unknown.
 
     1. The window has no commits, or fewer commits than `minimum_complete` × `intervals`: OK.
     2. The current lag is unknown, or is at most `allowed_lag`: OK.

@@ -18,11 +18,11 @@ if TYPE_CHECKING:
     from kgtui.config import StateFolder
     from tests.scripted import ScriptedAdmin
 
-# Hypothesis must not fail a test because its examples run slowly. Other tests can keep the machine busy.
+# Do not let Hypothesis fail a test whose examples run slowly, because other tests can keep the machine busy.
 settings.register_profile("random", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("same", settings.get_profile("random"), derandomize=True, database=None, max_examples=50)
 
-# Disable garbage collection while pytest collects tests. It would free nothing, because all new objects remain in use.
+# Disable garbage collection while pytest collects the tests, because all new objects remain in use.
 gc.disable()
 
 pytest_plugins = ["tests.brokers.fixtures", "tests.spark.session_fixture"]
@@ -52,7 +52,8 @@ def chance(pytestconfig: pytest.Config) -> random.Random:
     return random.Random(seed)
 
 
-# The next two fixtures import kgtui only if a test needs them, because every test process imports this module.
+# The next two fixtures import kgtui inside the function. An import at the top of this module would load kgtui in every
+# test process.
 
 
 @pytest.fixture
@@ -90,9 +91,9 @@ def pytest_collection_finish() -> None:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> Generator[None]:
-    """After the last test of a module, call `gc.freeze` if one of the tests has called `gc.unfreeze`.
+    """After the last test of a module, call `gc.freeze` again if a test of the module has called `gc.unfreeze`.
 
-    `gc.freeze` excludes all existing objects from garbage collection.
+    `gc.freeze` excludes all existing objects from garbage collection. `gc.unfreeze` includes them again.
     """
     yield  # Tear down the fixtures first, because some of them check the number of frozen objects.
     if nextitem is not None and nextitem.path != item.path and gc.get_freeze_count() == 0:

@@ -1,8 +1,8 @@
 """The audit log of deletions: an append-only file of JSON lines.
 
-For each group, a line `intent` is written before the delete request is sent. After the request, a line `outcome` is
-written, or a line `uncertain` if it is not known whether the group was deleted. Times are in RFC 3339 format in UTC.
-When kgtui reads the log, it ignores unknown fields and unknown kinds of lines.
+For each group, kgtui writes a line `intent` before it sends the delete request, and a line `outcome` when it knows the
+result. If the result remains unknown, kgtui writes a line `uncertain` instead, and checks the group at its next start.
+Times are in RFC 3339 format in UTC. When kgtui reads the log, it ignores unknown fields and unknown kinds of lines.
 """
 
 from __future__ import annotations
@@ -90,7 +90,7 @@ def write_outcome(log: Path, result: GroupResult, *, certain: bool = True, found
         log: path of the audit log.
         certain: False if it is not known whether the group was deleted. At its next start, kgtui then checks whether
             the group still exists.
-        found_later: whether the result comes from the check at the next start of kgtui.
+        found_later: whether kgtui found out the result only by this check at its next start.
     """
     fields = {
         "entry": OUTCOME if certain else UNCERTAIN,

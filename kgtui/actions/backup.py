@@ -127,9 +127,9 @@ def read_backup(path: Path) -> Backup:
 
 
 def list_backups(folder: StateFolder) -> tuple[list[Backup], list[str]]:
-    """Return `(backups, errors)`: the backups in the folder, oldest first, and a message for each unreadable file.
+    """Return `(backups, errors)`: the backups in the folder, oldest first, and the error messages of `read_backup`.
 
-    Raises `UsageError` if the folder cannot be read.
+    If the folder does not exist, both lists are empty. Raises `UsageError` if the folder cannot be read.
     """
     found: list[Backup] = []
     faults: list[str] = []

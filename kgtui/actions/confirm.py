@@ -20,9 +20,9 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 LONGEST = 60
-"""Maximum length of a group id that the user must type in full, in characters.
+"""Maximum length, in characters, of a group id that the user must type in full. Each character of an escape counts.
 
-For a longer id, its last characters and its length are enough.
+For a longer id, the user types only its last characters and its length.
 """
 
 _SECOND_WORD = "irreversible"

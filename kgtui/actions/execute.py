@@ -1,8 +1,8 @@
 """Execute a deletion plan.
 
-The steps for each group: back up the group, log the intent, describe the group again, read its offsets again, send one
-delete request, check that the group is gone, and log the outcome. A group is not deleted if it became active after the
-plan was made, or if its offsets differ from the backup.
+The steps for each group: back up the group, write the line `intent` to the audit log, describe the group again, read
+its offsets again, send one delete request, check that the group is gone, and write the line `outcome` to the audit log.
+A group is not deleted if it became active after the plan was made, or if its offsets differ from the backup.
 
 kgtui does not repeat a delete request if no response arrives, or if the broker returns an error but could still delete
 the group. Instead, kgtui checks which groups still exist. Once a delete request has been sent, the backup is kept.
@@ -127,7 +127,7 @@ async def _run_batches(deletion: _Deletion, lines: Sequence[Allowed]) -> None:
 
 
 def requests_of(plan: Plan) -> list[tuple[int, tuple[str, ...]]]:
-    """Return the DeleteGroups requests for a plan as pairs (node id of the coordinator, group ids)."""
+    """Return the DeleteGroups requests for a plan, each as a pair `(node id of the coordinator, group ids)`."""
     return [(batch[0].description.coordinator, tuple(line.group for line in batch)) for batch in _batches(plan.allowed)]
 
 
@@ -242,7 +242,7 @@ class _Deletion:
     async def _check_offsets(self, ready: Sequence[_Ready]) -> list[_Ready]:
         """Read the offsets again, and return the groups whose offsets are the same as in the backup.
 
-        The deletion of every other group is refused.
+        Refuse to delete all other groups.
         """
         read = await read_offsets(self.admin, [one.line.description for one in ready], timeout=self.timeout)
         passed = []
@@ -269,7 +269,7 @@ class _Deletion:
     async def _send(self, groups: Sequence[str]) -> dict[str, Outcome]:
         """Send one DeleteGroups request, and return a dict: group id → outcome.
 
-        If no response arrives, every outcome is marked as uncertain.
+        If an outcome is missing, for example because no response arrives, the dict contains an uncertain outcome.
         """
         lost = Fault("NO_ANSWER", "the broker's response does not contain this group")
         try:
@@ -299,7 +299,7 @@ class _Deletion:
 
 
 def _result_if_not_deleted(one: _Ready, outcome: Outcome) -> GroupResult | None:
-    """Return the result if the delete request certainly did not delete the group; None if the group may be gone."""
+    """Return the result if the request certainly did not delete the group; None if it may have deleted the group."""
     fault = outcome.fault
     if fault is None or outcome.uncertain:
         return None

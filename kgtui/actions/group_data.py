@@ -1,6 +1,6 @@
-"""Read the data that the deletion of a group removes: its offsets and configs.
+"""Read the offsets and configs of groups, for deletion plans and backups.
 
-The deletion plan shows what would be lost, and the backup stores the data.
+A deletion plan shows which offsets would be lost. A backup stores the offsets and configs.
 """
 
 from __future__ import annotations

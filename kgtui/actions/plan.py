@@ -183,7 +183,7 @@ def loss_of(data: GroupData, last_commit: float | None = None, *, hides_topics: 
 
     Args:
         last_commit: time of the last commit that kgtui saw, in seconds since the epoch; None if it saw none.
-        hides_topics: whether brokers can hide offsets, because the user possibly lacks DESCRIBE on some topics.
+        hides_topics: whether the user lacks or may lack DESCRIBE on some topics, so that brokers can hide offsets.
     """
     positions = data.positions
     unread = lag_of_group(data.offsets)
@@ -208,7 +208,7 @@ def _gaps(data: GroupData, gone: int, *, hidden: bool) -> list[str]:
 
 
 def type_text(description: GroupDescription) -> str:
-    """Return the type of a group, such as `share`; for a classic group also its kind, such as `classic (connect)`."""
+    """Return the type of a group, such as `share`. For a classic group, add its kind, such as `classic (connect)`."""
     kind = kind_of(description.type, description.protocol)
     if kind == "other":
         kind = description.protocol
@@ -232,7 +232,10 @@ def loss_text(loss: DeletionLoss) -> str:
 
 
 def undo_text(loss: DeletionLoss) -> str:
-    """Return what the backup can restore, such as `Offsets can be restored; commit time and expiry cannot`."""
+    """Return a text that says what the backup can and cannot restore.
+
+    An example is `Offsets can be restored; commit time and expiry cannot`.
+    """
     not_restored = "; ".join(loss.not_restored)
     if loss.undo is Undo.IRREVERSIBLE:
         return f"irreversible: {not_restored}"
@@ -261,12 +264,12 @@ class Safety(NamedTuple):
 
     @property
     def text(self) -> str:
-        """Text with `yes`, `no` or `uncertain`, and the reason, such as `yes: the group has no offsets`."""
+        """The answer (`yes`, `no` or `uncertain`) and the reason, such as `yes: the group has no offsets`."""
         return f"{self.answer}: {self.reason}"
 
     @property
     def short_text(self) -> str:
-        """Text with `safe`, `not safe` or `uncertain`, and the reason, such as `safe: the group has no offsets`."""
+        """The answer (`safe`, `not safe` or `uncertain`) and the reason, such as `safe: the group has no offsets`."""
         return f"{_SHORT[self.answer]}: {self.reason}"
 
 
@@ -278,13 +281,13 @@ def safety_of(
 ) -> Safety:
     """Return whether it is safe to delete a group, and the reason.
 
-    The deletion is safe if the group has no sign of use in the last `RECENT` seconds and no unread records, and if a
-    backup can restore all its offsets.
+    The deletion is safe if nothing suggests that the group was used in the last `RECENT` seconds, if the group has no
+    unread records, and if a backup can restore all its offsets.
 
     Args:
         line: entry of the group in the deletion plan.
         now: current time, in seconds since the epoch.
-        empty_since: when the group became Empty, in seconds since the epoch; None if it was Empty when kgtui started.
+        empty_since: when the group became Empty, in seconds since the epoch; None if kgtui has not observed this.
         appeared: whether the group was created after kgtui started, and has had no members since its creation.
     """
     if not isinstance(line, Allowed):
@@ -324,7 +327,8 @@ def _safety_of_offsets(loss: DeletionLoss) -> Safety:
 def unread_text(loss: DeletionLoss) -> str:
     """Return the number of unread records as a text, such as `5 records`, `at least 5 records` or `unknown`.
 
-    For a group without offsets, the text is `no records, because the group has no offsets`.
+    For a group without offsets, the text is `no records, because the group has no offsets`. But if brokers might hide
+    offsets of this group from the user, the text is `unknown`.
     """
     if not loss.partitions:
         return "unknown" if loss.hidden else "no records, because the group has no offsets"

@@ -18,21 +18,22 @@ class DeletionStatus(StrEnum):
     """How the deletion of one group ended."""
 
     DELETED = "deleted"
-    """A request of kgtui deleted the group."""
+    """The broker confirmed the deletion, or a later check showed that the group is gone."""
 
     REFUSED = "refused"
     """kgtui or the broker refused the deletion, so the group was not changed."""
 
     GONE = "gone"
-    """The group did not exist any more when kgtui wanted to delete it, or somebody else deleted it at the same time."""
+    """The group no longer existed when kgtui wanted to send the delete request, or when the broker handled it."""
 
     FAILED = "failed"
-    """The group still exists after the delete request, for example because the broker returned an error."""
+    """The group exists after the delete request, because the deletion failed or the group was created again."""
 
     UNCERTAIN = "uncertain"
-    """The broker did not respond, or returned an error although it could still delete the group.
+    """It is not known whether the broker has deleted the group or will delete it later.
 
-    It is not known whether the broker has deleted the group or will delete it later.
+    No response arrived, the deletion was interrupted, or the broker returned an error after which it may still delete
+    the group.
     """
 
 

@@ -38,7 +38,7 @@ def write_new(path: Path, data: bytes) -> None:
 
 
 def has_drafts(folder: Path) -> bool:
-    """Return whether a folder contains incomplete files of processes that were killed during `write_new`.
+    """Return whether a folder contains incomplete files, for example of a process that was killed during `write_new`.
 
     Raises OSError.
     """

@@ -32,7 +32,7 @@ class Presence(Enum):
 
 
 async def check_presence(admin: GroupAdmin, groups: Collection[str], *, timeout: float) -> dict[str, Presence]:
-    """Describe groups that were deleted, and return a dict: group id → whether the group still exists."""
+    """Describe groups that kgtui wanted to delete. Return a dict: group id → whether the group still exists."""
     try:
         answer = await admin.describe_groups(groups, timeout=timeout)
     except KgtuiError:
@@ -74,8 +74,8 @@ async def unfinished(
 ) -> tuple[GroupResult, ...]:
     """Find out the results of earlier deletions in this cluster that have no `outcome` line in the audit log.
 
-    Write these results to the audit log, and return them. While another process deletes groups, do nothing and return
-    an empty tuple.
+    Write these results to the audit log, and return them. Results that are still unknown are left out. Also remove
+    incomplete backup files. While another process deletes groups, do nothing and return an empty tuple.
 
     Raises:
         UnreachableError: no broker answers.

@@ -37,7 +37,7 @@ _IN_KAFKA = ("KafkaGroupAdmin", "connect")
 
 
 def __getattr__(name: str) -> object:
-    """Return a public name of this package, and import its module when it is first used (PEP 562)."""
+    """Return a public object of this package. The module that defines the object is imported on first use (PEP 562)."""
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return getattr(import_module("kgtui.admin.kafka" if name in _IN_KAFKA else "kgtui.admin.base"), name)

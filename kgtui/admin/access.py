@@ -85,7 +85,8 @@ class UserAccess:
     async def _left_out(self, rows: Mapping[str, tuple[T, ...]], timeout: float) -> dict[str, tuple[str, ...]]:
         """Return a dict: group id → topics that an earlier answer contained, but that ACLs now hide from the user.
 
-        If the permissions cannot be read, each group with missing topics gets an empty tuple.
+        If the permissions cannot be read, the dict contains an empty tuple for each group whose new offsets lack topics
+        of an earlier answer.
 
         Args:
             rows: group id → offsets in the new answer.
@@ -112,15 +113,15 @@ class UserAccess:
             return dict.fromkeys(missing, ())
         denied = access.denied_topics or frozenset()
         for group, topics in missing.items():
-            # Forget each missing topic that no ACL hides. The group no longer has offsets in this topic, for example
-            # because the offsets have expired. If the topic were kept in `_topics`, it would be missing in every later
-            # answer, too, and kgtui would check the permissions each time.
+            # Remove each missing topic that no ACL hides from `_topics`. The group no longer has offsets in this topic,
+            # for example because the offsets have expired. If the topic stayed in `_topics`, it would be missing in
+            # every later answer, too, and kgtui would check the permissions each time.
             now = frozenset(row.topic for row in rows[group]) | (topics & denied)
             self._topics[group] = self._shared.setdefault(now, now)
         return {group: tuple(sorted(topics & denied)) for group, topics in missing.items() if topics & denied}
 
     def forget(self, groups: Iterable[str]) -> None:
-        """Remove groups that no longer exist from the cache (group id → topics in which the group has offsets)."""
+        """Forget in which topics these groups have offsets, because the groups no longer exist."""
         for group in groups:
             self._topics.pop(group, None)
 
@@ -159,12 +160,12 @@ class Refusals:
         self._note(self._partitions, refused, answered)
 
     def suspect(self, topics: Collection[str]) -> None:
-        """Remember topics that a group's newest offsets lack, because the user may have lost DESCRIBE on the topics."""
+        """Remember topics that are missing in a group's newest offsets. The user may have lost DESCRIBE on them."""
         self._note(self._suspects, topics, ())
 
     @property
     def topics(self) -> frozenset[str]:
-        """Topics on which the user might lack DESCRIBE, because brokers refused requests about them or omitted them."""
+        """Topics on which the user might lack DESCRIBE: brokers refuse requests about them, or omit them in answers."""
         return frozenset(self._suspects.union(topic for topic, _ in self._partitions))
 
     def allowed(self, topics: Collection[str]) -> None:
@@ -224,7 +225,7 @@ class AccessReader:
     """Reads the user's permissions, and caches them.
 
     Args:
-        refusals: requests that brokers refused. After a change (`Refusals.changes`), the permissions are read again.
+        refusals: requests that brokers refused. When `Refusals.changes` increases, the cached permissions are outdated.
     """
 
     def __init__(self, pool: Pool, refusals: Refusals) -> None:
@@ -294,7 +295,8 @@ async def _read_denied(pool: Pool, node: int, deadline: Deadline, lane: Lane) ->
     if not patterns or len(patterns) > _MAX_TOPICS:
         return None if patterns is None or patterns else frozenset()
     # `patterns` comes from the ACLs of all users. To find out which ACLs apply to this user, request the metadata of
-    # one topic per name or prefix. The broker refuses the topics that this user is not allowed to describe.
+    # each topic, and of one random topic name per prefix. The broker refuses the topics that this user is not allowed
+    # to describe.
     topics = {f"{name}{uuid4().hex}{_SUFFIX}" if prefixed else name: (name, prefixed) for name, prefixed in patterns}
     _, rows = await read_operations(pool, node, deadline, topics=topics, lane=lane)
     refused = (topics.get(row["Name"]) for row in rows if row["ErrorCode"] == TOPIC_AUTHORIZATION_FAILED)

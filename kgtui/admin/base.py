@@ -82,7 +82,7 @@ class GroupAdmin(Protocol):
         """Return the cluster id, the brokers, the controller and the finalized features.
 
         Raises:
-            UnreachableError: no broker answered. The error lists every address and the reason.
+            UnreachableError: no broker answered. The error contains every address, and why there was no answer.
         """
         ...
 
@@ -104,13 +104,13 @@ class GroupAdmin(Protocol):
         ...
 
     def listing_feed(self, broker: int) -> ListingFeed:
-        """Return a `ListingFeed` for the broker with this node id. Each call of `ListingFeed.poll` lists its groups."""
+        """Return a `ListingFeed` for the broker with this node id. Each call of `poll` lists the broker's groups."""
         ...
 
     async def describe_groups(
         self, groups: Iterable[str], *, timeout: float = DEFAULT_TIMEOUT
     ) -> Answer[Mapping[str, GroupDescription]]:
-        """Describe groups of any mix of types, each with the RPC of its type (KIP-848, KIP-932, KIP-1071).
+        """Describe each group with the RPC of its type. The types can be mixed (KIP-848, KIP-932, KIP-1071).
 
         A group that does not exist has the fault `GROUP_ID_NOT_FOUND` instead of a row.
         """
@@ -154,9 +154,9 @@ class GroupAdmin(Protocol):
     ) -> Answer[Mapping[TopicPartition, RecordTime]]:
         """Find out when the last consumed and the first unread record of each partition were written.
 
-        kgtui sends up to 20 ListOffsets requests to each leader. The user needs only DESCRIBE on the topics. The times
-        are correct only if timestamps never decrease within a partition. `RecordTime.reason` says why a time is
-        unknown.
+        kgtui usually sends at most 20 ListOffsets requests to each leader. For these requests, the user needs DESCRIBE
+        on the topics, and no other permission. The times are correct only if timestamps never decrease within a
+        partition. `RecordTime.reason` says why a time is unknown.
 
         Args:
             positions: partition → committed offset, log start and log end, for partitions with unread records.
@@ -172,7 +172,8 @@ class GroupAdmin(Protocol):
     ) -> Answer[Mapping[str, tuple[GroupConfig, ...]]]:
         """Return the configs of each group, sorted by the name of the config (KIP-848, KIP-1226).
 
-        From brokers before Kafka 4.0, configs cannot be read, and each group gets the `Fault` NOT_SUPPORTED.
+        Brokers before Kafka 4.0 do not return group configs. The `Answer` then contains the `Fault` NOT_SUPPORTED for
+        each group.
         """
         ...
 
@@ -191,8 +192,8 @@ class GroupAdmin(Protocol):
         whether an answer is complete.
 
         Args:
-            max_age: maximum age of cached permissions, in seconds. If a broker has refused a request since the
-                permissions were read, they are read again in any case.
+            max_age: maximum age of cached permissions, in seconds. If a broker has refused a request after the
+                permissions were read, kgtui reads them again, whatever their age is.
 
         Raises:
             UnreachableError: no broker answered.

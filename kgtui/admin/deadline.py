@@ -20,7 +20,8 @@ class Deadline:
     def left(self) -> float:
         """Return the number of seconds until the deadline, at least 0.001.
 
-        The result is never zero or negative, so that a step after the deadline fails with an ordinary timeout.
+        After the deadline, the result is 0.001 instead of a negative number, so that a step fails with an ordinary
+        timeout.
         """
         return max(self.at - time.monotonic(), 0.001)
 

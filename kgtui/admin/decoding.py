@@ -51,7 +51,7 @@ def classic_member(row: Row, protocol: str, leader_url: str | None) -> Member:
 
     Args:
         protocol: protocol type of the group, such as `consumer` or `connect`.
-        leader_url: REST address of the leader of a Connect group, or None.
+        leader_url: REST address of the leader of a Connect group; None for other groups, or if the address is unknown.
     """
     metadata, assigned = bytes(row["MemberMetadata"]), bytes(row["MemberAssignment"])
     values: dict[str, Any] = {}
@@ -118,7 +118,10 @@ def _worker(metadata: bytes, assigned: bytes, leader_url: str | None) -> Connect
 
 
 def _units(assigned: Iterable[tuple[str, Iterable[int]]]) -> set[tuple[str, int]]:
-    """Convert pairs `(connector, task numbers)` into a set of pairs `(connector, task number)`."""
+    """Convert pairs `(connector, task numbers)` into a set of pairs `(connector, task number)`.
+
+    The task number -1 (`connect.CONNECTOR`) stands for the connector itself.
+    """
     return {(name, task) for name, tasks in assigned for task in tasks}
 
 
@@ -162,14 +165,14 @@ _TOPOLOGY_STATUS = {1: "not stored", 2: "error", 3: "available"}
 
 
 def operations(bits: int) -> frozenset[str] | None:
-    """Convert the bit field of authorized operations into their names; None if the broker did not report any."""
+    """Convert the bit field of authorized operations into their names; None if the broker did not report operations."""
     if bits == NO_OPERATIONS_GIVEN:
         return None
     return frozenset(name for code, name in _OPERATIONS.items() if bits >> code & 1)
 
 
 def _members(row: Row, decode: Callable[[Row], Member]) -> tuple[Member, ...]:
-    """Decode and sort the members of a group, because brokers send them in no fixed order. Remove duplicates."""
+    """Decode the members of a group, and remove duplicates. Sort them, because brokers send them in no fixed order."""
     members = [decode(member) for member in row["Members"]]
     by_name = {(member.client_id, member.host, member.member_id): member for member in members}
     return tuple(by_name[name] for name in sorted(by_name))

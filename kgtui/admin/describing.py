@@ -5,7 +5,7 @@
   admin client.
 - DescribeGroups v0 to v5 return the state `Dead` for every group that is not classic. Therefore, `Dead` does not prove
   that the group is gone.
-- If no describe RPC finds the group, kgtui looks for the group in a ListGroups response.
+- If no describe RPC finds the group, but the group might exist, kgtui looks for it in a ListGroups response.
 
 Error 29 (TOPIC_AUTHORIZATION_FAILED) means that the user lacks DESCRIBE on one of the group's topics. A response with
 this error contains no state, no epochs and no members (observed on Kafka 4.3.1).
@@ -73,11 +73,11 @@ class _Search:
 
 
 class Describer:
-    """Describes one batch of groups at their coordinator.
+    """Describes groups in batches. All groups of a batch have the same coordinator.
 
     Args:
-        lister: lists the groups of the coordinator. It is used to look for groups that no describe RPC finds.
-        type_of: takes a group id, and returns the group's type in the newest ListGroups response, or None.
+        lister: lists the groups of the coordinator, to look for groups that no describe RPC finds.
+        type_of: takes a group id, and returns the group's type in the newest ListGroups response; None if unknown.
     """
 
     def __init__(self, pool: Pool, lister: Lister, type_of: Callable[[str], str | None]) -> None:
@@ -223,7 +223,7 @@ def _cannot_describe(group: str, group_type: str | None, node: int) -> Fault:
 
 
 def _as_listed(description: GroupDescription, group_type: str) -> GroupDescription:
-    """Return a copy of a description that was made from ListGroups data.
+    """Return a copy of a description with the group type `group_type`. Both come from a ListGroups response.
 
     In the copy, the members are None (unknown), and `authoritative` is False, because no describe RPC found the group.
     """

@@ -105,8 +105,8 @@ class GroupsRead:
     def lag_of(self, group: str) -> LagTotal:
         """Return the total lag of a group in the partitions in which it has an offset.
 
-        The lag of a partition is unknown if `bounds` lacks the log end offset of the partition. For share groups,
-        brokers report the lag.
+        For share groups, brokers report the lag. For other groups, the lag of a partition is unknown if `bounds` lacks
+        the log end offset of the partition.
         """
         sums = summed(self.committed.get(group, ()), self.share.get(group, ()), self.bounds)
         return replace(sums, hidden=True) if group in self.hidden or self.hidden_topics(group) else sums
@@ -149,7 +149,7 @@ class GroupsRead:
     def topics_of(self, group: str) -> Iterable[str] | None:
         """Return the topics in which a group has offsets; None if the offsets were not read.
 
-        The result contains a topic once for each partition of the topic in which the group has an offset.
+        If the group has offsets in several partitions of a topic, the result contains this topic several times.
         """
         rows = self.share.get(group, self.committed.get(group))
         return None if rows is None else (row.topic for row in rows)
@@ -173,9 +173,10 @@ class GroupsRead:
         return {(topic, 0) for group in self.committed for topic in self._without_offsets(group)}
 
     def note_members(self, group: str) -> None:
-        """Find out which partitions and topics a group's members consume, and cache the result for `partitions`.
+        """Find out which partitions and topics a group's members consume, and cache the result.
 
-        Without this cache, `partitions` would examine all groups at once, and block the event loop for too long.
+        The method `partitions` uses this cache. Without the cache, it would examine the members of all groups at once,
+        and block the event loop for too long.
         """
         if group in self.committed:
             self._owned(group)

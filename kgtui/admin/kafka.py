@@ -153,8 +153,8 @@ class KafkaGroupAdmin:
         merged: dict[str, Listing] = {}
         for answer in answers:
             if not isinstance(answer, Fault):
-                # While a group moves to another coordinator, both brokers can list the group. `|=` then keeps the
-                # `Listing` from the broker with the higher id.
+                # While a group moves to another coordinator, the old and the new coordinator can both list the group.
+                # `|=` then keeps the `Listing` from the broker with the higher node id.
                 merged |= answer
         merged, more = await self._complete(merged, deadline)
         rows = {
@@ -189,11 +189,11 @@ class KafkaGroupAdmin:
     async def _complete(
         self, listings: dict[str, Listing], deadline: Deadline
     ) -> tuple[dict[str, Listing], tuple[Fault, ...]]:
-        """Describe the groups that old brokers list without state or type, and add state and type to their listings.
+        """Describe the groups that old brokers list without state or type, and add the missing values to `listings`.
 
         Returns:
             `(listings, faults)`: group id → `Listing` for all groups, and one fault per group that could not be
-            described.
+            described. There is no fault for a group that no longer exists.
         """
         lacking = [group for group, row in listings.items() if row.state is None or row.type is None]
         if not lacking:

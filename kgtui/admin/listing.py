@@ -33,7 +33,7 @@ TYPES_FROM = 5
 """First version of ListGroups whose response contains group types (KIP-848, Kafka 3.8)."""
 
 _ROWS_PER_CHUNK = 10
-"""Minimum number of rows in a chunk, which is a sequence of rows (one per group) in a ListGroups response.
+"""Minimum number of rows in a chunk: a sequence of rows in a ListGroups response, which has one row per group.
 
 A poll searches the new response for whole chunks of the last response, which is faster than a search for single rows.
 """
@@ -42,9 +42,10 @@ _CHUNKS_PER_SLICE = 500
 """Number of chunks (sequences of rows) that are processed before the event loop can run other tasks."""
 
 _MISSES_TO_STOP = 16
-"""The comparison of two lists of groups stops if this many successive chunks of the old list are not in the new list.
+"""Maximum number of successive chunks of the old list of groups that may be missing in the new list.
 
-In this case, the broker has probably changed the order of its groups. All remaining rows of the new list are decoded.
+If more chunks are missing, the broker has probably changed the order of its groups. kgtui then stops comparing the two
+lists, and decodes all remaining rows of the new list.
 """
 
 _Chunk = tuple[bytes, int]
@@ -76,10 +77,13 @@ class Interner:
         self._seen: dict[tuple[str, str, str], Listing] = {}
 
     def __call__(self, row: GroupRow, version: int) -> Listing:
-        """Return the `Listing` for a row of a ListGroups response. An unknown type or state becomes None.
+        """Return the `Listing` for a row of a ListGroups response.
+
+        If the response has no states, the state in the `Listing` is None. If the response has no types, the type in the
+        `Listing` is `classic`, or None if the group could also be a consumer group.
 
         Args:
-            version: version of ListGroups.
+            version: version of ListGroups. Old versions have no states or types.
         """
         tail = row[1:]
         listing = self._seen.get(tail)
@@ -275,7 +279,7 @@ class KafkaListingFeed:
 async def _skip_known(
     known: Sequence[_Chunk], rows: ListGroupsRows
 ) -> tuple[list[_Chunk], list[bytes], Sequence[_Chunk]]:
-    """Find the rows of the last list of groups that are unchanged in the new list, and skip them.
+    """Find the chunks of the last list of groups that the new list still contains, and skip them in the new list.
 
     Args:
         known: the chunks (sequences of rows) of the last list, in the order of that list.

@@ -29,7 +29,7 @@ ATTEMPTS = 4
 """Maximum number of attempts to read the log bounds of a partition. If all fail, the last error is reported."""
 
 _REPEATED = frozenset({Reaction.REFRESH_LEADER, Reaction.RETRY})
-"""A partition is requested again if `Reaction` has one of these values for its error code in the response."""
+"""Reactions to error codes. If a partition has an error code with one of these reactions, kgtui requests it again."""
 
 _Offsets = dict[TopicPartition, FoundOffset]
 _MISSING = FoundOffset(UNKNOWN_SERVER_ERROR, -1, -1)
@@ -127,10 +127,11 @@ class BoundsReader:
         return again
 
     def _leader_may_have_changed(self, node: int, error: KgtuiError) -> bool:
-        """Forget a leader that did not answer. Return whether to look up and ask the new leaders of its partitions.
+        """Handle a failed request to a leader, and return whether to look up the new leaders of its partitions.
 
-        The result is True only if the connection to the leader could not be opened or was lost, and if the same leader
-        did not already fail a moment ago.
+        If the connection could not be opened or was lost, or if the leader did not answer in time, its topics are
+        removed from the cache of leaders. Nothing is removed if the same leader failed a moment ago. The result is True
+        if the topics were removed, except after a timeout.
         """
         if not isinstance(error, (ConnectError, DisconnectedError, DeadlineError)):
             return False

@@ -99,11 +99,11 @@ class OffsetReader:
         """Read the offsets of several groups with one request, and add them to `batch`.
 
         If the request times out, each half of the groups is requested separately. To leave time for these requests, the
-        timeout of a request is half of the remaining time, unless the request contains only the last group.
+        timeout of each request is half of the remaining time. Only a request for just the last group gets all of it.
 
         Args:
             version: version of OffsetFetch.
-            last: whether no groups are requested after `groups`.
+            last: whether `groups` are the last groups that are requested.
         """
         request = {"Groups": [{"GroupId": group, "Topics": None} for group in groups], "RequireStable": False}
         timeout = deadline.left() if last and len(groups) == 1 else deadline.left() / 2

@@ -93,15 +93,15 @@ async def read_groups(
     """Read descriptions, offsets and configs of groups at the same time, and then the log bounds of their partitions.
 
     Args:
-        deadline: time limit with two steps. The first step is for all data except log bounds (log start and log end
-            offsets), which are read in the second step.
+        deadline: time limit. Its first step is for all data except log bounds (log start and log end offsets). Its
+            second step is for the log bounds, unless `log_timeout` is set.
         describe: ids of the groups to describe.
         offsets: group id → newest `Listing`, for the groups whose offsets are read.
         configs: ids of the groups whose configs are read.
         logs: which log bounds are read.
         every_offset: whether to read offsets even of groups that usually have none (`Listing.has_offsets` is False).
         separately: if a call fails, add one fault per group instead of raising the error.
-        log_timeout: time limit for log bounds, in seconds; None for one step of `deadline`.
+        log_timeout: time limit for log bounds, in seconds; None for the second step of `deadline`.
         described: group id → description that is already known. The log bounds of the partitions that the members of
             these groups own are read too.
         on_described: called with the new descriptions as soon as they arrive.
@@ -134,7 +134,11 @@ async def read_groups(
 
 
 def _by_kind_of_offsets(listings: Mapping[str, Listing], *, every_offset: bool) -> tuple[list[str], list[str]]:
-    """Return `(committed, share)`: ids of the groups with committed offsets, and ids of the share groups."""
+    """Return `(committed, share)`: ids of the groups whose committed offsets to read, and ids of the share groups.
+
+    Args:
+        every_offset: whether `committed` contains even groups that usually have no committed offsets.
+    """
     share = [group for group, row in listings.items() if row.type in SHARE_OFFSET_TYPES]
     committed = [
         group
@@ -366,9 +370,9 @@ async def _read_logs(
 
 
 def _partitions_by_topic(read: GroupsRead, owned: Iterable[TopicPartition], size: int) -> list[list[TopicPartition]]:
-    """Return the partitions in `owned` and those for which `read` contains an offset, in lists of at most `size`.
+    """Return the partitions in `owned`, and those in which a group in `read` has an offset.
 
-    The partitions of a topic are next to each other in the lists.
+    The result contains lists of at most `size` partitions. The partitions of a topic are next to each other.
     """
     topics: dict[str, dict[TopicPartition, None]] = {}
     for tp in owned:

@@ -28,7 +28,7 @@ Since Kafka 4.0, brokers refuse such records by default (`message.timestamp.afte
 """
 
 WIDTH_MS = 1000
-"""The search ends if a record's time is known to within this many milliseconds, even if `precision` is finer."""
+"""The search for a record ends when its time range is narrower than this many milliseconds, whatever `precision` is."""
 
 _GUARD_ROUNDS, _GUARD_FACTOR = 4, 8
 """If the last 4 answers together narrow a record's time range by less than a factor of 8, interpolation is too slow.
@@ -47,8 +47,8 @@ class _Bracket(NamedTuple):
     """The time range in which the searched record was written, in milliseconds.
 
     Attributes:
-        low: offset and timestamp of a record with a lower offset.
-        high: offset and timestamp of a record with a higher offset, or log end offset and latest possible time.
+        low: offset and timestamp of a record before the searched record.
+        high: offset and timestamp of a record after the searched record, or log end offset and latest possible time.
         below: the searched record was written before this time.
         proven: whether `below` follows from an answer of a broker. If False, `below` comes from the current time.
     """
@@ -114,7 +114,8 @@ class _Target:
 class RecordSearch:
     """Searches for the times of the first unread and the last consumed record of one partition.
 
-    Until `next_time` returns None, request the timestamp that it returns, and pass the result to `answer`.
+    Call `next_time`, request the returned timestamp with ListOffsets, and pass the result to `answer`. Repeat this
+    until `next_time` returns None.
 
     Args:
         position: committed offset, log start and log end. The committed offset must be below the log end offset.

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 EARLIEST, LATEST, EARLIEST_LOCAL = -2, -1, -4
 """Special timestamps in ListOffsets requests: for the log start, the log end, and the oldest record on the local disk.
 
-In a topic with tiered storage, records older than `EARLIEST_LOCAL` are only in remote storage.
+In a topic with tiered storage, records before the oldest record on the local disk are only in remote storage.
 """
 
 
@@ -99,7 +99,7 @@ Therefore, kgtui does not search tiered topics on such brokers.
 """
 
 _SLICE_SECONDS = 0.003
-"""Maximum time, in seconds, for which searches for record times compute before the event loop can run other tasks."""
+"""Time, in seconds, for which searches compute before they pause, so that the event loop can run other tasks."""
 
 _LEADER_LOOKUPS = 4
 """Maximum number of leader lookups in one call of `RecordTimeReader.read`.
@@ -109,7 +109,7 @@ After the last lookup, any error code for a partition ends the search in this pa
 
 
 class RecordTimeReader:
-    """Finds out when the records next to committed offsets were written, in many partitions at the same time.
+    """Finds out when the records directly before and after committed offsets were written, in many partitions at once.
 
     The search has several rounds. In each round, every partition leader gets one ListOffsets request for all partitions
     that it leads.

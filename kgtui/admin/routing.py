@@ -74,7 +74,7 @@ def fault_of_code(
 
 
 def _advice(code: int | None, operation: str) -> str:
-    """Return the advice to grant a permission to the user; empty if the error code has a different cause."""
+    """Return the advice to grant the missing permission to the user; empty if the error has a different cause."""
     resource = _RESOURCES.get(code) if code is not None else None
     return f"grant {operation} on the {resource} to this user" if resource and operation else ""
 
@@ -109,7 +109,7 @@ then finds that the group is gone.
 """
 
 RECONNECTS = 2
-"""Maximum number of times that a group is requested again because the connection to its coordinator was lost."""
+"""Maximum number of times that a group is requested again after a failed or lost connection to its coordinator."""
 
 
 @dataclass(slots=True)
@@ -143,7 +143,7 @@ class _Pending:
         faults: group id → fault after which the group is not requested again.
         again: group id → fault after which the group is requested again.
         moved: groups whose coordinator must be looked up again.
-        losses: group id → how often the connection to its coordinator was lost.
+        losses: group id → how often the connection to its coordinator failed or was lost.
     """
 
     groups: list[str]

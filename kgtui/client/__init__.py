@@ -18,7 +18,7 @@ imports aiokafka.
 | `mechanisms` | the messages of each SASL mechanism, such as PLAIN and SCRAM |
 | `oauth` | settings of OAUTHBEARER |
 | `tokens` | gets and refreshes the tokens of OAUTHBEARER |
-| `assertion` | creates signed assertions, which replace a client secret |
+| `assertion` | creates signed assertions, which prove the identity of kgtui to an identity provider |
 | `msk_iam` | signs tokens for Amazon MSK with AWS credentials |
 | `claims` | reads the claims of a JSON Web Token |
 | `token_endpoint` | requests a token from an identity provider |

@@ -51,8 +51,8 @@ class Assertion:
         claims: name → value of the claims `aud`, `iss` and `sub` that are set in the properties. Claims in the template
             file override them.
         lifetime: lifetime of an assertion, in seconds.
-        leeway: how long before its creation an assertion is already valid (claim `nbf`), in seconds, so that a token
-            endpoint whose clock is behind this machine's clock accepts the assertion.
+        leeway: an assertion is valid from this many seconds before its creation (claim `nbf`), so that a token endpoint
+            whose clock is behind this machine's clock accepts the assertion.
         with_id: whether each assertion has a random identifier (claim `jti`).
     """
 
@@ -96,7 +96,7 @@ def assertion_from_properties(properties: Mapping[str, str]) -> Assertion:
 
 
 def create(assertion: Assertion) -> str:
-    """Return the signed assertion in the file `assertion.file`. If no file is set, create and sign a new assertion.
+    """Return a signed assertion: the one in the file `assertion.file`, or a new one if no file is set.
 
     Each call reads the files again, so that users can replace them while kgtui runs.
 
@@ -119,7 +119,7 @@ def _encoded(content: bytes) -> str:
 
 
 def _signer(assertion: Assertion) -> Callable[[bytes], bytes]:
-    """Return a function that signs bytes with the private key. The signature has the format of RFC 7518 (JWS)."""
+    """Return a function that signs bytes with the private key. The signature has the format of RFC 7518 (JWA)."""
     setting = f"{_KEY_FILE_KEY}={assertion.key_file}"
     pem = _content(_KEY_FILE_KEY, assertion.key_file, "expected a private key in PEM")
     try:

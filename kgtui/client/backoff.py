@@ -1,4 +1,4 @@
-"""Compute how long to wait before the next request to a broker: after failures, and when the broker throttles kgtui."""
+"""Compute the pauses after failures (`Backoff`), and read from responses for how long a broker throttles kgtui."""
 
 from __future__ import annotations
 
@@ -40,10 +40,10 @@ class Backoff:
         self._random = chance
         self._until = 0.0
         self.failures = 0
-        """Number of failed attempts to connect since the last success."""
+        """Number of failures since the last success."""
 
     def failed(self) -> float:
-        """Count a failed attempt to connect. Return the pause until the next attempt, in seconds."""
+        """Count a failure. Return the pause before the next attempt, in seconds."""
         self.failures += 1
         pause = min(self._longest, self._first * 2.0 ** min(self.failures - 1, 30))
         pause *= 0.8 + 0.4 * self._random()
@@ -56,7 +56,7 @@ class Backoff:
         self._until = 0.0
 
     def remaining(self) -> float:
-        """Return the number of seconds until the next attempt to connect is allowed; 0 if it is allowed now."""
+        """Return the rest of the pause after the last failure, in seconds; 0 if the next attempt is allowed now."""
         return max(0.0, self._until - self._clock())
 
 
@@ -73,8 +73,8 @@ A longer throttle time is ignored, because the response that contains it is prob
 def throttle_ms(api: Api, version: int, body: bytes) -> int:
     """Return the throttle time (ThrottleTimeMs) at the start of an encoded response, in milliseconds.
 
-    The result is 0 if the response does not start with this field (ApiVersions, for example). Negative values and
-    values above `_LONGEST_THROTTLE_MS` count as 0.
+    The result is 0 if the value is negative or above `_LONGEST_THROTTLE_MS`. It is also 0 if responses of this API
+    version do not start with this field. For example, responses to ApiVersions never do.
     """
     if len(body) < _THROTTLE_TIME_SIZE or not _comes_first(api, version):
         return 0

@@ -55,7 +55,7 @@ class FirstServer(NamedTuple):
 
 
 Attempts = dict[str, str]
-"""Address of a bootstrap server → error of the attempt to connect to it, or `PENDING` until the attempt fails."""
+"""Address of a bootstrap server → why the attempt to use it failed; `PENDING` if the attempt has not failed (yet)."""
 
 PENDING = "no answer yet"
 
@@ -76,7 +76,7 @@ def read_view(answer: Mapping[str, Any], features: Mapping[str, int] | None) -> 
     """Convert a decoded Metadata response into a ClusterView.
 
     Args:
-        features: finalized features from the ApiVersions response, because Metadata responses contain none.
+        features: finalized features from an ApiVersions response, because Metadata responses do not contain them.
     """
     brokers = {
         row["NodeId"]: BrokerAddress(row["NodeId"], row["Host"], row["Port"], row["Rack"]) for row in answer["Brokers"]
@@ -96,12 +96,11 @@ async def bootstrap(transport: Transport, seeds: Sequence[Address], *, timeout: 
     Return the first response and its connection. Close the connections to the other servers.
 
     Args:
-        timeout: time limit in seconds. It applies twice to each server: to connecting, and to its Metadata response.
-        log: dict that this function fills: address of a bootstrap server → error of the attempt to connect to it, or
-            `PENDING` until the attempt fails.
+        timeout: time limit in seconds for each of two steps: connecting to a server, and getting its Metadata response.
+        log: dict that this function fills with the state of each attempt (see `Attempts`).
 
     Raises:
-        UnreachableError: no bootstrap server responded. The error lists each attempt and its error.
+        UnreachableError: no bootstrap server returned the brokers. The error lists each server, and why it failed.
     """
     log.clear()
     log.update(dict.fromkeys(map(str, seeds), PENDING))

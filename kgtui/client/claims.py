@@ -1,4 +1,4 @@
-"""Read the claims of a JSON Web Token, and advise users to correct the clock of their machine."""
+"""Read the claims of a JSON Web Token, and create the advice for users about a wrong clock."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 SKEW = 30.0
-"""Largest difference between the clocks of broker and identity provider that brokers accept by default, in seconds.
+"""Largest clock difference between a broker and the identity provider that brokers accept by default, in seconds.
 
-kgtui applies the same limit to the difference between this machine's clock and the token endpoint's clock. Above the
-limit, error messages advise users to correct the clock of this machine.
+kgtui applies the same limit to the difference between this machine's clock and the token endpoint's clock. If the
+difference is larger, error messages advise users to correct the clock of this machine.
 """
 
 _CHECKED_CLAIMS = {"iss": "issuer", "aud": "audience", "scope": "scope"}
@@ -23,7 +23,7 @@ _CHECKED_CLAIMS = {"iss": "issuer", "aud": "audience", "scope": "scope"}
 
 
 def claims_of(token: str) -> Mapping[str, Any]:
-    """Return the claims of a JSON Web Token, or an empty dict if it is malformed. The signature is not checked."""
+    """Return the claims of a JSON Web Token; empty if the token is malformed. The signature is not checked."""
     parts = token.split(".")
     if len(parts) != 3:
         return {}
@@ -37,7 +37,7 @@ def claims_of(token: str) -> Mapping[str, Any]:
 def time_of(claims: Mapping[str, Any], name: str) -> float | None:
     """Return the time in the claim `name`, in seconds since the epoch; None if the claim is missing or not valid."""
     value: Any = claims.get(name)
-    # Reject 250 billion seconds (the year 9892) and more, because Python cannot format dates after the year 9999.
+    # Reject times from the year 9892 on (250 billion seconds), because Python cannot format dates after the year 9999.
     valid = isinstance(value, (int, float)) and not isinstance(value, bool) and 0 <= value < 250_000_000_000
     return float(value) if valid else None
 
@@ -45,7 +45,8 @@ def time_of(claims: Mapping[str, Any], name: str) -> float | None:
 def describe(claims: Mapping[str, Any]) -> str:
     """Format the claims that brokers check, for an error message about a token, such as ` (issuer 'a', scope 'b')`.
 
-    The text also contains the validity period (claims `nbf` and `exp`). It is empty if the token has none of these.
+    The text also contains the validity period (claims `nbf` and `exp`). If the token has none of these claims, the text
+    is empty.
     """
     shown = [f"{name} {_shortened(claims[key])}" for key, name in _CHECKED_CLAIMS.items() if key in claims]
     if (start := time_of(claims, "nbf")) is not None:
@@ -62,7 +63,7 @@ def _shortened(value: object) -> str:
 
 
 def clock_advice(ahead: float) -> str:
-    """Return the advice to check or correct the clock of this machine.
+    """Return advice for the user about the clock of this machine: to correct it, or, if `ahead` is small, to check it.
 
     Args:
         ahead: time of the token endpoint's clock minus time of this machine's clock, in seconds; 0 if unknown.

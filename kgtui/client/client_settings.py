@@ -23,7 +23,7 @@ PROTOCOLS = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
 MECHANISMS = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512", "OAUTHBEARER", "GSSAPI", "AWS_MSK_IAM")
 
 MAX_CLIENT_ID_BYTES = 2**15 - 1
-"""Maximum length of the client id in bytes, because Kafka string lengths are signed 16-bit integers."""
+"""Maximum length of a client id in bytes. Kafka's protocol stores the length of a string as a signed 16-bit integer."""
 
 MAX_RESPONSE_KEY = "receive.message.max.bytes"
 """librdkafka's property for the maximum size of a response, in bytes. Java clients have no such property."""
@@ -48,7 +48,8 @@ class ClientSettings:
         max_response: maximum size of a response, in bytes (`receive.message.max.bytes`).
         pool: attributes of `PoolOptions` (timeouts and limits of connections) that the properties set, such as
             `{"backoff_max": 1.0}`.
-        warnings: one sentence for each unknown property, and for each unknown option in `sasl.jaas.config`.
+        warnings: the warnings of the properties (see `from_properties`), and one sentence for each unknown property and
+            for each unknown option of a Kerberos login module in `sasl.jaas.config`.
     """
 
     protocol: str = "PLAINTEXT"
@@ -122,8 +123,8 @@ def from_properties(properties: Mapping[str, str]) -> ClientSettings:
     Properties that have no effect on an admin client are ignored.
 
     Args:
-        properties: property → value. If the mapping has an attribute `warnings`, as `kgtui.config.Properties` has, its
-            warnings are added to the `warnings` of the result.
+        properties: property → value. If the mapping has an attribute `warnings` (as `kgtui.config.Properties` does),
+            these warnings are added to the `warnings` of the result.
 
     Raises:
         ConfigError: a value is invalid or not supported. The message names the property and contains no secret.
@@ -178,8 +179,8 @@ def _parsed(properties: Mapping[str, str]) -> dict[str, Any]:
         if properties.get(key, "").strip()
     }
     if "backoff" in given:
-        # As in Kafka's clients, all pauses between attempts to connect have the same length if only
-        # `reconnect.backoff.ms` is set.
+        # If only `reconnect.backoff.ms` is set, use its value as the longest pause too, as Kafka's clients do. Then the
+        # pauses between attempts to connect do not become longer.
         given.setdefault("backoff_max", given["backoff"])
     pool = {one.name: given.pop(one.name) for one in fields(PoolOptions) if one.name in given}
     return {**given, "pool": pool}

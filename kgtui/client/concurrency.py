@@ -78,14 +78,15 @@ async def first_success(
     expected: tuple[type[KgtuiError], ...],
     discard: Callable[[T], None] = lambda result: None,
 ) -> T:
-    """Return the first successful result of several async functions, and cancel all others.
+    """Run several async functions. Return the result of the first one that succeeds, and cancel the others.
 
     Args:
         runners: the functions, in the order in which they are started.
         head_start: seconds from the start of one function to the start of the next; 0 starts all functions at the same
             time. If a function fails, the next function starts immediately.
-        expected: errors after which the other functions continue. Any other error is raised immediately.
-        discard: function that is called with every result that is not returned, for example to close a connection.
+        expected: types of errors after which the other functions continue. Any other error is raised immediately.
+        discard: function that is called with each result that is not returned, for example to close a connection. There
+            can be such results, because a second function can succeed before it is canceled.
 
     Raises:
         AllFailedError: all functions failed with errors of the types in `expected`.

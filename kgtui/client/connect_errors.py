@@ -65,7 +65,10 @@ class ResponseTooLargeError(ConnectionError):
 
 
 def explain_dial_error(address: Address, error: BaseException, settings: ClientSettings) -> str:
-    """Return the message for a connection that failed at name resolution, TCP, the TLS handshake or the login."""
+    """Return the error message for an attempt to connect that failed.
+
+    The attempt includes name resolution, TCP, the TLS handshake and the login.
+    """
     match error:
         case socket.gaierror():
             return (
@@ -174,7 +177,9 @@ def explain_tls_error(address: Address, error: ssl.SSLError, settings: ClientSet
 
 
 def explain_rejection(address: Address, reason: str, settings: ClientSettings) -> str:
-    """Return a message for a TLS handshake that the server aborted, probably because of the client's certificate.
+    """Return a message for a TLS handshake that the server aborted.
+
+    The cause is probably that the client's certificate is missing, or that the server does not accept it.
 
     Args:
         reason: the server's reason, such as ` (UNKNOWN_CA)`, or empty.
@@ -189,7 +194,7 @@ def explain_rejection(address: Address, reason: str, settings: ClientSettings) -
 
 
 def explain_login_required(address: Address, settings: ClientSettings) -> str:
-    """Return a message for a broker that answers the ApiVersions request and then closes the connection.
+    """Return a message for a broker that answers the first ApiVersions request, but closes the connection at the next.
 
     The cause is probably that the port requires a login (SASL).
     """
@@ -201,10 +206,10 @@ def explain_login_required(address: Address, settings: ClientSettings) -> str:
 
 
 def explain_not_kafka(address: Address, protocol: str) -> str:
-    """Return a message for a server that does not speak Kafka's protocol in plain text.
+    """Return a message for a port that uses TLS although kgtui is configured for plain text, or is not a Kafka port.
 
     Args:
-        protocol: `TLS`, or a phrase such as "an HTTP server".
+        protocol: `TLS`, or a phrase for what is on a port that is not Kafka's, such as "an HTTP server".
     """
     if protocol == "TLS":
         return f"{address} uses TLS, but kgtui is configured for plain text; {ADVICE_USE_TLS}"
@@ -212,7 +217,7 @@ def explain_not_kafka(address: Address, protocol: str) -> str:
 
 
 def response_start(error: asyncio.IncompleteReadError | ResponseTooLargeError) -> bytes:
-    """Return the first bytes of a truncated or too large response, including the four bytes of its length field."""
+    """Return the first bytes of a truncated or too large response. The first four bytes are its length field."""
     if isinstance(error, ResponseTooLargeError):
         return error.size.to_bytes(4, "big", signed=True)
     if error.expected is None or error.expected == len(b"size"):
@@ -221,10 +226,10 @@ def response_start(error: asyncio.IncompleteReadError | ResponseTooLargeError) -
 
 
 def name_foreign_protocol(start: bytes) -> str:
-    """Recognize a server that does not speak Kafka's protocol in plain text by the first bytes of its response.
+    """Recognize TLS, or a protocol other than Kafka's, from the first bytes that a server sends.
 
     Returns:
-        `TLS`, or a phrase such as "an HTTP server"; empty if kgtui does not recognize the server.
+        `TLS`, or a phrase such as "an HTTP server"; empty if kgtui does not recognize the bytes.
     """
     if start[:2] in (b"\x15\x03", b"\x16\x03"):
         return "TLS"
@@ -247,7 +252,7 @@ PROBE_TIMEOUT = 3.0
 _CORRELATION_ID = 0x6B677475
 _READ_SIZE = 32
 _ENOUGH_BYTES = 8
-"""Number of bytes that kgtui needs to recognize a response of Kafka: the length field and the correlation id."""
+"""Number of bytes that kgtui needs to recognize a Kafka response: length field and correlation id, 4 bytes each."""
 
 
 class Peer(Enum):
@@ -263,17 +268,18 @@ class Peer(Enum):
 
 
 async def explain_with_probe(error: ConnectError, address: Address, settings: ClientSettings) -> ConnectError:
-    """Find out what kind of server listens at an address, and return a ConnectError whose message names this kind.
+    """Connect again to find out what kind of server listens at an address. Return an error with a clearer message.
 
-    If the cause of `error` is already clear, kgtui does not connect again, and `error` itself is returned. `error` is
-    also returned if the cause stays unclear.
+    Args:
+        error: error of the first attempt to connect. It is returned unchanged if its cause is already clear (then kgtui
+            does not connect again), or if the second attempt does not show the cause.
     """
     if not _ambiguous(error.__cause__):
         return error
     peer, protocol = await probe(address, timeout=PROBE_TIMEOUT)
     if isinstance(error.__cause__, ResponseTooLargeError) and peer not in {Peer.FOREIGN, Peer.TLS}:
-        # kgtui has read the first four bytes from the server as the size of a response, and this size was too large.
-        # The probe has found neither TLS nor another foreign protocol, so the bytes really are a size, as `error` says.
+        # `error` says that a response is too large: kgtui has read its first four bytes as a size. With TLS or another
+        # foreign protocol, these bytes would not be a size. The probe has found neither, so `error` is right.
         return error
     message = _explain_peer(peer, protocol, address, settings)
     if peer is Peer.TLS and not message and isinstance(error.__cause__, (EOFError, ConnectionError)):
@@ -311,8 +317,8 @@ async def probe(address: Address, *, timeout: float) -> tuple[Peer, str]:
                 if await _answers_in_tls(address):
                     peer = Peer.TLS
         except TimeoutError:
-            # A server that closes plaintext connections might use TLS, even though it did not answer the TLS client
-            # hello in time, for example because it is busy. Therefore, report the kind of server as unknown.
+            # The server closes plaintext connections, so it might use TLS. Perhaps it was only too busy to answer the
+            # TLS client hello in time. Therefore, report the kind of server as unknown.
             if peer is Peer.HANGS_UP:
                 peer = Peer.UNKNOWN
     return peer, protocol

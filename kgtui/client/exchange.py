@@ -71,11 +71,14 @@ class Exchange:
 
 
 class NotOfferedError(ConnectError):
-    """Raised if a broker lacks an API that a SASL login needs, usually because the listener does not use SASL."""
+    """Raised if kgtui and a broker have no common version of a request that a SASL login needs.
+
+    Usually, the cause is that the port does not use SASL.
+    """
 
 
 class LoginExchange(Exchange):
-    """A request that is part of a SASL login. It is sent in the newest version that kgtui and the broker support.
+    """A request that is part of a SASL login. It is sent in the newest version that both kgtui and the broker support.
 
     Attributes:
         version: version of the request, set by `prepare`.
@@ -98,7 +101,7 @@ class LoginExchange(Exchange):
             versions: API key → lowest and highest version that the broker supports.
 
         Raises:
-            NotOfferedError: the broker supports no version of the request that kgtui supports.
+            NotOfferedError: kgtui and the broker have no common version of the request.
         """
         low, high = versions.get(self._api.key, (0, -1))
         self._version = min(self._api.high, high)

@@ -1,7 +1,7 @@
 """Read the settings of GSSAPI (Kerberos) from Java client properties.
 
-kgtui supports the Krb5LoginModule of OpenJDK, and IBM's Krb5LoginModule, whose options have different names. All
-options have the same meaning as in Java.
+kgtui supports the Krb5LoginModule of OpenJDK, and IBM's Krb5LoginModule, whose options have different names. The
+supported options have the same meaning as in Java.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ _MODULE = "Krb5LoginModule"
 _IBM = "com.ibm."
 
 _IGNORED_OPTIONS = frozenset({"clearPass", "debug", "doNotPrompt", "refreshKrb5Config", "renewTGT", "storeKey"})
-"""Options of Krb5LoginModule that kgtui ignores, because they cannot change what kgtui does.
+"""Options of Krb5LoginModule that kgtui ignores, because their values make no difference.
 
 kgtui never asks for a password and never stores a key. It always reads the current Kerberos configuration, and always
-tries to renew a ticket in a cache.
+tries to renew the ticket in a ticket cache.
 """
 
 _MUST_BE_FALSE = {
@@ -34,7 +34,7 @@ _MUST_BE_FALSE = {
     "tryFirstPass": "kgtui takes no password from another login module: set useKeyTab or useTicketCache",
     "useFirstPass": "kgtui takes no password from another login module: set useKeyTab or useTicketCache",
 }
-"""Options of Krb5LoginModule that must not be true, because kgtui does not support them → advice to the user."""
+"""Option of Krb5LoginModule that must not be true, because kgtui does not support it → advice to the user."""
 
 _OPTIONS = frozenset(
     {"isInitiator", "keyTab", "principal", "serviceName", "ticketCache", "useKeyTab", "useTicketCache"}
@@ -53,7 +53,7 @@ class Kerberos:
         service: first part of the broker principals, such as `kafka` in `kafka/broker-1@EXAMPLE.COM`.
         principal: principal that kgtui logs in as; empty for the principal in the ticket cache.
         keytab: file with the key of `principal`; empty if only the ticket cache is used.
-        use_cache: whether to try a ticket cache before the keytab.
+        use_cache: whether to use a ticket cache. If there is also a keytab, the cache is tried first.
         cache: path or name of the ticket cache; empty for the default cache.
         kinit: program that renews the ticket in the cache.
     """

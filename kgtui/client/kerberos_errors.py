@@ -32,10 +32,13 @@ _WRONG_CACHE_PRINCIPAL = 39756032
 _NOT_IN_KEYTAB = frozenset({39756033, _KRB5 + 181})
 
 _OTHER_REALM = re.compile(r"krbtgt/([^@\s]+)@")
-"""Matches a KDC's principal such as `krbtgt/B.EXAMPLE@A.EXAMPLE`, and captures the broker's realm (B.EXAMPLE)."""
+"""Matches a principal such as `krbtgt/B.EXAMPLE@A.EXAMPLE` in an error message of the Kerberos library.
+
+Group 1 is the realm in which the library looked for the broker (B.EXAMPLE).
+"""
 
 _EXPIRED_CREDENTIALS = 11
-"""Number of GSSAPI's error GSS_S_CREDENTIALS_EXPIRED, in bits 16 to 23 of the major status code (RFC 2744)."""
+"""Number of GSSAPI's error GSS_S_CREDENTIALS_EXPIRED. Bits 16 to 23 of a major status contain it (RFC 2744)."""
 
 
 class Failure(NamedTuple):
@@ -53,7 +56,7 @@ class Failure(NamedTuple):
 
 
 def failure_of(error: object) -> Failure:
-    """Return the status codes and the messages in an exception of the package gssapi."""
+    """Read the status codes and the messages from an exception of the package gssapi."""
     major, minor = int(getattr(error, "maj_code", 0)), int(getattr(error, "min_code", 0))
     texts = []
     statuses = getattr(error, "get_all_statuses", None)
@@ -92,7 +95,7 @@ def explain_failure(failure: Failure, kerberos: Kerberos, server: str) -> str:
 
 
 def explain_silence(kerberos: Kerberos, server: str, seconds: float) -> str:
-    """Return the error message for the case that no KDC sent a ticket within the time limit."""
+    """Return the error message to show if no KDC has sent a ticket within the time limit (`seconds`)."""
     realm = kerberos.principal.rpartition("@")[2] if "@" in kerberos.principal else "the realm"
     return (
         f"there is no Kerberos ticket for {server} after {seconds:g} s, because no KDC of {realm} answers: check the "
@@ -101,7 +104,10 @@ def explain_silence(kerberos: Kerberos, server: str, seconds: float) -> str:
 
 
 def explain_refusal(address: Address, principal: str, server: str) -> str:
-    """Return the error message for a broker that refused a valid ticket. Brokers do not tell clients the reason."""
+    """Return the error message for a broker that refused a valid ticket.
+
+    The message lists the usual reasons, because brokers do not tell clients the reason.
+    """
     return (
         f"{address} refused the Kerberos login as {principal}: check that the keytab of the broker has the current key "
         f"of {server}, that the clocks of this machine and of the broker agree, and that "
@@ -150,8 +156,8 @@ def _advice(failure: Failure, kerberos: Kerberos, server: str) -> str:
 
 
 def _unknown_server(failure: Failure, server: str) -> str:
-    # If the KDC does not know the broker's principal, the Kerberos library guesses a realm from the broker's domain.
-    # The library's error names the guessed realm. Show this realm, so that the user can correct a wrong guess.
+    # If the KDC does not know the broker's principal, the Kerberos library guesses the broker's realm from its domain
+    # name. The library's error message contains this realm. Show it, so that the user can correct a wrong guess.
     parts = (
         "the first part of the principal is sasl.kerberos.service.name, and the second part is the host name in "
         "bootstrap.servers or in the advertised.listeners of the broker"

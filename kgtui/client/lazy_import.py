@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class _LazyPackage(ModuleType):
-    """A package whose `__init__.py` runs when code first reads an attribute that is not set yet, instead of at import.
+    """A package whose `__init__.py` does not run at import, but when code first reads an attribute that is not set yet.
 
     `importlib.util.LazyLoader` cannot be used, because it runs `__init__.py` if a submodule of the package is imported.
     """
@@ -37,7 +37,8 @@ class _LazyPackage(ModuleType):
 def lazy_package(package: str) -> Iterator[None]:
     """Import submodules of a package in the `with` block without running the package's `__init__.py`.
 
-    Imports after the block run `__init__.py` as usual. If the package is already loaded, this function has no effect.
+    After the block, `__init__.py` runs as soon as code imports a further submodule or reads a missing attribute of the
+    package. If the package is already loaded, this function has no effect.
     """
     spec = find_spec(package) if package not in sys.modules else None
     if spec is None:

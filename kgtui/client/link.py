@@ -104,7 +104,7 @@ class Link:
 
     @property
     def backing_off(self) -> bool:
-        """Whether the next attempt to connect must wait, because the last attempt failed only a short time ago."""
+        """Whether kgtui must wait before it may connect again, because of a failure a short time ago."""
         return self._backoff.remaining() > 0
 
     @property
@@ -189,7 +189,7 @@ class Link:
             self._drop(self._session)
 
     async def close(self) -> None:
-        """Close the link permanently, and wait until a running attempt to connect has ended."""
+        """Close the link permanently, cancel a running attempt to connect, and wait until this attempt has ended."""
         connecting = self._connecting
         self.shut()
         if connecting is not None:
@@ -211,9 +211,9 @@ class Link:
             except DisconnectedError as error:
                 self._drop(session)
                 # Perhaps the broker closed the connection because it was idle, or because the login had expired
-                # (KIP-368). Therefore, send the request again on a new connection, except in two cases. A connection
-                # that had not been used yet was too new to be closed for one of these reasons. A request that changes
-                # the cluster must not be sent twice, because the broker might have executed it.
+                # (KIP-368). Therefore, send the request again on a new connection, except in two cases:
+                # - The connection had not been used yet, so it was too new to be closed for one of these reasons.
+                # - The request changes the cluster. The broker might have executed it although no response arrived.
                 if not used_before or api.key in WRITES:
                     raise DisconnectedError(str(error), broker=self.node, address=str(self.address)) from error
 
@@ -266,7 +266,10 @@ class Link:
             self._fail(str(error))
 
     def _check_stall(self, progress: _Progress) -> None:
-        """Close the connection of a timed-out request if the broker has been silent for `PoolOptions.stall` seconds."""
+        """After a request has timed out, close its connection if the broker has sent nothing for `PoolOptions.stall`.
+
+        kgtui then waits before it connects again, as after a failed attempt to connect.
+        """
         session = progress.session
         if session is None or session is not self._session:
             return
@@ -326,10 +329,9 @@ class Links:
         return link
 
     def adopt(self, entry: FirstServer, transport: Transport) -> None:
-        """Keep the connection to a bootstrap server, if a broker advertises the same address.
+        """Keep the connection to a bootstrap server if a broker advertises the same address. Otherwise, close it.
 
-        kgtui then uses the connection for large responses of this broker (`Lane.BULK`). If no broker advertises the
-        address, close the connection.
+        kgtui uses the kept connection for large responses of this broker (`Lane.BULK`).
 
         Args:
             entry: the connection, and the metadata that the bootstrap server returned.
@@ -341,7 +343,7 @@ class Links:
         entry.session.connection.close()
 
     def keep_only(self, brokers: Mapping[int, BrokerAddress]) -> None:
-        """Close the links to brokers that are missing in `brokers` or have a new address."""
+        """Close the links to brokers that are missing in `brokers`, or have a different address there."""
         for key, link in list(self._links.items()):
             broker = brokers.get(key[0])
             if broker is None or link.address != Address(broker.host, broker.port):
@@ -370,8 +372,8 @@ class Links:
     def features(self, otherwise: Mapping[str, int] | None) -> Mapping[str, int] | None:
         """Return the finalized features of the cluster (KIP-584) as a dict, such as `group.version` → 1.
 
-        Features can change, so two brokers can have reported different ones when kgtui connected. The features with
-        the highest epoch (version number) are returned. The result is None for brokers before Kafka 2.7.
+        Each broker reports the features when kgtui connects to it. Features can change between two connections, so the
+        features with the highest epoch (version number) are returned. The result is None for brokers before Kafka 2.7.
 
         Args:
             otherwise: the result if no broker is connected.

@@ -32,7 +32,7 @@ RENEWAL_TIMEOUT = 10.0
 """Time limit for repeating a login on an open connection, in seconds."""
 
 RETRY_PAUSE = 5.0
-"""If kgtui cannot get a new token or Kerberos ticket to log in again, it tries again after this pause, in seconds."""
+"""Pause after a failed attempt to get a new token or Kerberos ticket for repeating a login, in seconds."""
 
 _UNSUPPORTED_SASL_MECHANISM = 33
 _ILLEGAL_SASL_STATE = 34
@@ -109,7 +109,8 @@ class Login:
 class LoginSession:
     """The SASL login on one connection.
 
-    Shortly before the SASL session ends, the next request on the connection starts a new login (see `ready`).
+    When most of the SASL session's duration has passed (see `RENEW_AFTER`), the next request on the connection makes
+    kgtui repeat the login (see `ready`).
 
     Attributes:
         failure: why repeating the login failed; empty if it has not failed. A failure closes the connection.
@@ -154,7 +155,7 @@ class LoginSession:
             raise DisconnectedError(self.failure, address=str(self._address))
 
     def close(self) -> None:
-        """Cancel a login that is being repeated. The connection stays open; the caller must close it."""
+        """Cancel a login that is being repeated. The caller must close the connection."""
         if self._task is not None:
             self._task.cancel()
 

@@ -39,10 +39,10 @@ class Step(NamedTuple):
 
 
 async def try_steps(transport: Transport, address: Address, *, timeout: float) -> tuple[Step, ...]:
-    """Try the steps of connecting to a broker until one fails. In the result, later steps have `ok` = None.
+    """Try the steps of connecting to a broker, until one of them fails. The steps after it have `ok` = None.
 
-    The last step, "authorization", is never tried, because only requests about groups show which permissions are
-    missing.
+    The last step, "authorization", always has `ok` = None. It is never tried, because only requests about groups show
+    which permissions are missing.
 
     Args:
         timeout: time limit for the whole call, in seconds.
@@ -75,8 +75,8 @@ async def _steps(transport: Transport, address: Address, deadline: float) -> Asy
     settings = transport.settings
     hosts = await _try("name", ip_addresses(address), transport, address, deadline)
     yield "name", ", ".join(hosts)
-    # Try the IP addresses of the host, one after the other, until one accepts a TCP connection. The TLS step uses only
-    # this address.
+    # Try the IP addresses of the host, one after the other, until one accepts a TCP connection. The TLS step connects
+    # only to the address that has accepted.
     errors = []
     for host in hosts:
         try:
@@ -123,7 +123,7 @@ async def _try(step: str, work: Awaitable[T], transport: Transport, address: Add
 
 
 async def _open(host: str, port: int, **tls: Any) -> str:
-    """Open a connection and close it. Return its TLS version; empty if the connection does not use TLS."""
+    """Open a connection and close it. Return the TLS version of the connection; empty without TLS."""
     _, writer = await asyncio.open_connection(host, port, **tls)
     found = writer.get_extra_info("ssl_object")
     version = "" if found is None else str(found.version())

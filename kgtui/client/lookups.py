@@ -35,23 +35,23 @@ _FIRST_BATCHED_LOOKUP = 4
 """First version of FindCoordinator that accepts several groups in one request (KIP-699)."""
 
 _MISSING_IN_RESPONSE = (-1, -1)
-"""`(node id, error code)` for a requested group that is missing in a FindCoordinator response.
+"""`(node id, error code)` that kgtui uses for a requested group that is missing in a FindCoordinator response.
 
 The node id -1 stands for no broker. The error code -1 is UNKNOWN_SERVER_ERROR.
 """
 
 FIRST_LOOKUP_PAUSE = 0.25
-"""Length of the first pause in which `LeaderCache.failed` has no effect for a broker, in seconds.
+"""Pause after the first call of `LeaderCache.failed` for a broker, in seconds.
 
-The pause starts when `failed` removes topics from the cache because this broker did not respond. It prevents kgtui from
-looking up the same leaders again and again. Each further pause is twice as long, until the broker responds.
+During the pause, further calls for this broker have no effect. Otherwise, kgtui would look up the same leaders again
+and again while the broker does not respond. Each further pause is twice as long, until the broker responds.
 """
 
 LONGEST_LOOKUP_PAUSE = 2.0
-"""Maximum length of the pauses that begin with `FIRST_LOOKUP_PAUSE` and become longer, in seconds."""
+"""Longest pause after a call of `LeaderCache.failed`, in seconds (see `FIRST_LOOKUP_PAUSE`)."""
 
 _REPEATED = frozenset({Reaction.RETRY, Reaction.FIND_COORDINATOR, Reaction.REBOOTSTRAP})
-"""kgtui sends a FindCoordinator request again if the `Reaction` to the error code in the response is one of these."""
+"""Reactions to an error code in a FindCoordinator response after which kgtui sends the request again."""
 
 
 class Requests(Protocol):
@@ -60,7 +60,7 @@ class Requests(Protocol):
     options: PoolOptions
 
     async def metadata(self, *, timeout: float) -> ClusterView:
-        """Return the brokers of the cluster. Raises UnreachableError."""
+        """Return the metadata of the cluster. Raises UnreachableError if no broker responds."""
         ...
 
     def rebootstrap(self) -> None:
@@ -76,7 +76,7 @@ class Requests(Protocol):
         ...
 
     async def ask_any(self, ask: Callable[[int], Awaitable[T]], *, timeout: float) -> T:
-        """Call `ask` with the node ids of brokers until a call succeeds. Return the first successful result."""
+        """Call `ask` with the node id of one broker after the other, until a call succeeds. Return its result."""
         ...
 
     async def call(
@@ -105,8 +105,8 @@ class Leaders:
 
     Attributes:
         nodes: `(topic, partition)` → node id of the leader.
-        errors: topic or `(topic, partition)` whose leader is not known → Kafka's error code.
-        ids: topic → topic id; empty for brokers before Kafka 2.8. Topics whose leaders come from the cache are missing.
+        errors: topic, or `(topic, partition)`, without a known leader → Kafka's error code.
+        ids: topic → topic id, without topics whose leaders come from the cache; empty for brokers before Kafka 2.8.
     """
 
     nodes: dict[tuple[str, int], int] = field(default_factory=dict)
@@ -159,8 +159,8 @@ class CoordinatorCache:
     async def find(self, groups: Iterable[str], *, timeout: float, refresh: bool) -> Coordinators:
         """Return the coordinator of each group, from the cache or from a lookup.
 
-        A failed lookup is repeated for up to `timeout` seconds. If it still fails, the group is in
-        `Coordinators.errors`.
+        If a broker reports an error that can pass, the lookup is repeated for up to `timeout` seconds. Groups without a
+        result are in `Coordinators.errors`.
 
         Args:
             refresh: whether to ignore the cache.
@@ -285,7 +285,9 @@ class LeaderCache:
         self._topics.clear()
 
     def failed(self, node: int) -> bool:
-        """Remove from the cache each topic in which an unresponsive broker leads a partition, to look up new leaders.
+        """Remove topics from the cache, so that `find` looks up their leaders again.
+
+        These are the topics in which the unresponsive broker `node` leads a partition.
 
         Returns:
             False if this method did nothing, because it was called for the same broker a moment ago (see
@@ -300,7 +302,7 @@ class LeaderCache:
         return True
 
     def answered(self, node: int) -> None:
-        """End the pause in which `failed` has no effect for a broker, because this broker has responded."""
+        """Store that a broker has responded, so that the next call of `failed` for this broker has an effect."""
         self._silent.pop(node, None)
 
     async def find(

@@ -32,8 +32,8 @@ _HASHES = {"SCRAM-SHA-256": "sha256", "SCRAM-SHA-512": "sha512"}
 ITERATIONS = (4_096, 10_000_000)
 """Lowest and highest number of hash iterations that kgtui accepts in a SCRAM login.
 
-With fewer iterations than Kafka's minimum of 4,096, the password could be guessed from the messages. More than 10
-million iterations would take too long.
+With fewer iterations than Kafka's minimum of 4,096, an attacker who reads the messages could guess the password too
+easily. More than 10 million iterations would take too long.
 """
 
 
@@ -70,7 +70,7 @@ def _read_challenge(challenge: bytes, nonce: str, address: Address) -> tuple[str
     """Return nonce, salt and number of iterations in the server's first message of a SCRAM login.
 
     Args:
-        nonce: the client's nonce, with which the server's nonce must begin.
+        nonce: the client's nonce. The nonce in the server's message must begin with it, and be longer.
     """
     try:
         fields = _fields(challenge)
@@ -114,7 +114,7 @@ def _damaged(problem: str, address: Address) -> ConnectError:
 
 
 _ABORT = b"\x01"
-"""With this message, the client ends an OAUTHBEARER login if the broker rejects the token (RFC 7628, section 3.2.3)."""
+"""Message with which the client ends an OAUTHBEARER login if the broker rejects the token (RFC 7628, section 3.2.3)."""
 
 
 class Mechanism(ABC):
@@ -125,7 +125,7 @@ class Mechanism(ABC):
         self._settings = settings
 
     async def prepare(self, address: Address) -> None:  # noqa: B027 - not every mechanism needs this
-        """Get the token or ticket for a login to this broker. Mechanisms with a password need none.
+        """Get the token or ticket for a login to this broker. For mechanisms with a password, do nothing.
 
         Raises:
             ConnectError: no token or ticket can be obtained.
@@ -143,7 +143,7 @@ class Mechanism(ABC):
 
     @abstractmethod
     def refused(self, message: str, address: Address) -> str:
-        """Return an error message about a login that the broker refused, with advice for the user.
+        """Return an error message, with advice for the user, about a login that the broker refused.
 
         If the login used a token, this method also marks the token as refused, so that a later login gets a new one.
 
@@ -209,8 +209,8 @@ class OAuthBearer(Mechanism):
         extensions = "".join(f"\x01{name}={value}" for name, value in self._oauth.extensions)
         challenge = yield f"n,,\x01auth=Bearer {token.text.reveal()}{extensions}\x01\x01".encode()
         if challenge:
-            # The broker has rejected the token, and `challenge` contains the reason. Send `_ABORT`, because the broker
-            # ends the login with an error code only after that.
+            # The broker has rejected the token, and `challenge` contains the reason. The broker ends the login with an
+            # error code only after it has received `_ABORT`.
             yield _ABORT
             raise ConnectError("the broker rejected the token, but did not end the login with an error")
 
@@ -265,7 +265,7 @@ def mechanism_of(settings: ClientSettings) -> Mechanism:
 
 
 def _status(message: str) -> str:
-    """Return the status in a broker's message about a refused token, such as ` (invalid_token)`, or an empty string."""
+    """Return the status in the message about a refused token, such as ` (invalid_token)`; empty if there is none."""
     try:
         status = json.loads(message).get("status", "")
     except (ValueError, AttributeError, RecursionError):

@@ -5,7 +5,7 @@ brokers must run Kafka 2.7.1 or newer.
 
 The options in `sasl.jaas.config` work as in Amazon's login module for Java, with two differences:
 - If the profile or role in the options cannot be used, kgtui does not try the default credentials.
-- If awsStsRegion is not set, kgtui assumes the role through AWS STS in the region of the brokers.
+- If awsStsRegion is not set, kgtui uses the AWS STS endpoint in the region of the brokers to assume the role.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ _SHOWN_ERRORS = _NETWORK_ERRORS | frozenset(
         "PartialCredentialsError",
     }
 )
-"""Names of botocore's errors whose text kgtui shows, because this text never contains a secret."""
+"""Names of botocore's errors whose text kgtui shows, because the texts of these errors never contain a secret."""
 
 _SSO_ERRORS = frozenset({"SSOError", "SSOTokenLoadError", "TokenRetrievalError", "UnauthorizedSSOTokenError"})
 """Names of botocore's errors after which the user must run `aws sso login`."""
@@ -124,9 +124,9 @@ def _sso_ended(session: Any, profile: str) -> str:
 
 
 def _sso_profile(profiles: Mapping[str, Mapping[str, Any]], profile: str) -> str:
-    """Start at `profile`, and follow the key `source_profile` to the first profile with SSO settings. Return its name.
+    """Return the name of the first profile with SSO settings: `profile`, its `source_profile`, and so on.
 
-    If no profile has SSO settings, return `profile`.
+    If none of these profiles has SSO settings, return `profile`.
     """
     found = profile
     for _ in range(_MAX_PROFILES):
@@ -138,7 +138,7 @@ def _sso_profile(profiles: Mapping[str, Mapping[str, Any]], profile: str) -> str
 
 
 def _reason(error: Exception) -> str:
-    """Return the text of an error, or only its name if the text could contain a secret."""
+    """Return the text of an error, or only the name of its class if the text could contain a secret."""
     if isinstance(error, OSError) and error.strerror and error.filename:
         return f"{error.filename}: {error.strerror}"
     name = type(error).__name__
@@ -163,7 +163,7 @@ class MskIam:
 
     Attributes:
         profile: profile in the AWS configuration; empty for the default credentials.
-        role: ARN of the role to assume, or empty.
+        role: ARN of the role to assume, or empty. If `profile` is set, the role is not used.
         sts_region: region of the STS endpoint; empty for the region of the brokers.
         fips: whether to use STS endpoints with FIPS 140 cryptography.
         key: access key id, secret and session token for assuming the role; empty for the default credentials.
@@ -259,7 +259,7 @@ def sign(settings: MskIam, region: str) -> SignedToken:
         region: AWS region of the brokers; empty for the region in `AWS_REGION` or in the AWS configuration.
 
     Raises:
-        ConnectError: credentials or region are missing, or AWS refuses the role. The message contains no secret.
+        ConnectError: the region is not known, or there are no usable credentials. The message contains no secret.
     """
     from aws_msk_iam_sasl_signer import MSKAuthTokenProvider
     from botocore.credentials import CredentialProvider
@@ -302,10 +302,10 @@ def _configured_region(session: Any) -> str:
 
 
 def _credentials(session: Any, settings: MskIam, region: str) -> Any:
-    """Return a copy of the AWS credentials with which the token is signed. botocore does not refresh the copy."""
+    """Return the current AWS credentials, with which the token is signed. botocore does not refresh the result."""
     from botocore.credentials import Credentials
 
-    # As in Amazon's login module for Java, the profile is used if the options contain both a profile and a role.
+    # As in Amazon's login module for Java, if the options contain both a profile and a role, only the profile is used.
     if settings.role and not settings.profile:
         client = _sts(session, settings, region, settings.key)
         more = {"ExternalId": settings.external_id} if settings.external_id else {}

@@ -38,7 +38,7 @@ _SCHEMES = ("https", "http", "file")
 _UNSECURED = "unsecuredLogin"
 
 TIMEOUT = 10.0
-"""Default time limit for requests to the token endpoint, in seconds. Kafka's clients have no such default."""
+"""Default of `OAuth.timeout`, in seconds. Kafka's clients have no time limit for the token endpoint by default."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,9 +57,9 @@ class OAuth:
             up to twice as long.
         tls: TLS settings for the token endpoint; None for the system's defaults.
         extensions: `(name, value)` of each SASL extension that is sent to the broker.
-        claims: claims of unsigned tokens that kgtui creates; empty otherwise.
-        lifetime: lifetime of unsigned tokens, in seconds.
-        msk_iam: AWS credentials for Amazon MSK, or None.
+        claims: claims of the unsigned tokens that kgtui creates; empty if it creates none.
+        lifetime: lifetime of the unsigned tokens, in seconds.
+        msk_iam: settings of the AWS credentials for Amazon MSK; None for other brokers.
     """
 
     url: str = ""
@@ -125,7 +125,7 @@ def oauth_from_properties(properties: Mapping[str, str], module: LoginModule) ->
 def _split(url: str) -> SplitResult | None:
     """Return the parts of a URL, or None if it is not valid.
 
-    For example, `https://user:pass/word@host` is not valid: its host is `user`, and its port would be `pass`.
+    For example, `https://user:pass/word@host` is not valid, because its host would be `user`, and its port `pass`.
     """
     try:
         parts = urlsplit(url)
@@ -140,7 +140,7 @@ def _split(url: str) -> SplitResult | None:
 
 
 def _jwt_bearer(properties: Mapping[str, str]) -> dict[str, Any]:
-    """Return the arguments of `OAuth` for the grant type `jwt-bearer`: the grant is a signed assertion (KIP-1139)."""
+    """Return the arguments of `OAuth` for the grant type `jwt-bearer`, whose grant is a signed assertion (KIP-1139)."""
     scope = properties.get(_SCOPE_KEY, "").strip()
     return {"assertion": assertion_from_properties(properties), "jwt_bearer": True, "scope": scope}
 
@@ -177,8 +177,8 @@ def _unsecured(options: Mapping[str, str]) -> OAuth:
         options: all options in `sasl.jaas.config`.
 
     Raises:
-        ConfigError: an option is invalid, or no option contains the claim with the principal. Without this claim,
-            the user probably forgot to set the URL of a token endpoint, so the message asks for the URL.
+        ConfigError: an option is invalid, or no option contains the claim that names the principal (`sub` by default).
+            In the second case, the user probably forgot the URL of a token endpoint, so the message asks for this URL.
     """
     claims: dict[str, str | float] = {}
     for name, value in options.items():
@@ -213,8 +213,8 @@ def _extensions(options: Mapping[str, str], prefix: str) -> tuple[tuple[str, str
 def _timeout(properties: Mapping[str, str]) -> float:
     """Return the time limit for the token endpoint, in seconds.
 
-    It is the larger of `sasl.login.connect.timeout.ms` and `sasl.login.read.timeout.ms`; `TIMEOUT` if neither is set,
-    or if the larger value is 0.
+    It is the larger of `sasl.login.connect.timeout.ms` and `sasl.login.read.timeout.ms`. If neither of them is set to
+    more than 0, it is `TIMEOUT`.
     """
     keys = ("sasl.login.connect.timeout.ms", "sasl.login.read.timeout.ms")
     given = ((key, properties.get(key, "")) for key in keys)

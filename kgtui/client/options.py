@@ -14,7 +14,7 @@ class Lane(Enum):
     """
 
     BULK = "bulk"
-    """Lane for requests with potentially large responses, such as polls of all groups."""
+    """Lane for requests whose responses can be large, such as regular requests about all groups."""
     UI = "ui"
     """Lane for small requests, whose result a user might be waiting for."""
 
@@ -25,14 +25,14 @@ class PoolOptions:
 
     Attributes:
         connect_timeout: time limit for one attempt to connect, including the TLS handshake and the login.
-        second_wait: how long a request waits for a running attempt to connect if the attempt before it failed.
+        second_wait: how long a request waits for a running attempt to connect if the previous attempt failed.
         backoff, backoff_max: first and longest pause between attempts to connect.
-        bulk_in_flight, ui_in_flight: maximum number of concurrent requests on each connection (see `Lane`).
-        stall: if a request times out, and the broker has sent nothing for this long, the connection is closed.
+        bulk_in_flight, ui_in_flight: maximum number of concurrent requests on the bulk lane and on the UI lane.
+        stall: if a request times out, and the broker has sent nothing for this long, kgtui closes the connection.
         head_start: how long to wait for a broker's response before the next broker is asked too.
         retry_pause, retry_pause_max: first and longest pause between attempts to look up coordinators.
         thread_bytes: responses of more than this number of bytes are decoded in a thread.
-        batch: maximum number of groups or topics in one lookup.
+        batch: maximum number of groups or topics in one request that looks up coordinators or leaders.
     """
 
     connect_timeout: float = 5.0

@@ -54,7 +54,7 @@ class Pool:
 
     Args:
         seeds: addresses of bootstrap servers, such as `broker-1:9092`.
-        settings: login, TLS settings, timeouts and limits. Values that are set here override `client_id` and `options`.
+        settings: login, TLS settings, timeouts and limits. Values in `settings` override `client_id` and `options`.
         client_id: client id in requests, unless `settings` contains one.
         options: timeouts and limits that `settings` does not set.
 
@@ -199,8 +199,8 @@ class Pool:
 
         Args:
             value: fields of the request, or a function that returns them for an API version.
-            timeout: time limit in seconds. It includes the time to connect, to wait for earlier requests, and to wait
-                if the broker throttles kgtui.
+            timeout: time limit in seconds, or `settings.request_timeout` if this is shorter. It includes the time to
+                connect, to wait for earlier requests, and to wait if the broker throttles kgtui.
             version: API version; by default the highest version that both kgtui and the broker support.
             decode: function that decodes the response; by default `api.response.decode`.
 
@@ -226,8 +226,8 @@ class Pool:
     async def find_coordinators(self, groups: Iterable[str], *, timeout: float, refresh: bool = False) -> Coordinators:
         """Return the coordinator of each group, from the cache or from lookups in batches (KIP-699).
 
-        A failed lookup is repeated for up to `timeout` seconds. If it still fails, the group is in
-        `Coordinators.errors`.
+        If a broker reports an error that can pass, the lookup is repeated for up to `timeout` seconds. Groups without a
+        result are in `Coordinators.errors`.
 
         Raises:
             UnreachableError: the brokers of the cluster are not known, and no bootstrap server responded.
@@ -239,7 +239,7 @@ class Pool:
         self._coordinators.learn(listings)
 
     def listing(self, group: str) -> Listing | None:
-        """Return the cached ListGroups row of a group, which `learn_listings` has stored; None if there is none."""
+        """Return the ListGroups row that `learn_listings` has cached for a group; None if there is no such row."""
         return self._coordinators.listing(group)
 
     def unlist(self, group: str) -> None:
@@ -261,7 +261,7 @@ class Pool:
         """Return the leader of every partition of these topics. Never creates a topic.
 
         Args:
-            needed: partitions of these topics. If one is missing in the cache, the topic is looked up again.
+            needed: partitions of these topics. If one is missing in the cache, its topic is looked up again.
             refresh: whether to ignore the cache.
 
         Raises:
@@ -270,7 +270,9 @@ class Pool:
         return await self._leaders.find(topics, needed=needed, timeout=timeout, refresh=refresh)
 
     def leader_failed(self, node: int) -> bool:
-        """Remove from the cache each topic in which an unresponsive broker leads a partition, to look up new leaders.
+        """Remove topics from the cache, so that `find_leaders` looks up their leaders again.
+
+        These are the topics in which the unresponsive broker `node` leads a partition.
 
         Returns:
             False if this method did nothing, because it was called for the same broker a moment ago.
@@ -278,7 +280,7 @@ class Pool:
         return self._leaders.failed(node)
 
     def leader_answered(self, node: int) -> None:
-        """End the pause in which `leader_failed` has no effect for a broker, because this broker has responded."""
+        """Store that a broker has responded, so that the next call of `leader_failed` for this broker has an effect."""
         self._leaders.answered(node)
 
     def live_lane(self, node: int) -> Lane:
@@ -311,9 +313,9 @@ class Pool:
             raise self._unanswered(nodes, timeout) from None
 
     def _unanswered(self, nodes: Sequence[int], timeout: float) -> UnreachableError:
-        """Return the error for the case that no broker has responded within `timeout` seconds.
+        """Return the error to raise if no broker has responded within `timeout` seconds.
 
-        The error says which brokers throttle kgtui because of a quota.
+        The error says which of the brokers (`nodes`) throttle kgtui because of a quota.
         """
         pauses = {node: self._links.throttled_for(node) for node in nodes}
         attempts = []
@@ -352,7 +354,10 @@ class Pool:
             task.exception()
 
     def _store_view(self, view: ClusterView) -> ClusterView:
-        """Store new metadata, and close the links to brokers that have left the cluster or have a new address."""
+        """Store new metadata, and close the links to brokers that have left the cluster or have a new address.
+
+        If the cluster id has changed, also clear the cached coordinators and leaders.
+        """
         old = self._view
         if old is not None and old.cluster_id != view.cluster_id:
             self._coordinators.clear()

@@ -41,7 +41,7 @@ _LOGIN_AND_TLS = frozenset(
         "ssl.truststore.type",
     }
 )
-"""`bootstrap.servers`, and login and TLS properties that kgtui supports. `_LOGIN_NAMES` has further ones."""
+"""`bootstrap.servers`, and login and TLS properties that kgtui supports. Further ones are in `_LOGIN_NAMES`."""
 
 _DEFAULTS = {
     "ssl.keymanager.algorithm": ("SUNX509", "PKIX"),
@@ -58,9 +58,9 @@ _DEFAULTS = {
         "SOFTWARE.AMAZON.MSK.AUTH.IAM.IAMOAUTHBEARERLOGINCALLBACKHANDLER",
     ),
 }
-"""Unsupported property → values (in upper case) that kgtui ignores. Any other value is an error.
+"""Property in `_REFUSED` → values (in upper case) that kgtui accepts. Any other value is an error.
 
-The ignored values are Kafka's defaults, and names of Java classes whose task kgtui does itself.
+The accepted values are Kafka's defaults, and names of Java classes whose task kgtui does itself.
 """
 
 _REFUSED = {
@@ -80,7 +80,7 @@ _REFUSED = {
     "ssl.provider": "remove the property, because kgtui does not use Java's security providers",
     "ssl.trustmanager.algorithm": "remove the property",
 }
-"""Property that kgtui does not support and cannot ignore → what the user should do instead."""
+"""Property that kgtui refuses, unless it is empty or its value is in `_DEFAULTS` → what the user should do instead."""
 
 _WITHOUT_EFFECT = re.compile(
     r"""
@@ -103,10 +103,10 @@ _WITHOUT_EFFECT = re.compile(
 """Matches properties that kgtui ignores, such as those of consumers, producers and Kafka Streams."""
 
 LONGEST_TIMEOUT = 2**31 - 1
-"""Highest value of Kafka's properties of the type int, such as `request.timeout.ms`, in milliseconds."""
+"""Highest value of a time that has the type int in Kafka, such as `request.timeout.ms`, in milliseconds."""
 
 LONGEST_PAUSE = 2**63 - 1
-"""Highest value of Kafka's properties of the type long, such as `reconnect.backoff.ms`, in milliseconds."""
+"""Highest value of a time that has the type long in Kafka, such as `reconnect.backoff.ms`, in milliseconds."""
 
 _NOT_TEXT = (
     "the value contains a NUL character, or bytes that are not UTF-8: check escapes such as \\u0000, and the file or "
@@ -183,11 +183,11 @@ _OTHER_NAMES = frozenset(
         "value.serializer",
     }
 )
-"""Common properties that kgtui ignores. A warning about a misspelled property can suggest one of these names."""
+"""Common properties that kgtui ignores. They are listed so that the warning about a typo can suggest the right name."""
 
 
 def check_supported(properties: Mapping[str, str]) -> None:
-    """Raise ConfigError if a property has a value that kgtui neither supports nor can ignore.
+    """Raise ConfigError if kgtui refuses the value of a property (see `_REFUSED`).
 
     The error message says what the user should do instead.
     """
@@ -292,7 +292,7 @@ class LoginModule:
         return self.name.rpartition(".")[2]
 
     def plain_options(self) -> dict[str, str]:
-        """Return the options with unmasked values. Never show the values, because they can be passwords."""
+        """Return the options with unmasked values. Callers must not show the values, because they can be passwords."""
         return {name: str.__str__(value.reveal()) for name, value in self.options.items()}
 
 
@@ -333,9 +333,9 @@ def parse_jaas(text: str) -> LoginModule:
 
 
 def _known(option: str) -> str:
-    """Return the text for an option in an error message: its name if kgtui knows the name, else "an option".
+    """Return the name of an option for an error message. For a name that kgtui does not know, return "an option".
 
-    An unknown name is not shown, because it could be part of a password that is not quoted correctly.
+    An unknown name could be part of a password that is not quoted correctly, so error messages do not show it.
     """
     return option if option in {"username", "password", "tokenauth"} else "an option"
 

@@ -28,8 +28,8 @@ class Negotiated:
 
     Attributes:
         ranges: API key → lowest and highest version that the broker supports.
-        features: finalized feature → level; None for brokers before Kafka 2.7.
-        epoch: Kafka's version number of the set of finalized features; -1 if not reported.
+        features: name of a finalized feature (KIP-584) → level; None if not reported, for example before Kafka 2.7.
+        epoch: increasing version number of the set of finalized features; -1 if not reported.
     """
 
     ranges: Mapping[int, tuple[int, int]]
@@ -37,7 +37,7 @@ class Negotiated:
     epoch: int = -1
 
     def pick(self, api: Api) -> int | None:
-        """Return the highest version of an API that kgtui and the broker both support, or None."""
+        """Return the highest version of `api` that both kgtui and the broker support; None if there is none."""
         low, high = self.ranges.get(api.key, (0, -1))
         version = min(api.high, high)
         return version if version >= max(api.low, low) else None
@@ -64,8 +64,8 @@ class Session:
 async def open_session(transport: Transport, address: Address, *, timeout: float) -> Session:
     """Connect, log in, and negotiate API versions and features (KIP-35, KIP-511, KIP-584).
 
-    If the server is not a Kafka broker, the call can exceed `timeout` by a few seconds, because kgtui finds out what
-    kind of server it is.
+    If it is unclear why connecting or the login failed, kgtui connects again to find out what kind of server listens at
+    the address. The call can then take a few seconds longer than `timeout`.
 
     Raises:
         ConnectError: connecting, the login or the negotiation failed.
@@ -108,7 +108,7 @@ async def negotiate(connection: Connection, settings: ClientSettings, deadline: 
 
 
 async def _negotiate(connection: Connection) -> Negotiated:
-    """Send ApiVersions in its newest version. If the broker does not support this version, send an older one."""
+    """Send ApiVersions in kgtui's newest version. If the broker does not support this version, try older versions."""
     request = {"ClientSoftwareName": "kgtui", "ClientSoftwareVersion": kgtui.__version__}
     version = API_VERSIONS.high
     while True:
@@ -117,8 +117,8 @@ async def _negotiate(connection: Connection) -> Negotiated:
         code = int.from_bytes(data[:2], "big", signed=True)
         if code != UNSUPPORTED_VERSION:
             break
-        # If the broker does not support this version of ApiVersions, the response has the format of version 0, and
-        # lists the versions of each API. If ApiVersions is missing in the list, try version 0 of ApiVersions.
+        # The broker does not support this version of ApiVersions. Its response has the format of version 0, and
+        # usually lists the supported versions of each API. If ApiVersions itself is not in this list, try version 0.
         offered = read_api_versions(API_VERSIONS.response.decode(0, data)).pick(API_VERSIONS) or 0
         if version == 0:
             raise ConnectError(f"{connection.address} supports no version of ApiVersions that kgtui supports")

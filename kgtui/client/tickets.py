@@ -1,7 +1,6 @@
-"""Get Kerberos tickets for brokers with the package `gssapi`, and create the messages of GSSAPI logins (RFC 4752).
+"""Use the package `gssapi` to get Kerberos tickets for brokers, and to log in to brokers with GSSAPI (RFC 4752).
 
-- A ticket from a keytab is stored in memory. The Kerberos library replaces this ticket after half of the ticket's
-  lifetime.
+- A ticket from a keytab is stored in memory. The Kerberos library gets a new one after half of the ticket's lifetime.
 - A ticket cache is read for each login, so that a new ticket from `kinit` is used at once.
 - A renewable ticket in a cache (from `kinit -r`) is renewed with `kinit -R`, as in Java clients.
 """
@@ -31,7 +30,7 @@ if TYPE_CHECKING:
     from kgtui.client.kerberos import Kerberos
 
 TIMEOUT = 5.0
-"""Time limit for getting a ticket, in seconds. A ticket that arrives later is used for the next login.
+"""Time limit for getting a ticket, in seconds. If the ticket arrives later, only the next login uses it.
 
 The Kerberos library itself would wait about 30 s for a KDC.
 """
@@ -39,8 +38,8 @@ The Kerberos library itself would wait about 30 s for a KDC.
 RENEW_AFTER = 0.8
 """Fraction of a ticket's remaining lifetime after which kgtui tries to renew it, as in Kafka's clients.
 
-If a ticket expires in 10 h, kgtui tries to renew it after 8 h. If this fails, the ticket expires in 2 h, so kgtui tries
-again after 1.6 h.
+If a ticket expires in 10 h, kgtui tries to renew it after 8 h. If this fails, 2 h remain, so kgtui tries again after
+1.6 h.
 """
 
 SHORTEST_PAUSE = 0.5
@@ -50,7 +49,7 @@ KINIT_TIMEOUT = 30.0
 """Time limit for `kinit`, in seconds."""
 
 _NO_LAYER = b"\x01\x00\x00\x00"
-"""First bytes of the client's last message in a login. They select no security layer (RFC 4752, section 3.1)."""
+"""First bytes of the client's last message in a login. They mean "no security layer" (RFC 4752, section 3.1)."""
 
 _numbers = itertools.count(1)
 _log = logging.getLogger(__name__)
@@ -87,9 +86,8 @@ class TicketRenewal:
             await asyncio.sleep(pause)
             renew_below = left - pause / 2
             left = await self._lifetime()
-            # If the cache still contains the same ticket, its remaining lifetime (`left`) is now shorter than
-            # `renew_below`. Otherwise, the cache contains a newer ticket, for example from `kinit`, which need not be
-            # renewed yet.
+            # If `left` is at least `renew_below`, the cache now contains a newer ticket, for example from `kinit`. A
+            # newer ticket need not be renewed yet.
             if left < renew_below:
                 await self._renew()
                 left = await self._lifetime()
@@ -154,7 +152,7 @@ class Tickets:
         self._renewal.close()
 
     async def messages(self, host: str) -> AsyncGenerator[bytes, bytes]:
-        """Generate the client's messages in a login. Pass each response of the broker to `asend`. Call `get` first.
+        """Yield the client's messages in a login. Call `get` first, and pass each response of the broker to `asend`.
 
         Raises:
             ConnectError: a response does not match the ticket, or the server requires a SASL security layer.

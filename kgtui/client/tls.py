@@ -36,7 +36,7 @@ class KeyStore:
 
     Attributes:
         key: unencrypted private key, or empty.
-        chain: all certificates in the store, the certificate of the key first; empty if there is no key.
+        chain: all certificates in the store, beginning with the certificate of the key; empty if there is no key.
         trusted: all certificates except the certificate of the key.
     """
 
@@ -101,9 +101,9 @@ def _problem(content: bytes, file: str, kind: str) -> str:
 
 
 def _encoded_size(content: bytes) -> int:
-    """Return the size of the first element in a file in DER format, including the element's header, in bytes.
+    """Return the size of the first DER element in `content`, in bytes. The header of the element is included.
 
-    The result is 0 if the header contains no size (indefinite length).
+    The result is 0 if the header does not contain the size (indefinite length).
     """
     length = content[1] if len(content) > 1 else _LONG_LENGTH
     if length < _LONG_LENGTH:
@@ -138,9 +138,9 @@ _EXPECTED_KEY = "expected a private key and its certificates"
 
 
 class _NamedContext(ssl.SSLContext):
-    """TLS context that checks the host name of the broker.
+    """TLS context that checks whether a broker's certificate contains the host name of the broker.
 
-    kgtui connects to an IP address. Without this class, `ssl` would check the IP address instead of the host name.
+    kgtui connects to an IP address. Without this class, `ssl` would look for this IP address in the certificate.
     """
 
     name = ""
@@ -188,7 +188,7 @@ class Tls:
     highest: ssl.TLSVersion = ssl.TLSVersion.TLSv1_3
 
     def context(self, name: str) -> ssl.SSLContext:
-        """Return the TLS context for the broker with this host name. Every call reads the files again.
+        """Return the TLS context for the broker with the host name `name`. Every call reads the files again.
 
         Raises:
             ConfigError: a certificate or key cannot be used. The message names the property and the file.
@@ -252,11 +252,11 @@ class Tls:
 
     @contextmanager
     def _key_errors_as_config_errors(self, setting: str, expected: str, text: str) -> Iterator[None]:
-        """Convert OpenSSL's errors about a private key in the `with` block into a ConfigError with a clear message.
+        """Turn an error of the `with` block, which loads a private key, into a ConfigError with a clear message.
 
         Args:
             setting: beginning of the error message, such as `ssl.keystore.location=FILE`.
-            expected: what the user should provide.
+            expected: what the user should provide, such as `expected a private key and its certificates`.
             text: private key and certificates in PEM.
         """
         with _errors_as_config_errors(setting, expected):
@@ -274,7 +274,7 @@ class Tls:
                 raise
 
     def _password(self) -> str:
-        """Return the password of the private key. OpenSSL calls this method instead of asking on the terminal."""
+        """Return the private key's password. Without this callback, OpenSSL would ask for it on the terminal."""
         return str.__str__(self.key_password.reveal())
 
 
@@ -311,8 +311,8 @@ def _store_type(properties: Mapping[str, str], store: str, sources: tuple[str, .
 
     Args:
         store: `truststore` or `keystore`.
-        sources: last parts of the names of the properties that can define the store, such as `location` for the
-            property `ssl.keystore.location`.
+        sources: names of the properties that can define the store, without the prefix `ssl.<store>.`. For example,
+            `location` means `ssl.keystore.location` if `store` is `keystore`.
     """
     given = [f"ssl.{store}.{source}" for source in sources if properties.get(f"ssl.{store}.{source}")]
     if not given:
@@ -357,7 +357,7 @@ def _versions(properties: Mapping[str, str]) -> tuple[ssl.TLSVersion, ssl.TLSVer
 
 @contextmanager
 def _errors_as_config_errors(key: str, expected: str) -> Iterator[None]:
-    """Convert an error that the `with` block raises while it reads a certificate or key into a ConfigError.
+    """Turn an OSError or ValueError of the `with` block, which reads a key or certificates, into a ConfigError.
 
     Args:
         key: beginning of the error message, such as `ssl.keystore.location=FILE`.

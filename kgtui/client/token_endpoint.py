@@ -2,7 +2,7 @@
 
 The client proves its identity with one of these:
 - client id and client secret (RFC 6749, section 4.4)
-- a signed assertion instead of the client secret (RFC 7523, section 2.2)
+- a signed assertion, which is a JSON Web Token, instead of the client secret (RFC 7523, section 2.2)
 - a signed assertion with the grant type `jwt-bearer` (RFC 7523, section 2.1)
 """
 
@@ -36,10 +36,10 @@ if TYPE_CHECKING:
 
 
 class HttpDeadline:
-    """Shuts down the connections of an HTTP request when its time limit is over, so that a blocked read ends.
+    """Shuts down the connections of an HTTP request that exceeds its time limit, so that a blocked read ends.
 
     Attributes:
-        is_over: whether the time limit has passed. If so, later errors and incomplete data are due to the shutdown.
+        is_over: whether the time limit was exceeded. If so, later errors and incomplete data result from the shutdown.
     """
 
     def __init__(self) -> None:
@@ -85,7 +85,7 @@ class HttpDeadline:
             def connect(self) -> None:
                 deadline._connections.append(self)
                 super().connect()
-                # Store the socket, because `urllib.request` sets `self.sock` to None before it reads the body.
+                # Store the socket, because `urllib.request` sets `self.sock` to None before the response body is read.
                 deadline._sockets.append(self.sock)
                 if deadline.is_over:
                     raise TimeoutError
@@ -97,7 +97,7 @@ class HttpDeadline:
         for found in [*self._sockets, *(connection.sock for connection in self._connections)]:
             if found is not None:
                 with suppress(OSError):
-                    # `SSLSocket.shutdown` would change the object `found` while another thread uses it.
+                    # Do not call `SSLSocket.shutdown`, which changes the object `found` while another thread uses it.
                     socket.socket.shutdown(found, socket.SHUT_RDWR)
 
 
@@ -107,7 +107,7 @@ LIMIT = 1_000_000
 _LONGEST_LIFETIME = 1e10
 """Longest token lifetime that kgtui accepts in a response of the token endpoint, in seconds.
 
-If the lifetime is longer, kgtui treats it as unknown, because a huge integer cannot be converted to a float.
+kgtui treats a longer lifetime as unknown. Without this limit, converting a huge integer to a float would fail.
 """
 
 _CLIENT_CREDENTIALS = "client_credentials"
@@ -222,7 +222,7 @@ def _parse(content: bytes, headers: Message, endpoint: str) -> Response:
 
 
 def _clock(headers: Message) -> float | None:
-    """Return the time in the HTTP header `Date`, in seconds since the epoch; None if it is missing or not valid."""
+    """Return the time in the HTTP header `Date`, in seconds since the epoch; None if there is no valid `Date`."""
     try:
         return email.utils.parsedate_to_datetime(str(headers["Date"])).timestamp()
     except (TypeError, ValueError, OverflowError):
@@ -254,7 +254,10 @@ def _explain_status(error: urllib.error.HTTPError, oauth: OAuth, endpoint: str) 
 
 
 def _reason(error: urllib.error.HTTPError, oauth: OAuth) -> str:
-    """Return a comma and the OAuth error code in a response, such as `, invalid_client`; empty if there is no code."""
+    """Return a comma and the OAuth error code in a response, such as `, invalid_client`.
+
+    The result is empty if there is no code, or if the code contains the client secret or unexpected characters.
+    """
     try:
         code = json.loads(error.read(LIMIT))["error"]
     except (ValueError, KeyError, TypeError, RecursionError, OSError, HTTPException):

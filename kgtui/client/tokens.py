@@ -1,4 +1,4 @@
-"""Get the tokens of OAUTHBEARER, and refresh them before they expire."""
+"""Get tokens for logins with OAUTHBEARER, and refresh the tokens before they expire."""
 
 from __future__ import annotations
 
@@ -28,17 +28,17 @@ if TYPE_CHECKING:
     from kgtui.client.oauth import OAuth
 
 REFRESH_AFTER = (0.80, 0.85)
-"""Lowest and highest fraction of a token's lifetime after which it is refreshed, as in Kafka's clients."""
+"""Each token is refreshed after a random fraction of its lifetime, between these limits, as in Kafka's clients."""
 
 RETRY_PAUSE = 10.0
 """Pause after a failed attempt to refresh a token, in seconds. The old token stays in use while it is valid.
 
-This is also the minimum age at which kgtui replaces a token that a broker has refused, so that not every refused login
-requests a new token.
+`RETRY_PAUSE` is also the minimum age, in seconds, at which kgtui replaces a token that a broker has refused. Without
+this minimum, kgtui would request a new token after every refused login.
 """
 
 _TOKEN = re.compile(r"[A-Za-z0-9\-._~+/]+=*")
-"""Matches a bearer token (RFC 6750). Kafka accepts no other characters."""
+"""Matches a bearer token (RFC 6750). Kafka refuses tokens that contain other characters."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +72,7 @@ class Tokens:
         """Return the cached token, or a new one if the cached token expires soon or was refused (see `refuse`).
 
         Args:
-            host: host name of the broker, which contains the AWS region for Amazon MSK.
+            host: host name of the broker. For Amazon MSK, this name contains the AWS region.
 
         Raises:
             ConnectError: no valid token can be obtained.
@@ -95,9 +95,9 @@ class Tokens:
             return self._token
 
     def refuse(self) -> None:
-        """Mark the current token as refused by a broker. `get` replaces it as soon as it is `RETRY_PAUSE` seconds old.
+        """Record that a broker refused the current token. `get` replaces it once it is `RETRY_PAUSE` seconds old.
 
-        A new token can help, for example after the credentials were corrected.
+        The broker might accept a new token, for example after the credentials were corrected.
         """
         self._is_refused = True
 

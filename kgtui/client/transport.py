@@ -1,7 +1,7 @@
 """Connect to brokers through aiokafka: TCP, TLS, SASL and framing. No other module imports aiokafka.
 
-kgtui uses only `aiokafka.conn.create_conn`, and the methods `send`, `connected` and `close` of the connection that it
-returns. aiokafka does not decode the responses, so that a damaged response cannot break the connection.
+kgtui calls only `aiokafka.conn.create_conn`, and the methods `send`, `connected` and `close` of the connection that it
+returns. kgtui decodes the responses itself, so that a damaged response cannot break aiokafka's connection.
 """
 
 from __future__ import annotations
@@ -38,14 +38,14 @@ if TYPE_CHECKING:
 AIOKAFKA_TIMEOUT_MS = 10**18
 """Time limit of aiokafka for a response, in milliseconds.
 
-The limit is so long that it is never reached, because callers set their own time limits.
+Callers set their own time limits. Therefore, this limit is so long that it is never reached.
 """
 
 HEAD_START = 0.25
 """Time to wait for a connection to one IP address of a host before kgtui also tries the next address, in seconds."""
 
 CLOSING_TIMEOUT = 1.0
-"""Maximum time to wait for a broker to close a TLS connection, in seconds. Then kgtui aborts the connection."""
+"""Seconds that kgtui waits for a broker to close its end of a TLS connection, before kgtui aborts the connection."""
 
 
 class _NeverBelowInfo(logging.Filter):
@@ -56,7 +56,7 @@ class _NeverBelowInfo(logging.Filter):
 
 
 def _quiet_loggers() -> None:
-    """Keep aiokafka's log messages off the terminal, and drop its DEBUG messages, which contain passwords."""
+    """Keep aiokafka's log off the terminal, and drop the DEBUG messages of `aiokafka.conn`, which contain passwords."""
     logging.getLogger("aiokafka").addHandler(logging.NullHandler())
     connection_logger = logging.getLogger("aiokafka.conn")
     connection_logger.setLevel(logging.INFO)
@@ -96,9 +96,10 @@ class Connection:
     """An open connection to one broker, after the TLS handshake and the login.
 
     Attributes:
-        last_answer: time of the last response, or of the login, on the clock `time.monotonic`.
-        used: whether a response has arrived since the API versions were negotiated. If the connection breaks
-            earlier, kgtui does not send the first request again, because an idle timeout cannot be the cause.
+        last_answer: time of the last response, on the clock `time.monotonic`. Before the first response, the time at
+            which the connection was opened.
+        used: whether a response has arrived after the negotiation of API versions. If the connection breaks earlier,
+            kgtui does not send the request again, because a connection that is so new was not closed for being idle.
     """
 
     def __init__(self, raw: Any, address: Address, login: LoginSession | None = None) -> None:
@@ -133,7 +134,7 @@ class Connection:
 
     @property
     def connected(self) -> bool:
-        """Whether the connection seems to be open. If the broker has just closed it, kgtui might not know this yet."""
+        """Whether the connection is open, as far as kgtui knows. The broker may have closed it a moment ago."""
         return bool(self._raw.connected())
 
     def close(self) -> None:
@@ -184,7 +185,7 @@ class Transport:
         return Connection(raw, address, session)
 
     async def _connect(self, host: str, address: Address, options: dict[str, Any]) -> tuple[Any, LoginSession | None]:
-        """Connect to one IP address (`host`) and log in. Return aiokafka's connection and its login."""
+        """Connect to the IP address `host`, and log in. Return aiokafka's connection, and the SASL session or None."""
         _max_response.set(self.settings.max_response)
         try:
             raw = await create_conn(
@@ -263,7 +264,7 @@ _REFUSALS = (
 
 
 def _cause(error: BaseException) -> BaseException:
-    """Return the original error, which aiokafka wraps in its own exceptions."""
+    """If aiokafka has wrapped an error in exceptions of its own, return the original error; otherwise `error`."""
     while isinstance(error, aiokafka.errors.KafkaError) and error.__cause__ is not None:
         error = error.__cause__
     return error

@@ -1,6 +1,6 @@
 """The command line: one module per command, and modules that several commands use.
 
-Each command's module has three functions:
+The module of a command has these functions. (`kafka_groups` has a function `main` instead.)
 
 - `configure(parser)` adds the options.
 - `run(args)` runs the command and returns the exit code.
@@ -20,7 +20,7 @@ This package is allowed to import every other package of kgtui. Most imports are
 | `show` | `kgtui show`: everything about one or more groups |
 | `check` | `kgtui check`: health verdicts, live or from a recording |
 | `events` | `kgtui events`: changes in groups and brokers, live or from a recording |
-| `list_watch` | reads groups repeatedly for `kgtui ls --watch`, and looks for problems of these groups |
+| `list_watch` | reads groups repeatedly for `kgtui ls --watch`, and finds their problems |
 | `unused_groups` | finds unused groups for `kgtui ls` |
 | `group_watch` | reads groups repeatedly for `kgtui check` |
 | `delete` | `kgtui delete`: plan, confirmation, deletion and results |
@@ -37,7 +37,7 @@ This package is allowed to import every other package of kgtui. Most imports are
 | `pipeline_submit` | prints the `spark-submit` command for YARN and Kubernetes |
 | `insights` | `kgtui insights`: the findings of a lake |
 | `report` | `kgtui report`: the findings and plots of a lake as one HTML page |
-| `connecting` | connects to the cluster, or opens the recording, that is given in the options |
+| `connecting` | connects to the cluster that the options name, or opens the recording that they name |
 | `selection` | selects groups by a filter, and reads the data that the filter needs |
 | `visibility` | messages about groups and offsets that may be hidden, because the user lacks permissions |
 | `time_options` | parses durations and times in options, such as `15m` and `10:04` |

@@ -54,7 +54,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _no_backups(folder: StateFolder, group: str | None, every: Sequence[Backup]) -> str:
-    """Return the message that there are no backups at all, or none of the given group."""
+    """Return the message that there are no backups, or none of `group`. Similar group ids in `every` are suggested."""
     if group is None:
         return f"there are no backups in {folder.backups}"
     names = ", ".join(map(visible, similar_names([group], {backup.group for backup in every})))

@@ -145,7 +145,7 @@ async def check(
     """Watch groups of a cluster, print their health verdicts, and return the exit code.
 
     Args:
-        query: filter. Its terms about health are applied after the watch, when the health of the groups is known.
+        query: filter. Terms about health, such as `verdict:STOP`, are applied only after the watch.
         watching: settings for judging the health, such as the allowed lag.
         clock: clock for scheduling the reads; None for the system's clock.
     """
@@ -167,9 +167,9 @@ async def check(
 
 
 async def _search_record_times(admin: GroupAdmin, watch: ClusterWatch, retention: Retention, timeout: float) -> None:
-    """For groups that are not OK, find out when the last consumed and the first unread records were written.
+    """Find out when the last consumed and the first unread records of groups were written.
 
-    Store these times in `watch`. Groups without unread records are left out.
+    Search only in groups that are not OK and have unread records. Store the times in `watch`.
     """
     from kgtui.admin.reading import read_record_times
     from kgtui.model.health import health_of
@@ -204,7 +204,7 @@ async def check_recorded(args: argparse.Namespace, admin: ReplayAdmin, query: Qu
 
 
 async def _with_access(admin: GroupAdmin, selection: Selection, watch: Watch, timeout: float) -> Selection:
-    """Read the user's permissions, and store in `watch.hidden` the groups whose offsets are possibly hidden.
+    """Read the user's permissions, and store in `watch.hidden` the groups for which brokers possibly hide offsets.
 
     Return a copy of `selection` that contains the permissions.
     """
@@ -214,7 +214,7 @@ async def _with_access(admin: GroupAdmin, selection: Selection, watch: Watch, ti
 
 
 async def _retention(admin: GroupAdmin, watch: Watch, timeout: float) -> Retention:
-    """Return how long the brokers keep the offsets of the watched groups, and the records of their topics.
+    """Return how long brokers keep committed offsets, and the records in the topics of the watched groups.
 
     If one of these durations cannot be read, print the reason on stderr.
     """
@@ -249,8 +249,8 @@ def _report(args: argparse.Namespace, query: Query, selection: Selection, watch:
 
     results, selected = _judge(args, query, selection, watch, retention)
     print_result(args.format, check_results.WRITERS, results)
-    # A filter such as `verdict:STOP` excludes groups that are OK now, but that might get a worse verdict in a longer
-    # watch. The user must learn about these groups too, so with a filter on verdicts, `watched` contains all groups.
+    # A filter such as `verdict:STOP` excludes groups that are OK now. Some of them might get a worse verdict in a
+    # longer watch, and the user must be told so. Therefore, if a term is about health, `watched` contains all groups.
     watched = list(results.snapshot.health.values()) if Need.WATCHING in query.needs else selected
     _notify_limits(results, selected, watched)
     missing = notify_missing(args, _without_health(query), selection)
@@ -265,7 +265,8 @@ def _judge(
 ) -> tuple[CheckResults, list[GroupHealth]]:
     """Return the results to print, and the health of all groups that match the filter.
 
-    The results contain only groups with a problem, unless `--all` or a filter term about health is given.
+    The results contain only groups that have a problem or could not be read completely, unless `--all` or a filter term
+    about health is given.
     """
     from kgtui.model.answer import Coverage
     from kgtui.model.health import health_of, with_hidden_offsets
@@ -296,7 +297,7 @@ def _judge(
 
 
 def _updated(first: Snapshot, health: Mapping[str, GroupHealth], watch: Watch) -> Snapshot:
-    """Return a copy of the snapshot `first` with the health and the newest lag of each watched group."""
+    """Return a copy of `first`, the snapshot before the watch, with the health and newest lag of each watched group."""
     from kgtui.model.summary import Summary
 
     summaries = dict(first.summaries)
@@ -316,7 +317,7 @@ def _updated(first: Snapshot, health: Mapping[str, GroupHealth], watch: Watch) -
 
 
 class _VerdictSnapshot(Snapshot):
-    """A snapshot for filters. Its method `judgment` returns the verdict that `kgtui check` prints for a group."""
+    """A snapshot to which filters are applied, so that they use the verdicts that `kgtui check` prints."""
 
     __slots__ = ()
 
@@ -331,7 +332,7 @@ class _VerdictSnapshot(Snapshot):
 def _select_by_health(query: Query, snapshot: Snapshot) -> list[str]:
     """Return the ids of the watched groups that match the filter, including its terms about health.
 
-    The filter treats the health of a group as unknown if no read of the group succeeded during the watch.
+    If no read of a group succeeded during the watch, the filter treats the health of this group as unknown.
     """
     read = {group: one for group, one in snapshot.health.items() if one.reads or _gone(one)}
     values = {field.name: getattr(snapshot, field.name) for field in fields(snapshot)} | {"health": read}
@@ -345,9 +346,9 @@ def _is_notable(health: GroupHealth) -> bool:
 
 
 def _status(health: GroupHealth) -> Status:
-    """Return the status of a group: that of its health verdict or, if one of its problems is worse, of the problem.
+    """Return the worse of two statuses of a group: that of its health verdict, and that of its worst problem.
 
-    A problem can be worse, because the verdict considers neither lost records nor rebalances.
+    They can differ, because the verdict considers neither lost records nor rebalances.
     """
     from kgtui.model.health.judged import verdict_or_worse
 
@@ -374,7 +375,7 @@ def _notify_limits(results: CheckResults, selected: Sequence[GroupHealth], watch
 
     Args:
         selected: health of the groups that match the filter.
-        watched: health of the groups for which a verdict that is not final is reported.
+        watched: health of the groups for which to print why a verdict is not final.
     """
     from kgtui.model.health.wording import undecided_lines
 

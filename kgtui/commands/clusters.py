@@ -1,4 +1,4 @@
-"""`kgtui clusters`: list the configured clusters, without values of client properties, because these may be secrets."""
+"""`kgtui clusters`: list the configured clusters. Values of client properties are omitted, as they may be secrets."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Connects to the cluster, or opens the recording, that is given in the options or the configuration."""
+"""Connects to the cluster that the options or the configuration name, or opens the recording in the options."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ def timeout_of(args: argparse.Namespace) -> float:
 async def connected(args: argparse.Namespace) -> AsyncIterator[KafkaGroupAdmin]:
     """Connect to the cluster in the options or the configuration, and close the connections at the end.
 
-    If `--timeout` is not given, and the client property `default.api.timeout.ms` is set, store its value in
-    `args.timeout`, in seconds.
+    Without `--timeout`, the client property `default.api.timeout.ms` replaces this option: if the property is set, its
+    value is stored in `args.timeout`, in seconds.
 
     Raises:
         ConfigError: the options or the configuration are wrong.
@@ -102,9 +102,9 @@ async def open_recording(lake: str, at: str | None, *, option: str = "--at") -> 
 
 
 async def as_of(snapshot: Snapshot, admin: GroupAdmin) -> Snapshot:
-    """Add to a snapshot of a recording the time of its poll, and since when each group has been in its state.
+    """Return a copy of a recorded snapshot with the time of its poll, and the times when groups entered their states.
 
-    A snapshot of a live cluster is returned unchanged.
+    Return a snapshot of a live cluster unchanged.
     """
     poll: RecordedPoll | None = getattr(admin, "poll", None)
     if poll is None:

@@ -182,18 +182,20 @@ def _refuse_read_only(args: argparse.Namespace) -> None:
 async def _plan(
     args: argparse.Namespace, admin: GroupAdmin, query: Query | None, folder: StateFolder
 ) -> tuple[Plan, int, bool]:
-    """Return the plan, the number of selected groups, and whether the exit code must be 1 because groups are missing.
+    """Select groups, and plan their deletion.
 
-    Groups are missing if no group matches the filter, or if a group that `--group` names does not exist. With
-    `--allow-empty` or `--expect 0`, missing groups do not change the exit code.
+    Returns:
+        The plan, the number of selected groups, and whether the exit code must be 1 because groups are missing. Groups
+            are missing if no group matches the filter, or if a group that `--group` names does not exist. With
+            `--allow-empty` or `--expect 0`, missing groups do not change the exit code.
     """
     timeout, missing = timeout_of(args), False
     await _check_unfinished(admin, folder, timeout)
     selection = await _matching(admin, query, args.group, timeout)
     groups = selection.ids
     if args.group and not selection.coverage.complete:
-        # Some groups could not be read, for example because a broker did not answer. Pass all groups of `--group` to
-        # `plan`, even if they are not listed. `plan` refuses groups that cannot be described.
+        # Not all data could be read, for example because a broker did not answer. Therefore, groups may exist although
+        # they are not listed. Pass all groups of `--group` to `plan`, which refuses groups that cannot be described.
         groups = list(dict.fromkeys(args.group))
     else:
         missing = notify_missing(args, query, selection)
@@ -264,7 +266,7 @@ def _plan_table(deletion: Plan, *, requests: bool = False) -> str:
 
 
 def _results_table(results: Results, folder: StateFolder) -> str:
-    """Format the results as a table with one line per group; empty if there are no results."""
+    """Format the results as a table with one line per group. Without results, return an empty text."""
     rows = [
         (result.group, result.status.value, result.backup.name if result.backup else "-", result.reason)
         for result in results.by_group.values()
@@ -277,7 +279,7 @@ def _results_table(results: Results, folder: StateFolder) -> str:
 
 
 def _document(deletion: Plan, results: Results | None) -> dict[str, Any]:
-    """Return the JSON document with the plan, the requests and the results. In a dry run, the results are null."""
+    """Return the document that is printed as JSON: plan, requests and results. In a dry run, `results` is None."""
     return {
         "version": VERSION,
         "made_at": rfc3339(deletion.made_at),

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from kgtui.protocol.api import Api
 
 SAMPLE = 200
-"""Maximum number of groups that are described to find out which operations the user is allowed to perform on them."""
+"""Maximum number of groups that kgtui describes to find out which operations the user may perform on groups."""
 
 STEPS_TIMEOUT = 10.0
 """Maximum time for connecting to one bootstrap server (name lookup, TCP, TLS and so on), in seconds."""
@@ -47,7 +47,7 @@ LIMITED_BELOW = {
     "FindCoordinator": ((4, "coordinators are looked up one at a time"),),
     "DescribeShareGroupOffsets": ((1, "the lag of share groups is unknown"),),
 }
-"""API name → pairs (version of the API, limitation that applies to brokers that support only lower versions)."""
+"""API name → pairs (version, limitation). The limitation applies if kgtui and the broker share only lower versions."""
 
 LIMITED_WITHOUT = {
     **{entry.describe_rpc: entry.absence for entry in GROUP_TYPES.values() if entry.feature},
@@ -62,7 +62,7 @@ class NamedGroup(NamedTuple):
     Attributes:
         listed: whether a broker lists the group.
         lines: sentences that say why the group is listed or not.
-        similar: ids of similar groups, if the group is not listed.
+        similar: similar ids of listed groups; empty if the group itself is listed.
     """
 
     group: str
@@ -132,7 +132,7 @@ async def _run(args: argparse.Namespace) -> DoctorResults:
 
 
 def _steps_text(found: Mapping[str, Sequence[Step]]) -> str:
-    """Format the steps of connecting: the address of each bootstrap server, followed by a table of its steps."""
+    """Format the steps of connecting to each bootstrap server: its address, followed by a table of the steps."""
     return "\n".join(
         f"{server}\n{table((Column(''), Column(''), Column('')), map(_step_cells, steps), indent='  ', header=False)}"
         for server, steps in found.items()
@@ -211,7 +211,7 @@ async def _named_groups(
 
 
 def cannot_be_described(fault: Fault) -> str:
-    """Return a text that says why a listed group cannot be described, and what to do about it."""
+    """Return a text that says why a listed group cannot be described, and what the user can do."""
     from kgtui.model.explanation import explain_fault
 
     message = (fault.message or fault.name).removeprefix("describe: ").rstrip(".")
@@ -266,7 +266,7 @@ async def _group_operations(admin: KafkaGroupAdmin, diagnosis: DoctorResults, de
     listed = await admin.list_groups(timeout=deadline.step())
     diagnosis.groups = len(listed.rows)
     diagnosis.faults += [fault for fault in listed.faults if fault.broker in diagnosis.versions]
-    # The sample contains groups of every type, because each type has its own describe RPC.
+    # Describe groups of every type, because each type has its own describe RPC, which can fail.
     by_type: dict[str | None, list[str]] = {}
     for group, row in listed.rows.items():
         by_type.setdefault(row.type, []).append(group)
@@ -284,7 +284,7 @@ async def _group_operations(admin: KafkaGroupAdmin, diagnosis: DoctorResults, de
 
 
 def limitations(versions: Mapping[str, int | None]) -> list[str]:
-    """Return short texts about what does not work with a broker, such as `the list of groups has no types`.
+    """Return the limitations of a broker as short texts, such as `the list of groups has no types`.
 
     Args:
         versions: API name → API version that kgtui uses with this broker; None if kgtui and the broker share none.

@@ -144,7 +144,7 @@ class _Printer:
     def print(self, events: Iterable[Event], snapshot: Snapshot) -> None:
         """Print the events that match the filter and the options.
 
-        If the filter needs data that is not part of an event, such as the lag of the group, take it from `snapshot`.
+        The filter takes data that is not part of an event, such as the lag of the group, from `snapshot`.
         """
         found = [event for event in events if self._matches(event, snapshot)]
         self.printed = self.printed or bool(found)
@@ -232,8 +232,8 @@ async def _print_new(
 
 
 def _notify_if_missing(args: argparse.Namespace, query: Query, snapshot: Snapshot, groups: Sequence[str]) -> None:
-    """If no group matches yet, tell the user that the command waits for such groups, and print similar group ids."""
-    # Print nothing if the filter needs more data than the list of groups, such as lag. This data is not read yet.
+    """If no group matches yet, print similar group ids, and tell the user that the command waits for a match."""
+    # If the filter needs other data than the list of groups, for example lag, print nothing: kgtui has not read it yet.
     if not query.needs and notify_missing(args, query, _as_selection(snapshot, groups)):
         notify("waiting for groups that match; press Ctrl-C to end")
 
@@ -246,7 +246,7 @@ def _as_selection(snapshot: Snapshot, groups: Sequence[str]) -> Selection:
 
 
 def _selected(args: argparse.Namespace, query: Query, snapshot: Snapshot) -> Sequence[str]:
-    """Return the ids of the groups that the command line selects by `--group` or a filter."""
+    """Return the ids of the groups that `--group` or the filter selects; without both, the ids of all groups."""
     if args.group:
         return [group for group in args.group if group in snapshot.groups]
     return query.select(snapshot) if query.terms else list(snapshot.groups)
@@ -255,7 +255,7 @@ def _selected(args: argparse.Namespace, query: Query, snapshot: Snapshot) -> Seq
 async def print_recorded(args: argparse.Namespace, admin: ReplayAdmin, query: Query) -> int:
     """Print the events of a recording up to `--at`, and return the exit code.
 
-    With `--for`, print only events of the last `args.seconds` seconds.
+    With `--for`, print only events of the last `args.seconds` seconds before `--at`.
     """
     from kgtui.history.recorded_events import recorded_events
 

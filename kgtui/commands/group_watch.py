@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 _OVERTIME = 1.0
 """Seconds for which the last read may continue after its timeout has expired.
 
-In this time, the read can report the timeout as an error. Without it, the read would be canceled and report no error.
+In this extra second, the read can report the timeout as an error. Otherwise, it would be canceled without an error.
 """
 
 
@@ -91,8 +91,8 @@ class _Watch:
     def mark_hidden(self, access: Access) -> None:
         """Find the groups for which brokers possibly hide offsets from the user, and store the ids in `hidden`.
 
-        If a hidden topic of such a group is known, or if the group has no visible offsets, also add an error to
-        `group_faults`. Call this method after the last read.
+        If such a group has no visible offsets, or if kgtui knows the name of a topic whose offsets are hidden, also add
+        an error to `group_faults`. Call this method after the last read.
 
         Args:
             access: the user's permissions, read after the groups.
@@ -213,7 +213,8 @@ class ClusterWatch(_Watch):
     async def _read(self, node: int, groups: Mapping[str, Listing]) -> None:
         at = self._clock.now()
         try:
-            # Read the user's permissions each time, because they can change during the watch.
+            # Update the permissions in `admin`, because they can change during the watch. `read_in_full` uses them to
+            # find groups whose offsets are hidden.
             read, _ = await asyncio.gather(
                 read_in_full(self._admin, Deadline(self._schedule.timeout), groups),
                 access_of(self._admin, max_age=ACCESS_MAX_AGE, timeout=self._schedule.timeout),
@@ -290,8 +291,8 @@ class RecordedWatch(_Watch):
 def polls_before(admin: ReplayAdmin, seconds: float) -> Sequence[RecordedPoll]:
     """Return the selected poll `admin.poll` and the polls in the `seconds` seconds before it, oldest first.
 
-    If these polls cover less than `seconds` seconds, the poll before them is added too, if it exists and no polls
-    are missing after it.
+    If these polls cover less than `seconds` seconds, the previous poll (if there is one) is included, too. It is left
+    out if polls are missing directly after it.
     """
     end = admin.poll
     polls = admin.recording.polls(end.at - seconds, end.at)

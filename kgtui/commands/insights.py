@@ -103,7 +103,7 @@ def lake_of(args: argparse.Namespace) -> str:
 
 
 def query_of(text: str) -> Query | None:
-    """Parse a filter. Returns None if the text is empty. Raises `QueryError`."""
+    """Parse a filter. Returns None if the text is empty. Raises `QueryError` if the text is not a valid filter."""
     if not text.strip():
         return None
     from kgtui.model.query import parse
@@ -169,8 +169,8 @@ def as_text(
 
     Args:
         now: current time, in seconds since the epoch.
-        since: `findings` contains the past problems that ended at or after this time, in seconds since the epoch. None
-            if it contains no past problems.
+        since: the past problems in `findings` ended at or after this time, in seconds since the epoch. None if only
+            current problems were requested.
         evidence: whether to add the table rows on which each finding is based.
         width: maximum length of a line, in terminal cells; None for no limit. Commands are never wrapped.
     """
@@ -213,9 +213,9 @@ def _age(found: Insights, now: float) -> str:
 
 
 def _since(finding: Finding, as_of: float | None) -> str:
-    """Return since when a problem has existed, in a text such as `since 2026-11-21 10:04+00:00 (3 h)`.
+    """Return a text that says when a problem began, such as `since 2026-11-21 10:04+00:00 (3 h)`.
 
-    For a problem that has ended, the text is `from … to …`. It is empty if the start of the problem is unknown.
+    If the problem has ended, the text has the form `from … to … (3 h)`. If the start is unknown, the text is empty.
     """
     if finding.since is None:
         return ""

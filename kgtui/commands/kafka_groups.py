@@ -34,9 +34,9 @@ LOADING = frozenset({COORDINATOR_LOAD_IN_PROGRESS, COORDINATOR_NOT_AVAILABLE})
 """Error codes of a broker whose group coordinator is not ready yet, for example because the broker has just started."""
 
 PAUSE = 0.1
-"""Seconds to wait before a request is repeated because the broker has returned an error code in `LOADING`."""
+"""If a broker returns an error code in `LOADING`, the request is repeated after this many seconds."""
 
-LEAST_WIDTH = 20  # The minimum width of a column in the output of Kafka's GroupsCommand, in characters.
+LEAST_WIDTH = 20  # Minimum width of a column in the output of Kafka's GroupsCommand, in UTF-16 code units.
 ABOUT = "This tool lists the groups of every type."
 
 OPTIONS = (
@@ -175,7 +175,7 @@ async def list_all_groups(admin: GroupAdmin) -> tuple[ClusterInfo, list[tuple[st
 async def _poll(admin: GroupAdmin, node: int) -> ListingDelta:
     """List the groups of one broker.
 
-    As in Kafka, the request is repeated for up to `TIMEOUT` seconds while the broker returns an error in `LOADING`.
+    While the broker returns an error code in `LOADING`, repeat the request for up to `TIMEOUT` seconds, as Kafka does.
     """
     import asyncio
 
@@ -196,8 +196,8 @@ async def _poll(admin: GroupAdmin, node: int) -> ListingDelta:
 def keeps(row: Listing, options: Options) -> bool:
     """Return whether the options select a group, by the rules of Kafka's GroupsCommand.
 
-    `--group-type` can be combined with `--protocol`. Without `--group-type`, only one option is applied: the first
-    given option in the order `--protocol`, `--consumer`, `--share`, `--streams`.
+    Only `--group-type` and `--protocol` can be combined. `_check` refuses all other combinations of these two options,
+    `--consumer`, `--share` and `--streams`. Without any of these options, every group is selected.
     """
     group_type, protocol = options.value("group-type"), options.value("protocol")
     if group_type is not None:

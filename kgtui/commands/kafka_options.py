@@ -31,7 +31,7 @@ class Option:
         name: name without dashes.
         help: text in the table of options.
         argument: description of the argument; None for a flag.
-        waives_required: whether required options can be left out if this option is given. True for `--help`.
+        waives_required: whether a command line with this option, such as `--help`, can lack required options.
     """
 
     name: str
@@ -42,7 +42,7 @@ class Option:
 
 
 class KafkaOptionError(KgtuiError):
-    """The options of a command line are wrong, or `--help` is given. In both cases, the exit code is 1.
+    """Raised if the options of a command line are wrong, or if `--help` is given. In both cases, the exit code is 1.
 
     Attributes:
         usage: whether to print the table of options after the message.
@@ -123,7 +123,7 @@ def read_options(words: Sequence[str], options: Sequence[Option]) -> Options:
 def _short(word: str, options_by_name: dict[str, Option]) -> tuple[str, str, str]:
     """Split a word such as `-name=value` into `name`, `=` and `value`.
 
-    If the option is unknown, return only the first letter of its name, because Kafka's scripts report only this letter.
+    If no option has this name, return the first letter and two empty texts: Kafka's scripts report only this letter.
     """
     name, equals, argument = word[1:].partition("=")
     return (name, equals, argument) if name in options_by_name else (word[1], "", "")

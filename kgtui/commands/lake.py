@@ -1,4 +1,4 @@
-"""`kgtui lake`: list the tables of a lake, compact their files, and delete old days."""
+"""`kgtui lake`: list the tables of a lake, compact their files, and delete the rows of old days."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 _DAY = 86_400.0
 _OPTIONAL_COLUMNS = ("VERSION", "FILES", "SIZE", "ON DISK")
-"""Columns that are hidden if the terminal is too narrow for all columns. The first of them is hidden first."""
+"""If the table is too wide for the terminal, these columns are hidden one by one, in this order, until it fits."""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:

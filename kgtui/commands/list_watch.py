@@ -107,9 +107,9 @@ class ListWatch:
 
 
 def _nothing_read(last: Selection, error: UnreachableError) -> Selection:
-    """Return a selection without groups. It stands for a read in which no broker responded.
+    """Return a selection for a read in which no broker responded. The selection contains no groups.
 
-    The result contains the brokers of the previous selection `last`. Each broker gets the fault `error`.
+    It contains the brokers of `last`, the selection of the previous read. Each broker has `error` as its fault.
     """
     fault = fault_of(error)
     brokers = {node: replace(broker, answered_at=None, fault=fault) for node, broker in last.snapshot.brokers.items()}
@@ -146,7 +146,7 @@ class RepeatedScreening:
         self._check_at = 0.0
 
     async def add(self, snapshot: Snapshot, read: GroupsRead) -> Snapshot:
-        """Add the results of one read, and judge the health of each group, for example as `stopped`.
+        """Add the results of one read, and judge whether each group has a problem, such as `stopped`.
 
         Returns a copy of the snapshot that contains these judgments.
         """
@@ -189,7 +189,7 @@ class RepeatedScreening:
         )
 
     async def _forget_missing(self, snapshot: Snapshot) -> None:
-        """Delete the stored data of groups that, according to their coordinators, no longer exist."""
+        """Delete the stored data of groups that no broker lists, and that no longer exist according to coordinators."""
         # A group that no broker lists may still exist, for example while its coordinator changes. Ask the coordinator.
         store, now = self._store, snapshot.taken_at
         self.missing.listed(snapshot.groups)

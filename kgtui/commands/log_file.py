@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from io import TextIOWrapper
 
 MAX_BYTES = 1_000_000
-"""Size at which the log file is rotated, in bytes."""
+"""Maximum size of the log file, in bytes. Before the file would exceed this size, it is rotated."""
 OLD_FILES = 3
 """Number of rotated log files that stay on disk; older ones are deleted."""
 
@@ -44,7 +44,7 @@ class _Private(RotatingFileHandler):
 
 
 def start_log(*, debug: bool) -> Path | None:
-    """Log to `kgtui.log` in the state folder. Return the path of the file, or None if it cannot be written.
+    """Log to `kgtui.log` in the state folder. Return the path of the file, or None if the file cannot be opened.
 
     Args:
         debug: whether to log all levels, not only warnings and errors.

@@ -63,8 +63,8 @@ def epilog() -> str:
 def run(args: argparse.Namespace) -> int:
     """Run `kgtui ls`, and return its exit code.
 
-    The exit code is 1 if no group matches, if data could not be read, or if data are possibly hidden because the user
-    lacks permissions.
+    The exit code is 1 if no group matches, if some data could not be read, or if all groups, or the offsets of a group,
+    may be hidden because the user lacks permissions.
     """
     query = query_of(args) if args.filter or args.expr else None
     if args.watch is True:
@@ -78,9 +78,9 @@ def run(args: argparse.Namespace) -> int:
         raise UsageError("--watch takes a duration above 0, such as 5s")
     gc_enabled = gc.isenabled()
     if args.watch is None:
-        # Disable garbage collection, because it takes time but would free nothing. All data is used until the end.
+        # All data is used until the end, so garbage collection would free nothing. Disable it to save time.
         gc.disable()
-        # Python runs a last garbage collection at exit. Freeze all objects, so that this collection skips them.
+        # At exit, freeze all objects, so that Python's last garbage collection skips them and takes less time.
         atexit.register(gc.freeze)
     try:
         return run_async(_run(args, query))
@@ -114,7 +114,7 @@ async def _select(
 
 
 async def _judge_empty_groups(admin: GroupAdmin, timeout: float, snapshot: Snapshot, read: GroupsRead) -> Snapshot:
-    # Import `unused_groups` only when it is needed, because the import is slow. It is needed only if the lag is read.
+    # Import `unused_groups` here, because the import is slow, and this function is called only if the lag was read.
     from kgtui.commands.unused_groups import with_unused_groups
 
     return await with_unused_groups(admin, timeout, snapshot, read)
@@ -164,10 +164,10 @@ async def _print_repeatedly(args: argparse.Namespace, query: Query | None, admin
 
 
 def _notify_limits(query: Query | None, selection: Selection, advice: str) -> None:
-    """Print on stderr why the list may be incomplete.
+    """Print on stderr which data could not be read, and why groups may be missing from the list.
 
     Args:
-        advice: what the user can do if a filter term, such as `verdict:`, needs several reads of the groups.
+        advice: what the user can do if the filter needs several reads of the groups, as the term `verdict:` does.
     """
     answered, brokers = selection.coverage.brokers
     if answered < brokers:

@@ -66,14 +66,15 @@ class CommandParser(argparse.ArgumentParser):
         self._module = module
         self._epilog: Callable[[], str] | None = None
         super().__init__(allow_abbrev=False, add_help=add_help, **texts)
-        # Reject empty values of options, except filters. Otherwise, `--cluster "$NAME"` would select the default
-        # cluster if the variable is not set.
+        # Reject empty values of arguments without an explicit type. Otherwise, if the variable NAME is not set,
+        # `--cluster "$NAME"` would select the default cluster. Filters can be empty, because they have the type `str`.
         self.register("type", None, _not_empty)
 
     def add_subparsers(self, **options: Any) -> Any:
         """Add subcommands.
 
-        This parser accepts empty arguments (`""`) of a subcommand, because the parser of the subcommand checks them.
+        This parser does not reject empty arguments (`""`) after the name of a subcommand. The parser of the subcommand
+        checks these arguments.
         """
         action = super().add_subparsers(**options)
         action.type = str
@@ -94,16 +95,16 @@ class CommandParser(argparse.ArgumentParser):
         return module
 
     def format_help(self) -> str:
-        """Return argparse's help text. It ends with the text that the command's function `epilog` returns."""
+        """Return argparse's help text. If the command's module has a function `epilog`, add its result at the end."""
         if self._epilog is not None:
             self.epilog = self._epilog()
-        # Set the formatter only when a help text is needed, because it imports `rich_argparse`, which is slow. If the
-        # formatter were set earlier, argparse would use it for every option that is added.
+        # Set the formatter only when a help text is needed. If it were set in the constructor, argparse would call
+        # `_formatter` for each option that is added, and `_formatter` imports `rich_argparse`, which is slow.
         self.formatter_class = _formatter
         return super().format_help()
 
     def print_help(self, file: Any = None) -> None:
-        """Print the help on stdout. Unlike argparse, raise an error if stdout cannot be written."""
+        """Print the help on stdout; `file` is ignored. Unlike argparse, raise an error if stdout cannot be written."""
         from kgtui.commands.printing import print_text
 
         print_text(self.format_help())
@@ -111,8 +112,8 @@ class CommandParser(argparse.ArgumentParser):
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
         """Add the options of the command, then parse as argparse does.
 
-        Unlike in argparse, unknown options raise an error here and not in `parse_args`, so that the error message
-        refers to `kgtui COMMAND --help` instead of `kgtui --help`.
+        Raises `UsageError` for unknown options, and refers the user to `kgtui COMMAND --help`. If this method ignored
+        unknown options, as in argparse, `parse_args` would report them and refer to `kgtui --help`.
         """
         self.load()
         found, rest = super().parse_known_args(args, namespace)
@@ -143,7 +144,10 @@ def _not_empty(text: str) -> str:
 
 
 class _Duration(argparse.Action):
-    """Converts the value of an option, such as `90`, `90s` or `2m`, to seconds. Raises `UsageError`."""
+    """Converts the value of an option, such as `90`, `90s` or `2m`, to seconds.
+
+    Raises `UsageError` if the value is not a duration above 0.
+    """
 
     def __call__(self, parser: object, namespace: argparse.Namespace, values: Any, option: str | None = None) -> None:
         from kgtui.commands.time_options import parse_duration
@@ -161,11 +165,13 @@ def _formatter(prog: str) -> argparse.HelpFormatter:
 
 
 def add_cluster_options(parser: argparse.ArgumentParser, *, again: bool = False) -> None:
-    """Add the options of the group `cluster`, such as `--timeout`. They can precede or follow the name of a command.
+    """Add the options under the help heading `cluster`, such as `--timeout`.
+
+    On the command line, these options can precede or follow the name of the command.
 
     Args:
         again: True for the parser of a command, False for the parser of `kgtui`. The options of a command get no
-            defaults, because a default would overwrite a value that is given before the command's name.
+            defaults. Otherwise, in `kgtui --timeout 5s ls`, the default would replace the given value.
     """
     unset: Any = argparse.SUPPRESS if again else None
     flag: Any = argparse.SUPPRESS if again else False
@@ -199,7 +205,8 @@ def build(prog: str = "kgtui", *, only: Collection[str] | None = None) -> Comman
     """Return the parser of the command line.
 
     Args:
-        only: names of the commands that the parser must know; None for all commands. Fewer commands save time.
+        only: names of the commands to add to the parser; None for all commands. Each command that is left out saves
+            time.
     """
     parser = CommandParser(
         prog=prog, description="Shows and manages every group of a Kafka cluster.", epilog=EPILOG
@@ -210,7 +217,7 @@ def build(prog: str = "kgtui", *, only: Collection[str] | None = None) -> Comman
     )
     add_cluster_options(parser)
     add_ui_options(parser)
-    # Pass `prog`. Otherwise, argparse would format the usage text to find the program's name, which takes time.
+    # Pass `prog`, because argparse would otherwise derive it from the usage text, and creating this text takes time.
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", prog=prog, title="commands")
     for name, (module, summary) in COMMANDS.items():
         if only is None or name in only:
@@ -226,7 +233,7 @@ def add_ui_options(parser: argparse.ArgumentParser, *, again: bool = False) -> N
 
     Args:
         again: True for the parser of a command, False for the parser of `kgtui`. The options of a command get no
-            defaults, because a default would overwrite a value that is given before the command's name.
+            defaults. Otherwise, in `kgtui --interval 5s demo`, the default would replace the given value.
     """
     unset: Any = argparse.SUPPRESS if again else None
     flag: Any = argparse.SUPPRESS if again else False
@@ -250,7 +257,9 @@ def add_ui_options(parser: argparse.ArgumentParser, *, again: bool = False) -> N
 def seconds(text: str) -> float:
     """Convert a duration on the command line, such as `5`, `5s` or `2m`, to seconds.
 
-    Raises `ArgumentTypeError` if the text is not a duration.
+    The caller must check the result, because a number without a unit can be 0, negative or infinite.
+
+    Raises `ArgumentTypeError` if the text is neither a number nor a duration above 0.
     """
     with suppress(ValueError):
         if isfinite(number := float(text)):
@@ -287,14 +296,18 @@ def _sentence(summary: str) -> str:
 
 
 def parse_args(words: Sequence[str]) -> argparse.Namespace:
-    """Parse the command line. If it names no command, the attribute `command` of the result is None.
+    """Parse the command line. For `--help`, print the help and exit.
 
-    Raises `UsageError`. `--help` prints the help and exits.
+    The attribute `command` of the result is the name of the command; None if no command is given. For the option
+    `--print-completion`, it is `print-completion`.
+
+    Raises `UsageError` if the command line is wrong.
     """
     named = COMMANDS.keys() & set(words)
     about_all = not named and not HELP.isdisjoint(words)
     try:
-        # Creating parsers is slow. Create parsers only for commands whose names are in the command line.
+        # Creating parsers is slow. Create parsers only for commands whose names are in the command line, or for all
+        # commands if the user asks for the help of `kgtui` itself.
         args = build(only=None if about_all else named).parse_args(list(words))
     except UsageError:
         # After an error, parse again with all commands, so that the error message lists all commands.
@@ -308,7 +321,7 @@ def run_command(args: argparse.Namespace) -> int:
     """Run the parsed command and return its exit code."""
     if args.command == "print-completion":
         return _print_completion(args.print_completion)
-    # Start the log if `--debug` is given. The terminal UI, `demo`, `record` and `replay` start the log themselves.
+    # If `--debug` is given, start the log. The terminal UI (`None`) and the commands below start the log themselves.
     if args.debug and args.command not in (None, "demo", "record", "replay"):
         from kgtui.commands.log_file import start_log
 

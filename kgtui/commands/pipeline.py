@@ -1,4 +1,8 @@
-"""`kgtui pipeline run` and `watch`: compute the silver and gold tables of a lake with Spark."""
+"""`kgtui pipeline run` and `watch`: compute the silver and gold tables of a lake with Spark.
+
+The silver tables contain decoded records of `__consumer_offsets`. The gold tables contain results that are computed
+from the silver tables and from recordings.
+"""
 
 from __future__ import annotations
 
@@ -129,13 +133,14 @@ def _check_lake(path: str) -> None:
 
 
 def _prepare_lake(path: str, sources: Sources, interval: float | None) -> None:
-    """Create the lake and its tables, if they do not exist.
+    """Create the lake if it does not exist. If there are records of `__consumer_offsets`, also create their tables.
 
     Args:
         interval: seconds between two reads of new data in `kgtui pipeline watch`; None for `kgtui pipeline run`.
 
     Raises:
-        LakeError: the lake cannot be written, or `interval` is None and there is no data to read.
+        LakeError: the lake cannot be written or belongs to a different cluster, or `kgtui pipeline run` has no data to
+            read.
     """
     from kgtui.lake.folder import LakeFolder, is_table, update_retention
     from kgtui.lake.schemas import BRONZE, COORDINATOR_RECORDS, POLLS, SILVER
@@ -166,7 +171,7 @@ def _prepare_lake(path: str, sources: Sources, interval: float | None) -> None:
 
 
 def _sources(args: argparse.Namespace, since: float | None) -> Sources:
-    """Return the sources (topic or folder) of records of `__consumer_offsets` that the command line names."""
+    """Return where to read records of `__consumer_offsets`: from the named cluster, and from the folder `--records`."""
     from kgtui.pipeline.jobs.run import Sources
     from kgtui.pipeline.sources import records_folder
 
@@ -198,9 +203,9 @@ def _run_jobs(lake: SparkLake, sources: Sources, progress: Progress, interval: f
 
 
 def update_gold(lake: SparkLake, on_progress: Callable[[str], None] | None = None) -> tuple[date, ...]:
-    """Recompute the gold tables for all days with new polls or new silver rows, and return these days.
+    """Recompute the gold tables from the first day with new polls or new silver rows on. Return the recomputed days.
 
-    Days later than tomorrow are ignored, because their timestamps come from a broker with a wrong clock.
+    Days after tomorrow (UTC) are ignored, because their timestamps come from a broker with a wrong clock.
     """
     from kgtui.lake.arrow import escape_surrogates
     from kgtui.lake.folder import load_retention

@@ -1,4 +1,7 @@
-"""`kgtui pipeline demo`: simulate and record days of history in a minute, run the pipeline, and print the findings."""
+"""`kgtui pipeline demo`: record a simulated cluster, run the pipeline on the recording, and print the findings.
+
+The recording covers several days, but is made within about a minute.
+"""
 
 from __future__ import annotations
 
@@ -163,7 +166,7 @@ class DemoHistory:
 
 
 def newest_poll_time(interval: float, now: float) -> float:
-    """Return `now`, in seconds since the epoch, rounded down to a multiple of `interval` seconds."""
+    """Return the time of the last poll: `now` (seconds since the epoch), rounded down to a multiple of `interval`."""
     return now // interval * interval
 
 
@@ -203,7 +206,7 @@ async def record_history(lake: str, history: DemoHistory, on_poll: Callable[[int
 
 
 class _SimulatedMonitor:
-    """Replaces the monitor (which lists the groups for the recorder) while the demo history is recorded.
+    """Lists the groups of the simulated cluster for the recorder. In `kgtui record`, the `Monitor` lists the groups.
 
     Between two polls, this object advances the time of the simulated cluster. After the last poll, it stops the
     recorder.

@@ -58,7 +58,7 @@ def print_bytes(data: bytes) -> None:
 def stdout_is_closed() -> bool:
     """Return whether the program that reads stdout has exited, or the terminal is closed.
 
-    This function finds out without writing to stdout.
+    This function does not write to stdout. If the state of stdout cannot be determined, the result is False.
     """
     from select import poll
 
@@ -90,7 +90,8 @@ def print_result(
     if isinstance(result, str):
         print_text(_CLEAR + result if clear and terminal else result)
     elif output_format == "csv" and terminal:
-        # Escape control characters only on a terminal, because programs that read CSV would not decode the escapes.
+        # Escape control characters on a terminal. In files and pipes, keep them, because programs that read CSV would
+        # not decode the escapes.
         lines = result.decode("utf-8", "surrogateescape").split("\n")
         print_bytes("\n".join(map(visible, lines)).encode())
     else:
@@ -133,7 +134,10 @@ def print_error(text: str) -> None:
 
 
 def notify_faults(faults: Iterable[Fault]) -> None:
-    """Print one line per error on stderr. Groups with the same error share one line."""
+    """Print the errors on stderr, one per line.
+
+    If several groups have the same error, the line names only the first group, and the number of the other groups.
+    """
     lines: dict[tuple[str, int | None], str] = {}
     counts: dict[tuple[str, int | None], int] = {}
     for fault in faults:
@@ -173,15 +177,15 @@ def _encodable(text: str, stream: TextIO) -> str:
 _REDRAW = 0.1
 """Minimum time between two updates of the progress line on a terminal, in seconds."""
 _PROGRESS_INTERVAL = 10.0
-"""Minimum time between two progress lines if stderr is a file or a pipe, in seconds."""
+"""Minimum time between two progress lines that `Progress` prints if its stream is not a terminal, in seconds."""
 _ERASE = "\x1b[2K\r"
 
 
 class Progress:
-    """Context manager for a progress line, which is erased at the end.
+    """Context manager that shows a progress line on a terminal, and erases the line at the end.
 
     Args:
-        stream: terminal that shows the line; None for stderr. If the stream is not a terminal, updates are printed as
+        stream: where the line is shown; None for stderr. If the stream is not a terminal, updates are printed as
             separate lines on stderr, at most one every `_PROGRESS_INTERVAL` seconds.
     """
 
@@ -193,7 +197,10 @@ class Progress:
         self._shown = False
 
     def update(self, sentence: str) -> None:
-        """Show a sentence, unless the last one was shown too recently (see `_REDRAW` and `_PROGRESS_INTERVAL`)."""
+        """Show a sentence. If the last sentence was shown too recently, ignore the new one.
+
+        The minimum time between two sentences is `_REDRAW` on a terminal, otherwise `_PROGRESS_INTERVAL`.
+        """
         now = time.monotonic()
         if now - self._last < self._every:
             return

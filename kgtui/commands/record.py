@@ -121,7 +121,7 @@ def _stop_on_signal(recorder: Recorder, seconds: float | None) -> Iterator[None]
     """Context manager in which Ctrl-C, SIGTERM or SIGHUP stops the recorder.
 
     Args:
-        seconds: time after which the recorder stops without a signal, in seconds; None for no limit.
+        seconds: number of seconds after which the recorder stops, even without a signal; None for no limit.
     """
     loop = asyncio.get_running_loop()
     for number in _ENDS:

@@ -1,4 +1,4 @@
-"""`kgtui report`: write the findings and plots of a lake into one HTML page."""
+"""`kgtui report`: write findings (problems of groups in a lake's gold tables) and plots into one HTML page."""
 
 from __future__ import annotations
 
@@ -70,9 +70,9 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _write(path: Path, data: bytes) -> None:
-    """Write a file with mode 0600. If this fails, an existing file remains unchanged."""
+    """Write a file with mode 0600, or to a device. If the write fails, an existing file remains unchanged."""
     try:
-        # Write directly to a device such as /dev/stdout, because `replace_private` would put a file in its place.
+        # Write directly to a device such as /dev/stdout. `replace_private` would replace the device with a file.
         if path.exists() and not path.is_file():
             path.write_bytes(data)
         else:

@@ -32,14 +32,15 @@ class Selection:
 
     Attributes:
         snapshot: all data that was read, including data of groups that were not selected.
-        ids: ids of the selected groups, in the order that the term `sort:` specifies, or else sorted by id.
+        ids: ids of the selected groups. They are in the order of the filter term `sort:`, if there is one, and
+            otherwise sorted by id.
         coverage: how many brokers answered, and how many selected groups were read completely.
         faults: why some data could not be read.
         members: whether members were read.
         lag: whether offsets and log end offsets were read.
-        searched: pair (number of groups to which the filter could be applied, number of groups whose data it needs).
-            For example, (3, 5) means that the filter needs the lags of 5 groups, but only 3 lags could be read.
-        listed: group id → type, state and coordinator, for all groups of the cluster.
+        searched: pair (number of groups to which the filter could be applied, number of groups whose data the filter
+            needs). For example, (3, 5) means that the filter needs the lags of 5 groups, but only 3 lags could be read.
+        listed: group id → type, protocol, state and coordinator, for all groups of the cluster.
     """
 
     snapshot: Snapshot
@@ -84,7 +85,10 @@ def add_filter_options(parser: argparse.ArgumentParser) -> None:
 
 
 def query_of(args: argparse.Namespace) -> Query:
-    """Return the filter from the command line. Raises `UsageError` if `--group` is given too."""
+    """Return the filter from the command line. The filter is empty if the command line has no filter term.
+
+    Raises `UsageError` if the filter is wrong, or if both a filter term and `--group` are given.
+    """
     from kgtui.model.query import parse
 
     query = parse(" ".join(filter(None, [args.filter, *args.expr])).strip())
@@ -94,7 +98,7 @@ def query_of(args: argparse.Namespace) -> Query:
 
 
 def notify_operators(query: Query) -> None:
-    """Print a hint if the filter contains AND, OR or NOT, because kgtui searches for these words in group ids."""
+    """Print a hint if the filter contains AND, OR or NOT, because kgtui reads these words as parts of group ids."""
     from kgtui.model.query.spelling import operator_hint
 
     if hint := operator_hint(query):
@@ -210,7 +214,7 @@ async def select_groups(
         UnreachableError: no broker answered.
     """
     if query is None and not members and not lag:
-        # Most calls need only the list of groups. Return it here, because importing the modules for filters is slow.
+        # Most calls need only the list of groups. Return early in this case, because the imports below are slow.
         snapshot, faults = await _list_with_access(admin, wanted=False, max_age=access_max_age, timeout=timeout)
         ids = sorted(snapshot.groups if not groups else snapshot.groups.keys() & set(groups))
         return Selection(snapshot, ids, _coverage(snapshot, len(ids)), faults, listed=snapshot.groups)
@@ -252,12 +256,11 @@ def _with_groups(snapshot: Snapshot, groups: Collection[str]) -> Snapshot:
 async def _list_with_access(
     admin: GroupAdmin, *, wanted: bool, max_age: float, timeout: float
 ) -> tuple[Snapshot, tuple[Fault, ...]]:
-    """List all groups, and read the user's permissions if they are needed.
+    """List all groups. If `wanted` is true, or if no group is listed, also read the user's permissions.
 
     Returns a snapshot, and the faults of brokers that did not answer.
 
     Args:
-        wanted: whether the permissions are needed. If False, they are read only if no group is listed.
         max_age: maximum age of cached permissions, in seconds. Older permissions are read again.
     """
     if wanted:
@@ -279,12 +282,14 @@ async def _list_with_access(
 async def _enrich(
     admin: GroupAdmin, snapshot: Snapshot, query: Query, *, members: bool, lag: bool, deadline: Deadline
 ) -> tuple[Snapshot, tuple[Fault, ...], GroupsRead]:
-    """Read the members and the lag, if needed, of the groups that the filter has not ruled out yet.
+    """Read members and lags of the groups that the filter has not ruled out yet.
 
-    Returns the snapshot with this data, the errors that affect a whole broker or the cluster, and all data that was
-    read.
+    Returns a tuple: the snapshot with this data, the errors that affect a whole broker or the whole cluster, and all
+    data that was read.
 
     Args:
+        members: whether to read members.
+        lag: whether to read offsets and log end offsets.
         deadline: time limit of all reads. It is divided into steps: one for the members, and two for the lag.
     """
     from kgtui.admin.groups_read import GroupsRead
@@ -319,8 +324,8 @@ def _enriched(snapshot: Snapshot, read: GroupsRead, ids: Sequence[str], *, lag: 
             faults.setdefault(group, hidden_topics_fault(group, topics_hidden))
         with_offset = read.topics_of(group)
         if with_offset is None and not (lag and snapshot.groups[group].has_offsets):
-            # The offsets of this group were not requested, so pass no topics with offsets. The summary then contains
-            # only the topics to which members subscribe.
+            # The offsets of this group were not requested. Pass an empty tuple instead of None, because None means that
+            # the offsets could not be read. The summary then contains only the topics to which members subscribe.
             with_offset = ()
         summaries[group] = summary_of(
             read.descriptions.get(group),
@@ -366,7 +371,7 @@ async def list_groups(admin: GroupAdmin, *, timeout: float) -> tuple[Snapshot, t
 
 
 def by_listing(rows: Mapping[str, Listing]) -> dict[Listing, list[str]]:
-    """Return a dict for `Snapshot.by_listing`: `Listing` (type, protocol, state, coordinator) → ids of its groups."""
+    """Return a dict for `Snapshot.by_listing`: `Listing` (type, protocol, state, coordinator) → group ids."""
     by_listing: dict[Listing, list[str]] = {}
     for group, listing in rows.items():
         by_listing.setdefault(listing, []).append(group)

@@ -1,4 +1,4 @@
-"""Opens sessions of the terminal UI. A session is an open cluster, simulated cluster or recording."""
+"""Opens sessions of the terminal UI. A session shows one cluster, one simulated cluster or one recording."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ if TYPE_CHECKING:
     from kgtui.tui.session import ClusterChoice, Session
 
 CONNECT_TIMEOUT = 3.0
-"""Maximum time to wait for an answer of a broker when connecting to a cluster, in seconds."""
+"""Maximum time to wait for a broker's answer while kgtui tries to connect to a cluster, in seconds."""
 _MAX_CALLS_PER_POLL = 8
-"""Maximum number of calls of `LakeReplayPosition.advance` for which playback shows the same poll.
+"""Maximum number of calls of `LakeReplayPosition.advance` during which playback keeps showing the same poll.
 
-If the time until the next poll would take more calls, the first call jumps to the next poll. Otherwise, playback would
-seem to hang.
+If more calls would be needed to reach the next poll, the first call already jumps to the next poll. Otherwise, playback
+would seem to hang.
 """
 
 
@@ -87,7 +87,7 @@ class SessionOpener:
         return await self._open(target, self._command_config(target))
 
     async def another(self, name: str) -> Session:
-        """Open a session on a configured cluster, without waiting for a broker.
+        """Open a session on a cluster that is configured or was opened before, without waiting for a broker.
 
         Raises `ConfigError` if the configuration of the cluster is not valid.
         """
@@ -279,19 +279,25 @@ class LakeReplayPosition:
     async def go_to(self, text: str) -> None:
         """Move to the time that the user typed, such as `10:04`, or `15m` for 15 minutes before the end.
 
-        Raises `UsageError` or `LakeError`.
+        Raises:
+            UsageError: the text is not a time.
+            LakeError: the recording cannot be read, or starts after this time.
         """
         await self._admin.seek(parse_time("the time", text, self._admin.recording.last.at))
 
     async def seek(self, at: float) -> None:
-        """Move to the last poll at or before a time in seconds since the epoch. Raises `LakeError`."""
+        """Move to the last poll at or before the time `at`, in seconds since the epoch.
+
+        Raises `LakeError` if the recording cannot be read, or starts after `at`.
+        """
         await self._admin.seek(at)
 
     async def advance(self, seconds: float) -> bool:
         """Move forward by `seconds` of recorded time. Return False if the last poll is already shown.
 
-        If no poll was recorded in this time, the same poll stays visible, and the next call continues from the end of
-        this time. Gaps in the recording are skipped.
+        If the next poll is later than this, keep showing the same poll. The next call then adds its `seconds` to the
+        seconds of this call. But if recording was interrupted before the next poll, or if reaching this poll would take
+        too many calls (see `_MAX_CALLS_PER_POLL`), move to the next poll at once.
         """
         shown = self._admin.poll
         self._ahead = self._ahead + seconds if self._ahead_of == shown else seconds
@@ -323,5 +329,8 @@ class LakeReplayPosition:
         return await asyncio.to_thread(lambda: tuple(recorded_events(self._admin.recording, since, until)))
 
     async def compare(self, at: float) -> Comparison:
-        """Return the differences between the poll at the time `at` and the poll that is shown. Raises `LakeError`."""
+        """Return the differences between the last poll up to the time `at` and the poll that is shown.
+
+        Raises `LakeError` if the recording cannot be read, or starts after `at`.
+        """
         return await asyncio.to_thread(self._admin.recording.compare, at, self._admin.poll)

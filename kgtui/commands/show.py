@@ -71,7 +71,10 @@ async def _run(args: argparse.Namespace) -> int:
 
 
 async def _listed(admin: GroupAdmin, timeout: float) -> Mapping[str, Listing]:
-    """Return all groups of the cluster, so that the caller can suggest ids similar to a missing id; empty on errors."""
+    """Return all groups of the cluster. If the groups cannot be listed, the result is empty.
+
+    If the user asks for a group that does not exist, the caller suggests similar ids from the result.
+    """
     try:
         return (await admin.list_groups(timeout=timeout)).rows
     except KgtuiError:
@@ -79,7 +82,7 @@ async def _listed(admin: GroupAdmin, timeout: float) -> Mapping[str, Listing]:
 
 
 async def _with_recorded_times(snapshot: Snapshot, admin: GroupAdmin) -> Snapshot:
-    """If `admin` reads a recording, add times known from earlier polls, such as when each group last made progress."""
+    """If `admin` reads a recording, add times that earlier polls show, such as when each group last made progress."""
     recording: RecordingReader | None = getattr(admin, "recording", None)
     if recording is None:
         return snapshot
@@ -103,7 +106,8 @@ async def read_details(
     read = await read_groups(admin, deadline, describe=groups)
     found = read.descriptions
     listed = {group: listing_of(row) for group, row in found.items()}
-    # Read descriptions first. They contain the type of a group, which determines how its offsets are read.
+    # Read offsets after the descriptions, because a description contains the type of the group, and the type determines
+    # how the offsets are read.
     configured = [group for group in found if may_have_configs(found[group].type)]
     positions = await read_groups(
         admin, deadline, offsets=listed, configs=configured, logs=Logs.BOUNDS, described=found

@@ -61,7 +61,8 @@ def _parse_date_or_time_of_day(text: str, last: float) -> float:
     if "-" in text:
         return parse_rfc3339(text)
     day = datetime.fromisoformat(f"{end.date()}T{text}")
-    # If the text has a time zone, the date in this zone can differ from the local date. Try the dates around `day` too.
+    # If the text has a time zone, the date in this zone can differ from the local date. Therefore, also try the two
+    # days before `day` and the day after it.
     days = [day + timedelta(days=number) for number in (-2, -1, 0, 1)]
     # When daylight saving time ends, an hour of local time occurs twice. `fold` is 0 for the first, 1 for the second.
     times = [one.replace(fold=fold).timestamp() for one in days for fold in (0, 1)]

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from kgtui.simulator.options import Options
 
 START_TIME = 2.0
-"""Seconds for which garbage collection is disabled after the terminal UI was started, so that it starts faster."""
+"""Number of seconds for which garbage collection is disabled at the start, so that the terminal UI starts faster."""
 THREAD_SWITCH_INTERVAL = 0.0005
 """Python's thread switch interval, in seconds. It is short, so that the thread that reads keys never waits long."""
 

@@ -19,9 +19,10 @@ if TYPE_CHECKING:
 
 
 def with_hidden_faults(snapshot: Snapshot, groups: Iterable[str]) -> Snapshot:
-    """Return a copy of the snapshot with an error for each group in `groups` for which brokers possibly hide offsets.
+    """Return a copy of the snapshot, with an error for each group in `groups` whose offsets brokers hide from the user.
 
-    Brokers hide offsets in topics on which the user lacks the permission DESCRIBE.
+    A group without visible offsets also gets an error if brokers might hide its offsets. Brokers hide offsets in topics
+    on which the user lacks the permission DESCRIBE.
     """
     if not _has_marks(snapshot) and not snapshot.offsets:
         return snapshot
@@ -35,7 +36,10 @@ def _has_marks(snapshot: Snapshot) -> bool:
 
 
 def notify_lower_bounds(snapshot: Snapshot, groups: Iterable[str], query: Query | None) -> None:
-    """Print for how many groups the lag is only a lower bound, because the user lacks DESCRIBE on some topics."""
+    """Print for how many groups the lag is only a lower bound, because the user lacks DESCRIBE on some topics.
+
+    If the filter needs offsets, also print how the filter treats groups whose exact lag is unknown.
+    """
     if snapshot.access is None or not _has_marks(snapshot):
         return
     from kgtui.model.query import Need

@@ -15,7 +15,7 @@ javaproperties and platformdirs only when they are needed.
 | `properties` | reads Java properties files; resolves `${NAME}` and `file:PATH` |
 | `providers` | resolves references to Kafka's config providers, such as `${file:PATH:KEY}` |
 | `state_folder` | paths of backups, the audit log, recordings, exports and logs |
-| `crash` | writes crash reports that contain no values of variables |
+| `crash` | writes crash reports, without values of local variables and options |
 """
 
 from __future__ import annotations

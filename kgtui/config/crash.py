@@ -1,6 +1,7 @@
-"""Write crash reports: versions of kgtui, Python and libraries, the command, and the stack trace.
+"""Write crash reports.
 
-Crash reports contain no values of variables, because a value can be a secret.
+A report contains the versions of kgtui, Python and libraries, the type of the terminal, the command, and the stack
+trace. It contains no values of local variables or of options, because a value can be a secret.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ def report_of(error: BaseException, command: str) -> str:
     """Return the text of a crash report, without the values of local variables.
 
     Args:
-        command: the command line without the values of its options.
+        command: the command line without the values of its options, or `the terminal UI`.
     """
     import platform
     from importlib import metadata
@@ -46,7 +47,7 @@ def write_report(error: BaseException, folder: Path, command: str) -> Path:
     """Write a crash report that only the user can read, and return its path.
 
     Args:
-        command: the command line without the values of its options.
+        command: the command line without the values of its options, or `the terminal UI`.
 
     Raises:
         OSError: the file cannot be written.

@@ -23,9 +23,9 @@ _REFERENCE = re.compile(_NAME)
 """Matches a reference to an environment variable, `${NAME}`."""
 
 _FILE_URLS = frozenset({"useKeytab", "useCcache"})
-"""Options of IBM's Kerberos login module with a URL such as `file:/etc/keytab` as their value.
+"""Options of IBM's Kerberos login module whose values are URLs, such as `file:/etc/keytab`.
 
-Such a value stays a URL. It is not replaced with the content of the file.
+kgtui does not replace these URLs with the content of the file.
 """
 
 _IN_JAAS = re.compile(
@@ -59,13 +59,13 @@ class Properties(dict[str, str]):
         return f"Properties({', '.join(sorted(self))})"
 
     def override(self, stronger: Properties, where: str) -> None:
-        """Add the properties and warnings in `stronger`. Added properties replace properties with the same names.
+        """Add the properties and warnings in `stronger`. If a property is already set, its value is replaced.
 
-        For each property whose value changes, a warning is added to `warnings`.
+        If the new value differs from the old one, a warning is added to `warnings`.
 
         Args:
             stronger: the properties to add.
-            where: file or table with the added properties, for the warnings.
+            where: file or table that contains the properties in `stronger`, for the warnings.
         """
         replaced = [key for key in stronger if self.get(key, stronger[key]) != stronger[key]]
         self.warnings += stronger.warnings
@@ -94,9 +94,10 @@ _PROPERTY_NAME = re.compile(
     """,
     re.VERBOSE,
 )
-"""Matches a key that can be the name of a Java property. It does not match a line of base64.
+"""Matches a key that can be the name of a Java property. This pattern does not match a line of base64.
 
-A key that matches can still be a secret that contains a dot. Therefore, `_looks_like_name` also checks the first word.
+A matching key can still be a secret that contains a dot. Therefore, `_looks_like_name` also checks the word before the
+first dot.
 """
 
 _FIRST_WORDS = frozenset({
@@ -119,7 +120,7 @@ is similar to one of these words, and is thus probably a typo.
 """
 
 _PEM_BODY = re.compile(r"[A-Za-z0-9+/]{40,}={0,2}")
-"""Matches a line of base64 in a PEM file, even if the PEM file is incomplete and has no line `-----BEGIN …`."""
+"""Matches a line of base64. It detects a PEM file even if the line `-----BEGIN …` of the file is missing."""
 
 
 def _looks_like_name(key: str) -> bool:
@@ -181,9 +182,9 @@ def read_properties(path: str | Path) -> Properties:
 
 
 def filled_in(properties: Mapping[str, str], where: str, folder: Path) -> Properties:
-    """Return the properties with the references in their values replaced, such as `${NAME}` and `file:PATH`.
+    """Return a copy of the properties in which references such as `${NAME}` and `file:PATH` are replaced.
 
-    In a property whose name ends with `.url`, `file:` begins a URL and is not replaced. If the property
+    If the name of a property ends with `.url`, `file:PATH` is a URL and is not replaced. If the property
     `config.providers` is set, only references to the config providers that it names are replaced, as in Kafka.
 
     Args:
@@ -207,10 +208,10 @@ def filled_in(properties: Mapping[str, str], where: str, folder: Path) -> Proper
 
 
 def _undeclared_references(properties: Mapping[str, str], declared: Container[str], where: str) -> Iterator[str]:
-    """Yield one warning for each property that refers to a config provider that `config.providers` does not declare.
+    """Yield a warning for each property with a reference to a config provider that is not in `declared`.
 
     Args:
-        declared: names of the providers in `config.providers`.
+        declared: names of the providers in the property `config.providers`; empty if it is not set.
         where: file or table that contains the properties, for the warnings.
     """
     for key, value in properties.items():
@@ -245,7 +246,7 @@ def _option(place: str, folder: Path, found: re.Match[str]) -> str:
     """Return the text that replaces a reference in `sasl.jaas.config`.
 
     `="file:PATH"` → `="CONTENT"`; `=${NAME}` → `="VALUE"`; `${NAME}` → `VALUE`. In the inserted text, quotes,
-    backslashes and line breaks are escaped.
+    backslashes and line breaks are escaped. If the option is in `_FILE_URLS`, `="file:PATH"` is returned unchanged.
 
     Args:
         place: file and property with the reference, for error messages.

@@ -41,7 +41,9 @@ def declares_providers(properties: Mapping[str, str]) -> bool:
 
 
 def resolved(properties: Mapping[str, str], where: str, folder: Path) -> dict[str, str]:
-    """Return the properties with references to config providers replaced, and without `config.providers*`.
+    """Return a copy of the properties in which references to config providers are replaced.
+
+    The copy does not contain the properties that declare the providers: `config.providers` and `config.providers.*`.
 
     Args:
         where: file or table that contains the properties, for error messages.
@@ -134,8 +136,8 @@ def _from_directory(allowed: list[Path], folder: Path, place: str, path: str, ke
 def read_value(file: Path, place: str) -> str:
     """Return the content of a file that contains the value of a property.
 
-    Raises ConfigError if the file cannot be read. The message begins with `place`, which says where the
-    property is set.
+    Raises `ConfigError` if the file cannot be read or is not UTF-8. The message begins with `place`, which names the
+    file and the property with the reference.
     """
     try:
         return read_input(file).decode("utf-8")
@@ -148,7 +150,8 @@ def _permitted(allowed: list[Path], folder: Path, place: str, path: str) -> Path
     """Return `folder / path`, after a check that the config provider may read this path.
 
     Args:
-        allowed: folders in `allowed.paths`. The path must be inside one of them. Empty if all paths are allowed.
+        allowed: paths in the provider's parameter `allowed.paths`. The result must be one of these paths, or inside one
+            of them. If the list is empty, all paths are allowed.
         place: file and property with the reference, for error messages.
         path: path in the reference.
 

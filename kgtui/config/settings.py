@@ -22,10 +22,10 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 VERSION = 2
-"""Newest version of the format of `config.toml`. Since version 2, the key `colour` of a cluster is named `color`."""
+"""Newest format version of `config.toml`. In version 1, the key `color` of a cluster was named `colour`."""
 
 _OLD_CLUSTER_KEYS = {"colour": "color"}
-"""Old name of a renamed key in the table of a cluster → new name of the key.
+"""Old name → new name, for each renamed key in the tables `[clusters.NAME]`.
 
 The old names are accepted in files whose key `version` is 1 or missing.
 """
@@ -40,7 +40,8 @@ class UiSettings:
         interval: time between two polls of the cluster, in seconds.
         ascii: whether to draw with ASCII characters only.
         utc: whether to show times in UTC.
-        columns: columns in the tree of groups, the most important first.
+        columns: columns in the tree of groups, the most important first. In a narrow tree, a column is left out if it
+            does not fit beside the more important columns.
     """
 
     theme: str = ""
@@ -55,10 +56,10 @@ class ClusterSettings:
     """Settings of one cluster, from its table `[clusters.NAME]`.
 
     Attributes:
-        bootstrap: bootstrap addresses, as a list or separated by commas, or empty.
-        command_config: file with Java client properties, or empty.
+        bootstrap: bootstrap addresses, as a list or as a text with commas; empty if the key is not set.
+        command_config: path of a file with Java client properties; empty if there is none.
         color: background color of the cluster's name in the header; empty for the default.
-        environment: label of the cluster in the header, such as `PROD`, or empty.
+        environment: label of the cluster in the header, such as `PROD`; empty for no label.
         properties: Java client properties in this table.
     """
 
@@ -85,8 +86,8 @@ class Settings:
         default: name of the cluster to use if the user names none; empty if the key `default` is not set.
         keys: action in the terminal UI → key on the keyboard.
         presets: name of a saved filter → filter expression.
-        storage: URI prefix, such as `s3a://bucket` → storage options (such as credentials) of lakes (folders with
-            recordings) whose URI has this prefix. References such as `${NAME}` in these options are not replaced yet.
+        storage: URI prefix of lakes, such as `s3a://bucket` → storage options for these lakes, such as credentials. A
+            lake is a folder with recordings. References such as `${NAME}` in the options are not replaced yet.
     """
 
     path: Path
@@ -158,7 +159,7 @@ def _read_settings(path: Path) -> Settings:
 
 @dataclass(frozen=True, slots=True)
 class _File:
-    """The contents of `config.toml`, except the tables `[clusters.NAME]`, which the function `_cluster` checks."""
+    """The content of `config.toml`, except `version` and the tables `[clusters.NAME]`, which are checked separately."""
 
     default: str = ""
     ui: UiSettings = field(default_factory=UiSettings)
@@ -168,10 +169,15 @@ class _File:
 
 
 def _current(table: dict[str, Any], version: int, path: Path, name: str) -> dict[str, Any]:
-    """Return the table of the cluster `name`, in which old names of keys are replaced (see `_OLD_CLUSTER_KEYS`).
+    """Return a cluster's table in which old names of keys are replaced by the new names (see `_OLD_CLUSTER_KEYS`).
 
     Args:
-        version: format version of the file. Old names are accepted only in versions below `VERSION`.
+        version: format version of the file. Old names are replaced only if it is lower than `VERSION`.
+        path: path of the file, for the error message.
+        name: name of the cluster, for the error message.
+
+    Raises:
+        ConfigError: the table contains both the old and the new name of a key.
     """
     if version >= VERSION:
         return table
@@ -250,7 +256,7 @@ def _check_names(table: Mapping[str, Any], kind: type[Any], path: Path, key: str
 
 
 def _with_environment(settings: Settings) -> Settings:
-    """Return the settings. Environment variables such as `KGTUI_THEME` override values of the table `[ui]`."""
+    """Return the settings, in which environment variables such as `KGTUI_THEME` override values of the table `[ui]`."""
     ui = settings.ui
     interval = ui.interval
     if text := os.environ.get("KGTUI_INTERVAL"):

@@ -31,12 +31,15 @@ class StateFolder:
 
     @property
     def audit(self) -> Path:
-        """Path of the audit log, with one line of JSON per event."""
+        """Path of the audit log of deletions, a file of JSON lines (see `kgtui.actions.audit`)."""
         return self.path / "audit.jsonl"
 
     @property
     def lock(self) -> Path:
-        """Path of the lock file. Each process that is deleting groups holds a shared lock on this file."""
+        """Path of the lock file, which shows whether another process is currently deleting groups.
+
+        While a process deletes groups, it holds a shared lock on this file.
+        """
         return self.path / "writing.lock"
 
     @property
@@ -46,7 +49,7 @@ class StateFolder:
 
     @property
     def lakes(self) -> Path:
-        """Folder of the lakes (recordings) that are started in the terminal UI. It contains one folder per cluster."""
+        """Folder for recordings that the user starts in the terminal UI. It contains one lake (folder) per cluster."""
         return self.path / "lakes"
 
     @property

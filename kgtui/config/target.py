@@ -64,7 +64,7 @@ def _check_address(text: str, where: str) -> str:
 
 
 ASSUMED = "no cluster is given or configured"
-"""Value of `Target.source` if kgtui connects to `localhost:9092`, because no cluster is given or configured."""
+"""Value of `Target.source` if no cluster is given or configured. In this case, kgtui connects to `localhost:9092`."""
 
 _ASSUMED_SEED = "localhost:9092"
 
@@ -95,8 +95,9 @@ class Target:
 def resolve(settings: Settings, flags: object = None) -> Target:
     """Return the cluster that kgtui connects to.
 
-    The first of these sources that names a cluster decides: flags, environment variables, `bootstrap.servers` in the
-    command config, `default` in `config.toml`. If none does, the cluster is `localhost:9092`.
+    kgtui searches these sources in order, and uses the first one that names a cluster: the flags, the environment
+    variables, `bootstrap.servers` in the properties file that `--command-config` or `KGTUI_COMMAND_CONFIG` names, and
+    `default` in `config.toml`. If no source names a cluster, the cluster is `localhost:9092`.
 
     Args:
         flags: parsed command line; only its attributes `bootstrap_server`, `cluster`, `command_config` and `read_only`
@@ -186,11 +187,11 @@ def _configured(settings: Settings, name: str, where: str) -> Target:
 
 
 def _warn_of_other_brokers(properties: Properties, seeds: tuple[str, ...], source: str) -> None:
-    """Warn if `bootstrap.servers` in the properties differs from the addresses that kgtui uses.
+    """Add a warning to the properties if their `bootstrap.servers` differs from the addresses that kgtui uses.
 
     Args:
         seeds: the addresses that kgtui uses.
-        source: flag, variable or key that contains `seeds`, for the warning.
+        source: flag, environment variable or key from which the addresses come, for the warning.
     """
     given = properties.get("bootstrap.servers", "")
     if given.strip() and set(_parts(given)) != set(seeds):
@@ -201,11 +202,11 @@ def _warn_of_other_brokers(properties: Properties, seeds: tuple[str, ...], sourc
 def _by_address(settings: Settings, seeds: tuple[str, ...], where: str) -> Target:
     """Return the `Target` with the given bootstrap addresses.
 
-    If `config.toml` has clusters with one of these addresses, the target gets the color and label of the first such
-    cluster. The target is read-only if any such cluster is read-only.
+    If clusters in `config.toml` have at least one of these addresses, the target gets the color and label of the first
+    such cluster. The target is read-only if at least one of these clusters is read-only.
 
     Args:
-        where: name of the flag or environment variable that contains the addresses.
+        where: flag, environment variable or key that contains the addresses.
     """
     given = {seed.lower() for seed in seeds}
     same = [cluster for cluster in settings.clusters.values() if given & _addresses(settings, cluster)]
@@ -217,9 +218,9 @@ def _by_address(settings: Settings, seeds: tuple[str, ...], where: str) -> Targe
 def _addresses(settings: Settings, cluster: ClusterSettings) -> set[str]:
     """Return the bootstrap addresses of a configured cluster in lower case.
 
-    The set is empty if the file with the addresses cannot be read. References such as `${NAME}` are replaced only in
-    the addresses, so that a missing password of the cluster causes no error. A reference that cannot be replaced stays
-    in the text.
+    If the addresses are in the file `command_config`, and this file cannot be read, the set is empty. References such
+    as `${NAME}` are replaced only in the addresses, so that a reference in a different property, such as a password,
+    cannot cause an error. If a reference in the addresses cannot be replaced, the addresses keep their references.
     """
     addresses, folder = cluster.address, settings.path.parent
     with suppress(ConfigError):

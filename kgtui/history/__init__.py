@@ -11,7 +11,7 @@ The packages deltalake and pyarrow are imported only when a lake (a folder of De
 | `rows` | converts between model objects and table rows |
 | `flushing` | writes polls to the lake on a separate thread |
 | `recording_reader` | `RecordingReader`: reads the polls, states and changes of a recording |
-| `poll_index` | list of all polls, with the gaps between them |
+| `poll_index` | list of all polls, with the reasons why polls are missing between them |
 | `keyframe` | state at any poll, computed from the last keyframe (poll with the complete state) and later changes |
 | `point_in_time` | state of the cluster at one poll; comparison of two polls |
 | `poll_reader` | descriptions and offsets at consecutive polls, for the health rules |

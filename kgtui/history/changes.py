@@ -92,9 +92,10 @@ class ChangeTracker:
             yield from owned
 
     def add(self, result: PollResult, groups: Iterable[str], at: int, out: RowsByTable) -> None:
-        """Update the stored state of the given groups to a poll, and append the changed rows to the lists in `out`.
+        """Update the stored state of the given groups from a poll, and append the changed rows to the lists in `out`.
 
         Args:
+            result: what the poll has read.
             groups: ids of the groups to update.
             at: time of the poll, in milliseconds since the epoch.
             out: table name → list of rows to store.
@@ -152,6 +153,8 @@ class ChangeTracker:
 
     def _may_lack_topics(self, group: str, result: PollResult, refused: Set[TopicPartition]) -> bool | None:
         """Return whether a group's offsets may be incomplete because of missing permissions; None if unknown.
+
+        If this poll did not read the group's offsets, return the result of the previous poll.
 
         Args:
             refused: partitions whose log start and log end offsets the user is not allowed to read.
@@ -241,7 +244,7 @@ def _release(*parts: Mapping[Any, Any]) -> None:
 def _owners(description: GroupDescription, members: Iterable[Member]) -> dict[TopicPartition, str]:
     """Return a dict: partition → id of the member that owns the partition.
 
-    In a streams group, the owner is a member that has a task with this partition as its input.
+    In a streams group, a member also owns the partitions that are the input of its active tasks.
     """
     found = {tp: member.member_id for tp, member in owners_of(tuple(members)).items()}
     if description.topology is not None:

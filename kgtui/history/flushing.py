@@ -1,4 +1,7 @@
-"""Write recorded polls to the lake on a separate thread. After a failed write, the rows are kept for the next write."""
+"""Write recorded polls to the lake on a separate thread.
+
+If a write fails, the rows stay in memory, and the next write tries again (see `MAX_WAITING_ROWS`).
+"""
 
 from __future__ import annotations
 
@@ -28,8 +31,8 @@ T = TypeVar("T")
 MAX_WAITING_ROWS = 1_000_000
 """Maximum number of rows that wait in memory while the lake cannot be written. If more rows wait, all are dropped.
 
-Example: with 17,000 rows per poll and a poll every ten seconds, the waiting rows are dropped after the lake could not
-be written for about ten minutes.
+Example: the recorder polls every ten seconds, and each poll has 17,000 rows. If the lake cannot be written for about
+ten minutes, all waiting rows are dropped.
 """
 
 _log = logging.getLogger(__name__)
@@ -136,21 +139,22 @@ class Flusher:
         Args:
             at: time of this poll, in milliseconds since the epoch.
             keyframe: time of the last keyframe (a poll with the complete state), in milliseconds since the epoch.
-            rows: table name → rows, for all tables except `polls`.
-            poll_row: this poll's values in table `polls`, without the columns before `taken_at`.
+            rows: table name → rows, for all tables except `polls`. The columns `day`, `keyframe` and `poll` are left
+                out.
+            poll_row: this poll's row in table `polls`. The columns `day`, `keyframe` and `poll` are left out, too.
         """
         self._writer.add(at, keyframe, rows, poll_row)
         self._newest, self._keyframe = at, keyframe
         self._oldest = self._oldest or self._elapsed()
 
     def write_if_due(self) -> None:
-        """Start writing the waiting rows to the lake, unless they can wait until the next poll.
+        """Start writing the waiting rows to the lake, unless they can wait until the next poll, or a write is running.
 
-        Rows can wait if all of them will then still be younger than `RecorderOptions.flush` seconds. Call this
-        method after each poll.
+        Rows can wait if all of them will still be younger than `RecorderOptions.flush` seconds at the next poll. Call
+        this method after each poll.
 
         Raises:
-            RefusedError: another process has taken the lock of the lake.
+            RefusedError: the last write failed, because another process has taken the lock of the lake.
         """
         if self._refused is not None:
             raise self._refused
@@ -201,7 +205,7 @@ class Flusher:
                 await self._give_up()
 
     async def _maintain(self, keyframe: int) -> None:
-        """Compact and prune the tables. If this fails with the same error as before, do not notify the user again."""
+        """Compact and prune the tables. If this fails with the same error as the last time, do not notify the user."""
         try:
             await self._off_loop(self._writer.maintain, keyframe, self._options.keep_days, self._now())
         except storage_errors() as error:

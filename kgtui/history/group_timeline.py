@@ -41,7 +41,7 @@ def group_timeline(
 
     Args:
         groups, members, partitions: all rows of the group in the tables with these names.
-        faults: the group's rows in table `faults`, and the rows about a broker or the whole cluster.
+        faults: rows of table `faults` about this group, about a broker, or about the whole cluster.
         recorded_polls: consecutive polls, oldest first. The first one must be a keyframe (a poll with the complete
             state).
         since, until: start and end of the history, in seconds since the epoch. Polls before `since` are used only to
@@ -120,7 +120,7 @@ def _columns(
         if now is not None and now.listed:
             seconds = None if before is None or poll.gap else (poll.ms - before.ms) / 1000
             if before is not None and not unread.isdisjoint((before.ms, poll.ms)):
-                seconds = None  # No rates, because this poll or the previous one could not read the offsets.
+                seconds = None  # No rates, because the offsets could not be read at this poll or at the previous one.
             row[0] = sums.lag % INT64_RANGE if sums.known_lags else math.nan
             row[1] = math.nan if now.members is None else now.members
             row[2] = change.written / seconds if seconds and sums.known_ends else math.nan
@@ -160,7 +160,11 @@ def _change_points(
     polls: Mapping[int, PollChange],
     recorded_polls: Iterable[RecordedPoll],
 ) -> list[ChangePoint]:
-    """Return a `ChangePoint` for the first poll, and for each later poll at which the group changed, oldest first."""
+    """Return the change points of a group, oldest first.
+
+    There is a `ChangePoint` for the first poll, for each later poll at which the group changed, and for each later poll
+    that follows a gap (missing polls).
+    """
     change_points: list[ChangePoint] = []
     member_ids: frozenset[str] = frozenset()
     state = ChangePoint(0.0, listed=False)
@@ -223,14 +227,15 @@ PARTITION_COLUMNS = (
 INT64_RANGE = 2**64
 """Number of different values of a 64-bit integer.
 
-A sum of lags in Arrow is a signed 64-bit integer and can overflow. The sum modulo this number is the real sum.
+Arrow adds lags as signed 64-bit integers. If such a sum overflows, it differs from the real sum by a multiple of this
+number. Because the real sum is not negative, it is the computed sum modulo this number.
 """
 
 SUMS = ("lag", "known_lags", "known_ends", "known_positions")
-"""Attributes of `PollChange` that say how much a total, such as the lag, has changed since the previous poll.
+"""Attributes of `PollChange` from which totals, such as the lag of a group, are computed.
 
-At a keyframe (a poll with the complete state), these attributes contain the total itself. The total at a later poll is
-the total at the keyframe plus all changes since then.
+At a keyframe (a poll with the complete state), such an attribute contains the total. At the polls before the next
+keyframe, it contains the change of the total. The total at a poll is the sum of the values since the last keyframe.
 """
 
 
@@ -289,10 +294,10 @@ def poll_changes(rows: pa.Table, recorded_polls: Sequence[RecordedPoll]) -> dict
 
 
 def _sum_changes(columns: Mapping[str, pa.Array]) -> dict[str, pa.Array]:
-    """Return a dict: name in `SUMS`, such as `lag` → column with the change since the previous row of the partition.
+    """Return a column for each name in `SUMS`: how much the value changed since the previous row of the partition.
 
-    If a row is the first one of its partition since a keyframe (a poll with the complete state), the column has the
-    value itself instead of the change. Rows must be sorted by topic, partition and poll.
+    In the first row of a partition since a keyframe (a poll with the complete state), the column contains the value
+    itself instead of the change. Rows must be sorted by topic, partition and poll.
     """
     import pyarrow as pa
     import pyarrow.compute as pc
@@ -317,7 +322,7 @@ def _movements(columns: Mapping[str, pa.Array]) -> dict[str, pa.Array]:
       backward
     - `rewound`: how far the position moved backward; null if it did not
 
-    Unknown values are null. Rows must be sorted by topic, partition and poll.
+    Unknown values are null, as in the first row of a partition. Rows must be sorted by topic, partition and poll.
     """
     import pyarrow as pa
     import pyarrow.compute as pc
@@ -357,7 +362,7 @@ def _values(columns: Mapping[str, pa.Array]) -> tuple[pa.Array, pa.Array, pa.Arr
 def _owner_changes(columns: Mapping[str, pa.Array], first_poll: int) -> dict[int, int]:
     """Return a dict: time of a poll, in milliseconds since the epoch → number of partitions that got a different owner.
 
-    Rows must be sorted by topic, partition and poll.
+    Partitions that lost their owner do not count. Rows must be sorted by topic, partition and poll.
 
     Args:
         first_poll: time of the first poll. It is left out of the result, because the owners before it are unknown.

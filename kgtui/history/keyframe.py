@@ -21,10 +21,10 @@ if TYPE_CHECKING:
     from kgtui.lake.schemas.definition import RowValues
 
 _MAX_GROUPS, _MAX_FRACTION = 16, 0.02
-"""Limits up to which `BlockState` converts rows from Arrow to Python one group at a time.
+"""Number and fraction of groups that decide when `BlockState` converts all its rows from Arrow to Python at once.
 
-If more than 16 groups and more than 2 % of all groups in a `BlockState` have been requested, it converts all its rows
-at once.
+At first, `BlockState` converts only the rows of the requested group. When the method `of` has been called for more than
+16 groups and for more than 2 % of all groups in the `BlockState`, all rows are converted.
 """
 
 
@@ -105,7 +105,7 @@ class KeyframeTable:
     def block(self, index: int) -> _KeyframeRows:
         """Return the rows of a block, which is read from disk if necessary.
 
-        The result also has the rows of all other blocks that were read in the same call of `load`.
+        If `load` read several blocks together with this one, the result contains the rows of all these blocks.
         """
         self.load([index])
         return self._blocks[index]
@@ -134,9 +134,9 @@ class _KeyframeRows:
         self._last = _last_of_each(self._rows, key)
 
     def after(self, poll: int) -> pa.Table:
-        """Return the state at a poll: for each key, the newest row from this poll or an earlier poll.
+        """Return the state at a poll: for each object, such as a member, its newest row at or before this poll.
 
-        Objects, such as members, that no longer existed at this poll are left out.
+        Objects that no longer existed at this poll are left out.
         """
         import pyarrow as pa
         import pyarrow.compute as pc
@@ -177,7 +177,10 @@ class TableState:
         self._blocks.load(index for index in found if index is not None)
 
     def all(self, *columns: str) -> Iterator[tuple[str, RowValues]]:
-        """Yield a pair (group, values of the given columns) for every row. Other columns are not read."""
+        """Yield a pair (group id, values of the given columns) for every row of all groups.
+
+        Only these columns and the columns that identify a row are read from disk.
+        """
         rows = self._blocks.narrow(columns, self._poll)
         values = zip(*(to_values(rows[name]) for name in columns), strict=True)
         yield from zip(map(str, to_values(rows["group"])), values, strict=True)
@@ -202,7 +205,7 @@ class TableState:
 class BlockState:
     """The state of several groups at one poll, as rows of one recorded table.
 
-    The groups are those in the blocks that one call of `KeyframeTable.load` read from disk.
+    One call of `KeyframeTable.load` has read the rows of all these groups from disk.
 
     Args:
         rows: one row for each object (such as a member) that existed at the poll, sorted by group.

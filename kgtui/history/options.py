@@ -13,11 +13,12 @@ class RecorderOptions:
 
     Attributes:
         interval: time from the start of a poll to the start of the next poll.
-        flush: maximum time for which rows wait in memory until they are written. In a crash, only these rows are lost.
+        flush: maximum time for which rows wait in memory until they are written. If the recorder crashes, the waiting
+            rows are lost.
         keyframe: time between two keyframes (polls that write the complete state). The polls between them write only
             changed rows.
         describe: maximum time between two reads of a group's description.
-        keep_days: number of full days for which polls are kept; older ones are deleted. None to keep all polls.
+        keep_days: number of full UTC days before today whose polls are kept; None to keep all polls.
     """
 
     interval: float = RECORD_INTERVAL

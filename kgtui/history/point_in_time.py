@@ -56,7 +56,8 @@ class PointInTime:
     @cached_property
     def listings(self) -> Mapping[str, Listing]:
         """Group id → `Listing` (type, protocol, state and coordinator), for all groups that existed at this poll."""
-        seen_rows: dict[RowValues, Listing] = {}  # groups with equal values share one `Listing`, which saves memory
+        # To save memory, groups with equal values in these four columns share one `Listing`.
+        seen_rows: dict[RowValues, Listing] = {}
         result: dict[str, Listing] = {}
         for group, row in self._groups.all("type", "protocol", "state", "coordinator"):
             result[group] = seen_rows.get(row) or seen_rows.setdefault(row, rows.listing_of_row(row))
@@ -73,7 +74,7 @@ class PointInTime:
 
     @cached_property
     def faults(self) -> tuple[tuple[str, Fault], ...]:
-        """The faults at this poll, as pairs (scope, fault). A scope such as `offsets` says what could not be read."""
+        """Failed reads at this poll: pairs (scope, fault). The scope, such as `offsets`, is what could not be read."""
         state = self._keyframe.at("faults", self.poll.ms)
         return tuple(
             (scope, rows.fault_of_row(broker, group or None, name, tuple(rest)))
@@ -83,7 +84,7 @@ class PointInTime:
 
     @cached_property
     def _faults_by_subject(self) -> Mapping[tuple[str, str | int | None], Fault]:
-        """Dict: (scope, id) → fault. The scope, such as `offsets`, is what could not be read.
+        """Dict: (scope, id) → fault (failed read). The scope, such as `offsets`, is the data that could not be read.
 
         The id is a group id, or a broker's node id, or None for the whole cluster.
         """
@@ -201,8 +202,9 @@ class LagChange(NamedTuple):
     Attributes:
         before: lag at the earlier poll, in records; None if unknown.
         after: lag at the later poll, in records; None if unknown.
-        hidden_before, hidden_after: whether offsets may be missing at the earlier and at the later poll, because the
-            recorder's user lacked permissions. If so, the real lag may be higher.
+        hidden_before: whether some of the group's offsets may be missing at the earlier poll, because the recorder's
+            user lacked permissions. If so, the real lag may be higher.
+        hidden_after: the same for the later poll.
     """
 
     group: str
@@ -215,8 +217,8 @@ class LagChange(NamedTuple):
     def by(self) -> int:
         """Increase of the lag in records; negative if the lag decreased; 0 if one of the two lags is unknown.
 
-        The result is also 0 if one of the two lags may lack hidden offsets and the other does not, because such lags
-        are not comparable.
+        The result is also 0 if offsets may be missing at only one of the two polls, because the two lags are then not
+        comparable.
         """
         if self.before is None or self.after is None or self.hidden_before is not self.hidden_after:
             return 0
@@ -254,7 +256,7 @@ class Comparison:
     member_names: Mapping[tuple[str, str], str] = field(default_factory=dict)
 
     def name_of(self, group: str, member: str) -> str:
-        """Return the name of a member; its id if it has no entry in `member_names`."""
+        """Return the name of a member: its entry in `member_names`; the member id if there is no entry."""
         return self.member_names.get((group, member), member)
 
 

@@ -67,7 +67,10 @@ class PollIndex:
                 self._gaps[poll] = gap
 
     def between(self, since: float | None = None, until: float | None = None) -> list[RecordedPoll]:
-        """Return the polls from `since` to `until` (inclusive, in seconds since the epoch), oldest first."""
+        """Return the polls from `since` to `until`, oldest first.
+
+        Both times are inclusive, in seconds since the epoch. None means no limit.
+        """
         start = 0 if since is None else bisect_left(self._polls, _ms(since))
         stop = len(self._polls) if until is None else bisect_right(self._polls, _ms(until))
         return [self[position] for position in range(start, stop)]

@@ -26,10 +26,10 @@ if TYPE_CHECKING:
     from kgtui.model.offsets import GroupOffsets, TopicPartition
 
 _BROKER_WIDE_SCOPES = frozenset({"cluster", "broker", "offsets"})
-"""Scopes of faults (failed reads) that can concern several groups. A scope says what failed, such as `offsets`.
+"""Scopes of faults that can concern several groups. A fault is a failed read; its scope is what could not be read.
 
-A fault with a broker id but no group id concerns all groups of the broker. A fault with neither concerns all groups of
-the cluster.
+A fault without a group id concerns all groups that its broker coordinates. If the fault has no broker id either, it
+concerns all groups of the cluster.
 """
 
 
@@ -37,9 +37,10 @@ class GroupRead(NamedTuple):
     """The description and the offsets of one group at one poll.
 
     Attributes:
-        description: the last recorded description; None if the group has not been described yet, or the description
-            could not be read.
-        offsets: the last recorded offsets; None if they could not be read, or if groups of this type have no offsets.
+        description: the last recorded description; None if the group had not been described by then, or if its
+            description could not be read at this poll.
+        offsets: the last recorded offsets; None if they could not be read at this poll, or if groups of this type have
+            no offsets.
         fault: why data of the group could not be read; None if all data could be read.
     """
 
@@ -87,8 +88,8 @@ def read_polls(
 class _GroupStates:
     """The recorded state of some groups at one poll.
 
-    To select a poll, call `go_to` for a keyframe (a poll with the complete state), and then for each later poll up to
-    the wanted one.
+    To select the poll, first call `go_to` for its keyframe (the last poll with the complete state). Then call `go_to`
+    for each poll after the keyframe, up to the wanted poll.
     """
 
     def __init__(self, recording: RecordingReader, groups: Collection[str], keyframe: int, until: int) -> None:
@@ -106,9 +107,10 @@ class _GroupStates:
         self._reads: dict[str, GroupRead] = {}
 
     def go_to(self, poll: RecordedPoll) -> None:
-        """Update the state to a poll.
+        """Advance the state to a poll.
 
-        Call this for a keyframe (a poll with the complete state), and then for each later poll in order.
+        The first call must be for a keyframe (a poll with the complete state). Each further call must be for the next
+        poll, because the recording contains only the rows that changed since the previous poll.
         """
         changed, moved = self._apply_group_changes(poll.ms), set[str]()
         for group, topic, partition, gone, *row in self._tables["partitions"].at(poll.ms):
@@ -134,7 +136,7 @@ class _GroupStates:
                 self._faults[key] = (scope, rows.fault_of_row(broker, group, name, tuple(row)))
 
     def _apply_group_changes(self, poll: int) -> set[str]:
-        """Update the state of groups and members to a poll. Return the ids of groups whose row or members changed."""
+        """Advance the state of groups and members to a poll. Return the ids of groups whose row or members changed."""
         changed: set[str] = set()
         for group, gone, *row in self._tables["groups"].at(poll):
             changed.add(group)
@@ -159,7 +161,7 @@ class _GroupStates:
     def read_at(self, poll: RecordedPoll) -> PollRead:
         """Return the descriptions and offsets of the groups at a poll.
 
-        A description or offsets that could not be read at this poll are None. All others are the last recorded values.
+        The result contains the last recorded values, but None for data that could not be read at this poll.
 
         Args:
             poll: the poll that was passed to the last call of `go_to`.

@@ -25,7 +25,7 @@ _log = logging.getLogger(__name__)
 def load_access(folder: LakeFolder) -> Access:
     """Return the permissions of the recorder's user that are stored in the lake.
 
-    If the lake contains no permissions, return full permissions, because older versions of kgtui did not store any.
+    If the lake contains no readable permissions, return full permissions. Older versions of kgtui did not store any.
     """
     try:
         stored = json.loads((folder.path / _FILE).read_text(encoding="utf-8"))

@@ -39,8 +39,10 @@ Positions = dict["TopicPartition", int]
 PositionChanges = dict[int, dict[str, tuple[Positions, Positions]]]
 """Dict: time of a poll, in ms since the epoch → group id → pair (positions before the poll, positions at the poll).
 
-A position is a committed offset or a share-partition start offset. Only changes that may be events are included. These
-are all decreases, and increases in groups that were Empty at some time, because a user may have reset their offsets.
+A position is a committed offset or a share-partition start offset. Only changes that may be events are included:
+
+- all decreases
+- increases in partitions without an owner, if the group was Empty at some time. A user may have reset the offsets.
 """
 
 _POSITION_COLUMNS = ("poll", "group", "topic", "partition", "gone", "committed", "spso", "owner")
@@ -106,8 +108,9 @@ class _RecordedState:
             yield poll, events if self._begun else []
             self._begun = True
             if whole:
-                # Forget the descriptions from before this keyframe (a poll with the complete state). A search that
-                # begins at this keyframe has no earlier descriptions, and both searches must find the same events.
+                # Discard all descriptions at each keyframe (a poll with the complete state). A search that starts at
+                # this keyframe knows no earlier descriptions. It must find the same later events as a search that
+                # started before this keyframe.
                 self._descriptions.clear()
 
     def _read(self, table: Table, keyframe: int, until: int) -> pa.Table:
@@ -132,10 +135,11 @@ class _RecordedState:
         *,
         whole: bool,
     ) -> list[Event]:
-        """Update the state of all groups to a poll, and return the events of this poll about groups.
+        """Advance the state of all groups to a poll, and return the events of this poll about groups.
 
         Args:
-            moved: group id → pair (offsets before the poll, offsets at the poll), for groups whose offsets changed.
+            moved: group id → pair (offsets before the poll, offsets at the poll). Contains only changed offsets that
+                may be events (see `PositionChanges`).
             whole: whether the poll is a keyframe (a poll with the complete state).
         """
         listed_before, members_before = self._advance(poll, tables, whole=whole)
@@ -161,7 +165,7 @@ class _RecordedState:
     def _advance(
         self, poll: RecordedPoll, tables: Mapping[str, RowsByPoll], *, whole: bool
     ) -> tuple[dict[str, RowValues | None], dict[str, dict[str, RowValues]]]:
-        """Update the state of groups and members to a poll. Return the previous rows of the groups that changed.
+        """Advance the state of groups and members to a poll. Return the previous rows of the groups that changed.
 
         Args:
             whole: whether the poll is a keyframe (a poll with the complete state).
@@ -169,8 +173,9 @@ class _RecordedState:
         Returns:
             Pair of dicts:
 
-            - id of a changed group → its previous row in table `groups`; None for a new group
-            - id of a group with changed members → member id → previous row in table `members`
+            - for each group whose row changed: group id → previous row in table `groups`; None for a new group
+            - for each group with changed members: group id → dict of all previous members (member id → row in table
+              `members`)
         """
         listed, members = ({}, defaultdict(dict)) if whole else (self._listed, self._members)
         listed_before: dict[str, RowValues | None] = {}
@@ -253,7 +258,7 @@ class _RecordedState:
     def _read_positions(self, keyframe: int, until: int, memberless: pa.Array) -> PositionChanges:
         """Return the changes of committed offsets and share-partition start offsets that may be events.
 
-        For example, an increase is an event if it shows that a user has reset the offsets of an Empty group.
+        These are all decreases, and the increases that may be resets by a user (see `_changed_positions`).
 
         Args:
             keyframe, until: times of the first and the last poll, in milliseconds since the epoch.

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
 
 _CLOCK_TOLERANCE = 1.0
-"""If the clock is at least this many seconds behind the previous poll, the recorder assumes that it was set back."""
+"""Minimum number of seconds by which the clock must be behind the previous poll to count as set back."""
 
 _log = logging.getLogger(__name__)
 
@@ -181,8 +181,8 @@ class Recorder:
             await self._claim(snapshot)
         at = self._time_of_poll()
         try:
-            # Disable Python's garbage collector during the poll. It would free almost nothing, because `_record` itself
-            # frees the objects of the poll.
+            # Disable Python's garbage collector during the poll. It would find almost nothing to free: `_record` itself
+            # releases the objects of the poll.
             with self._gc.paused() if self._gc is not None else nullcontext():
                 await self._record(snapshot, at)
         except Exception as error:  # noqa: BLE001 - the poll loop: the error is reported, and the next poll is a keyframe
@@ -191,10 +191,10 @@ class Recorder:
             self._lost = "a poll failed"
 
     def _time_of_poll(self) -> int:
-        """Return the time of a new poll, in milliseconds since the epoch. It is always later than the previous poll.
+        """Return the time of a new poll, in milliseconds since the epoch; always later than the previous poll.
 
         If the clock was set back, the result is the time of the previous poll plus the time that has passed since then.
-        The time differences between polls then remain right.
+        The time differences between polls are therefore still right.
         """
         now, moment = int(self._now() * 1000), self._elapsed()
         passed, self._previous_moment = moment - self._previous_moment, moment
@@ -340,8 +340,8 @@ class RetentionRefresher:
         self._asked = now
         try:
             answer = await self._admin.retention(sorted(topics), timeout=timeout)
-            # If there was no error, a topic without a result no longer exists, so delete its stored retention. If there
-            # was an error, keep all stored values, because a topic may lack a result only because of the error.
+            # If there was no error, a topic without a result no longer exists. Its stored retention is then deleted. If
+            # there was an error, it may be the reason why a topic has no result. All stored values are then kept.
             await asyncio.to_thread(update_retention, self._folder, answer.rows, () if answer.faults else set(topics))
         except (KgtuiError, OSError):
             _log.exception("cannot read or store the retention of topics")

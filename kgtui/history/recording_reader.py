@@ -58,7 +58,8 @@ class RecordingReader:
     """Reads a recording. Methods block while they read from disk. Several threads can share one reader.
 
     Raises:
-        LakeError: the folder is no lake, has no polls or has a newer format, or deltalake is not installed.
+        LakeError: the folder is not a lake, has no polls, or was created by a newer kgtui. Or deltalake is not
+            installed.
     """
 
     def __init__(self, path: LakePath | str) -> None:
@@ -85,8 +86,8 @@ class RecordingReader:
             last = self._polls.newest()
             rows = self._tables[POLLS.name].read(["poll", "keyframe", "gap"], after=last.ms if last else None)
             if last is not None and rows.num_rows:
-                # Drop the cached rows since the last keyframe (a poll with the complete state). The new polls may have
-                # added rows after this keyframe, which the cache lacks.
+                # Drop the cached rows of the last keyframe (a poll with the complete state) and of the polls after it.
+                # The cache lacks the rows of the new polls before the next keyframe.
                 self._keyframes.pop(last.keyframe, None)
                 self._clusters.pop(last.keyframe, None)
             self._polls.add(zip(*(rows[name].to_pylist() for name in ("poll", "keyframe", "gap")), strict=True))
@@ -103,7 +104,10 @@ class RecordingReader:
         return self._polls[-1]
 
     def polls(self, since: float | None = None, until: float | None = None) -> list[RecordedPoll]:
-        """Return the polls from `since` to `until` (inclusive, in seconds since the epoch), oldest first."""
+        """Return the polls from `since` to `until`, oldest first.
+
+        Both times are inclusive, in seconds since the epoch. None means no limit.
+        """
         return self._polls.between(since, until)
 
     def step(self, poll: RecordedPoll, by: int = 1) -> RecordedPoll | None:
@@ -235,21 +239,21 @@ class RecordingReader:
 
         Args:
             after: start of the search, as a poll or in seconds since the epoch. A change at this poll is ignored.
-            back: whether to search backward in time.
+            back: whether to search backward in time, for the last change before `after`.
         """
         start = self.poll_at(after) if isinstance(after, (int, float)) else after
         days = self._polls.days()
         days = [day for day in days if (day <= day_of(start.ms) if back else day >= day_of(start.ms))]
         # The group can also change between the last poll of one day and the first poll of the next day. To notice this,
-        # compare the group's states at these two polls. The previous iteration searched one of the two days, and stored
-        # the state at the poll of that day in `adjacent`.
+        # each iteration compares the states of the group at these two polls. `adjacent` is the state at the poll of the
+        # previously searched day; None in the first iteration.
         adjacent: GroupState | None = None
-        first_poll = 0  # Used only if `back` is true: time of the first poll of the day that was searched before.
+        first_poll = 0  # Used only if `back` is true: time of the first poll of the previously searched day.
         for day in reversed(days) if back else days:
             polls = self._polls.of_day(day)
             changes = self._changes_of_day(group, day, polls)
-            # The previous iteration searched the day after this day if `back` is true, otherwise the day before. In
-            # both cases, `midnight_poll` is the time of the first poll of the later day.
+            # `midnight_poll` is the time of the first poll after the midnight between this day and the previously
+            # searched day. If `back` is true, the previously searched day is the later one of the two days.
             midnight_poll = first_poll if back else polls[0][0]
             changed_at_midnight = adjacent is not None and adjacent != (changes.last if back else changes.first)
             if changed_at_midnight and midnight_poll != start.ms:
@@ -261,7 +265,7 @@ class RecordingReader:
         return None
 
     def disappeared_at(self, group: str) -> float | None:
-        """Return when a group last disappeared: the time of the first poll without the group, in epoch seconds.
+        """Return the time of the first poll that shows that a group no longer exists, in epoch seconds.
 
         Return None if the group was never recorded, or still existed at the last poll.
         """
@@ -338,9 +342,9 @@ class RecordingReader:
 
 
 GroupState = tuple[object, frozenset[object]]
-"""State of a group: its row in table `groups`, and pairs (member id, row in table `members`).
+"""State of a group: (row in table `groups`, set of pairs (member id, row in table `members`)).
 
-The row is None if the group does not exist.
+If the group does not exist, the row in table `groups` is None.
 """
 
 ABSENT: GroupState = (None, frozenset())
@@ -368,7 +372,7 @@ def changes_of_day(groups: pa.Table, members: pa.Table, polls: Iterable[tuple[in
     """Find the changes to a group on one UTC day.
 
     Args:
-        groups, members: the group's rows of this day in these tables.
+        groups, members: the group's rows of this day in the tables with these names.
         polls: all polls of the day, oldest first, as pairs (time of the poll, time of its keyframe) in milliseconds
             since the epoch. A keyframe is a poll with the complete state.
     """

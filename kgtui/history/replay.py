@@ -215,7 +215,8 @@ class ReplayAdmin:
     async def access(self, *, max_age: float = 0.0, timeout: float = DEFAULT_TIMEOUT) -> Access:
         """Return the last stored permissions of the recorder's user. They can be newer than the shown poll.
 
-        Whether the user had DESCRIBE on all topics is taken from the shown poll, if it was recorded there.
+        However, if the shown poll says for which groups offsets may be hidden, kgtui infers from this whether the user
+        had DESCRIBE on all topics at the time of the poll. The returned permissions then contain this inferred value.
         """
         return await asyncio.to_thread(self._access)
 
@@ -224,6 +225,7 @@ class ReplayAdmin:
         if not state.hidden:  # The poll has no values in column `offsets_may_be_hidden`, as in old recordings.
             return stored
         # If offsets may be hidden in every group of the poll, the user lacked DESCRIBE on some topics at that time.
+        # Otherwise, assume that the user had DESCRIBE on all topics.
         hides = all(state.hidden.values())
         if hides is stored.hides_topics:
             return stored
@@ -278,13 +280,14 @@ class ReplayFeed:
         self._poll: RecordedPoll | None = None
 
     async def poll(self, *, timeout: float = DEFAULT_TIMEOUT) -> ListingDelta:
-        """Compare the broker's groups at the shown poll with its groups at the previous call.
+        """Compare the broker's groups at the shown poll with the broker's groups that the previous call found.
 
         Returns:
             The groups that were added, removed or changed since the previous call.
 
         Raises:
-            ClientError: no group changed, and the recorder could not read the broker's groups at the shown poll.
+            ClientError: the recorder could not read the broker's groups at the shown poll, and no group has changed
+                since the previous call.
         """
         state, began = self._admin.point_in_time, time.monotonic()
         if state.poll == self._poll:

@@ -113,13 +113,13 @@ def description_of_row(group: str, row: RowValues, members: Iterable[Member]) ->
 
 
 def hidden_of_row(row: RowValues) -> bool | None:
-    """Return the value of column `offsets_may_be_hidden` in a row of table `groups`; None if it was not recorded."""
+    """Return the value of column `offsets_may_be_hidden` in a row of table `groups`; None if unknown."""
     hidden: bool | None = row[10]
     return hidden
 
 
 def undescribed() -> RowValues:
-    """Return the result of `description_row` for a group that has not been described yet. All values are None."""
+    """Return the values of the columns `described_at` to `description` for a group without a description: all None."""
     return _UNDESCRIBED
 
 
@@ -136,7 +136,7 @@ def member_of_row(member_id: str, row: RowValues) -> Member:
     return _typed({"member_id": member_id, **columns, **json.loads(text)}, Member)
 
 
-# The following functions create rows of table `partitions`. The values are, in this order: kind, committed, spso
+# The following functions create and convert rows of table `partitions`. A row has these values: kind, committed, spso
 # (share-partition start offset), lag, leader_epoch, metadata, error, message, log_start, log_end, log_error, owner.
 
 
@@ -176,17 +176,21 @@ def owned_row(bounds: PartitionBounds, owner: str | None) -> RowValues:
 
 
 def commit_of_row(topic: str, partition: int, row: RowValues) -> CommittedOffset:
-    """Convert a row of table `partitions` to a committed offset. The row's column `kind` must be `commit`."""
+    """Convert a row of table `partitions` to a `CommittedOffset`. The row's column `kind` must be `commit`."""
     return CommittedOffset(topic, partition, row[1], row[4], row[5], row[6])
 
 
 def share_of_row(topic: str, partition: int, row: RowValues) -> ShareOffset:
-    """Convert a row of table `partitions` to a share-partition start offset. Its column `kind` must be `share`."""
+    """Convert a row of table `partitions` to a `ShareOffset`. The row's column `kind` must be `share`."""
     return ShareOffset(topic, partition, row[2], row[4], row[3], row[6], row[7] or "")
 
 
 def bounds_of_row(row: RowValues) -> PartitionBounds | None:
-    """Return the log start and log end offset in a row of table `partitions`; None if they were not read."""
+    """Return the log start and log end offset, or the error of reading them; None if there was no response.
+
+    Args:
+        row: row of table `partitions`.
+    """
     return None if row[10] is None else PartitionBounds(row[8], row[9], row[10])
 
 

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 MOST_ROWS = 1_000_000
 """Approximate maximum number of rows of table `groups` that one search reads.
 
-Each keyframe (a poll with the complete state) has one row per group. With 100,000 groups, a search therefore covers the
-last ten keyframes.
+A keyframe (a poll with the complete state) has one row for each group. If there are 100,000 groups, a search therefore
+reads only the ten newest keyframes up to the given poll, and the polls after each of them.
 """
 
 COLUMNS = ("poll", "keyframe", "group", "gone", "state")
@@ -31,7 +31,8 @@ class StateTimes(NamedTuple):
     """The times at which groups entered the state that they have at one recorded poll.
 
     Attributes:
-        since: group id → seconds since the epoch. Groups whose state did not change in `search` are left out.
+        since: group id → time at which the group entered its state, in seconds since the epoch. Groups that entered
+            their state before the searched part of the recording are left out.
         search: the part of the recording that was searched.
     """
 
@@ -45,9 +46,10 @@ class StateChanges:
     The constructor reads the rows from disk.
 
     Args:
-        poll: poll for which `at` will be called. `at` also works for polls with the same keyframe (last poll with the
-            complete state).
-        groups: number of groups at this poll. With more groups, fewer keyframes are read (see `MOST_ROWS`).
+        poll: the poll at which the groups have these states. The method `at` can be called for this poll, and for other
+            polls with the same keyframe (last poll with the complete state).
+        groups: number of groups at this poll. The more groups there are, the fewer keyframes are read (see
+            `MOST_ROWS`).
 
     Raises:
         LakeError: rows cannot be read.

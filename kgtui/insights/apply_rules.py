@@ -84,8 +84,8 @@ def _past_problems(context: Context, since: float) -> tuple[Finding, ...]:
     if context.is_readable(HEALTH):
         found += past_unhealthy(read_episodes(context.gold, since, context.now), context.unused, context.behind)
     if context.is_readable(CHURN):
-        # Each row of table `churn` covers an hour. Read from an hour before `since`, so that the row of the hour that
-        # contains `since` is included.
+        # Each row of table `churn` covers an hour, and is selected by the start of the hour. Read from an hour before
+        # `since`, because an hour that began before `since` can contain later rebalances.
         found += past_flapping(read_churn(context.gold, since - 3_600), context.now)
     ended = [finding for finding in found if finding.until is not None and finding.until >= since]
     return tuple(sorted(ended, key=lambda finding: (-(finding.until or 0.0), finding.subject)))
@@ -102,8 +102,8 @@ class Context:
         now: end of the time that the gold tables cover, in epoch seconds. It is used as the current time.
         unused: ids of the unused groups, which the first rule finds.
         behind: group id → start of the group's backlog (unread records), in epoch seconds.
-        reported: ids of groups with a finding by an earlier rule (except the rule `UNUSED`). Later rules report less
-            about these groups.
+        reported: ids of groups with a finding by an earlier rule (except the rule `UNUSED`). The rules `DRAIN` and
+            `UNUSUAL` do not report a growing or unusual lag of these groups again.
     """
 
     def __init__(self, gold: Gold, readable: set[str], now: float) -> None:
@@ -128,9 +128,9 @@ class Context:
 
     @cached_property
     def lag(self) -> dict[str, GoldRow]:
-        """Group id → newest row of the group in table `lag`.
+        """Group id → the group's row in table `lag` for the newest minute of the table.
 
-        Only groups that have rows for at least one rule are included. Unused groups are left out.
+        The dict contains only groups that appear in the rows that at least one rule reads. Unused groups are left out.
         """
         if not self.is_readable(LAG):
             return {}
@@ -200,9 +200,10 @@ def _unhealthy(context: Context) -> list[GoldRow]:
 
 
 def _forecasts(context: Context) -> list[GoldRow]:
-    """Return the forecasts of each group for the current hour.
+    """Return the newest forecasts of each group that has forecasts for the current hour.
 
-    If a group has no trend (growth of its lag) in the current hour yet, return its forecasts for the hour before.
+    If the forecasts for the current hour contain no trend (growth of the lag) yet, return the forecasts for the hour
+    before instead, if there are any.
     """
     # Table `forecast` has no rows for an hour without lag, so its newest hour can be in the past. Therefore, compute
     # the current hour from `now`.
@@ -228,9 +229,10 @@ def _churn(context: Context) -> list[GoldRow]:
 
 
 def _outliers(context: Context) -> list[GoldRow]:
-    """Return rows of table `baseline` with outliers, such as an unusual lag.
+    """Return the rows of table `baseline` that contain outliers, such as an unusual lag.
 
-    These are the rows of the newest hour and, for the groups in these rows, the rows of the 24 hours before.
+    The rows are from the newest hour of the table and the 24 hours before. Groups without an outlier in the newest hour
+    are left out.
     """
     newest = context.gold.newest(BASELINE, "hour", where=_IS_OUTLIER)
     if not newest:

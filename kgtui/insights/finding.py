@@ -96,7 +96,7 @@ class Finding:
         since: start of the problem in epoch seconds; None if unknown.
         since_at_least: whether the problem may have begun before `since`.
         advice: what to do next.
-        command: words of a command line. The command does what `advice` says, or shows details of the group.
+        command: words of a command line that does what `advice` says, or shows details of the group.
         family: whether the subject is a family.
         until: end of a past problem in epoch seconds; None for a current problem.
         ended: what ended a past problem; empty for a current problem.
@@ -151,11 +151,11 @@ class Insights:
 
 
 def lasted(finding: Finding, as_of: float | None) -> str:
-    """Return the duration of a problem as text, such as `4 h`; empty if it is unknown or less than a second.
+    """Return the duration of a problem as text, such as `4 h`; empty if the duration is unknown or less than a second.
 
     Args:
-        as_of: end of the time that the gold tables cover, in epoch seconds. A current problem is measured up to this
-            time.
+        as_of: end of the time that the gold tables cover, in epoch seconds; None if unknown. The duration of a current
+            problem is the time from its start to `as_of`.
     """
     end = as_of if finding.until is None else finding.until
     if finding.since is None or end is None or end - finding.since < 1:

@@ -1,4 +1,4 @@
-"""The rule about flapping groups, which rebalance unusually often: findings about current and past flapping."""
+"""Return findings about groups that flap now, or flapped in the past. To flap is to rebalance unusually often."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class FlappingRun:
     """A time span in which a group rebalanced unusually often.
 
     Attributes:
-        since, until: first and last rebalance, in epoch seconds.
+        since, until: times of the first and the last rebalance, in epoch seconds.
         rate: largest number of rebalances per hour in this time span.
         what: text such as `rebalanced up to 9 times per hour`.
         evidence: rows of table `churn` in this time span, newest first.
@@ -97,9 +97,9 @@ def flapping_runs(rows: Iterable[GoldRow]) -> list[FlappingRun]:
 
 
 def _bursts(hours: Sequence[GoldRow]) -> list[list[GoldRow]]:
-    """Split the rows of one group into bursts, which are series of rebalances.
+    """Split the rows of one group into bursts (series of rebalances with short pauses).
 
-    Between two bursts, the group does not rebalance for more than `_PAUSE` seconds.
+    A burst ends when no rebalance follows within `_PAUSE` seconds.
 
     Args:
         hours: rows of table `churn` about the group, oldest first. The result keeps this order.

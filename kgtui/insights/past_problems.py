@@ -26,7 +26,7 @@ _COLUMNS = (
 )  # fmt: skip
 _STATUS_SEVERITY = ("WARN", "STALL", "STOP", "REWIND")
 _PAUSE = 1_800.0
-"""If the pause between two episodes of a group is at most this long, in seconds, both are reported as one episode."""
+"""Maximum pause, in seconds, between two episodes of a group that are merged into one episode."""
 
 _ENDED = {
     "STOP": "the group committed again",
@@ -67,11 +67,11 @@ class Episode:
 
 
 def read_episodes(gold: Gold, since: float, until: float) -> tuple[Episode, ...]:
-    """Return the episodes (time spans in which a group was unhealthy), newest first.
+    """Return the episodes (time spans in which a group was unhealthy), the most recently ended one first.
 
     Args:
-        since, until: time span to search, in epoch seconds. Episodes that began before `since`, but ended later, are
-            returned, too. Episodes that had not ended by `until` are returned as ongoing.
+        since, until: time span to search, in epoch seconds. Episodes that began before `since` and ended later are
+            included. An episode that had not ended by `until` is ongoing.
     """
     times = (utc_datetime(since), utc_datetime(until))
     rows = gold.rows(HEALTH, _COLUMNS, since=times[0], until=times[1], time="window_start", where=_IS_PROBLEM)
@@ -101,8 +101,8 @@ def _episodes(rows: Iterable[GoldRow], newest: object, until: datetime) -> list[
     merged: list[Episode] = []
     for windows in by_start.values():
         if all(row["status"] == "OK" for row in windows):
-            # The group was unhealthy only before the time span that was read. Leave out the episode, because its worst
-            # status is unknown.
+            # Only the recovery was read, because the group was unhealthy only before the time span. Omit the episode,
+            # because its worst status is unknown.
             continue
         one = _episode(windows, newest, until)
         if merged and one.since - merged[-1].until <= _PAUSE:
@@ -167,8 +167,8 @@ def past_unhealthy(episodes: Iterable[Episode], unused: Collection[str], behind:
 
     Args:
         unused: ids of unused groups, whose episodes are left out.
-        behind: group id → start of the group's current backlog (unread records), in epoch seconds. A `WARN` episode
-            that ended after this start is left out, because there is already a finding about the current backlog.
+        behind: group id → start of the group's current backlog (unread records), in epoch seconds. If a `WARN` episode
+            ended after this time, it is left out, because another finding already describes the same backlog.
     """
     found = []
     for one in episodes:

@@ -77,10 +77,10 @@ class Report:
     Attributes:
         lake: path of the lake.
         cluster: cluster id; None if unknown.
-        since, until: plotted time span, in epoch seconds.
+        since, until: time span that the plots and episodes cover, in epoch seconds.
         made_at: when the report was built, in epoch seconds.
         lag_histories: group id → plotted lag and rates, for at most `MAX_PLOTTED_GROUPS` groups.
-        episodes: time spans in which groups were unhealthy, newest first.
+        episodes: time spans in which groups were unhealthy, the most recently ended one first.
         groups: number of groups in the cluster.
         not_plotted: number of groups that have problems but no plot, because of `MAX_PLOTTED_GROUPS`.
     """
@@ -102,8 +102,8 @@ def build_report(
 ) -> Report:
     """Build a report of a lake.
 
-    Episodes (time spans in which a group was unhealthy) and plots cover the time from `since` to `until`. Findings
-    describe the newest data in the gold tables.
+    Episodes (time spans in which a group was unhealthy) and plots cover the time from `since` to `until`. The report
+    also contains the problems in the newest data of the gold tables, and problems that ended after `since`.
 
     Args:
         made_at: current time, in epoch seconds.
@@ -111,7 +111,7 @@ def build_report(
         until: epoch seconds; None for the end of the time that the gold tables cover.
 
     Raises:
-        LakeError: the lake or its gold tables cannot be read, or they are empty.
+        LakeError: the lake or its gold tables cannot be read, or `until` is None and the gold tables are empty.
     """
     gold = Gold(path)
     end = until if until is not None else end_of(readable_ages(gold))
@@ -182,7 +182,7 @@ def render_page(report: Report, version: str) -> bytes:
 
 @cache
 def _environment() -> tuple[Any, type[str]]:
-    """Return the Jinja2 environment, and markupsafe's class `Markup`, which marks text that is already HTML."""
+    """Return the Jinja2 environment, and the class `Markup`, for text that is already HTML and must not be escaped."""
     try:
         from jinja2 import Environment, PackageLoader, StrictUndefined
         from markupsafe import Markup, escape
@@ -241,7 +241,7 @@ def _episode_cells(episode: Episode) -> tuple[str | int | None, ...]:
 
 
 def _cell(value: float | bool | datetime | None) -> str:
-    """Format a value in a table: a number with separators, a boolean as `yes` or `no`, a time in UTC."""
+    """Format a value for a table: numbers as `12,345`, booleans as `yes` or `no`, times as date and time in UTC."""
     if value is None:
         return _UNKNOWN
     if isinstance(value, bool):

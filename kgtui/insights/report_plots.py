@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 MAX_POINTS = 380
 """Approximate maximum number of points in a plotted line.
 
-A longer series is split into about this many intervals. Only the largest value of each interval is drawn.
+If a series has more points, it is split into intervals, and only the largest value of each interval is drawn.
 """
 
 _WIDTH = 9.5
@@ -55,9 +55,10 @@ _STYLE = {"svg.fonttype": "none", "svg.hashsalt": "kgtui", "font.size": 8.0, "te
 
 _TIMES = ["%Y", "%d %b", "%d %b", "%H:%M", "%H:%M", "%H:%M:%S"]
 _ROUND_TIMES = ["", "%d %b", "%d %b", "%d %b", "%H:%M", "%H:%M"]
-"""Formats of time labels for matplotlib's `ConciseDateFormatter`: for years, months, days, hours, minutes and seconds.
+"""Formats of time labels for matplotlib's `ConciseDateFormatter`.
 
-`_TIMES` formats most labels (`09:30`). `_ROUND_TIMES` formats labels at round times, such as the date at midnight.
+The six formats are for labels of years, months, days, hours, minutes and seconds. `_ROUND_TIMES` is used for
+labels at the start of a larger unit, such as midnight, which shows the date. `_TIMES` is used for all other labels.
 """
 
 _SVG = "{http://www.w3.org/2000/svg}"
@@ -145,9 +146,9 @@ def plot_episodes(rows: Sequence[tuple[str, Sequence[Bar]]], since: float, until
 def thin_out(
     times: Sequence[float], values: Sequence[float | None], breaks: Collection[float] = ()
 ) -> Iterator[tuple[float, float]]:
-    """Reduce a line to about `MAX_POINTS` points (time, value): yield the largest value of each interval.
+    """Reduce a line to about `MAX_POINTS` points: yield a pair (time, value) for the largest value of each interval.
 
-    A point with the value NaN interrupts the line. Such a point is yielded at each None in `values`, and before each
+    Where the line has a gap, yield a pair with the value NaN. There is a gap at each None in `values`, and before each
     time in `breaks`.
     """
     interval = math.ceil(len(times) / MAX_POINTS)
@@ -217,8 +218,8 @@ def _to_markup(figure: Any, description: str, texts: Mapping[str, str] | None = 
 
     Args:
         description: text for screen readers.
-        texts: dict with two kinds of keys: label in the figure → text that replaces the label, and id of a shape in the
-            figure → tooltip of the shape.
+        texts: dict with two kinds of entries: placeholder label in the figure → text that replaces the label; id of a
+            shape in the figure → tooltip of the shape.
     """
     texts = texts or {}
     file = io.BytesIO()

@@ -1,4 +1,4 @@
-"""The rules: one pure function per kind of finding, from rows of gold tables to findings.
+"""The rules: pure functions that compute findings from rows of gold tables. Each kind of finding has one function.
 
 The rule about groups that rebalance too often is in `kgtui.insights.flapping`.
 """
@@ -25,34 +25,37 @@ if TYPE_CHECKING:
 MIN_BACKLOG_AGE = 60.0
 """Minimum age of a group's oldest unread record, in seconds, for the rule `drain` to report the group.
 
-A group that will catch up in less than this time is not reported as catching up, either. If the age of the oldest
-unread record is unknown, the group is reported as if the record were old enough.
+If the age is unknown, the rule assumes that the record is old enough. The rule reports that a group is catching up only
+if catching up will take at least `MIN_BACKLOG_AGE` seconds.
 """
 
 _SHOWN_RANGE = 0.1
-"""Minimum width of a range of time, such as "between 5 min and 7 min", as a fraction of the estimated time.
+"""Minimum width of the range of an estimated time, as a fraction of this time.
 
-If the range is narrower, a finding shows only the estimated time, such as "about 6 min".
+For example, a finding shows "about 6 min (between 5 min and 7 min)". If the range is narrower, the finding shows only
+"about 6 min".
 """
 
 MAX_EVIDENCE_ROWS = 12
 """Maximum number of rows of a gold table that a finding shows as evidence.
 
-Of any further rows, only the number is shown.
+If there are more rows, the finding shows how many rows are left out.
 """
 
 FAR_FROM_NORMAL = 3.5
 """Minimum absolute robust z-score of an outlier (Iglewicz and Hoaglin 1993).
 
-The robust z-score is the distance from the median, divided by a standard deviation that is estimated from the median
-absolute deviation.
+The robust z-score is the difference from the median, divided by the standard deviation. The standard deviation is
+estimated from the median absolute deviation.
 """
 
 _USUAL_MINUTES = 3
 """To find when a lag or rate became unusual, go back minute by minute until this many minutes in a row are normal."""
 
 _MIN_RELATIVE_DISTANCE = 0.5
-"""An outlier must differ from the normal value by more than this fraction of the normal value (or of 1, if larger).
+"""An outlier must differ from the normal value by more than this fraction of the normal value.
+
+If the normal value is less than 1, the fraction refers to 1 instead.
 
 This condition prevents outliers in a nearly constant series, in which even small differences have large z-scores.
 """
@@ -185,7 +188,7 @@ def drain(rows: Iterable[GoldRow], groups: Mapping[str, GoldRow], others: Collec
     Args:
         rows: newest rows of table `forecast`.
         groups: group id → newest row of table `lag`.
-        others: ids of groups with a more urgent finding. For these groups, a growing lag is not reported again.
+        others: ids of groups for which an earlier rule has a finding. A growing lag of these groups is not reported.
     """
     found = []
     for row in rows:
@@ -234,7 +237,7 @@ def _may_have_begun_earlier(since: datetime | None, covered_from: datetime | Non
 
 
 def _split_rows(rows: Iterable[GoldRow]) -> tuple[list[GoldRow], dict[str, list[GoldRow]]]:
-    """Split rows of a gold table. Return (rows about whole groups, group id → rows about the group's partitions)."""
+    """Split rows of a gold table into rows about whole groups, and a dict: group id → rows about its partitions."""
     whole: list[GoldRow] = []
     partitions: dict[str, list[GoldRow]] = {}
     for row in rows:
@@ -265,8 +268,10 @@ def unusual(
 
     Args:
         rows: rows of table `baseline` with unusual values, from the newest hour and from earlier hours.
-        others: ids of groups with a more urgent finding. For these groups, only an unusual input rate is reported.
-        histories: group id → lag and rates of the last 24 hours, to find the minute at which a problem began.
+        others: ids of groups for which an earlier rule has a finding. For these groups, only an unusual input rate is
+            reported.
+        histories: group id → lag and rates of the last 24 hours, to find the minute at which a problem began. For a
+            group without an entry, the start of the first unusual hour is used.
     """
     found = []
     hours: dict[str, list[GoldRow]] = {}
@@ -334,7 +339,11 @@ def _unusual_since(history: LagHistory, name: str, value: float, normal: float) 
 
 
 def _first_of_run(hours: Sequence[GoldRow]) -> GoldRow:
-    """Return the first row of the last series of hours without a gap. `hours` has at most one row per hour, sorted."""
+    """Return the first row of the last series of consecutive hours.
+
+    Args:
+        hours: rows sorted by hour, with at most one row per hour.
+    """
     first = hours[-1]
     for row in reversed(hours[:-1]):
         if (first["hour"] - row["hour"]).total_seconds() > 3_600:
@@ -346,7 +355,7 @@ def _first_of_run(hours: Sequence[GoldRow]) -> GoldRow:
 def unused(rows: Iterable[GoldRow]) -> list[Finding]:
     """Return findings about unused groups.
 
-    Groups with the same id prefix are a family, such as `team-007.*`, and share one finding.
+    If all groups with the same id prefix are unused, there is one finding about this family, such as `team-007.*`.
 
     Args:
         rows: newest rows of table `cleanup`.
@@ -393,7 +402,14 @@ def unused(rows: Iterable[GoldRow]) -> list[Finding]:
 
 
 def _delete(name: str, groups: Sequence[str]) -> tuple[str, ...]:
-    """Return the words of a command that deletes groups: by group id or, for many groups, by their id prefix `name`."""
+    """Return the words of a command that deletes groups.
+
+    For up to `MAX_EVIDENCE_ROWS` groups, the command contains their ids. For more groups, it contains a filter, which
+    matches all Empty groups whose ids begin with the prefix of a family name, such as `team-007.*`.
+
+    Args:
+        name: group id, or family name.
+    """
     if len(groups) <= MAX_EVIDENCE_ROWS:
         return ("kgtui", "delete", *(f"--group={group}" for group in groups))
     return ("kgtui", "delete", f"/^{re.escape(name.removesuffix('*'))}/", "state:Empty")

@@ -1,4 +1,4 @@
-"""The lake: one folder of Delta tables, with recordings and the tables that the pipeline derives from them.
+"""The lake: a folder of Delta tables, with the recording of a cluster and the results of the Spark pipeline.
 
 The folder is on a local disk or in a store such as S3. deltalake, pyarrow and obstore are imported only when needed,
 because Spark executors import this package too, and these three packages need not be installed there.
@@ -18,7 +18,7 @@ because Spark executors import this package too, and these three packages need n
 | `arrow` | converts between Python rows and Arrow tables |
 | `tables` | lists the tables of a lake with their sizes, their first and last days, and their version numbers |
 | `compaction` | merges small files of the tables that the pipeline writes (layers bronze, silver and gold) |
-| `maintenance` | table sizes, compaction, and deletion of old days |
+| `maintenance` | computes table sizes, compacts tables, and deletes old days |
 | `gold` | reads the gold tables (the results of the pipeline) |
 | `pending_days` | finds the days whose gold tables must be recomputed |
 | `table_changes` | finds the earliest time in the rows that were added to a table after a given version |

@@ -59,7 +59,7 @@ def text_columns(table: Table) -> list[str]:
 
 
 def dictionary_schema(table: Table) -> pa.Schema:
-    """Return the Arrow schema of the data that are read from a table. Their text columns are dictionary-encoded."""
+    """Return the Arrow schema of rows that were read from a table. Text columns are dictionary-encoded."""
     import pyarrow as pa
 
     codes = pa.dictionary(pa.int32(), pa.string())
@@ -175,7 +175,8 @@ def to_one_chunk(rows: pa.Table) -> pa.Table:
             try:
                 column = column.unify_dictionaries()
             except pa.ArrowInvalid:
-                # A chunk with only nulls has a dictionary of type null. Arrow cannot merge it with text dictionaries.
+                # A chunk with only nulls can have a dictionary of type null, which Arrow cannot merge with text
+                # dictionaries.
                 column = column.cast(pa.string()).dictionary_encode()
         columns.append(column)
     fields = [field.with_type(column.type) for field, column in zip(rows.schema, columns, strict=True)]
@@ -183,7 +184,10 @@ def to_one_chunk(rows: pa.Table) -> pa.Table:
 
 
 def _ranked(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Replace each text with its rank among the sorted texts, because numbers are sorted faster than texts."""
+    """Replace each text with its rank among the sorted texts, because numbers are sorted faster than texts.
+
+    All chunks of the column must have the same dictionary. Columns without a dictionary are returned unchanged.
+    """
     import pyarrow as pa
     import pyarrow.compute as pc
 

@@ -36,9 +36,9 @@ _GROUP = "group"
 def compact_table(delta: DeltaTable, path: LakePath, layer: str, name: str) -> tuple[int, int]:
     """Merge the small files of each day. Sort the rows of gold tables by group, so that one group is read quickly.
 
-    The commits have `dataChange` false, so that Spark streams on the table do not read the merged rows again. For
-    tables with a `file_span` (maximum time span of a file), the commits have `dataChange` true instead. This does no
-    harm, because no Spark stream reads these tables.
+    The commits have `dataChange` false, so that Spark streams on the table do not read the merged rows again. Only for
+    tables with a `file_span` (maximum time span of a file), commits that merge files have `dataChange` true. No Spark
+    stream reads these tables.
 
     Args:
         path: folder of the table.
@@ -102,7 +102,7 @@ def _merge_span(
 
     Args:
         column: column with the times of the rows.
-        files: number of files to merge. It is only copied to the result.
+        files: number of files that are merged. The function only copies this number to the result.
 
     Returns:
         Dict with `numFilesRemoved` and `numFilesAdded`, as in the result of Delta's `optimize`.
@@ -124,9 +124,9 @@ def _merge_span(
 
 
 def _days_with_int96(delta: DeltaTable, path: LakePath) -> list[list[tuple[str, str, str]] | None]:
-    """Return a Delta partition filter for each day whose files contain INT96 timestamps.
+    """Return a Delta partition filter for each day with a file that contains INT96 timestamps.
 
-    If the table is not partitioned by day, the filter is None, which selects all files.
+    If the table is not partitioned by day, the only filter in the list is None. It selects all files.
 
     Args:
         path: folder of the table.
@@ -147,7 +147,8 @@ def _days_with_int96(delta: DeltaTable, path: LakePath) -> list[list[tuple[str, 
 def _days_with_small_files(delta: DeltaTable) -> list[list[tuple[str, str, str]] | None]:
     """Return a Delta partition filter for each day that has at least two files smaller than half of `FILE_BYTES`.
 
-    Compaction leaves at most one such small file per day. Therefore, a day without new files is not compacted again.
+    Compaction leaves at most one such small file per day. Therefore, a compacted day is not returned again until new
+    files are added to the day.
     """
     small = Counter(file.get(DAY) for file in data_files(delta) if file["size_bytes"] < FILE_BYTES / 2)
     return [[(PARTITION, "=", str(day))] for day, count in small.items() if day is not None and count > 1]

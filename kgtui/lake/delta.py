@@ -84,7 +84,7 @@ def open_table(path: LakePath) -> DeltaTable:
 
 
 def _uri(path: LakePath) -> str:
-    # Local paths are absolute, because deltalake would take the relative path `a:b` for a URI with the scheme `a`.
+    # Make local paths absolute, because deltalake would read the relative path `a:b` as a URI with the scheme `a`.
     return str(path.absolute())
 
 
@@ -99,7 +99,7 @@ def data_files(delta: DeltaTable) -> list[dict[str, Any]]:
 def plain_parquet_files(path: LakePath, first: date, last: date) -> tuple[str, list[str]] | None:
     """Return the schema of a table, and the Parquet files with the rows of the days from `first` to `last`.
 
-    With both, the newest version of the table can be read without Delta Lake.
+    With this schema and these files, the newest version of the table can be read without Delta Lake.
 
     Returns:
         Pair (schema as JSON, paths of the files relative to `path`). None if the table cannot be opened, or if its
@@ -142,7 +142,7 @@ class RecordedTable:
         """Open the table and return it; None if it does not exist.
 
         Args:
-            renew: if the table is already open, whether to update it to the newest version.
+            renew: whether to update an already open table to its newest version.
         """
         if self._delta is None:
             if not is_delta_table(self.path):
@@ -205,8 +205,8 @@ class RecordedTable:
         """Prepare SQL queries (with DataFusion, the SQL engine of deltalake) on the newest version of the table.
 
         Returns:
-            Pair (query builder in which the table is registered, names of the table's columns); None if the table does
-            not exist
+            Pair (query builder in which the table is registered, names of the table's columns). None if the table does
+            not exist.
         """
         delta = self.open(renew=True)
         if delta is None:
@@ -253,9 +253,9 @@ class RecordedTable:
         return to_one_chunk(select_columns(rows, self.table, columns))
 
     def read_keyframe(self, day: date, keyframe: int) -> RowBlocks:
-        """Return all rows of a keyframe and of the polls between it and the next keyframe.
+        """Return all rows of a keyframe and of the polls before the next keyframe.
 
-        A keyframe is a poll with the complete state. The polls between two keyframes have only changed rows.
+        A keyframe is a poll with the complete state. For the polls between two keyframes, only changed rows are stored.
 
         Args:
             day: UTC day of the keyframe.
@@ -278,10 +278,10 @@ class RecordedTable:
         return read_rows([self.path / file["path"] for file in files], self.table, columns, where)
 
     def create(self) -> DeltaTable:
-        """Return the Delta table. Create it if necessary; otherwise add missing columns and update its properties.
+        """Return the Delta table. If it does not exist, create it. Otherwise, update its columns and properties.
 
-        Each column's description is stored as the column's comment. Added columns are nullable, because existing rows
-        have no values for them.
+        Missing columns are added. They are nullable, because existing rows have no values for them. Each column's
+        description is stored as the column's comment.
         """
         delta = self.open()
         if delta is None:
@@ -312,8 +312,9 @@ class RecordedTable:
         Args:
             rows: one or more lists of rows. At least one list must not be empty.
             day: UTC day of all rows.
-            serial: a number that must be higher for every new batch of rows. If the table already contains rows with
-                this or a higher number, nothing is appended, so a failed call can be repeated safely.
+            serial: number of this batch of rows, which must be higher than the numbers of all earlier batches. If the
+                table already contains a batch with this or a higher number, nothing is appended. A failed call can
+                therefore be repeated safely.
         """
         import pyarrow as pa
 

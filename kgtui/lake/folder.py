@@ -1,10 +1,11 @@
-"""The folder of a lake, with its small JSON files. This module uses only the standard library.
+"""The folder of a lake, with its small JSON files. On a local disk, this module needs only the standard library.
 
 | file | contents |
 |---|---|
 | `lake.json` | marks the folder as a lake; table format version, cluster id, id of topic `__consumer_offsets` |
 | `<layer>/<table>` | a Delta table |
 | `recorder.lock` | host and process id of the recorder |
+| `pipeline.lock` | lock of the pipeline |
 | `retention.json` | retention of topics and of committed offsets |
 | `access.json` | permissions of the recorder's user |
 """
@@ -49,7 +50,7 @@ _FORMAT, _CLUSTER, _TOPIC = "kgtui lake", "cluster", "topic"
 _LONGEST = 65_536
 
 _UNUSABLE = re.compile(r"%[0-9a-fA-F]{2}|[\x00-\x1f\x7f\[\]^|\\\ud800-\udfff]")
-"""Matches characters that deltalake cannot handle in local paths, because it converts the paths to URIs and back."""
+"""Matches the parts of a local path that deltalake cannot convert to a URI and back without an error or a change."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +73,7 @@ class LakeFolder:
 
     @property
     def local_path(self) -> Path:
-        """The path on a local disk. Raises `LakeError` if the lake is in a store."""
+        """The path of the lake on a local disk. Raises `LakeError` if the lake is in a store such as S3."""
         if isinstance(self.path, StorePath):
             raise LakeError(f"{self.path} is not a local folder: use a local folder here")
         return self.path
@@ -92,7 +93,7 @@ class LakeFolder:
         return self.path / layer / name
 
     def check_path(self) -> None:
-        """Raise `LakeError` if deltalake cannot handle a character in the path. The folder need not exist."""
+        """Raise `LakeError` if the path contains characters that deltalake cannot handle. The folder need not exist."""
         if isinstance(self.path, StorePath):
             return
         # Resolve symbolic links before the check, because deltalake resolves them too.
@@ -142,11 +143,11 @@ class LakeFolder:
         self._check()
 
     def prepare(self) -> None:
-        """Create the lake if it does not exist. Only its owner can access a local lake.
+        """Create the lake if it does not exist. A new local folder is accessible only to its owner.
 
         Raises:
-            LakeError: the folder has files but is not a lake, a newer kgtui wrote the lake, or the store cannot be
-                written.
+            LakeError: the folder cannot be used as a lake (for example, because it has other files, or because a newer
+                kgtui wrote the lake), or the store cannot be written.
             OSError: the local folder cannot be written.
         """
         self.check_usable()
@@ -160,7 +161,8 @@ class LakeFolder:
         """Reserve the lake for one cluster, by storing the cluster's id.
 
         Args:
-            cluster_id: id of the cluster that is recorded. If it is None, nothing is stored.
+            cluster_id: id of the cluster to record. If it is None (the cluster reports no id), nothing is checked or
+                stored.
 
         Raises:
             LakeError: the lake belongs to a different cluster, or the store cannot be written.
@@ -189,7 +191,7 @@ class LakeFolder:
         stored id, the lake never mixes records of the old and the new topic.
 
         Args:
-            topic_id: id of the topic. If it is None (brokers before Kafka 2.8), nothing is stored.
+            topic_id: id of the topic. If it is None (brokers before Kafka 2.8), nothing is checked or stored.
 
         Raises:
             LakeError: the lake has the records of a different topic, or the store cannot be written.
@@ -213,10 +215,10 @@ class LakeFolder:
         write_json(self.path / MARKER, content)
 
     def _foreign_files(self) -> list[str]:
-        """Return the names of the files that show that the folder is used for something other than a lake.
+        """Return the names of all files and folders in this folder that do not belong to a new lake.
 
-        These are all files and folders except those that a new lake can have: its lock file, and temporary copies of
-        `lake.json`.
+        Only the recorder's lock file and temporary copies of `lake.json` belong to a new lake. If the folder has other
+        files, it is used for something else.
         """
         return [name for name in _names(self.path) if not name.startswith((LOCK, f".{MARKER}."))]
 
@@ -280,7 +282,7 @@ def _names(path: LakePath) -> list[str]:
 
 
 def write_json(path: LakePath, content: object) -> None:
-    """Replace a small JSON file atomically. On a local disk, only its owner can read it. Raises `OSError`."""
+    """Create or replace a small JSON file atomically. A local file is readable only by its owner. Raises `OSError`."""
     data = (json.dumps(content) + "\n").encode()
     if isinstance(path, StorePath):
         path.write_bytes(data)
@@ -295,7 +297,7 @@ _TOPICS, _OFFSETS = "topics", "offsets"
 def load_retention(folder: LakeFolder) -> Retention:
     """Return the retention of topics and of committed offsets from `retention.json`.
 
-    If the file is missing or not valid, the result is empty.
+    If the file is missing or not valid, return an empty `Retention`.
     """
     try:
         stored = json.loads((folder.path / _FILE).read_text(encoding="utf-8"))

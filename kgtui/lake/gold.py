@@ -44,12 +44,13 @@ _MAINTENANCE = ("OPTIMIZE", "VACUUM START", "VACUUM END", "DELETE")
 
 @dataclass(frozen=True, slots=True)
 class TableAge:
-    """The age of a gold table. Times are in seconds since the epoch.
+    """How old the data of a gold table are. Times are in seconds since the epoch.
 
     Attributes:
         table: name of the table as `layer/name`.
-        covered_to: end of the period that the newest rows describe; None if the table has no rows.
-        written: when the pipeline last wrote rows; None if the table cannot be read. Compaction does not count.
+        covered_to: end of the period that the newest rows describe; None if the table has no rows or cannot be read.
+        written: when the pipeline last wrote rows; None if the table cannot be read. Compaction and the deletion of old
+            rows do not count.
         error: why the table cannot be read; empty if it can be read.
     """
 
@@ -74,8 +75,8 @@ class Gold:
         LakeError: the folder is not a lake, a newer kgtui wrote it, or deltalake is not installed.
     """
 
-    # Read rows with SQL (DataFusion), which skips files and pages without matching rows. Most calls need only a few of
-    # up to 100,000 groups.
+    # The methods read rows with SQL (DataFusion), because it skips files and pages without matching rows. Most calls
+    # need the rows of only a few groups, while a table can have rows of 100,000 groups.
     def __init__(self, path: LakePath | str) -> None:
         load_deltalake()
         self.folder = LakeFolder.of(path)
@@ -141,12 +142,14 @@ class Gold:
         groups: Collection[str] | None = None,
         where: str = "",
     ) -> list[GoldRow]:
-        """Return the rows of a table that match all conditions, in undefined order; empty if there is no table.
+        """Return the rows of a table that match all conditions. The order of the rows is undefined.
+
+        If the table does not exist, the list is empty.
 
         Args:
             columns: names of the columns to read; None for all columns.
             since, until: earliest and latest time of a row, both included; None for no limit.
-            time: name of the column to which `since` and `until` apply.
+            time: name of the column with which `since` and `until` are compared.
             groups: return only rows of these groups; None for all groups.
             where: additional SQL condition.
 
@@ -195,7 +198,7 @@ class Gold:
         return delta
 
     def last(self, table: Table, column: str, *, until: datetime | None = None) -> datetime | date | None:
-        """Return the newest value of a time or day column; None if there is no table or no value.
+        """Return the newest value of a time or day column; None if the table does not exist or has no value.
 
         Usually, the newest value is in the statistics in the Delta log. Otherwise, the rows are read.
 
@@ -257,8 +260,8 @@ def _last_in_statistics(delta: DeltaTable, column: str) -> tuple[bool, datetime 
     """Return the largest value of a column according to the statistics of the files.
 
     Returns:
-        Pair (whether all files have statistics, largest value or None). If a file lacks statistics, it can contain a
-        larger value.
+        Pair (whether the value is certain, largest value). The value is not certain if a file lacks statistics, because
+        this file can contain a larger value. The largest value is None if no file has statistics.
     """
     actions = to_table(delta.get_add_actions(flatten=True))
     last_name = DAY if column == PARTITION else f"max.{column}"

@@ -1,9 +1,10 @@
-"""The lock of a lake on a local disk, so that only one process records into the lake.
+"""The locks of a lake on a local disk. Only one process can record into the lake, and only one can run the pipeline.
 
-The lock file names the process that holds the lock. If the file exists, but the process that it names is no longer
-running, that process has crashed. If the named process runs on this machine, the kernel's file lock (`flock`) prevents
-other processes from taking the lock. A process on a different machine counts as running as long as it keeps renewing
-the lock file.
+A lock file names the process that holds the lock. Normally, this process deletes the file when it ends. If the file
+exists, but the named process is no longer running, the process has crashed.
+
+On one machine, the kernel's file lock (`flock`) prevents a second process from taking the lock. A process on a
+different machine counts as running as long as it keeps renewing the lock file.
 """
 
 from __future__ import annotations
@@ -94,7 +95,7 @@ class RecorderLock(LakeLock):
         A process on another machine counts as holding the lock if it renewed the lock in the last `STALE` seconds.
 
         Args:
-            before: the process that the lock file names.
+            before: the process that the lock file names; None if it names no process.
         """
         # The kernel's file lock does not always work between machines, so also check the age of the lock file.
         foreign = before is not None and not before.is_local

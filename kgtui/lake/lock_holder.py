@@ -52,8 +52,8 @@ class Holder:
         """Return whether the process is running.
 
         Args:
-            age: seconds since the last renewal of the lock. A process on another machine counts as running if `age` is
-                less than `STALE`.
+            age: seconds since the last renewal of the lock. It is only used for a process on another machine. Such a
+                process counts as running if `age` is less than `STALE`.
         """
         return is_running(self.pid) if self.is_local else age < STALE
 
@@ -124,7 +124,12 @@ def parse_holder(data: bytes) -> Holder | None:
 
 
 def held_by(path: LakePath, holder: Holder | None) -> str:
-    """Return a message for the user that says which process holds a lock. `holder` is None if it is unknown."""
+    """Return a message for the user that says which process holds a lock.
+
+    Args:
+        path: the lock file.
+        holder: the process that holds the lock; None if the process is unknown.
+    """
     name = str(holder) if holder is not None else "another process"
     if path.name == PIPELINE_LOCK:
         return f"{name} already runs the pipeline on {path.parent}. Wait until that run has finished."

@@ -1,4 +1,4 @@
-"""Maintain the tables of a lake: report their size, compact small files, and delete old days.
+"""Maintain the tables of a lake: report their size, compact small files, and delete the rows of old days.
 
 If a recorder is running, `optimize` skips the recorded tables, because the recorder compacts them itself.
 """
@@ -138,11 +138,11 @@ def prune(
     Args:
         keep: for how many days each table keeps its rows.
         dry_run: only report what would be deleted.
-        now: seconds since the epoch; None for the clock of this machine.
+        now: current time in seconds since the epoch; None to use the clock of this machine.
 
     Raises:
-        LakeError: the folder is not a lake, or a rule names a table that does not exist, or a single recorded table
-            (recorded tables can only be pruned together).
+        LakeError: the folder is not a lake; a rule names a table that does not exist; or a rule names a single
+            recorded table, although recorded tables can only be pruned together.
     """
     folder = _folder(path)
     stored = list(tables(folder))
@@ -218,12 +218,13 @@ def _compact(folder: LakeFolder, table: StoredTable) -> str:
 
 @contextmanager
 def _pipeline_paused(folder: LakeFolder) -> Iterator[None]:
-    """Keep the pipeline from running during the `with` block, if the lake is in a store.
+    """Hold the pipeline's lock during the `with` block, so that the pipeline cannot run.
 
-    The block holds the pipeline's lock, because in a store Spark does not notice that another process writes to the
-    same tables. For a lake on a local disk, nothing is locked.
+    This is necessary if the lake is in a store. There, Spark does not notice that another process writes to the same
+    tables. For a lake on a local disk, nothing is locked.
 
-    Raises `RefusedError` if the pipeline is running.
+    Raises:
+        RefusedError: the pipeline is running, and the lake is in a store.
     """
     if isinstance(folder.path, StorePath):
         with held(recorder_lock(folder.pipeline_lock), lambda message: None):

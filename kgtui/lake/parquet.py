@@ -25,7 +25,10 @@ if TYPE_CHECKING:
     from kgtui.lake.store import LakePath
 
 BLOCK = 8_192
-"""Minimum number of rows in a Parquet row group of a compacted file. Reading 8,192 rows takes a few milliseconds."""
+"""Minimum number of rows in each Parquet row group of a compacted file, except the last row group.
+
+Reading 8,192 rows takes a few milliseconds.
+"""
 
 _GROUP = "group"
 _HARDLY_REPEATED = frozenset({"committed", "spso", "lag", "log_end"})
@@ -40,7 +43,7 @@ This number is so large that pyarrow's `write_table` never splits the rows of on
 
 
 class RowBlocks(Protocol):
-    """Rows of one table for a keyframe (a poll with the complete state) and the polls before the next keyframe.
+    """The rows that a keyframe (a poll with the complete state) and the polls up to the next keyframe wrote to a table.
 
     The rows are sorted by key and poll, and divided into blocks. All rows of a Kafka group are in the same block.
     """
@@ -84,7 +87,7 @@ class RowsInMemory:
 
 
 class CompactedFile:
-    """A file that was written by compaction. It stays open, so that it can be read even after it was deleted.
+    """A file that was written by compaction. The file stays open, so that it can be read even after its deletion.
 
     The constructor raises `FileNotFoundError` if the file does not exist. If the file cannot be read, methods raise one
     of the exceptions in `kgtui.lake.delta.storage_errors`.
@@ -134,7 +137,7 @@ class _Block(NamedTuple):
 def _blocks(metadata: pq.FileMetaData) -> list[_Block] | None:
     """Divide a file into blocks; return None if the file lacks statistics of column `group`.
 
-    Each Parquet row group is a block. However, adjacent row groups whose ranges of Kafka group ids overlap form one
+    Usually, a block is one Parquet row group. Adjacent row groups whose ranges of Kafka group ids overlap form one
     block together, so that all rows of a Kafka group are in the same block.
     """
     blocks: list[_Block] = []

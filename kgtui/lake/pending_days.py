@@ -1,7 +1,7 @@
 """Find the days whose gold tables must be recomputed, because recorded or silver tables have new rows.
 
-Each run of the pipeline stores the newest version number of each recorded and silver table. The next run uses the
-Delta logs to find the rows that were added in later versions.
+Each run of the pipeline stores the newest version number of each table in `_TIMES`. The next run searches the Delta
+logs of these tables for rows that were added in later versions.
 """
 
 from __future__ import annotations
@@ -45,10 +45,11 @@ class PendingDays:
 
     Attributes:
         days: days to recompute, in order.
-        since: earliest time to recompute, in milliseconds since the epoch. It is on the first day in `days`.
-        sources: name of a recorded or silver table as `layer/name` → dict with `version`, `newest` (newest time in a
-            row) and `modified` (when the newest file was written). Times are in milliseconds since the epoch; None if
-            unknown.
+        since: earliest time to recompute, in milliseconds since the epoch. It is on the first day in `days`; 0 if there
+            are no days.
+        sources: state of each table in `_TIMES`: name of the table as `layer/name` → dict with `version` (number of the
+            newest version), `newest` (newest time in a row) and `modified` (when the newest file was written). Times
+            are in milliseconds since the epoch. Unknown values are None.
         last: tomorrow (UTC). Rows of later days are ignored, because their times come from a broker with a wrong clock.
         future: days after `last` that have rows.
         first_poll_day: earliest day with recorded polls; None if the lake has no polls.
@@ -63,7 +64,7 @@ class PendingDays:
     first_poll_day: date | None = None
 
     def mark_done(self) -> None:
-        """Store the versions of the recorded and silver tables in the lake, so that the next run skips `days`."""
+        """Store `sources` in the lake, so that the next run skips days without new rows."""
         # Also store the ids of the gold tables. A new id tells the next run that a table was deleted and created again.
         path, state = _state_file(self.folder), {"sources": self.sources, "tables": _table_ids(self.folder)}
         if state != _load_state(self.folder):
@@ -74,8 +75,8 @@ class PendingDays:
 def pending_days(folder: LakeFolder) -> PendingDays:
     """Return the days whose gold tables must be recomputed. If there are no new rows, the result has no days.
 
-    The result has all days if the pipeline has never finished a run, if a gold table was deleted and created again, or
-    if a gold table or one of its columns is missing.
+    The result has all days with rows if the pipeline has never finished a run, if a gold table was deleted and created
+    again, if a gold table or one of its columns is missing, or if it is unknown which rows are new.
 
     Raises:
         LakeError: a table cannot be read.
@@ -126,18 +127,23 @@ def _changed_since(table: StoredTable, before: dict[str, int | None] | None) -> 
     if changed is None or newest is None or table.title not in (POLLS.title, COMMITS.title):
         return changed
     # Also recompute the gold rows for the minute and the hour that contain the time `newest`. When the previous run
-    # computed these gold rows, some polls or commits of this minute and hour had possibly not been stored yet.
+    # computed them, the lake may not have contained all polls and commits of this minute and hour yet.
     return min(changed, newest)
 
 
 def _changed_without_log(table: StoredTable, newest: int | None, modified: int | None) -> int | None:
-    """Find the time for `_changed_since` without the Delta log, because log entries are deleted after a day.
+    """Return the time from which gold rows must be recomputed, without the Delta log.
+
+    This is necessary because entries of the Delta log are deleted after a day.
 
     Args:
         newest, modified: the values with these names in `PendingDays.sources` of the previous run; None if unknown.
+
+    Returns:
+        Milliseconds since the epoch; None if no rows are new; `UNKNOWN` if the time cannot be found.
     """
     if table.title == POLLS.title and newest is not None:
-        # The recorder only appends rows of new polls, so all new rows are later than `newest`.
+        # The recorder appends rows of new polls, and never changes old rows. All new rows are later than `newest`.
         return newest
     return UNKNOWN if modified is None else table.earliest(_TIMES[table.title], modified)
 

@@ -42,7 +42,10 @@ When kgtui starts, it replaces this function with one that reads `[storage]` in 
 
 _SCHEME = re.compile(r"([a-zA-Z][a-zA-Z0-9+.-]+):(/?)")
 _OTHER_SCHEMES = ("adl", "dbfs", "gcs", "http", "https", "oss", "s3n", "viewfs", "wasb", "wasbs", "webhdfs")
-"""URI schemes that kgtui rejects. Without this list, kgtui would take `s3n:b` for the name of a local folder."""
+"""URI schemes that kgtui does not support.
+
+Because of this list, kgtui rejects a text such as `s3n:b`. Otherwise, it would be the name of a local folder.
+"""
 _WRITE_BUFFER = 8 << 20
 
 
@@ -50,8 +53,8 @@ _WRITE_BUFFER = 8 << 20
 class StorePath:
     """A file or folder in a store (an object store such as S3, or HDFS). A folder exists as long as it contains a file.
 
-    Methods raise `OSError` if the store cannot be accessed. `store_errors.lake_error_text` converts it to a text for
-    users.
+    Methods raise `OSError` if the store cannot be accessed. The function `store_errors.lake_error_text` converts this
+    error to a text for users.
 
     Attributes:
         root: first part of the URI, such as `s3a://bucket`.
@@ -116,24 +119,24 @@ class StorePath:
         return modified.timestamp() if isinstance(modified, datetime) else 0.0
 
     def read_bytes(self) -> bytes:
-        """Return the content of a file. Raises `FileNotFoundError` if it does not exist."""
+        """Return the content of this file. Raises `FileNotFoundError` if it does not exist."""
         with self.file_system().open_input_file(self.key) as file:
             data: bytes = file.read()
         return data
 
     def read_text(self, encoding: str = "utf-8") -> str:
-        """Return the content of a text file. Raises `FileNotFoundError` if it does not exist."""
+        """Return the content of this text file. Raises `FileNotFoundError` if it does not exist."""
         return self.read_bytes().decode(encoding)
 
     def write_bytes(self, data: bytes) -> None:
-        """Write a file, completely or not at all. An existing file is replaced."""
+        """Write this file, completely or not at all. If the file exists, it is replaced."""
         # Write the data in parts, because deltalake accepts no more data per call than its write buffer holds.
         with self.file_system().open_output_stream(self.key, buffer_size=_WRITE_BUFFER) as file:
             for start in range(0, len(data), _WRITE_BUFFER // 2):
                 file.write(data[start : start + _WRITE_BUFFER // 2])
 
     def unlink(self, missing_ok: bool = False) -> None:
-        """Delete a file. Raises `FileNotFoundError` if it does not exist, unless `missing_ok` is true."""
+        """Delete this file. Raises `FileNotFoundError` if it does not exist, unless `missing_ok` is true."""
         try:
             self.file_system().delete_file(self.key)
         except FileNotFoundError:
@@ -150,7 +153,7 @@ class StorePath:
                 self.file_system().delete_file(entry.path)
 
     def file_system(self) -> Any:
-        """Return a pyarrow file system for the store. It finds this file under the path `self.key`."""
+        """Return a pyarrow file system for the store. In it, the path of this file or folder is `self.key`."""
         return _file_system(self.root, tuple(sorted(options_for(self).items())))
 
     def _info(self) -> Any:
@@ -183,10 +186,11 @@ def _file_system(root: str, options: tuple[tuple[str, str], ...]) -> Any:
 def lake_path(text: str | LakePath) -> LakePath:
     """Convert the URI of a store to a `StorePath`, and a local path or `file://` URI to a `Path`.
 
-    A leading `~` becomes the home folder.
+    A `~` at the start of a local path becomes the home folder.
 
     Raises:
-        LakeError: the URI is not valid or has an unknown scheme or no bucket, or the home folder is unknown.
+        LakeError: the URI is not valid, or its scheme is not supported, or it names no bucket or no local folder.
+        ConfigError: the home folder is unknown, or the local path contains a NUL character.
     """
     if isinstance(text, StorePath):
         return text
@@ -227,9 +231,8 @@ def _local_path(uri: str, parts: SplitResult) -> Path:
 def options_for(path: LakePath) -> dict[str, str]:
     """Return the storage options for deltalake; empty for a local path.
 
-    An option in `config.toml` is left out if an environment variable with the same name in
-    upper case is set. Environment variables
-    take precedence, and deltalake reads them itself.
+    Options in `config.toml` override `DEFAULT_OPTIONS`. Environment variables override options in `config.toml`: if a
+    variable has the name of an option in upper case, this option is left out. deltalake reads the variables itself.
     """
     if not isinstance(path, StorePath):
         return {}

@@ -61,7 +61,10 @@ _EXPLANATIONS: Sequence[tuple[str, str]] = (
 
 
 def lake_error_text(error: BaseException) -> str:
-    """Return a text that says why a lake cannot be read or written. For known errors of stores, it contains advice."""
+    """Return a text that says why a lake cannot be read or written.
+
+    For known errors of stores, the text also says what the user can do.
+    """
     text = " ".join(_COLORS.sub("", str(error).partition(_DEBUG)[0]).split())
     if _FROM_STORE.search(text):
         for pattern, explanation in _EXPLANATIONS:

@@ -1,7 +1,8 @@
-"""The lock file of a lake in a store such as S3, enforced by the store's conditional writes.
+"""The lock of a lake in a store such as S3. The lock is a file, and the store's conditional writes enforce the lock.
 
-A process takes the lock by creating the file, on condition that the file does not exist. While it holds the lock, it
-rewrites the file at regular intervals. After `STALE` seconds without a write, another process is allowed to replace it.
+A process takes the lock by creating the file, on condition that the file does not exist. While the process holds the
+lock, it rewrites the file at regular intervals. Another process can replace the file as soon as the process that the
+file names has ended. A process on another machine counts as ended after `STALE` seconds without a write.
 
 Some stores lack conditional writes. In such a store, two processes can take the lock at the same time.
 """
@@ -33,7 +34,7 @@ _RETRIES = ("max_retries", "retry_timeout")
 _ATTEMPTS = 3
 _CLIENT = ("connect_timeout", "timeout")
 _HTTP = ("AWS_ALLOW_HTTP", "AZURE_ALLOW_HTTP", "GOOGLE_ALLOW_HTTP", "ALLOW_HTTP")
-"""Options that allow unencrypted connections. obstore accepts them only as `client_options`."""
+"""Storage options that allow unencrypted connections. obstore accepts such an option only in `client_options`."""
 
 _OF_DELTALAKE = re.compile(r"unsafe_rename|locking_provider|dynamo|max_concurrency|copy_if_not_exists")
 """Matches the names of storage options that only deltalake knows. They are not passed to obstore."""
@@ -127,7 +128,7 @@ def current_store_holder(path: StorePath) -> Holder | None:
 
 
 def read_holder(path: StorePath) -> Holder | None:
-    """Return the process that the lock file names, even if it has ended; None if there is no valid lock file."""
+    """Return the process that a lock file names, even if this process has ended; None without a valid lock file."""
     try:
         return parse_holder(path.read_bytes())
     except FileNotFoundError:
@@ -135,13 +136,13 @@ def read_holder(path: StorePath) -> Holder | None:
 
 
 class LockFile(NamedTuple):
-    """The content of a lock file.
+    """The content and metadata of a lock file.
 
     Attributes:
-        holder: the process that holds the lock; with an unknown host and pid 0 if the content is not valid.
+        holder: the process that the file names. If the content is not valid, the host is unknown, and the pid is 0.
         renewed: when the file was last written, in seconds since the epoch, according to the store's clock.
         tag: the ETag, which changes with every write.
-        is_own: whether this process wrote the file, through the same `ConditionalFile` object that read it.
+        is_own: whether the `ConditionalFile` object that read the file also wrote it.
     """
 
     holder: Holder
@@ -189,11 +190,11 @@ class ConditionalFile:
         )
 
     def write(self, holder: Holder, tag: str | None) -> str | None:
-        """Write the lock file, unless another process has written it since this process read `tag` from it.
+        """Write the lock file if its ETag is still `tag`, that is, if no other process has written the file meanwhile.
 
         Args:
             holder: the process that the lock file will name.
-            tag: ETag that the file must still have; None if the file must not exist.
+            tag: ETag that the file must have; None to write the file only if it does not exist.
 
         Returns:
             The new ETag; None if the file was not written.

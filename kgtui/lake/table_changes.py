@@ -1,4 +1,4 @@
-"""Find, in the Delta log of a table, the earliest time in the rows that were added after a given table version.
+"""Find in a table's Delta log the earliest time of the rows that were added after a given version.
 
 This module uses only the standard library.
 """
@@ -24,9 +24,10 @@ The value is the earliest possible time (0 ms since the epoch), because any row 
 """
 
 CHANGED_FROM = "kgtui.changedFrom"
-"""Metadata key in a Delta commit that rewrites files. Its value is the time of the earliest changed row, in epoch ms.
+"""Key in the metadata of a Delta commit that rewrites files.
 
-The statistics of a rewritten file do not show this time, because they also cover the unchanged rows in the file.
+The value is the earliest time of a changed row, in milliseconds since the epoch. The statistics of a rewritten file do
+not show this time, because they also cover the unchanged rows in the file.
 """
 
 
@@ -38,10 +39,10 @@ def newest_version(path: LakePath) -> int | None:
 def earliest_change(path: LakePath, after: int, column: str) -> int | None:
     """Return the earliest time of the rows that were added or changed after version `after` of a table.
 
-    Commits that only delete rows or merge files (compaction) do not count.
+    Commits that only delete or merge files (pruning or compaction) do not count.
 
     Args:
-        after: version of the table; -1 to search all versions.
+        after: number of a table version. Only later versions are searched; -1 to search all versions.
         column: name of the time column, which contains timestamps or milliseconds since the epoch.
 
     Returns:

@@ -106,11 +106,13 @@ class StoredTable:
         return {day: rows for day, rows in result.items() if day is not None}
 
     def newest(self, column: str, last: date) -> int | None:
-        """Return the newest time in a column, in milliseconds since the epoch; None if the table has no rows.
+        """Return the newest time in a column, in milliseconds since the epoch, without the rows of days after `last`.
+
+        None if no rows remain, or if no file has statistics for this column.
 
         Args:
             column: name of the time column, which contains timestamps or milliseconds since the epoch.
-            last: last day whose rows are searched. Rows of later days are ignored.
+            last: last day whose rows are searched.
         """
         files = [file for file in data_files(self._open()) if (_day(file) or date.min) <= last]
         found = [file.get(f"max.{column}") for file in files if file["num_records"] != 0]
@@ -123,17 +125,17 @@ class StoredTable:
         return max(times, default=None)
 
     def earliest(self, column: str, after: int) -> int | None:
-        """Return the earliest time of the rows in those files that were written after the time `after`.
+        """Return the earliest time in a column. Only files that were written after the time `after` are searched.
 
-        Rows in such a file can be older than the file, because compaction copies old rows into new files.
+        The rows in these files can be older than the files, because compaction copies old rows into new files.
 
         Args:
             column: name of the time column, which contains timestamps or milliseconds since the epoch.
             after: time in milliseconds since the epoch.
 
         Returns:
-            Milliseconds since the epoch; None if no file was written after this time; `UNKNOWN` if one of these files
-            has no statistics.
+            Milliseconds since the epoch; None if no file with rows was written after this time; `UNKNOWN` if one of
+            these files has no statistics for the column.
         """
         files = [file for file in data_files(self._open()) if to_milliseconds(file["modification_time"]) > after]
         found = [file.get(f"min.{column}") for file in files if file["num_records"] != 0]
@@ -156,7 +158,7 @@ class StoredTable:
     def delete_before(self, day: date) -> None:
         """Delete the rows of all days before `day`.
 
-        The files with these rows stay on disk until `vacuum` is called, because readers may still use them.
+        The files with these rows stay on disk for now, because readers may still use them. `vacuum` deletes them later.
         """
         with owner_only():
             self._open().delete(f"{PARTITION} < '{day.isoformat()}'")
@@ -179,7 +181,8 @@ class StoredTable:
     def vacuum(self) -> None:
         """Delete files of interrupted writes, and files that a newer table version replaced more than an hour ago.
 
-        In the bronze layer, replaced files are kept for a day. `Table.delta_properties` defines these times.
+        In the bronze layer (raw records of `__consumer_offsets`), replaced files are kept for a day instead of an hour.
+        `Table.delta_properties` defines these times.
         """
         with owner_only():
             self._open().vacuum(dry_run=False, full=True)
@@ -189,7 +192,7 @@ class StoredTable:
 
 
 def tables(folder: LakeFolder) -> Iterator[StoredTable]:
-    """Yield every table of a lake. The layers are in the order of `LAYERS`, the tables of a layer sorted by name."""
+    """Yield every table of a lake: layer by layer in the order of `LAYERS`, and sorted by name within a layer."""
     for layer in sorted(_folders(folder.path), key=_rank):
         for name in sorted(_folders(folder.path / layer)):
             path = folder.path / layer / name

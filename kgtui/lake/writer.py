@@ -1,8 +1,8 @@
 """Write polls into the recorded tables of a lake, and maintain these tables while recording.
 
 A poll is one read of the cluster by the recorder. Table `polls` is written last, and readers ignore rows whose poll is
-not in `polls`. Readers therefore never see a poll of which only a part was written. Rows that cannot be written stay in
-memory for the next write.
+not in `polls`. Readers therefore never see a poll of which only a part was written. If a write fails, the rows that are
+not written yet stay in memory until the next write.
 """
 
 from __future__ import annotations
@@ -36,11 +36,12 @@ class Batch:
     """The rows of several successive polls, which are appended to the tables together.
 
     Attributes:
-        keyframe: time of the polls' keyframe (the last poll with the complete state), in milliseconds since the epoch.
+        keyframe: time of the last poll with the complete state (the keyframe), in milliseconds since the epoch. All
+            polls of a batch have the same keyframe.
         last: time of the newest poll, in milliseconds since the epoch.
-        parts: table name → list with one pair per poll. The first element is a tuple of the values of the columns
-            `day`, `keyframe` and `poll`, which are the same in all rows of the poll. The second element is the list of
-            rows, without these columns.
+        parts: table name → list with one pair `(first_columns, rows)` per poll. `rows` are the poll's rows without the
+            columns `day`, `keyframe` and `poll`. The values of these three columns are in `first_columns`, because they
+            are the same in all rows of the poll.
         done: names of the tables to which this batch was already appended.
     """
 
@@ -59,7 +60,10 @@ class Batch:
         return any(rows_ for _, rows_ in self.parts.get(table, ()))
 
     def rows(self, table: str) -> Iterator[list[RowValues]]:
-        """Yield the rows of a table, with all columns, in lists of at most `_CHUNK` rows."""
+        """Yield the rows of a table in lists of at most `_CHUNK` rows.
+
+        The rows have all columns, including `day`, `keyframe` and `poll`.
+        """
         for first_columns, rows_ in self.parts.get(table, ()):
             for start in range(0, len(rows_), _CHUNK):
                 yield [(*first_columns, *row) for row in rows_[start : start + _CHUNK]]
@@ -106,8 +110,9 @@ class LakeWriter:
         Args:
             poll: time of this poll, in milliseconds since the epoch.
             keyframe: time of the last keyframe (a poll with the complete state), in milliseconds since the epoch.
-            rows: rows of all tables except `polls`, without columns `day`, `keyframe` and `poll`.
-            poll_row: the poll's row in table `polls`, without the columns before `taken_at`.
+            rows: table name → rows, for all tables except `polls`. The columns `day`, `keyframe` and `poll` are left
+                out.
+            poll_row: the poll's row in table `polls`. The columns `day`, `keyframe` and `poll` are left out, too.
         """
         if self._open is None or self._open.keyframe != keyframe:
             self.seal()
@@ -152,14 +157,15 @@ class LakeWriter:
         return dropped
 
     def maintain(self, keyframe: int, keep_days: int | None, now: float) -> None:
-        """Compact files, delete old days, and remove unused files. Raises one of `storage_errors`.
+        """Compact files, delete the rows of old days and, at most once an hour, remove unused files.
 
-        If the compaction fails, for example because of a damaged file, the other two steps are done nevertheless.
+        If the compaction fails, for example because of a damaged file, the other two steps are done nevertheless. An
+        error of any step is raised as one of `storage_errors`.
 
         Args:
-            keyframe: time of the last keyframe (a poll with the complete state), in milliseconds since the epoch. Only
-                files whose rows are all from before this poll are compacted.
-            keep_days: number of full days for which rows are kept; None to keep all rows.
+            keyframe: time of the last keyframe (a poll with the complete state), in milliseconds since the epoch. Files
+                with rows of this poll or of later polls are not compacted.
+            keep_days: number of full UTC days before today whose rows are kept; None to keep all rows.
             now: seconds since the epoch.
         """
         with owner_only():
@@ -201,11 +207,13 @@ class LakeWriter:
         return set(read["poll"].to_pylist())
 
     def _compact_polls(self, keyframe: int) -> None:
-        """Merge the files of table `polls` into one file per day, because every reader of a lake first reads all polls.
+        """Merge the files of table `polls` into one file per day.
+
+        Every reader of a lake first reads all polls, which takes less time if the table has few files.
 
         Args:
-            keyframe: time of a keyframe, in milliseconds since the epoch. Files with rows of this or a later keyframe
-                are not merged.
+            keyframe: time of a keyframe (a poll with the complete state), in milliseconds since the epoch. Files with
+                rows of this poll or of later polls are not merged.
         """
         table = self._tables[POLLS.name]
         days: dict[date, list[dict[str, Any]]] = {}

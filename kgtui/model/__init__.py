@@ -5,17 +5,17 @@ never 0.
 
 | module | contents |
 |---|---|
-| `group` | `Listing` and `GroupDescription`: a group in lists and in descriptions |
-| `group_types` | group types, their states, and the kinds of groups |
+| `group` | `Listing`: what ListGroups returns for a group; `GroupDescription`: the description of a group |
+| `group_types` | group types, their states, and the kinds of groups, such as `connect` for some classic groups |
 | `members` | the members of groups: consumers, Connect workers, schema registry nodes, streams processes |
 | `offsets` | committed offsets, log start and end offsets, and lag |
 | `record_times` | the times at which the records directly before and after a committed offset were written |
 | `cluster` | brokers, features, and retention of records and offsets |
 | `answer` | `Answer`: the result of a read from Kafka, with its errors (`Fault`); `Outcome`: the result of a write |
-| `access` | `Access`: which groups and topics the user is allowed to see |
+| `access` | `Access`: the permissions that decide which groups and topics the user can see |
 | `snapshot` | `Snapshot`: all data about a cluster at one time |
 | `summary` | `Summary`: the values that the sweep (kgtui's background read of all groups) stores for each group |
-| `trail` | `Trail`: the results of the last few background reads of a group, encoded in few bytes |
+| `trail` | `Trail`: the results of the last few background reads of a group, stored in a few hundred bytes |
 | `member_names` | short unique names of members, and the owners of partitions |
 | `facts` | looks up members, lag and topics of a group in a snapshot |
 | `fields` | the catalog of all values that kgtui shows |

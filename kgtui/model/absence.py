@@ -23,10 +23,10 @@ class NoMatch:
     """Why no group matches a filter. If the filter has no condition on group ids, only `meant` can be set.
 
     Attributes:
-        meant: the filter that the user probably meant. If it is set, no other attribute is set.
+        meant: the filter that the user probably meant, or None. If it is set, no other attribute is set.
         word: the word that group ids must contain, if this is the only condition on group ids; otherwise None.
-        excluded: number of groups that meet all conditions on group ids, but do not meet another condition of the
-            filter.
+        excluded: number of groups whose ids meet the conditions on group ids. They do not match, because the filter has
+            other conditions, too.
         example: id of one of the `excluded` groups; empty if `excluded` is 0.
         similar: group ids that are similar to the words in the filter; empty if `excluded` is not 0.
     """
@@ -39,9 +39,9 @@ class NoMatch:
 
 
 def no_match_steps(query: Query, snapshot: Snapshot) -> Generator[None, None, NoMatch]:
-    """Find out why no group matches a filter, in a generator that yields regularly so that other tasks can run.
+    """Find out why no group matches a filter. The return value of this generator is the result.
 
-    The result is the return value of the generator.
+    The generator yields regularly, so that other tasks can run in between.
     """
     meant = yield from meant_steps(query, snapshot)
     about_ids = [term for term in query.terms if isinstance(term, IdTerm)]
@@ -73,9 +73,9 @@ def why_not_listed(
         group: group id, or a part of a group id.
         clock: converts epoch seconds to text.
         fault: why the group could not be described, or None.
-        gone_at: when the group disappeared, in epoch seconds, if a recording shows this; otherwise None.
+        gone_at: when the group disappeared according to a recording, in epoch seconds; None if no recording shows this.
         events: whether to search `snapshot.events` for the time at which the group disappeared.
-        whole: whether `group` is a whole group id.
+        whole: True if `group` is a whole group id, False if it is a part of one.
     """
     name = visible(group)
     lines = [f"{name} was deleted or expired at {clock(gone_at)}, as the recording shows."] if gone_at else []

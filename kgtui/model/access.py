@@ -1,7 +1,7 @@
 """The permissions of the user, and texts about groups whose offsets might be hidden from the user.
 
-Brokers silently leave out groups and topics on which the user lacks DESCRIBE. An empty response is therefore no proof
-that there are no groups or topics.
+Brokers silently leave out groups and topics on which the user lacks the permission DESCRIBE. If a response is empty,
+there may still be groups or topics that the user is not allowed to see.
 """
 
 from __future__ import annotations
@@ -28,13 +28,16 @@ HIDDEN = "OFFSETS_MAY_BE_HIDDEN"
 """`Fault.name` for a group that has no visible offsets, but might have offsets that brokers hide from the user."""
 
 HIDDEN_TOPICS = "OFFSETS_HIDDEN"
-"""`Fault.name` for a group whose members read topics on which the user lacks DESCRIBE."""
+"""`Fault.name` for a group whose members read topics on which the user lacks DESCRIBE.
+
+Brokers hide the offsets of the group in these topics.
+"""
 
 NONE_VISIBLE = "no offsets that you are allowed to see"
 """Text for a group that has no visible offsets, but might have offsets that brokers hide from the user."""
 
 VISIBLE_ONLY = "only in topics that you are allowed to see"
-"""Text next to a number, such as a lag, that includes only topics on which the user has DESCRIBE."""
+"""Text next to a number, such as a lag. It says that the number covers only topics on which the user has DESCRIBE."""
 
 NOT_LISTED = "Offsets in topics that you are not allowed to describe are not listed."
 """Sentence below a list of offsets. It says that the list may be incomplete, because the user lacks permissions."""
@@ -68,9 +71,10 @@ class Access:
 
     @property
     def hides_topics(self) -> bool:
-        """Whether kgtui knows that the user lacks DESCRIBE on some topics. Brokers leave out offsets in these topics.
+        """Whether kgtui knows that the user lacks DESCRIBE on some topics.
 
-        If `denied_topics` is None (not known), this can be False although brokers hide topics.
+        Brokers leave out the offsets in these topics. If `denied_topics` is None (not known), the result can be False
+        although brokers hide topics.
         """
         return not self.any_topic or bool(self.denied_topics)
 
@@ -78,8 +82,8 @@ class Access:
     def sees_every_topic(self) -> bool:
         """Whether kgtui knows that brokers hide no topic from the user.
 
-        If `denied_topics` is None (not known), this is True only for users with all `CLUSTER_OPERATIONS`, such as super
-        users.
+        If `denied_topics` is None (not known), the result is True only if the user has DESCRIBE on all topics and all
+        `CLUSTER_OPERATIONS`, as super users have.
         """
         if not self.any_topic or self.denied_topics:
             return False
@@ -107,7 +111,7 @@ def recording_warning(access: Access) -> str:
 
 
 def lower_bound_reason(access: Access) -> str:
-    """Return a text: why the shown lag might be too low, and which permission the user needs to see the whole lag."""
+    """Return a text that says why the shown lag might be too low, and how the user can get to see the whole lag."""
     request = (
         f"ask to {_remove_denial(access)}"
         if access.denied_topics
@@ -117,7 +121,7 @@ def lower_bound_reason(access: Access) -> str:
 
 
 def hidden_fault(group: str, access: Access | None) -> Fault:
-    """Return a fault for a group without visible offsets: brokers might hide the offsets of the group from the user.
+    """Return the fault of a group that has no visible offsets. It says that brokers might hide offsets from the user.
 
     Args:
         access: the permissions of the user; None if they were not read.
@@ -138,10 +142,10 @@ def _remove_denial(access: Access) -> str:
 
 
 def hidden_topics_fault(group: str, topics: Sequence[str]) -> Fault:
-    """Return the fault of a group whose members read topics on which the user has no DESCRIBE permission.
+    """Return the fault of a group whose members read topics that the user is not allowed to describe.
 
     Args:
-        topics: names of these topics, at least one.
+        topics: names of the topics that the user is not allowed to describe, at least one.
     """
     names = topics[0] if len(topics) == 1 else f"{topics[0]} and {len(topics) - 1} more"
     return Fault(

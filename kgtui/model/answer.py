@@ -28,11 +28,12 @@ class Fault:
     Attributes:
         name: Kafka's error name, such as `GROUP_AUTHORIZATION_FAILED`, or a name that kgtui defines.
         message: error message. If a request failed, the message names the request and the broker.
-        code: Kafka's error code; None for names that kgtui defines. But `OFFSETS_HIDDEN` has the code of
-            `TOPIC_AUTHORIZATION_FAILED`.
-        broker: node id of the broker to which the request was sent, or None.
+        code: Kafka's error code; None if kgtui defines the name. The only exception is `OFFSETS_HIDDEN`, which has the
+            code of `TOPIC_AUTHORIZATION_FAILED`.
+        broker: node id of the broker to which the request was sent; None if there is no such broker, or if it is not
+            known.
         group: group id; None if a whole broker or cluster is affected.
-        advice: what the user can do, or empty.
+        advice: what the user can do; empty if there is no advice.
     """
 
     name: str
@@ -47,7 +48,7 @@ def fault_of(error: KgtuiError, *, broker: int | None = None, group: str | None 
     """Convert an exception to a `Fault`.
 
     Args:
-        broker: node id of the broker to which the request was sent, used if the exception has no broker.
+        broker: node id of the broker to which the request was sent. It is used only if the exception has no node id.
         group: id of the group that the request was about, or None.
     """
     named = getattr(error, "broker", None)
@@ -65,7 +66,7 @@ def why_missing(faults: Iterable[Fault], group: str) -> Fault:
     """Return the fault that explains why the result of a read does not contain a group.
 
     The result is the first fault of the group. If the group has no fault, the result is the first fault of a whole
-    broker or cluster. If there is none, the result is a new fault with the name `NO_ANSWER`.
+    broker or cluster. If there is no such fault either, the result is a new fault with the name `NO_ANSWER`.
     """
     general: Fault | None = None
     for fault in faults:
@@ -81,8 +82,8 @@ class Coverage:
     """How complete the result of a read is.
 
     Attributes:
-        brokers: `(brokers that responded, brokers that were asked)`.
-        groups: `(groups that were described, groups that were requested)`.
+        brokers: pair (number of brokers that responded, number of brokers that were asked).
+        groups: pair (number of groups that were read, number of groups that were requested).
     """
 
     brokers: tuple[int, int] = (0, 0)
@@ -90,7 +91,7 @@ class Coverage:
 
     @property
     def complete(self) -> bool:
-        """Whether every broker responded and every group was described."""
+        """Whether every broker that was asked has responded, and every requested group was read."""
         return self.brokers[0] == self.brokers[1] and self.groups[0] == self.groups[1]
 
 
@@ -118,7 +119,8 @@ class Outcome:
 
     Attributes:
         fault: why the write failed; None if it succeeded.
-        uncertain: whether the broker may have executed the write without confirming it, for example after a timeout.
+        uncertain: whether the write may have been executed although the broker did not confirm it, for example after a
+            timeout.
     """
 
     group: str

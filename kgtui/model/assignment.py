@@ -3,9 +3,9 @@
 The classes call a partition, a streams task with its role, a connector or a connector task an "item".
 
 While a member is giving up a partition, brokers do not report that the member still owns it. (They store the partition
-in `ConsumerGroupMember.partitionsPendingRevocation`.) kgtui only knows that the epoch of this member is below the
-assignment epoch, which is the epoch of the target assignment. Therefore, every member whose epoch is below the
-assignment epoch counts as a possible owner of the partition.
+in `ConsumerGroupMember.partitionsPendingRevocation`.) kgtui can see only that the member is late: its epoch is below
+the assignment epoch, which is the epoch of the target assignment. If the target owner does not own a partition yet,
+kgtui therefore treats every late member as a possible owner of the partition.
 """
 
 from __future__ import annotations
@@ -63,9 +63,9 @@ class Skew:
     Attributes:
         by: `member`, `host` or `rack`.
         loads: one `Load` per member, host or rack. The one with the most items comes first.
-        ratio: items per member in the `Load` where this number is largest, divided by the items per member of the
-            whole group. For 3 members with 4, 1 and 1 partitions, the ratio is 4 / 2 = 2.0. It is 1.0 if every `Load`
-            has the same number of items per member; None if nothing is assigned.
+        ratio: largest number of items per member in any `Load`, divided by the number of items per member in the whole
+            group. For 3 members with 4, 1 and 1 partitions, the ratio is 4 / 2 = 2.0. It is 1.0 if the items are
+            distributed evenly; None if nothing is assigned.
     """
 
     by: str
@@ -99,7 +99,7 @@ class PlacementStatus(Enum):
     UNSUBSCRIBED = "not subscribed"
     """The group has an offset in the partition, but no member subscribes to the topic."""
     UNKNOWN = "unknown"
-    """The owner is not known, because the assignment of some members is not known."""
+    """No owner is known. A member whose assignment is not known may own the partition, task or connector."""
 
 
 class Placement(NamedTuple):
@@ -109,9 +109,10 @@ class Placement(NamedTuple):
 
     Attributes:
         owners: ids of the current owners.
-        targets: ids of the target owners; None if the group has no target assignment.
-        waits_for: ids of the members that must act before a `LEAVING` or `ARRIVING` item has reached its target owners;
-            empty for other statuses.
+        targets: ids of the target owners; None if the group has no target assignment. For a revoked connector or task,
+            the ids of the current owners that need not give it up.
+        waits_for: ids of the members that must act before the item can reach its target owners; empty unless the status
+            is `LEAVING` or `ARRIVING`.
     """
 
     item: Item
@@ -149,7 +150,8 @@ class Assignment:
             comes first.
         idle: ids of members that own no items and will get none.
         unreported: ids of members whose assignment is not known.
-        skews: one `Skew` by member, one by host and, if members have racks, one by rack.
+        skews: how evenly the items are distributed over members, over hosts and, if members have racks, over racks;
+            empty if no assignment is known.
     """
 
     placements: tuple[Placement, ...]
@@ -271,7 +273,7 @@ def _expected(description: GroupDescription, offsets: GroupOffsets | None, known
 
 
 def _number_of_tasks(subtopology: Subtopology, partitions: Iterable[tuple[str, int]]) -> int:
-    """Return the number of tasks of a subtopology: the largest partition count of a source or internal topic."""
+    """Return the number of tasks of a subtopology: the largest number of partitions of a source or internal topic."""
     topics = set(subtopology.source_topics)
     widths = [part + 1 for topic, part in partitions if topic in topics]
     widths += [info.partitions for info in (*subtopology.changelog_topics, *subtopology.repartition_source_topics)]
@@ -300,9 +302,9 @@ def _status(
 
 
 def _waits(owners: tuple[str, ...], goal: tuple[str, ...] | None, behind: dict[str, int | None]) -> tuple[str, ...]:
-    # An item is a partition, task or connector. A `LEAVING` item waits for the owners that must give it up. For an
-    # `ARRIVING` item, every other member whose epoch is below the assignment epoch may still own the item, so the item
-    # waits for these members. If there is no such member, the item waits for its target owners.
+    # An item is a partition, task or connector. A `LEAVING` item waits for the owners that must give it up. An
+    # `ARRIVING` item waits for all members that may still own it: those whose epoch is below the assignment epoch,
+    # except the members that will take over the item. If there are none, the item waits for the members that take over.
     leaving = set(owners) - set(goal or ())
     if leaving:
         return tuple(sorted(leaving))
@@ -341,7 +343,7 @@ def items_of(member: Member) -> frozenset[Item]:
 
 
 def targets_of(member: Member) -> frozenset[Item]:
-    """Return the partitions and tasks that a member will own; an empty set if it has no target assignment."""
+    """Return the partitions and tasks in the target assignment of a member; an empty set if the member has none."""
     return _tasks(member.streams.target) if member.streams is not None else _partitions(member.target)
 
 

@@ -1,7 +1,7 @@
 """Health verdicts on partitions and groups by the rules of LinkedIn's Burrow (`CachingEvaluator`).
 
-The verdict on a partition is computed from a `Window`: its last commits and its last log end offsets. Times are epoch
-milliseconds. Lag is a number of records.
+The verdict on a partition is computed from a `Window`: the group's last commits in the partition, and the last log end
+offsets of the partition. Times are epoch milliseconds. Lag is a number of records.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _UNKNOWN = -1
 
 
 class Status(IntEnum):
-    """The status of a partition or group, with the same numbers as in Burrow. A larger number is worse.
+    """The status of a partition or group, with the same numbers as in Burrow. From `OK` on, a larger number is worse.
 
     `STOP`, `STALL` and `REWIND` are for partitions only. The status of a group with such a partition is `ERR`.
     """
@@ -47,7 +47,8 @@ class Options:
     """Burrow's settings, with Burrow's names and default values.
 
     Attributes:
-        intervals: maximum number of commits in a `Window`, and of log end offsets besides the newest one.
+        intervals: maximum number of commits in a `Window`, and of log end offsets. A newer log end offset that is
+            passed to `CommitRing.window` is not counted.
         minimum_complete: minimum number of commits, as a fraction (0 to 1) of `intervals`. With fewer commits, the
             status is OK.
         allowed_lag: a partition is OK up to this lag in records.
@@ -102,7 +103,7 @@ class Window:
 
     @property
     def current_lag(self) -> int | None:
-        """Number of records from the last committed offset to the newest log end offset; None if one is not known."""
+        """Number of records from the last committed offset to the newest log end offset; None if either is unknown."""
         if not self.commits or not self.log_ends:
             return None
         return max(self.log_ends[-1] - self.commits[-1].offset, 0)
@@ -134,7 +135,7 @@ class GroupVerdict:
         status: worst status of a partition. `STOP`, `STALL` and `REWIND` become `ERR`.
         complete: fraction (0 to 1) of the partitions whose window is full.
         total_lag: sum of the known lags; None if no lag is known.
-        max_lag: `(topic, partition)` with the largest lag; None if no lag is known.
+        max_lag: the partition with the largest lag, as `(topic, partition)`; None if no lag is known.
         unknown: number of partitions with unknown lag.
         partitions: `(topic, partition)` → verdict.
     """
@@ -148,7 +149,7 @@ class GroupVerdict:
 
     @property
     def worst(self) -> Status:
-        """The worst status of a partition, such as `STOP`, which the attribute `status` replaces with `ERR`."""
+        """The worst status of a partition. Unlike the attribute `status`, it can be `STOP`, `STALL` or `REWIND`."""
         return max((row.status for row in self.partitions.values()), default=self.status)
 
 
@@ -184,8 +185,8 @@ class CommitRing:
         lag = max(self._ends[-1] - offset, 0) if self._ends else _UNKNOWN
         if self._at and at < self._at[-1]:
             return
-        # Keep the time of the first of two merged commits. With the time of the second one, a group that commits more
-        # often than every `min_distance` seconds would never get a second commit in its window.
+        # Keep the time of the first of two merged commits. If merging replaced the time with the later one, and a group
+        # always committed again within `min_distance` seconds, its window would never get a second commit.
         if self._at and at - self._at[-1] < self._options.min_distance * 1000:
             self._offsets[-1], self._lags[-1] = offset, lag
             return
@@ -207,8 +208,8 @@ class CommitRing:
 def ceased(commits: Sequence[Commit], now: int) -> bool:
     """Return whether the group has stopped committing, by Burrow's rule.
 
-    By this rule, it has stopped if the time since the last commit is longer than the time between the first and the
-    last commit in `commits`.
+    The group has stopped if more time has passed since the last commit than between the first and the last commit in
+    `commits`.
 
     Args:
         commits: oldest first, at least one.
@@ -220,7 +221,8 @@ def ceased(commits: Sequence[Commit], now: int) -> bool:
 def lately_caught_up(window: Window) -> bool:
     """Return whether the last committed offset is equal to or above one of the log end offsets in the window.
 
-    If so, the group has caught up recently: it has read all records before this log end offset.
+    If so, the group has caught up recently: it has read all records that the log contained at the time of this log end
+    offset.
     """
     return any(end <= window.commits[-1].offset for end in window.log_ends)
 
@@ -238,7 +240,10 @@ def rewind(commits: Sequence[Commit]) -> tuple[Commit, Commit] | None:
 
 
 def always_behind(commits: Iterable[Commit], allowed_lag: int = 0) -> bool:
-    """Return whether the lag of every commit is above `allowed_lag`. Commits with an unknown lag are ignored."""
+    """Return whether the lag of every commit is above `allowed_lag`.
+
+    Commits with an unknown lag are ignored. The result is True if no lag is known.
+    """
     return all(commit.lag > allowed_lag for commit in commits if commit.lag is not None)
 
 

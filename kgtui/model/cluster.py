@@ -32,7 +32,8 @@ class ClusterInfo:
         cluster_id: None if not reported.
         brokers: node id → broker.
         controller: node id of the controller, or None.
-        features: finalized features, such as `share.version` → 1; None if the brokers are older than Kafka 2.7.
+        features: name of each finalized feature → its level, such as `share.version` → 1; None if the brokers are older
+            than Kafka 2.7.
         seeds: bootstrap addresses in use, `host:port`.
     """
 
@@ -54,7 +55,7 @@ class TopicRules:
 
     Attributes:
         seconds: `retention.ms` in seconds; None if unlimited or not known.
-        by_size: whether `retention.bytes` also deletes records.
+        by_size: whether `retention.bytes` limits the size of the topic's partitions.
         compacted: whether `cleanup.policy` contains `compact`.
         deletes: whether `cleanup.policy` contains `delete`.
         tiered: whether the topic uses tiered storage (KIP-405), in which searches by timestamp can be slow.
@@ -70,9 +71,10 @@ class TopicRules:
 
     @property
     def retention_if_only_by_age(self) -> float | None:
-        """The retention time in seconds, if records are deleted only because of their age; otherwise None.
+        """The retention time in seconds, if retention deletes records because of their age, and for no other reason.
 
-        The result is also None if the retention time is unlimited or not known.
+        None if `cleanup.policy` does not contain `delete`, if `retention.bytes` is set, or if the retention time is
+        unlimited or not known.
         """
         return self.seconds if self.deletes and not self.by_size else None
 
@@ -82,7 +84,8 @@ class Retention:
     """How long the cluster keeps records and committed offsets, in seconds.
 
     Attributes:
-        topics: topic → `retention.ms` in seconds, only for topics that delete records only because of their age.
+        topics: topic → `retention.ms` in seconds. Topics for which `TopicRules.retention_if_only_by_age` is None are
+            left out.
         offsets: `offsets.retention.minutes` in seconds; None if not known.
         rules: topic → all configs that decide when records are deleted; empty in a recording.
     """
@@ -95,10 +98,9 @@ class Retention:
         """Return a copy with the newer values in `answer`.
 
         Args:
-            answer: the newer values. If `answer.topics` is empty and `answer.offsets` is None, the copy keeps the old
-                `topics` and `offsets`, and only `rules` is updated.
-            asked: topics whose configs were read for `answer`. If `topics` is updated, its old values for the topics in
-                `asked` are dropped, even if `answer` has no new values for them.
+            answer: the newer values. If `answer.topics` is empty and `answer.offsets` is None, only `rules` is updated.
+            asked: topics whose configs were read for `answer`. When `topics` is updated, the old values of these topics
+                are dropped, even if `answer` has no new values for them.
         """
         rules = {**self.rules, **answer.rules}
         if not answer.topics and answer.offsets is None:

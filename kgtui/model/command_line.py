@@ -35,8 +35,9 @@ def describe(
 ) -> CommandLine:
     """Return the command line that shows a group with Kafka's scripts.
 
-    Kafka's scripts cannot describe Connect and schema registry groups. For such a group, the command lists all groups
-    of the same kind instead, unless `view` is `configs`.
+    With the view `configs`, the command shows the configs of a group of any kind. With any other view, Kafka's scripts
+    cannot show groups of the kinds `connect`, `sr` (schema registry) and `other`. The command then lists all groups of
+    the kind `connect` or `sr` instead or, if the kind is `other`, all groups.
 
     Args:
         kind: one of `kgtui.model.group_types.KINDS`.
@@ -58,7 +59,8 @@ def describe(
 def delete(groups: Sequence[str], kind: str, seeds: Sequence[str], *, command_config: str | None = None) -> CommandLine:
     """Return the command line that deletes groups of one kind with Kafka's scripts.
 
-    For Connect and schema registry groups, the command calls `kafka-consumer-groups.sh`, which deletes them, too.
+    Some kinds of groups have no script of their own, such as Connect groups. For these groups, the command calls
+    `kafka-consumer-groups.sh`, which can delete them, too.
 
     Args:
         kind: one of `kgtui.model.group_types.KINDS`.
@@ -89,12 +91,12 @@ def _where(seeds: Sequence[str], command_config: str | None) -> tuple[str, ...]:
 
 
 def join(words: Iterable[str]) -> str:
-    """Quote each word for a POSIX shell, and join the words with blanks into one line."""
+    """Quote each word for a shell, and join the words with spaces into one line."""
     return " ".join(quote(word) for word in words)
 
 
 def quote(word: str) -> str:
-    """Quote one word for a shell. Characters that control a terminal or are invisible are escaped."""
+    """Quote one word for a shell. A word with unprintable characters is written as `$'…'`, with escape sequences."""
     if not any(_is_unsafe(char) for char in word):
         return shlex.quote(word)
     return "$'" + "".join(_escape(char) for char in word) + "'"

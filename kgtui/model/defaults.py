@@ -6,7 +6,10 @@ TIMEOUT = 30.0
 """Time limit of a Python API call, and of a command without `--timeout`, in seconds."""
 
 POLL_INTERVAL = 2.0
-"""Seconds between two polls of a broker by the terminal UI, or two reads of `kgtui ls --watch`."""
+"""Seconds between two polls of a broker in the terminal UI, and between two reads in `kgtui ls --watch`."""
 
 TREE_COLUMNS = ("lag", "members", "problem", "state", "plot", "age", "trend", "timelag")
-"""Columns of the tree of groups in the terminal UI, from left to right. A narrow tree leaves out the last columns."""
+"""Columns of the tree of groups in the terminal UI, from left to right.
+
+If the tree is too narrow for all of them, the last ones are left out.
+"""

@@ -47,7 +47,7 @@ class Diagnosis:
     """What is wrong with a group, why, and what to do next. A text is empty if there is nothing to say.
 
     Attributes:
-        name: the problem in capitals, `OK`, `NOT_FOUND` or `not known yet`.
+        name: the problem in capitals, such as `FLAPPING`; otherwise `OK`, `NOT_FOUND` or `not known yet`.
         why: the reason for the problem.
         who: members, broker or user with the problem.
         advice: what the user can do next.
@@ -77,8 +77,8 @@ def diagnose(snapshot: Snapshot, group: str, clock: Clock) -> Diagnosis:
     why = empty_group_reason(judgment, listing, state, snapshot.state_search, observed_at=observed_at, clock=clock)
     if kind is Problem.LOSS_NEAR and health is not None and health.loss is not None:
         why = _loss_text(health.loss, clock)
-    # If a stopped group loses records, advise the user to start the group again, because faster consumers would not
-    # help.
+    # If the group has stopped, give the advice for a stopped group, even if it also has a more severe problem (data
+    # loss). Faster consumers, for example, would not help a stopped group.
     cause = Problem.STOP if Problem.STOP in judgment.others else kind
     advice = PROBLEM_TEXTS[cause].advice
     if cause in (Problem.STOP, Problem.STALL) and state == states.EMPTY:
@@ -92,9 +92,10 @@ def diagnose(snapshot: Snapshot, group: str, clock: Clock) -> Diagnosis:
 
 
 def _other_problem(snapshot: Snapshot, group: str, kind: Problem, clock: Clock) -> str:
-    """Return the name of a problem as text, such as `flapping`. For a stopped group, the text is `stopped since 09:12`.
+    """Return the name of a problem, such as `flapping`. For a stopped group, add the time, as in `stopped since 09:12`.
 
-    The text is `stopped after 09:12` if kgtui only knows that the last consumed record was written at 09:12.
+    If kgtui knows only that the last consumed record was written at 09:12, the text is `stopped after 09:12`. If no
+    time is known, the text is `stopped`.
     """
     if kind is not Problem.STOP:
         return str(kind.value)
@@ -118,7 +119,7 @@ def _of_unread_group(snapshot: Snapshot, group: str, judgment: Judgment) -> Diag
     name = "not known yet" if judgment.kind is None else judgment.kind.value.upper()
     faults = faults_of(snapshot, group)
     if not faults:
-        # There are too few reads of the group to judge it. `judgment.reason` says which data is missing.
+        # No read failed, but the data is not enough to judge the group. `judgment.reason` may say what is missing.
         return Diagnosis(judgment, name, judgment.reason)
     fault = faults[0]
     advice = fault.advice or explain_fault(fault).advice
@@ -175,7 +176,10 @@ def _owner(snapshot: Snapshot, group: str, topic: str, partition: int) -> str:
 
 
 def _who_lost(snapshot: Snapshot, group: str) -> str:
-    """Return a text: the owner of the partition with the most lost records, and how many others lost records."""
+    """Return a text that names the owner of the partition with the most lost records; empty if no records are lost.
+
+    If other partitions have lost records, too, the text contains the number of these partitions.
+    """
     reading = snapshot.offsets.get(group)
     lost = [row for row in lags(reading.value) if row.lost] if reading is not None else []
     if not lost:
@@ -188,7 +192,10 @@ def _who_lost(snapshot: Snapshot, group: str) -> str:
 
 
 def _who_flaps(snapshot: Snapshot, group: str) -> str:
-    """Return a text: the members that joined or left most often in the last `_FLAPPING_SECONDS`; empty if none did."""
+    """Return a text with the members that joined or left most often in the last `_FLAPPING_SECONDS` seconds.
+
+    The text is empty if no member joined or left.
+    """
     changes: dict[str, int] = {}
     for event in reversed(snapshot.events):
         if event.at < snapshot.taken_at - _FLAPPING_SECONDS:
@@ -210,9 +217,9 @@ def _who_is_idle(snapshot: Snapshot, group: str) -> str:
 
 
 def _and_more(named: list[str], count: int) -> str:
-    """Join the texts in `named`, and add how many of all `count` texts are not in `named`.
+    """Join the texts in `named`. If there are more texts (`count` in all), add how many are not named.
 
-    For example, the result is `a, b and 4 more` if `count` is 6.
+    For example, the result is `a, b and 4 more` if `named` has the two texts `a` and `b`, and `count` is 6.
     """
     more = count - len(named)
     return ", ".join(named) + (f" and {more:,} more" if more > 0 else "")
@@ -262,9 +269,9 @@ def explain_group(snapshot: Snapshot, group: str, clock: Clock | None = None) ->
 
 
 def _explain_state_of(snapshot: Snapshot, group: str, state: str, judgment: Judgment) -> Explanation:
-    """Explain the state of a group with a text that does not contradict a problem that the group has.
+    """Explain the state of a group. If the group has a problem, the text must not contradict this.
 
-    For example, the text for `Stable` must not sound healthy if the group has stopped.
+    For example, the usual text for `Stable` sounds healthy, so a group that has stopped gets a different text.
     """
     explanation = explain_state(state)
     if state == states.STABLE and judgment.status is not GroupStatus.OK:

@@ -1,7 +1,8 @@
 """Texts that say why a group without members has a problem.
 
-These texts replace `Judgment.reason` in a recording, where the words `before kgtui started` would be wrong, and for a
-simple group, whose offsets are always committed without members.
+These texts replace `Judgment.reason` in two cases. In a recording, the words `before kgtui started` would be wrong. For
+a simple group, a text about missing members would be misleading, because its offsets are always committed without
+members.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ class StateSearch(NamedTuple):
 
 
 def before_text(search: StateSearch | None, clock: Callable[[float], str] | None = None) -> str:
-    """Return a text for the time of a change that kgtui did not observe.
+    """Return a text that says when something changed, for a change that kgtui did not observe.
 
     For a live cluster, the text is `before kgtui started`. For a recording, it is `before the recording`. If only a
     part of the recording was searched, the text contains the time at which this part begins, such as `before 09:12`.
@@ -77,8 +78,8 @@ def empty_group_reason(
         listing: the group in the newest list of groups; None if it is not listed.
         state: newest known state of the group, or None.
         search: the searched part of a recording; None for a live cluster.
-        observed_at: epoch seconds of the last observed progress, or of the first read if no progress was observed; None
-            if neither is known.
+        observed_at: when kgtui last saw a committed offset move forward or, if it never did, when it first read the
+            group, in epoch seconds; None if neither is known. Used only for simple groups.
         clock: converts epoch seconds to text; None for a text without a time.
     """
     facts = judgment.no_members

@@ -26,7 +26,7 @@ GROUP_ID_NOT_FOUND = 69
 UNKNOWN_TOPIC_ID = 100
 
 FORBIDDEN = frozenset({TOPIC_AUTHORIZATION_FAILED, GROUP_AUTHORIZATION_FAILED, CLUSTER_AUTHORIZATION_FAILED})
-"""Error codes that mean that the user lacks a permission (an ACL) for the request."""
+"""Error codes of brokers that refuse a request, because the user lacks a permission (an ACL)."""
 
 MAY_BE_EXECUTED = frozenset({
     UNKNOWN_SERVER_ERROR, REQUEST_TIMED_OUT, NETWORK_EXCEPTION, COORDINATOR_NOT_AVAILABLE, NOT_COORDINATOR,

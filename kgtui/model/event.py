@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class EventKind(StrEnum):
-    """The kind of an event. The values are used in JSON and in the option `kgtui events --kind`."""
+    """The kinds of events. Their values are used in JSON output and in the option `kgtui events --kind`."""
 
     APPEARED = "appeared"
     DISAPPEARED = "disappeared"
@@ -43,8 +43,8 @@ class Event(NamedTuple):
         group: group id; None for events of brokers.
         listing: type, state and coordinator of the group after the change; None for events of brokers. If the group has
             disappeared, its last known values.
-        before, after: old and new value, such as two states, or None. For offsets of several partitions, the values
-            are sums. If a broker was lost, `after` is the error.
+        before, after: old and new value, such as two states; None if there is no such value. For offsets, sums over the
+            changed partitions. If a broker was lost, `after` is the error message.
         subject: what has changed, such as the names of members or partitions. For a verdict, the reason of the verdict;
             for a broker, the address of the broker.
         number: number of changed members or partitions.
@@ -81,7 +81,7 @@ def disappeared(group: str, at: float, last: Listing) -> Event:
     """Return the event for a group that has disappeared.
 
     Args:
-        last: the values of the group in the last list of groups that contained the group.
+        last: type, state and coordinator of the group in the last list that contained the group.
     """
     return Event(at, EventKind.DISAPPEARED, group, last, before=last.state)
 
@@ -140,8 +140,8 @@ class KindOfEvent(NamedTuple):
         about: name of the filter on the Events screen (key `o`) that shows events of this kind.
         text: returns the text of an event in one line.
         role: color, one of `kgtui.model.marks.ROLES`; empty for the normal text color.
-        noun: noun for a number of events, in the singular: `move` for `2 moves`. If empty, the name of the kind is
-            used, as in `2 joined`.
+        noun: singular noun for counting the events, such as `move` for the text `2 moves`. If empty, the name of the
+            kind is used, as in `2 joined`.
     """
 
     meaning: str
@@ -209,7 +209,7 @@ EVENT_KINDS: dict[EventKind, KindOfEvent] = {
         lambda event: f"broker {event.broker} ({event.subject}) answers again", OK,
     ),
 }  # fmt: skip
-"""Maps each kind of events to its texts and color. Help and the Events screen list the kinds in this order."""
+"""Maps each kind of event to its texts and color, in the order in which the help and the Events screen list them."""
 
 
 class EventLog:
@@ -252,11 +252,14 @@ class EventLog:
         return self._kept[1]
 
     def since(self, total: int) -> tuple[list[Event], int]:
-        """Return the events that were added after the attribute `total` had the value of the argument `total`.
+        """Return the events that were added after a given point in time.
+
+        Args:
+            total: the value of the attribute `total` at this point in time.
 
         Returns:
             Pair `(events, dropped)`: the added events that are still in the log, oldest first, and the number of added
-            events that the full log has already dropped.
+            events that are no longer in the log, because the log was full.
         """
         new = self.total - total
         found = list(islice(self._events, max(len(self._events) - new, 0), None))

@@ -1,4 +1,4 @@
-"""Finds events by comparing two reads of a group, live or in a recording.
+"""Finds events by comparing two reads of a group. The reads come from a live cluster or from a recording.
 
 The time of an event is the time at which kgtui first read the new value.
 """
@@ -25,7 +25,7 @@ MOST_NAMED = 3
 """Maximum number of members or partitions that the text of one event names."""
 
 MOST_MEMBERS = 20
-"""If more members than this join (or leave) between two reads, one event describes all that joined (or left)."""
+"""If more members than this join between two reads, they share one event. The same applies to members that leave."""
 
 
 def listing_events(group: str, at: float, before: Listing | None, after: Listing | None) -> list[Event]:
@@ -69,8 +69,8 @@ class LastDescription:
     def update(self, description: GroupDescription, listing: Listing, at: float) -> list[Event]:
         """Store a newer description, and return the changes since the previous one as events.
 
-        State changes are included only for old brokers, whose lists of groups contain no states. For other brokers,
-        `listing_events` returns the state changes. A description with the state Dead is ignored.
+        State changes are included only if the brokers are so old that their lists of groups contain no states.
+        Otherwise, `listing_events` returns the state changes. A description with the state Dead is ignored.
         """
         if description.state == DEAD:
             return []
@@ -103,11 +103,11 @@ def member_events(
 ) -> list[Event]:
     """Return one event for each member that left or joined.
 
-    If more than `MOST_MEMBERS` members left (or joined), there is only one event for all members that left (or joined).
+    But if more than `MOST_MEMBERS` members left, they share one event. The same applies to members that joined.
 
     Args:
-        earlier, later: all members before and after the change. The events contain short names of members, which are
-            unique among these members.
+        earlier, later: all members of the group before and after the change. The events contain short names of members,
+            so kgtui needs all members to make the names unique.
     """
     found: list[Event] = []
     changes = ((EventKind.LEFT, change.left, earlier), (EventKind.JOINED, change.joined, later))
@@ -128,12 +128,12 @@ def _moves(
 ) -> list[Event]:
     """Return one event for all partitions whose owner changed; an empty list if there are none.
 
-    `Event.before` and `after` are set only if all these partitions had the same owner (or none) before, and have the
-    same owner now.
+    `Event.before` and `Event.after` name the old and the new owner. They are set only if the old owner is the same for
+    all these partitions, and the new owner, too. `Event.before` is also None if no old owner is known.
 
     Args:
-        members: all members before and after the change. The event contains short names of members, which are unique
-            among these members.
+        members: all members of the group before and after the change. The event contains short names of members, so
+            kgtui needs all members to make the names unique.
     """
     if not moved:
         return []
@@ -159,9 +159,9 @@ def offset_events(
 ) -> list[Event]:
     """Return one event if offsets were reset or went back between two reads; otherwise an empty list.
 
-    In a group without members, every changed offset is a reset. Simple groups are an exception, because they commit
-    without members. For simple groups and for groups with members, only offsets that went back are reported, because
-    offsets normally move forward.
+    If a group has no members, every changed offset counts as reset. If a group has members, only offsets that went back
+    are reported, because offsets normally move forward. Simple groups are treated like groups with members, because the
+    offsets of simple groups are always committed without members.
 
     Args:
         before, after: partition → committed offset or share-partition start offset. Only partitions that are in both
@@ -180,7 +180,7 @@ def offset_events(
 
 
 def without_members(listing: Listing) -> bool:
-    """Return whether the list of groups shows a group in the state Empty, which means that it has no members."""
+    """Return whether a group has no members, which is so if the list of groups shows the state Empty."""
     return listing.state == EMPTY
 
 
@@ -214,7 +214,7 @@ def _partition(partition: TopicPartition) -> str:
 
 
 def _named(names: Iterable[str]) -> str:
-    """Join up to `MOST_NAMED` names: `a, b, c and 4 more`."""
+    """Join the names with commas. If there are more than `MOST_NAMED`, count the others: `a, b, c and 4 more`."""
     every = list(names)
     more = len(every) - MOST_NAMED
     return ", ".join(every[:MOST_NAMED]) + (f" and {more:,} more" if more > 0 else "")

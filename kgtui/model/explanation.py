@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """The explanation of a verdict, error, group state, lost records or unknown lag. Unused texts are empty.
+    """The explanation of a verdict, error, group state, lost records or unknown lag. Texts that do not apply are empty.
 
     Attributes:
         title: what is explained, such as the name of an error with its code.
@@ -34,7 +34,7 @@ class Explanation:
         since: when the problem began.
         who: members, broker or user with the problem.
         also: other problems of the group.
-        basis: the reads on which the verdict is based.
+        basis: how often kgtui has read the group for the verdict, such as `read once` or `observed 3 min`.
         status: name of the `GroupStatus` of the verdict.
     """
 
@@ -257,14 +257,14 @@ _LOST = _Text(
 _GRANT = re.compile(r"grant ([A-Z_]+) on the (\w+)")
 """Finds the missing ACL operation in `Fault.advice`, such as DELETE in `grant DELETE on the group`.
 
-kgtui searches the advice, because no other part of a fault in a recording names the operation.
+kgtui gets the operation from the advice, because recordings store faults, but not the missing operation itself.
 """
 
 
 def reason_text(reason: str) -> str:
-    """Return a `PartitionLag.reason` as text for people: `not told` becomes `not reported`.
+    """Return a `PartitionLag.reason` as text for people. Only `not told` is replaced, with `not reported`.
 
-    The stored value stays `not told`, because JSON output contains it, and must not change.
+    `PartitionLag.reason` itself remains `not told`, because JSON output contains this value, and must not change.
     """
     return "not reported" if reason == "not told" else reason
 
@@ -283,7 +283,7 @@ def explain_fault(fault: Fault) -> Explanation:
 
 
 def explain_state(state: str) -> Explanation:
-    """Explain a group state. For an unknown state, the explanation says that kgtui does not know the state."""
+    """Explain a group state. If kgtui does not know the state, the explanation says so."""
     text = _STATES.get(state, _Text("This version of kgtui does not know the state. The broker reported its name."))
     return Explanation(state, "", *text, is_problem=False)
 
@@ -317,9 +317,9 @@ def explain_offsets(offsets: GroupOffsets) -> Iterator[Explanation]:
 def faults_of(snapshot: Snapshot, group: str) -> list[Fault]:
     """Return the faults of a group, without duplicates.
 
-    The faults come from the newest reads of its members, offsets and configs, from its newest background read, and from
-    the newest poll of its coordinator.
-    If brokers hide offsets of the group from the user, or might hide them, the last fault says so.
+    The faults come from the newest reads of the group's members, offsets and configs, from the newest background read
+    of the group, and from the newest poll of its coordinator. If brokers hide offsets of the group from the user, or
+    might hide them, the last fault says so.
     """
     readings = (snapshot.details.get(group), snapshot.offsets.get(group), snapshot.configs.get(group))
     summary, listing = snapshot.summaries.get(group), snapshot.groups.get(group)

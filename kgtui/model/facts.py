@@ -38,18 +38,20 @@ class Need(Enum):
 
 
 def current_description(snapshot: Snapshot, group: str) -> Reading[GroupDescription] | None:
-    """Return the polled description of a group; None if there is none, or if a newer summary exists.
+    """Return the description of a group from `snapshot.details`, unless the summary of the group is newer.
 
-    The summary comes from the sweep, kgtui's background read of all groups.
+    In that case, or if there is no description, the result is None. The summary comes from the sweep, kgtui's
+    background read of all groups.
     """
     reading, summary = snapshot.details.get(group), snapshot.summaries.get(group)
     return None if summary is not None and _is_newer(summary.at, reading) else reading
 
 
 def current_offsets(snapshot: Snapshot, group: str) -> Reading[GroupOffsets] | None:
-    """Return the polled offsets of a group; None if there are none, or if the lag in the group's summary is newer.
+    """Return the offsets of a group from `snapshot.offsets`, unless the lag in the summary of the group is newer.
 
-    The summary comes from the sweep, kgtui's background read of all groups.
+    In that case, or if there are no offsets, the result is None. The summary comes from the sweep, kgtui's background
+    read of all groups.
     """
     reading, summary = snapshot.offsets.get(group), snapshot.summaries.get(group)
     return None if summary is not None and _is_newer(summary.lag_at, reading) else reading
@@ -113,7 +115,7 @@ def _read_incompletely(snapshot: Snapshot, group: str) -> bool:
 
 
 def has_no_offsets(snapshot: Snapshot, group: str) -> bool:
-    """Return whether the offsets of a group were read, and none are visible.
+    """Return whether kgtui has read the offsets of a group, and found none.
 
     False for groups that cannot have offsets, such as Connect groups.
     """
@@ -133,9 +135,10 @@ def may_hide_offsets(snapshot: Snapshot, group: str) -> bool:
 
 
 def hidden_offsets_fault(snapshot: Snapshot, group: str) -> Fault | None:
-    """Return a fault if brokers hide offsets of a group from the user, or might hide all of them; otherwise None.
+    """Return a fault if brokers hide offsets of a group from the user; otherwise None.
 
-    Brokers hide the offsets in topics on which the user lacks DESCRIBE.
+    A fault is also returned if no offsets are visible, and brokers might hide some. Brokers hide the offsets in topics
+    on which the user lacks DESCRIBE.
     """
     reading = current_offsets(snapshot, group)
     if reading is not None and reading.value.hidden_topics:
@@ -145,7 +148,7 @@ def hidden_offsets_fault(snapshot: Snapshot, group: str) -> Fault | None:
 
 
 def lag_read_at(snapshot: Snapshot, group: str) -> float | None:
-    """Return when the offsets from which `lag_total` is computed were read (epoch seconds); None if never read."""
+    """Return when the offsets behind the result of `lag_total` were read, in epoch seconds; None if never read."""
     reading, summary = current_offsets(snapshot, group), snapshot.summaries.get(group)
     return reading.at if reading is not None else summary.lag_at if summary is not None else None
 
@@ -159,7 +162,7 @@ def lag_is_outdated(snapshot: Snapshot, group: str) -> bool:
 
 
 def topics(snapshot: Snapshot, group: str) -> tuple[str, ...] | None:
-    """Return the sorted topics that members subscribe to or own partitions of, or in which the group has an offset.
+    """Return the topics of a group, sorted: topics with a subscription, an owned partition or an offset.
 
     None if members or offsets were never read.
     """
@@ -245,7 +248,7 @@ def has_fault(snapshot: Snapshot, group: str) -> bool:
 
 
 def first_seen(snapshot: Snapshot, group: str) -> float | None:
-    """Return when kgtui first read a group, in epoch seconds; None if it has never read the group.
+    """Return when kgtui first read a group, in epoch seconds; None if not known.
 
     In a recording, this is the time of the first poll that contains the group. On a live cluster, it is the time of the
     first background read of the group.
@@ -262,8 +265,8 @@ def first_seen(snapshot: Snapshot, group: str) -> float | None:
 def last_progress(snapshot: Snapshot, group: str) -> float | None:
     """Return when a committed offset of a group last moved forward, in epoch seconds.
 
-    The result is None if kgtui has not observed such a move since kgtui started. In the replay of a recording, the
-    moves in all polls of the recording count.
+    None if kgtui has not observed this since it started. In the replay of a recording, kgtui searches the polls of the
+    recording instead.
     """
     from kgtui.model.trail import Trail
 
@@ -275,7 +278,7 @@ def last_progress(snapshot: Snapshot, group: str) -> float | None:
 
 
 def lag_samples(snapshot: Snapshot, group: str) -> tuple[int, ...]:
-    """Return the total lag that each of the last few background reads of a group found, oldest first; may be empty."""
+    """Return the total lag of a group in each of its last few background reads, oldest first; may be empty."""
     from kgtui.model.trail import lag_samples
 
     summary = snapshot.summaries.get(group)
@@ -309,7 +312,8 @@ def lag_trend_and_span(snapshot: Snapshot, group: str) -> tuple[float, float] | 
 def time_lag(snapshot: Snapshot, group: str) -> tuple[float | None, bool] | None:
     """Return `(age, at_least)` of the oldest unread record of a group; None if the lag of the group is not known.
 
-    `age` is in seconds, or None if it is not known. `at_least` is True if the record may be older than `age`.
+    `age` is in seconds; 0 if there is no unread record, None if the age is not known. `at_least` is True if the record
+    may be older than `age`.
     """
     health = snapshot.health.get(group)
     if health is not None:

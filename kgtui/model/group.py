@@ -1,7 +1,7 @@
-"""Data classes for a group, as brokers list and describe it.
+"""Data classes for what brokers report about a group: its row in a list of groups, its description and its configs.
 
-Types, protocol types and states are strings in Kafka's spelling. Brokers that are newer than kgtui may report types and
-states that kgtui does not know.
+Group types, protocol types and states are strings in Kafka's spelling. A broker that is newer than kgtui may report
+types and states that kgtui does not know.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ contains none of these, after the first `-`. For example, the prefix of `team-00
 class Listing:
     """The values that ListGroups returns for a group, without the group id (KIP-518, KIP-848, KIP-1043).
 
-    Groups with equal values share one `Listing`, so that 100,000 groups need only a few objects.
+    Groups with equal values share one `Listing`. Even for 100,000 groups, only a few objects are needed.
 
     Attributes:
-        type: group type as the broker wrote it; None if the broker does not list types.
-        protocol: such as `consumer`, `connect`, `sr`, `share` or `streams`; empty for a simple group.
+        type: group type in the broker's spelling; None if the broker does not list types.
+        protocol: protocol type, such as `consumer`, `connect`, `sr`, `share` or `streams`; empty for a simple group.
         state: Kafka's name of the state; None if the broker does not list states (ListGroups before v4).
         coordinator: node id of the broker that listed the group.
     """
@@ -54,25 +54,28 @@ class Listing:
 
 @dataclass(frozen=True, slots=True)
 class GroupDescription:
-    """The description of one group, from the describe RPC of its type.
+    """The description of one group, from the describe RPC of its type or, if that is not possible, from ListGroups.
 
     Attributes:
-        type: group type, which follows from the describe RPC.
-        protocol: such as `consumer`, `connect`, `sr`, `share` or `streams`; empty for a simple group.
+        type: group type. Each describe RPC is for groups of one type.
+        protocol: protocol type, such as `consumer`, `connect`, `sr`, `share` or `streams`; empty for a simple group.
         state: Kafka's name of the group state.
         coordinator: node id of the broker that responded.
-        assignor: name of the assignor, such as `range`, or protocol of a classic group; None if not reported.
+        assignor: name of the assignor, such as `range`; None if not reported. For a classic group, this is the protocol
+            on which its members have agreed (`ProtocolData`).
         group_epoch: epoch of the group (KIP-848, KIP-932, KIP-1071); None for classic groups.
         assignment_epoch: epoch of the target assignment; None for classic groups.
-        members: the members; None if the broker withheld them, because the user lacks DESCRIBE on their topics.
+        members: the members; None if `authoritative` is False, or if the broker withheld the members, because the user
+            lacks DESCRIBE on their topics.
         operations: names of the allowed AclOperations on the group; None if not reported. Without an authorizer,
             brokers report every group operation that they know: READ, DELETE and DESCRIBE in Kafka 3.9.2 (bit field
             328), and also DESCRIBE_CONFIGS and ALTER_CONFIGS from Kafka 4.0 on (bit field 3400).
         topology: topology of a streams group; None for other types.
         topology_status: `available`, `not stored` or `error`; None for other types, and from brokers before Kafka 4.4.
-        source: RPC with its version, such as `ConsumerGroupDescribe v1`.
-        authoritative: whether `state` can be trusted. DescribeGroups before v6 reports `Dead` for missing groups and
-            groups of other types.
+        source: RPC with its version, such as `ConsumerGroupDescribe v1`; `ListGroups` if `authoritative` is False.
+        authoritative: False if no describe RPC has found the group, so that all data comes from ListGroups. One cause
+            is an old DescribeGroups version (before v6). It reports `Dead` not only for a missing group, but also for a
+            group that is not classic.
     """
 
     group: str
@@ -97,7 +100,7 @@ class GroupDescription:
 
     @property
     def member_count(self) -> int | None:
-        """Number of members; None if the broker withheld them."""
+        """Number of members; None if `members` is None."""
         return None if self.members is None else len(self.members)
 
 
@@ -128,7 +131,7 @@ def listing_of(description: GroupDescription) -> Listing:
 
 
 def topics_of(description: GroupDescription) -> set[str] | None:
-    """Return the topics that a group reads, according to its description; None if the broker withheld the members.
+    """Return the topics that a group reads, according to its description; None if its members are unknown.
 
     The result contains the subscribed topics, the topics of owned partitions, and the source and repartition topics of
     a streams group.
@@ -147,10 +150,11 @@ def topics_of(description: GroupDescription) -> set[str] | None:
 
 
 def membership_signature(description: GroupDescription) -> int:
-    """Return a 32-bit hash of the members, their assignments and the epochs of a group.
+    """Return a 32-bit hash that changes when the members of a group, their partitions, or the group's epochs change.
 
-    The hash is never 0. Hashes from different processes must not be compared, because Python hashes the same string
-    differently in each process.
+    In a Connect or Schema Registry group, the hash also changes when another member becomes the leader. The hash is
+    never 0. Only hashes from the same process can be compared, because Python hashes strings differently in each
+    process.
     """
     members = description.members or ()
     rows = tuple(sorted((member.member_id, hash(member.assignment), _leads(member)) for member in members))

@@ -29,7 +29,7 @@ RECONCILING = "Reconciling"
 NOT_READY = "NotReady"
 REBALANCING = frozenset({PREPARING_REBALANCE, COMPLETING_REBALANCE, ASSIGNING, RECONCILING})
 UNSETTLED = REBALANCING | {NOT_READY}
-"""The states of a rebalance, and NotReady. They are normal for a short time, but a problem if a group stays in them."""
+"""The states of a rebalance, and NotReady. If a group stays in one of these states for long, it has a problem."""
 
 OFFSET_FETCH = "OffsetFetch"
 DESCRIBE_SHARE_GROUP_OFFSETS = "DescribeShareGroupOffsets"
@@ -50,7 +50,8 @@ class GroupKind:
     Attributes:
         name: value of the filter term `kind:`.
         tool: Kafka's script that describes these groups; None if there is none.
-        has_offsets: whether groups of this kind can have offsets. Connect and schema registry groups have none.
+        has_offsets: whether groups of this kind can have offsets. It is False for `connect`, `sr` (Schema Registry) and
+            `other`.
     """
 
     name: str
@@ -70,8 +71,8 @@ class OffsetExpiry(Enum):
     AFTER_EMPTY = auto()
     """All offsets are deleted together, when the retention time has passed since the group became Empty.
 
-    This applies to classic groups, except simple groups (without a protocol type). The offsets of simple groups are
-    deleted as with `AFTER_COMMIT`.
+    This is the value for classic groups. A simple group (a classic group without a protocol type) is an exception:
+    each of its offsets is deleted when the retention time has passed since its commit.
     """
 
 
@@ -83,16 +84,19 @@ class GroupType:
         name: name in the Kafka protocol (`org.apache.kafka.common.GroupType`).
         title: name that `kafka-groups.sh` prints.
         describe_rpc: RPC that describes groups of this type. No other RPC reliably reports the state of such groups.
-        active_states: valid states, except Empty and Dead (Kafka's `GroupState.groupStatesForType`).
-        rank: position of the type in lists. If the type of a group is unknown, describe RPCs are tried in this order.
+        active_states: all valid states of such groups, except Empty and Dead (Kafka's
+            `GroupState.groupStatesForType`).
+        rank: position of the type in lists, from 0. If the type of a group is unknown, kgtui calls the describe RPCs
+            one after the other in this order.
         tool: Kafka's script for these groups.
         offsets_rpc: OffsetFetch or DescribeShareGroupOffsets.
         offset_expiry: when brokers delete the offsets of an Empty group.
         feature: cluster feature that the type needs, such as `share.version`; None for classic groups.
         kip: KIP that introduced the type; empty for classic groups.
-        kinds: protocol type → kind of group. Empty if all groups of the type have the same kind, named like the type.
-        deletable_states: states in which the coordinator accepts a deletion.
-        not_restorable: what a backup cannot restore, such as `commit time and expiry`.
+        kinds: protocol type → kind of group. Empty if all groups of the type have the same kind. This kind has the same
+            name as the type.
+        deletable_states: states in which kgtui is willing to delete a group.
+        not_restorable: data of a group that cannot be restored from a backup, such as `commit time and expiry`.
     """
 
     name: str
@@ -111,12 +115,12 @@ class GroupType:
 
     @property
     def has_configs(self) -> bool:
-        """Whether groups of this type can have configs, whose names begin with the type: `share.isolation.level`."""
+        """Whether groups of this type can have configs. Config names begin with the type: `share.isolation.level`."""
         return self.feature is not None
 
     @property
     def absence(self) -> str:
-        """Text that `kgtui doctor` shows if a broker lacks the describe RPC of this type, such as `no share groups`."""
+        """Text such as `no share groups`. `kgtui doctor` shows it if a broker lacks the describe RPC of this type."""
         return f"no {self.name} groups of {self.kip}" if self.name == CONSUMER else f"no {self.name} groups"
 
     def kind(self, protocol: str | None) -> str:
@@ -210,9 +214,9 @@ TYPES_BY_OFFSET_EXPIRY: Mapping[OffsetExpiry, tuple[str, ...]] = {
 }
 
 TYPES_WITH_OFFSETS = frozenset(entry.name for entry in _ENTRIES if not entry.kinds)
-"""Group types in which every group can have offsets.
+"""Group types whose groups can all have offsets: every type except classic.
 
-Classic is not included. A classic group can have offsets only if its protocol is in `PROTOCOLS_WITH_OFFSETS`.
+A classic group can have offsets only if its protocol type is in `PROTOCOLS_WITH_OFFSETS`.
 """
 
 PROTOCOLS_WITH_OFFSETS = frozenset(

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 DELETE_MAX_AGE = 10.0
 """The terminal UI offers to delete a group only if its description is at most this many seconds old.
 
-If kgtui polls the coordinator of the group less often than every 4 seconds, the limit is 2.5 poll intervals of this
-coordinator instead. Groups that are listed as Empty are an exception (`is_listed_as_empty`).
+If kgtui polls the group's coordinator at intervals of more than 4 seconds, the limit is 2.5 of these intervals instead.
+There is no limit for a group that is listed as Empty (see `is_listed_as_empty`).
 """
 
 READ_ONLY = "this session is read-only, so nothing can be changed"
@@ -36,8 +36,8 @@ _DELETING_OPERATIONS = frozenset({"DELETE", "ALL"})
 def why_not_delete(group: str, description: GroupDescription) -> str | None:
     """Return why kgtui must not delete a group; None if kgtui is allowed to delete the group.
 
-    kgtui refuses to delete `Dead` classic groups, because the coordinator is already removing such a group, or does not
-    know it. Kafka's GroupMetadataManager would accept the deletion.
+    kgtui refuses to delete a `Dead` group, because the coordinator is already removing the group, or does not know it.
+    For a classic group, Kafka's GroupMetadataManager would accept this deletion.
     """
     if description.group != group:
         return "the description belongs to another group; refresh and try again"
@@ -131,9 +131,10 @@ def delete_availability(
 
 
 def is_listed_as_empty(snapshot: Snapshot, group: str, *, now: float | None = None) -> bool:
-    """Return whether a group is listed as Empty, and its description is missing or too old.
+    """Return whether a group is listed as Empty, but its description is missing or too old for a deletion.
 
-    The terminal UI nevertheless offers to delete such a group, because the delete dialog reads a new description.
+    The terminal UI offers to delete such a group, because the delete dialog first reads a new description. The result
+    is False if the group type is not listed, or if the group could not be described.
 
     Args:
         now: current time in epoch seconds; None for the time of the snapshot.

@@ -3,10 +3,10 @@
 `Snapshot.judgment` combines three sources:
 
 - A group that kgtui reads at every poll has a health verdict by Burrow's rules (`kgtui.model.health`).
-- All other groups are screened: `kgtui.monitor.screening` applies simple rules to the background reads of these groups.
+- All groups are also screened: `kgtui.monitor.screening` applies simple rules to the background reads of all groups.
   The rules detect every problem, but sometimes suspect a healthy group.
-- If no read of a group has succeeded yet, kgtui knows only the listed state, and whether a read has failed. The status
-  of such a group is never OK.
+- If no read of a group has succeeded yet, kgtui knows only the state from the list of groups, and whether a read has
+  failed. The status of such a group is never OK.
 """
 
 from __future__ import annotations
@@ -25,9 +25,10 @@ if TYPE_CHECKING:
 
 
 class GroupStatus(Enum):
-    """The status of a group. `NOT_FOUND`, `OK`, `WARN` and `ERR` are also in Burrow (`kgtui.model.burrow.Status`).
+    """The status of a group. Burrow also has `NOT_FOUND`, `OK`, `WARN` and `ERR` (`kgtui.model.burrow.Status`).
 
-    kgtui uses these names for problems that Burrow does not detect, too, such as `WARN` for `Problem.EMPTY`.
+    In kgtui, a group can be `WARN` or `ERR` because of a problem that Burrow does not detect. For example, a group with
+    `Problem.EMPTY` is `WARN`.
     """
 
     NOT_FOUND = "NOT_FOUND"
@@ -38,7 +39,7 @@ class GroupStatus(Enum):
     ABANDONED = "ABANDONED"
     """The group has unread records, and kgtui has observed it as Empty for at least `ABANDONED_AFTER` seconds."""
     UNKNOWN = "UNKNOWN"
-    """kgtui cannot judge the group, because the group was not read yet, a read failed, or there are too few reads."""
+    """kgtui cannot judge the group: the group was not read yet, the newest read failed, or there are too few reads."""
 
 
 class Problem(Enum):
@@ -49,34 +50,35 @@ class Problem(Enum):
     LOSS_NEAR = "data loss near"
     """Retention will soon delete records that the group has not read."""
     STOP = "stopped"
-    """There are unread records, and the group has stopped committing or has lost all its members."""
+    """There are unread records, and the group has stopped committing, or kgtui observed that all members left it."""
     STALL = "stalled"
     """A share group with members and unread records has acknowledged no records for too long.
 
-    A group of any other type gets `STOP` instead. Burrow reports STALL for a group that commits the same offset again
-    and again, but kgtui cannot see such commits.
+    A group of any other type gets `STOP` instead. In Burrow, STALL means that a group commits the same offset again and
+    again, but kgtui cannot see such commits.
     """
     REWIND = "rewound"
-    """The committed offset went back, and is still below its earlier value."""
+    """The committed offset or share-partition start offset went back, and is still below its earlier value."""
     FLAPPING = "flapping"
     """The group rebalances again and again."""
     BEHIND = "falling behind"
     """The group makes progress, but its lag does not fall."""
     NO_PARTITIONS = "no partitions"
-    """The group has members, but none of them has a partition."""
+    """The group has members, but no partition is assigned to any of them."""
     REBALANCING = "rebalancing"
     """The group has been in a rebalance, or in the state NotReady, for so long that something probably blocks it."""
     UNREADABLE = "unreadable"
     """The newest read of the group failed, or the group's coordinator does not respond."""
     EMPTY = "empty"
-    """There are unread records and no members. kgtui did not observe when the last member left."""
+    """There are unread records and no members, but kgtui did not observe that the last member left."""
     UNUSED = "unused"
-    """The group is probably abandoned, but kgtui has not watched it long enough to be certain.
+    """The group is probably abandoned, but kgtui has not observed it long enough to be certain.
 
-    The group has no members, and the oldest unread record of each partition is older than `ABANDONED_AFTER` seconds.
+    The group has no members. In each partition with unread records, the oldest unread record is at least
+    `ABANDONED_AFTER` seconds old.
     """
     ABANDONED = "abandoned"
-    """There are unread records, and kgtui has observed no members for at least `ABANDONED_AFTER` seconds."""
+    """There are unread records, and kgtui has observed the group as Empty for at least `ABANDONED_AFTER` seconds."""
 
     @property
     def harm(self) -> int:
@@ -91,7 +93,7 @@ STATUS_NAMES: dict[str, GroupStatus] = {
     "warn": GroupStatus.WARN,
     "error": GroupStatus.ERR,
 }
-"""Maps the name that filters use for a status to the status; sorted from the best status to the worst."""
+"""Maps the status names in filters to statuses, from the best status to the worst."""
 
 _START_AGAIN = "Start the application again if the unread records must be processed."
 
@@ -152,13 +154,13 @@ PROBLEM_TEXTS: dict[Problem, ProblemTexts] = {
 """Maps each problem to the texts about it. Help and error messages list the problem names in this order."""
 
 PROBLEM_NAMES = {texts.name: problem for problem, texts in PROBLEM_TEXTS.items()}
-"""Maps the name that filters and commands use for a problem to the problem."""
+"""Maps the problem names in filters and in command output to problems."""
 
 ABANDONED_AFTER = 86_400.0
 """A group with unread records is abandoned after kgtui has observed it as Empty for this many seconds.
 
-If kgtui has observed the group for a shorter time, but the oldest unread record of each partition is older than this,
-the group is unused (`Problem.UNUSED`).
+If kgtui has observed the group for a shorter time, the group may be unused (`Problem.UNUSED`): in each partition with
+unread records, the oldest unread record is at least this many seconds old.
 """
 
 UNSETTLED_CLASSIC = 15.0
@@ -173,7 +175,7 @@ its partitions.
 
 
 def unsettled_limit(state: str | None, group_type: str | None) -> float | None:
-    """Return for how many seconds a group can be in a state before this counts as a problem; None for no limit.
+    """Return after how many seconds in a state a group has a problem; None if the state alone is never a problem.
 
     Args:
         group_type: None (unknown) counts as classic.
@@ -184,7 +186,10 @@ def unsettled_limit(state: str | None, group_type: str | None) -> float | None:
 
 
 def unsettled_reason(state: str | None) -> str:
-    """Return why a group has `Problem.REBALANCING`: a rebalance does not end, or a streams group stays NotReady."""
+    """Return a text that says why a group in this state has `Problem.REBALANCING`.
+
+    The reason is either that a rebalance does not end, or that a streams group stays NotReady.
+    """
     if state == NOT_READY:
         return f"{state} for too long; a source topic or an internal topic may not exist"
     return f"{state} for too long; a member may not have rejoined"
@@ -196,13 +201,13 @@ ABANDONED_TIME = f"{ABANDONED_AFTER / 3_600:g} h"
 SUSPECTED = frozenset({Problem.STOP, Problem.STALL, Problem.BEHIND})
 """Problems that screening (`kgtui.monitor.screening`) can suspect but not prove.
 
-kgtui reads a group with a suspected problem at every poll until there is a health verdict on the group.
+If screening suspects such a problem, kgtui reads the group at every poll until there is a health verdict on the group.
 """
 
 ONLY_COUNTED = frozenset({Problem.UNUSED, Problem.ABANDONED})
-"""Problems for which the list *Needs attention* in the terminal UI shows the number of groups, but not the groups.
+"""Problems for which the list *Needs attention* in the terminal UI shows only the number of affected groups.
 
-There can be thousands of such groups.
+The groups themselves are not shown, because there can be thousands of them.
 """
 
 
@@ -211,7 +216,7 @@ class Basis(Enum):
 
     NOT_READ = "not read yet"
     READ_ONCE = "read once"
-    """One read, which cannot show whether the group makes progress."""
+    """One read, which is not enough to know whether the group makes progress."""
     SCREENED = "screened"
     """At least two background reads, which are judged by simple rules (`kgtui.monitor.screening`)."""
     OBSERVED = "observed"
@@ -219,18 +224,18 @@ class Basis(Enum):
 
 
 SEVERITY = {GroupStatus.ABANDONED: 1, GroupStatus.UNKNOWN: 2, GroupStatus.WARN: 3, GroupStatus.ERR: 4}
-"""Maps each status of a group with a problem to its severity. A larger number is worse."""
+"""Maps each status that a group with a problem can have to the severity of the status. A larger number is worse."""
 
 
 BEFORE_START = "before kgtui started"
 
 
 class NoMembers(NamedTuple):
-    """A group that has unread records and no members.
+    """The values from which `Judgment.reason` is made for a group that has unread records and no members.
 
     Attributes:
-        since: beginning of the text in `Judgment.reason`, such as `all members left` or `Empty since {before}`.
-            `{before}` is a placeholder for a text such as `before kgtui started`.
+        since: beginning of the reason, such as `all members left` or `Empty since {before}`. `{before}` is a
+            placeholder for a text such as `before kgtui started`.
         unread: number of unread records.
         unused: whether the problem is `Problem.UNUSED`.
     """
@@ -243,7 +248,8 @@ class NoMembers(NamedTuple):
         """Return a text such as `all members left, 7 unread`.
 
         Args:
-            since: beginning of the text: the attribute `since`, in which the caller has replaced `{before}`.
+            since: beginning of the text. This is the attribute `since` with a text in place of `{before}`, or another
+                text for a simple group, which never has members.
         """
         unused = f"records unread for more than {ABANDONED_TIME}" if self.unused else ""
         return ", ".join(filter(None, (since, unused, f"{self.unread:,} unread")))
@@ -257,13 +263,14 @@ class Judgment:
         kind: the most severe problem of the group; None if no problem is known.
         basis: how often kgtui has read the group, such as once or at every poll.
         observed: seconds for which kgtui has read the group at every poll; 0 unless the basis is `OBSERVED`.
-        since: start of the problem in epoch seconds; None if unknown. If `since_seen` is False, it is only the latest
-            possible start.
+        since: start of the problem in epoch seconds; None if unknown. If `since_seen` is False, the problem may have
+            begun before this time.
         since_seen: whether kgtui observed the start of the problem.
-        after: a time at which the problem did not exist yet, in epoch seconds, or None.
+        after: a time at which the problem had not begun yet, in epoch seconds; None if unknown.
         reason: what is wrong, in one short sentence without a time; may be empty.
         others: further problems of the group, the most severe first.
-        no_members: the parts of `reason` if the problem is that the group has no members; otherwise None.
+        no_members: the values from which `reason` was made, if the problem is that the group has no members; otherwise
+            None.
     """
 
     status: GroupStatus
@@ -279,12 +286,12 @@ class Judgment:
 
     @property
     def harm(self) -> int:
-        """Rank of the problem for sorting: 0 if there is no problem. A larger number is more severe."""
+        """How severe the problem is, as a number for sorting. A larger number is worse; 0 if no problem is known."""
         return 0 if self.kind is None else _HARM[self.kind]
 
     @property
     def severity(self) -> int:
-        """How serious the status is: 4 for ERR, 3 for WARN, 2 for UNKNOWN, 1 for ABANDONED, 0 for no problem."""
+        """How serious the status is: 4 for ERR, 3 for WARN, 2 for UNKNOWN, 1 for ABANDONED; 0 without a problem."""
         return 0 if self.kind is None else SEVERITY.get(self.status, 0)
 
     @property
@@ -304,7 +311,9 @@ class Judgment:
     def since_text(self, clock: Callable[[float], str]) -> str:
         """Return when the problem began, as text; empty if unknown.
 
-        Examples: `since 00:53`, `since before 00:53`, `since after 00:20`, `between 00:20 and 00:53`.
+        - `since 00:53`: kgtui observed the start.
+        - `since before 00:53`, `since after 00:20`: only the latest or the earliest possible start is known.
+        - `between 00:20 and 00:53`: the earliest and the latest possible start are known.
 
         Args:
             clock: converts epoch seconds to text.
@@ -319,12 +328,12 @@ class Judgment:
 
 
 class FoundProblem(NamedTuple):
-    """The time at which kgtui found a problem. It is used if the start of the problem is not known.
+    """The time at which kgtui found a problem. kgtui uses this time if it does not know when the problem began.
 
     Attributes:
         at: time of the first judgment with the problem, in epoch seconds.
-        seen: True if kgtui was already reading the group at every poll before it found the problem. The problem then
-            began at about the time `at`. If False, the problem may have begun earlier.
+        seen: True if the problem began at about the time `at`, because kgtui was already reading the group at every
+            poll before. If False, the problem may have begun earlier.
     """
 
     kind: Problem
@@ -343,15 +352,15 @@ SCREENED_OK = Judgment(GroupStatus.OK, basis=Basis.SCREENED)
 READ_OK = Judgment(GroupStatus.OK, basis=Basis.READ_ONCE)
 """The judgment on a group that was read only once, has no unread records, and is not in a rebalance."""
 LAG_UNKNOWN = Judgment(GroupStatus.UNKNOWN, basis=Basis.READ_ONCE, reason="the lag could not be read")
-"""The judgment on a group without known unread records, if the lag of some of its partitions could not be read."""
+"""The judgment on a group if some lags could not be read, and all others are 0. There may be unread records or not."""
 
 
 def unreadable(fault: Fault, judgment: Judgment, read_at: float | None = None) -> Judgment:
     """Return the judgment on a group whose newest read failed.
 
     Args:
-        judgment: the judgment after the last successful read. A judgment with a problem that is more severe than
-            `Problem.UNREADABLE` is returned unchanged.
+        judgment: the judgment after the last successful read. If it contains a problem that is more severe than
+            `Problem.UNREADABLE`, it is returned unchanged.
         read_at: time of the last successful read in epoch seconds; None if there was none.
     """
     if judgment.harm > _HARM[Problem.UNREADABLE]:
@@ -374,7 +383,7 @@ def judgment_of_summary(
 ) -> Judgment:
     """Return the judgment on a group for which screening (`kgtui.monitor.screening`) has stored no judgment.
 
-    This means that screening has found no problem in the group, or has not judged it yet.
+    Screening stores no judgment if it has found no problem in the group, or has not checked the group yet.
 
     Args:
         summary: the values that background reads have stored about the group; None if the group was not read yet.
@@ -398,9 +407,12 @@ def judgment_of_summary(
 def judgment_of_empty(lag: int, since: float | None, basis: Basis, *, appeared: bool = False) -> Judgment:
     """Return the judgment on an Empty group that has unread records and is not abandoned.
 
+    The problem is `STOP` if kgtui observed that all members left. Otherwise, it is `EMPTY`.
+
     Args:
         lag: number of unread records.
-        since: when the group became Empty or was created (epoch seconds); None if this was before kgtui started.
+        since: when the group became Empty or was created Empty, in epoch seconds; None if it was already Empty when
+            kgtui started.
         appeared: whether the group was created Empty while kgtui was running.
     """
     if since is None or appeared:

@@ -1,7 +1,7 @@
 """The symbols that kgtui shows, and the color roles of group states and verdicts.
 
-A color role is the name of a color variable in kgtui's Textual themes. For example, themes define the role `kg-ok` as
-`$kg-ok`.
+A color role, such as `kg-ok`, is the name of a color that each of kgtui's Textual themes defines. In CSS, the color is
+the variable `$kg-ok`.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from kgtui.model.judgment import ABANDONED_TIME, Problem
 
 @dataclass(frozen=True, slots=True)
 class Marks:
-    """The symbols of the terminal UI, such as `✱` for a marked group. There is a Unicode set and an ASCII set.
+    """A set of symbols for the terminal UI, such as `✱` for a marked group: `UNICODE` (the defaults) or `ASCII`.
 
-    Each Unicode symbol is one cell wide in every terminal, so that columns stay aligned.
+    Each Unicode symbol is one cell wide in every terminal. Otherwise, columns would not be aligned.
     """
 
     none: str = "–"
@@ -56,7 +56,7 @@ ASCII = Marks(
 TO_ASCII = {
     ord(getattr(UNICODE, name).strip()): getattr(ASCII, name).strip() for name in ("none", "at_least", "ellipsis")
 }
-"""Table for `str.translate`. It replaces Unicode symbols in command output if the terminal can show only ASCII."""
+"""Table for `str.translate`. It replaces the symbols in command output if the output cannot be encoded with them."""
 
 
 OK, WARN, ERROR, MUTED, ACCENT, STALE = ROLES = ("kg-ok", "kg-warn", "kg-error", "kg-muted", "kg-accent", "kg-stale")
@@ -85,7 +85,7 @@ STATE_LOOKS: dict[str, Look] = {
 """Maps each group state to its symbol and color."""
 
 UNKNOWN_STATE = Look("odd", MUTED)
-"""Symbol and color of a state that the broker has not reported, or that kgtui does not know."""
+"""Symbol and color of a group state that the broker did not report, or that kgtui does not know."""
 
 VERDICT_LOOKS: dict[str, Look] = {
     "OK": Look("stable", OK),
@@ -94,10 +94,10 @@ VERDICT_LOOKS: dict[str, Look] = {
     "ABANDONED": Look("empty", MUTED),
     "UNKNOWN": Look("fault", ERROR),
 }
-"""Maps the name of a `GroupStatus` to its symbol and color, for groups that are OK or have a problem.
+"""Maps the name of a `GroupStatus` to its symbol and color.
 
-The entry `UNKNOWN` is for groups that could not be read, not for groups that kgtui has not read yet. `NOT_FOUND` has no
-symbol.
+The symbol for `UNKNOWN` is for a group that could not be read, not for a group that kgtui has not read yet. `NOT_FOUND`
+has no symbol.
 """
 
 PROBLEM_LOOKS: dict[Problem, Look] = {
@@ -107,7 +107,7 @@ PROBLEM_LOOKS: dict[Problem, Look] = {
     Problem.REBALANCING: Look("rebalancing", WARN),
     Problem.UNREADABLE: VERDICT_LOOKS["UNKNOWN"],
 }
-"""Maps each problem to its symbol and color, for the list of problems with the number of affected groups."""
+"""Maps each problem to its symbol and color. The UI shows them with the number of groups that have the problem."""
 
 _MEANINGS = {
     "odd": "a state that the broker did not report, or a number that is not known yet",
@@ -121,14 +121,14 @@ _MEANINGS = {
     "forbidden": "your user lacks the permission to read the value",
     "at_least": "at least this number, because a part of the sum is not known",
 }
-"""Maps the name of an attribute of `Marks` to the meaning of this symbol, for the help.
+"""Maps the name of an attribute of `Marks` to the meaning of its symbol, for the help.
 
-If a symbol also stands for group states (`STATE_LOOKS`), the help shows the names of these states before the meaning.
+If the symbol also stands for group states (`STATE_LOOKS`), the help lists these states before the meaning.
 """
 
 
 def legend(marks: Marks) -> list[tuple[str, str]]:
-    """Return pairs `(symbol, meaning)` for the list of symbols in the help."""
+    """Return the list of symbols for the help, as pairs `(symbol, meaning)`."""
     states_by_mark: dict[str, list[str]] = {}
     for state, look in STATE_LOOKS.items():
         states_by_mark.setdefault(look.mark, []).append(state)
@@ -139,5 +139,5 @@ def legend(marks: Marks) -> list[tuple[str, str]]:
 
 
 def state_look(state: str | None) -> Look:
-    """Return the symbol and color of a group state. The state None means that the broker did not report it."""
+    """Return the symbol and color of a group state. None stands for a state that the broker did not report."""
     return STATE_LOOKS.get(state or "", UNKNOWN_STATE)

@@ -38,18 +38,18 @@ def owners_by_partition(description: GroupDescription | None) -> dict[TopicParti
 
 
 _LEAST_CHARACTERS = 4
-"""Minimum number of characters of the member id in a name such as `billing#3fa8`.
+"""Minimum number of characters after the `#` in a name such as `billing#3fa8`. They are a part of the member id.
 
-A shorter part would hardly help users to find the member id in a log.
+With fewer characters, users could hardly find the member id in a log.
 """
 
 
 def member_names(members: Iterable[Member]) -> dict[str, str]:
     """Return a dict: member id → shortest unique name of the member.
 
-    The name is the instance id or, if the member has none, the client id. If several members have the same name, their
-    hosts are added (`billing@10.0.3.7`). If two of these hosts are equal, or if a host is unknown, parts of the member
-    ids are added instead (`billing#3fa8`).
+    The name is the instance id or, if the member has none, the client id. If several members have the same name, the
+    host is added to each name (`billing@10.0.3.7`). If two of these members have the same host, or if a host is
+    unknown, a part of the member id is added instead (`billing#3fa8`).
     """
     return _names(members, with_host=False)
 
@@ -57,7 +57,7 @@ def member_names(members: Iterable[Member]) -> dict[str, str]:
 def member_labels(members: Iterable[Member]) -> dict[str, str]:
     """Return a dict: member id → name and host of the member, such as `billing at /10.0.0.7`.
 
-    The name is as short as possible. Name and host together are unique.
+    The name is as short as possible. It may occur several times, but never twice with the same host.
     """
     every = list(members)
     names = _names(every, with_host=True)
@@ -65,17 +65,19 @@ def member_labels(members: Iterable[Member]) -> dict[str, str]:
 
 
 _RANDOM_PART = re.compile(r"-[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$")
-"""The UUID at the end of member ids of classic groups. Kafka appends it to the client id or instance id."""
+"""Matches the hyphen and the UUID that Kafka appends to the client id or instance id to form a classic member id."""
 
 
 def names_of_ids(member_ids: Iterable[str], members: Iterable[Member] = ()) -> dict[str, str]:
     """Return a dict: member id → shortest unique name of the member, also for members that have left the group.
 
-    The name is the instance id or client id. If this is not unique, a part of the member id is added (`billing#3fa8`).
+    The name is the instance id or client id. If several members have the same name, a part of the member id is added
+    (`billing#3fa8`).
 
     Args:
         member_ids: ids of current and former members.
-        members: members whose instance ids and client ids are known. All other names are made from the member ids.
+        members: members whose instance ids and client ids are known. For all other members, the part of the member id
+            before the UUID is used instead.
     """
     known = {member.member_id: member.instance_id or member.client_id for member in members}
     by_name: defaultdict[str, list[str]] = defaultdict(list)
@@ -96,8 +98,8 @@ def _names(members: Iterable[Member], *, with_host: bool) -> dict[str, str]:
     """Return a dict: member id → shortest unique name of the member.
 
     Args:
-        with_host: True if the caller adds the host to every name. Members that have the same name but different hosts
-            then get no `@HOST`, so their names are unique only together with the host.
+        with_host: True if the caller adds the host to every name. In this case, names do not get `@HOST`, and may be
+            unique only together with the host.
     """
     by_name: defaultdict[str, list[Member]] = defaultdict(list)
     for member in members:

@@ -1,4 +1,4 @@
-"""Data classes for members of groups: consumers, Connect workers, schema registry nodes and streams processes."""
+"""Data classes for members of groups: consumers, Connect workers, Schema Registry nodes and Kafka Streams threads."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 TopicPartitions = tuple[tuple[str, tuple[int, ...]], ...]
 """The partitions of each topic, sorted by topic and partition: `((topic, (0, 1)), …)`."""
 Tasks = tuple[tuple[str, tuple[int, ...]], ...]
-"""Subtopologies, each with the partition numbers of its tasks, in ascending order: `((subtopology, (0, 1)), …)`."""
+"""Tasks of a streams group, as pairs of subtopology and partition numbers: `((subtopology, (0, 1)), …)`; sorted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,7 +18,8 @@ class ConnectWorker:
         url: the worker's REST address.
         leader: whether the worker leads the Connect cluster; None if the worker has no assignment.
         tasks: assigned tasks, as pairs `(connector, task numbers)`.
-        revoked: names of connectors and tasks that the worker must give up. `name-3` is task 3 of the connector `name`.
+        revoked: connectors and tasks that the worker must give up, by name. For example, `orders-3` is task 3 of the
+            connector `orders`.
         delay_ms: scheduled rebalance delay in milliseconds.
         error: error code of the assignment; 0 for none.
     """
@@ -36,7 +37,7 @@ class ConnectWorker:
 
 @dataclass(frozen=True, slots=True)
 class RegistryNode:
-    """A schema registry node (protocol type `sr`).
+    """A Schema Registry node (protocol type `sr`).
 
     Attributes:
         url: `scheme://host:port`.
@@ -70,8 +71,8 @@ class StreamsMember:
         process: process id, the same for all threads of one Kafka Streams process.
         endpoint: `host:port` for interactive queries, or None.
         task_offsets: how far each task has read its changelogs, as `(subtopology, partition, offset)`.
-        task_end_offsets: end offsets of these changelogs, as `(subtopology, partition, offset)`. End offset minus
-            offset is the lag of a standby or warm-up task.
+        task_end_offsets: end offsets of the same changelogs, as `(subtopology, partition, end offset)`. The lag of a
+            standby or warm-up task is its end offset minus its offset in `task_offsets`.
     """
 
     process: str
@@ -89,14 +90,14 @@ class Member:
     """One member of a group of any type.
 
     Attributes:
-        protocol: `classic`, `consumer`, `share` or `streams`, or None. A member with the protocol `classic` in a
-            consumer or streams group still has to be upgraded.
+        protocol: `classic`, `consumer`, `share` or `streams`; None if not reported. A `classic` member of a consumer or
+            streams group has not been migrated to the new protocol yet.
         epoch: member epoch (KIP-848, KIP-932, KIP-1071); None for classic groups.
         topics: subscribed topics, or None.
         regex: subscribed pattern (RE2), or None.
-        assignment: owned partitions, or None. Classic groups report them only while Stable.
-        target: partitions of the target assignment (KIP-848); None except in consumer groups.
-        undecoded: metadata of a protocol that kgtui does not know; otherwise empty.
+        assignment: owned partitions, or None. Brokers report those of classic groups only in the state Stable.
+        target: partitions of the target assignment (KIP-848) in a consumer group; None in all other groups.
+        undecoded: metadata of the member that kgtui cannot decode; otherwise empty.
     """
 
     member_id: str
@@ -144,7 +145,7 @@ class TopicInfo:
 class Subtopology:
     """A part of a streams topology (KIP-1071).
 
-    The number of its tasks is the largest partition count of its source topics.
+    A subtopology has as many tasks as its largest source topic has partitions.
     """
 
     subtopology: str
@@ -156,7 +157,7 @@ class Subtopology:
 
 @dataclass(frozen=True, slots=True)
 class Topology:
-    """The topology of a streams group. `subtopologies` is None before the topology is initialized."""
+    """The topology of a streams group. `subtopologies` is None until the topology has been initialized."""
 
     epoch: int
     subtopologies: tuple[Subtopology, ...] | None = None
@@ -170,7 +171,8 @@ def partitions_of(assignment: TopicPartitions | None) -> frozenset[tuple[str, in
 def partitions_read(members: tuple[Member, ...] | None, topology: Topology | None = None) -> frozenset[tuple[str, int]]:
     """Return each `(topic, partition)` from which the members read.
 
-    These are the partitions that the members own or, in a streams group, the input partitions of their active tasks.
+    These are the partitions that the members own. In a streams group, they are the input partitions of the members'
+    active tasks.
     """
     owned = {(topic, part) for member in members or () for topic, parts in member.assignment or () for part in parts}
     if topology is not None and topology.subtopologies is not None:
@@ -187,6 +189,6 @@ def partitions_read(members: tuple[Member, ...] | None, topology: Topology | Non
 def owners_of(members: tuple[Member, ...] | None) -> dict[tuple[str, int], Member]:
     """Return a dict: `(topic, partition)` → member that owns the partition.
 
-    If a partition has several owners, as in share groups, the dict contains the owner that comes last in `members`.
+    In share groups, a partition can have several owners. The dict then contains the owner that is last in `members`.
     """
     return {tp: member for member in members or () for tp in partitions_of(member.assignment)}

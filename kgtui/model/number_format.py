@@ -1,4 +1,4 @@
-"""Formats numbers as texts for people: byte counts, record counts, and counts with their nouns."""
+"""Formats numbers as texts for users: numbers of bytes, short numbers such as `1.3M`, and numbers with a noun."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ TopicPartition = tuple[str, int]
 
 @dataclass(frozen=True, slots=True)
 class CommittedOffset:
-    """A committed offset of one partition (OffsetFetch).
+    """The committed offset of a group in one partition (OffsetFetch).
 
     Attributes:
         offset: None if the group has not committed an offset, or if the offset could not be read.
@@ -42,7 +42,7 @@ class ShareOffset:
 
     Attributes:
         start_offset: None if the share partition was never initialized.
-        lag: in records; None if unknown. Version 0 of the RPC does not report it.
+        lag: in records; None if unknown. Version 0 of DescribeShareGroupOffsets does not report the lag.
     """
 
     topic: str
@@ -58,7 +58,8 @@ class ShareOffset:
 class PartitionBounds:
     """Log start offset and log end offset of a partition. An offset is None if it could not be read.
 
-    The offsets come from ListOffsets (timestamps -2 and -1) with read_uncommitted, as in Kafka's tools.
+    As in Kafka's tools, the offsets come from ListOffsets with the timestamps -2 (earliest) and -1 (latest), and with
+    the isolation level `read_uncommitted`.
 
     Attributes:
         error: Kafka's error code if one of the two offsets could not be read, otherwise 0.
@@ -76,13 +77,13 @@ class GroupOffsets:
     Attributes:
         committed: committed offsets of a classic, consumer or streams group.
         share: share-partition start offsets of a share group.
-        bounds: `(topic, partition)` → log offsets, also for owned partitions without a committed offset.
+        bounds: `(topic, partition)` → log offsets. Partitions that have an owner but no committed offset are included.
         hidden_topics: sorted topics that members consume, but that the user is not allowed to describe. The offsets in
             these topics are missing.
         may_lack_topics: whether brokers might also hide offsets in topics whose names kgtui does not know.
-        record_times: `(topic, partition)` → when the records directly before and after the committed offset (or
-            share-partition start offset) were written. The times may be for an earlier offset. kgtui searches for these
-            times only in some partitions.
+        record_times: `(topic, partition)` → when the last consumed and the first unread record were written. kgtui
+            searches for these times only in some partitions, and not in every poll. The times may therefore be for an
+            earlier offset of the group.
     """
 
     committed: tuple[CommittedOffset, ...] = ()
@@ -94,7 +95,7 @@ class GroupOffsets:
 
     @property
     def hidden(self) -> bool:
-        """Whether offsets are or may be missing, because the user lacks DESCRIBE on their topics."""
+        """Whether offsets are missing or might be missing, because the user lacks DESCRIBE on their topics."""
         return self.may_lack_topics or bool(self.hidden_topics)
 
     @property
@@ -118,12 +119,13 @@ class PartitionLag:
         lag: records from the position to the log end, or None.
         lead: records from the log start to the position, or None; 0 if records are lost.
         lost: records that expired before they were read (position < log start), or None.
-        reason: why the lag is not known, or empty: `no commit`, `forbidden`, `topic deleted`, `no leader`, `not told`
-            (not reported), `pending` (log offsets not read yet), or `error` with a code. `topic deleted` is rare,
-            because coordinators delete the offsets of deleted topics (observed in Kafka 4.3.1 and 3.9.2).
+        reason: why the lag is not known; empty if it is known. One of `no commit`, `forbidden`, `topic deleted`,
+            `no leader`, `not told` (not reported), `pending` (log offsets not read yet), or `error` with a code.
+            `topic deleted` is rare, because coordinators delete the offsets of deleted topics (observed in Kafka 4.3.1
+            and 3.9.2).
         error: the Kafka error code from which `reason` was derived, or 0.
-        times: when the records directly before and after the position were written; None if kgtui has not searched for
-            these times. They may be for an earlier position, because kgtui does not search at every poll.
+        times: when the last consumed and the first unread record were written; None if kgtui has not searched for these
+            times. They may be for an earlier position, because kgtui does not search for them at every poll.
     """
 
     topic: str
@@ -142,14 +144,14 @@ class PartitionLag:
 
     @property
     def exact_times(self) -> RecordTime | None:
-        """`times` if they are for the current `position`; None if they are unknown or for an earlier position."""
+        """`times`, or None if these times are unknown or for an earlier position than the current one."""
         return self.times if self.times is not None and self.times.offset == self.position else None
 
 
 class Position(NamedTuple):
-    """The offsets of a group in one partition, as one background read found them.
+    """The offsets of a group in one partition, from a background read.
 
-    Creating a `Position` takes less time than creating a `PartitionLag`.
+    The background read uses `Position` instead of `PartitionLag`, because a `Position` is faster to create.
 
     Attributes:
         key: topic and partition.
@@ -170,9 +172,9 @@ class LagTotal:
 
     Attributes:
         lag: sum of the known lags; None if no lag is known.
-        unknown: number of partitions with unknown lag. Partitions without a committed offset do not count.
+        unknown: number of partitions with unknown lag. Partitions in which the group has not committed do not count.
         partitions: number of partitions, without those that brokers hide from the user.
-        hidden: whether brokers may hide offsets in further partitions from the user.
+        hidden: whether brokers may hide further partitions from the user.
     """
 
     lag: int | None
@@ -187,7 +189,7 @@ class LagTotal:
 
 
 _LEADERLESS = frozenset({5, 6, 72, 74, 75, 78})
-"""Kafka error codes that mean that the partition has no leader, or a new leader that cannot report offsets yet."""
+"""Kafka error codes of a partition that has no leader, or whose new leader cannot report offsets yet."""
 
 
 def reason_for_code(error: int) -> str:
@@ -209,8 +211,8 @@ def lag_of_commit(commit: CommittedOffset, bounds: PartitionBounds | None) -> Pa
     if commit.error:
         reason = reason_for_code(commit.error)
     elif commit.offset is None and bounds is not None and bounds.error in FORBIDDEN:
-        # The user lacks DESCRIBE on the topic. Brokers hide offsets in such a topic, so the group might have committed
-        # one. The reason is therefore not `no commit`.
+        # The user lacks DESCRIBE on the topic. The group may have a committed offset that brokers hide from the user.
+        # Therefore, the reason is not `no commit`.
         error, reason = bounds.error, reason_for_code(bounds.error)
     elif commit.offset is None:
         reason = "no commit"
@@ -279,8 +281,8 @@ def _with_times(row: PartitionLag, times: Mapping[TopicPartition, RecordTime]) -
 def searchable(rows: Iterable[PartitionLag], limit: int) -> dict[TopicPartition, LogPosition]:
     """Return the partitions in which kgtui can search for the times of the last consumed and first unread record.
 
-    Partitions without unread records or with unknown offsets are left out. If more than `limit` partitions remain, only
-    the `limit` partitions with the largest lags are returned.
+    These are the partitions with unread records whose offsets are all known. If there are more than `limit`, only the
+    `limit` partitions whose position is farthest from the log end are returned.
 
     Returns:
         `(topic, partition)` → position, log start offset and log end offset.
@@ -296,7 +298,7 @@ def searchable(rows: Iterable[PartitionLag], limit: int) -> dict[TopicPartition,
 
 
 def total(rows: Iterable[PartitionLag]) -> LagTotal:
-    """Return the sum of the known lags, the number of partitions with an unknown lag, and the number of partitions."""
+    """Return the sum of the known lags, the number of all partitions, and the number of those with an unknown lag."""
     known = unknown = count = 0
     some = False
     for row in rows:
@@ -313,7 +315,7 @@ def summed(
 ) -> LagTotal:
     """Return the total lag of a group. `bounds` maps `(topic, partition)` to the log offsets.
 
-    The function creates no `PartitionLag` objects, so that it is fast enough for the background read of 100,000 groups.
+    The function is fast enough for the background read of 100,000 groups, because it creates no `PartitionLag` objects.
     """
     known = unknown = count = 0
     some = False
@@ -338,7 +340,7 @@ def summed(
 def positions_of(
     committed: Iterable[CommittedOffset], share: Iterable[ShareOffset], bounds: Mapping[TopicPartition, PartitionBounds]
 ) -> list[Position]:
-    """Return one `Position` per partition of a group. `bounds` maps `(topic, partition)` to the log offsets."""
+    """Return one `Position` per partition in `committed` and `share`. `bounds` maps each of them to its log offsets."""
     rows: list[Position] = []
     for commit in committed:
         key = (commit.topic, commit.partition)
@@ -355,7 +357,7 @@ def positions_of(
 
 
 def lag_of_group(offsets: GroupOffsets) -> LagTotal:
-    """Return the total lag of a group. The result equals `total(lags(offsets))`, but is computed faster."""
+    """Return the total lag of a group: the same numbers as `total(lags(offsets))`, but faster, and with `hidden`."""
     bounds = offsets.bounds or {}
     sums = summed(offsets.committed, offsets.share, bounds)
     # Count the partitions that have an owner but no committed offset, too. They are only in `bounds`.
@@ -367,7 +369,8 @@ def lag_of_group(offsets: GroupOffsets) -> LagTotal:
 def consumed_until(offsets: GroupOffsets) -> float | None:
     """Return when the newest consumed record of a group was written, in epoch seconds; None if this is not known.
 
-    The true time may be later, because kgtui knows such times only for some partitions, and not always exactly.
+    The true time may be later, because kgtui knows the times of consumed records only for some partitions, and not
+    always exactly.
     """
     times = [row.exact_times for row in lags(offsets)]
     return max((one.consumed.earliest for one in times if one is not None and one.consumed is not None), default=None)

@@ -8,10 +8,10 @@ from kgtui.errors import ConfigError
 
 
 def expanded(path: str | Path, where: str = "") -> Path:
-    """Return a path with `~` or `~USER` replaced by the home folder.
+    """Return a path with the home folder in place of `~` or `~USER`.
 
     Args:
-        where: text before the path in error messages, such as the name of a setting with a colon and a space.
+        where: text that error messages begin with, such as the name of a setting with a colon and a space.
 
     Raises:
         ConfigError: the home folder is not known, or the path contains a NUL character.

@@ -1,7 +1,8 @@
-"""Data types for the times at which the records directly before and after a committed offset were written.
+"""Data types that say when the last consumed and the first unread record of a partition were written.
 
-The times are record timestamps, set by the producer (`message.timestamp.type=CreateTime`) or the broker
-(`LogAppendTime`). If a time is unknown, the data contains the reason.
+These are the records directly before and after the committed offset. Their times are record timestamps, set by the
+producer (`message.timestamp.type=CreateTime`) or the broker (`LogAppendTime`). If the time of the first unread record
+is unknown, the data contains the reason.
 """
 
 from __future__ import annotations
@@ -79,7 +80,7 @@ class RecordTime:
 def with_expiry(found: RecordTime, rules: TopicRules | None) -> RecordTime:
     """Return a copy of `found` with the time at which retention can delete the first unread record.
 
-    If this time is not known, or if the record is never deleted, the copy contains the reason.
+    If this time is unknown, or if there is no such time, `expiry_reason` of the copy contains the reason.
 
     Args:
         rules: retention configs of the topic; None if not read.

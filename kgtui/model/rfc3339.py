@@ -1,4 +1,4 @@
-"""Times as RFC 3339 text, which JSON, backups, the audit log and messages use."""
+"""Converts times to RFC 3339 text, the format in JSON, backups, the audit log and messages, and parses this text."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Time series of the lag, members, rates and changes of groups that kgtui watches. The oldest values are dropped."""
+"""Time series of groups: lag, members, rates and changes at each read. A full series drops its oldest values."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class OwnerMove(NamedTuple):
-    """A partition that is now assigned to a different member, its new owner.
+    """The move of a partition to a new owner: the member to which the partition is now assigned.
 
     Attributes:
         before: the last known owner; None if no owner was known.
@@ -48,7 +48,7 @@ _NO_CHANGE = MembershipChange()
 
 
 class Membership:
-    """The newest members of a group, and the last known owner of each partition.
+    """The last known members of a group, and the last known owner of each partition.
 
     During a rebalance of a classic group, brokers report no assignments, so the last owners are kept.
 
@@ -68,7 +68,7 @@ class Membership:
 
     @property
     def members(self) -> tuple[Member, ...] | None:
-        """The members in the newest read; None if they are not known."""
+        """The last known members; None if no members are known yet."""
         return self._members
 
     @property
@@ -76,10 +76,13 @@ class Membership:
         return self._members is not None
 
     def update(self, members: tuple[Member, ...] | None) -> MembershipChange:
-        """Store the members of a new read, and return the differences from the previous read.
+        """Store the members of a new read, and return the differences from the last known members.
 
-        The result contains no differences if no members were known before, or if `members` is None. None means that the
-        broker has not reported the members.
+        If no members were known before, the result contains no differences.
+
+        Args:
+            members: None if the broker has not reported the members. Then nothing is stored, and the result contains no
+                differences.
         """
         old = self._members
         if members is None or old is members or old == members:
@@ -151,7 +154,7 @@ class ChangePoint(NamedTuple):
         assignment_epoch: epoch of the target assignment, or None.
         members: number of members, or None.
         joined, left: sorted ids of members that joined or left since the previous read.
-        moved: number of partitions with a new owner. Partitions that lost their owner do not count.
+        moved: number of partitions with a new owner. Partitions that are now without an owner do not count.
         rewound: number of records by which the sum of the committed offsets went back since the previous read.
         gap: why nothing is known about the time since the previous read; empty if there is no gap.
         since: time of the previous read in epoch seconds, or None.
@@ -233,12 +236,14 @@ class Series:
     ) -> None:
         """Append a sample. If the series is full, drop the oldest tenth of its samples first.
 
+        Append a change point, too, if the description is the first one or differs from the previous one, if committed
+        offsets went back, or if the time since the previous sample is a gap.
+
         Args:
             at: epoch seconds.
             lag: total lag in records, or None.
             members: number of members, or None.
-            description: the newest description; None if not read. A change point is added if the description is the
-                first one or differs from the previous one, if committed offsets went back, or after a gap.
+            description: the newest description; None if not read. Without a description, no change point is appended.
             offsets: the newest offsets, from which the rates are computed; None if not read.
         """
         gap = self._gap(at)
@@ -334,7 +339,7 @@ def _summed(offsets: GroupOffsets) -> _Sums:
 
 
 class SeriesStore:
-    """The time series of all watched groups: lag, members, rates and changes."""
+    """The time series (lag, members, rates and changes) of at most `GROUPS` groups."""
 
     def __init__(self, gap_rule: GapRule = NO_GAPS) -> None:
         self._gap_rule = gap_rule
@@ -360,5 +365,5 @@ class SeriesStore:
         series.add(at, lag, members, description=description, offsets=offsets)
 
     def get(self, group: str) -> Series | None:
-        """Return the series of a group; None if it was never watched or was dropped."""
+        """Return the series of a group; None if it has no sample, or if its series was dropped."""
         return self._series.get(group)

@@ -47,7 +47,8 @@ class ChangeLog:
     def add(self, group: str) -> None:
         """Record that a group has changed.
 
-        Nothing is added if the newest change in the log is of the same group, and no mark was made after it.
+        If the newest change in the log is already one of this group, and no mark was made after that change, the log
+        stays the same.
         """
         if group != self._last:
             self._last = group
@@ -58,7 +59,7 @@ class ChangeLog:
     def mark(self) -> ChangeMark:
         """A new mark, which stores the current end of this log.
 
-        `later_mark.changed_since(earlier_mark)` returns the groups that changed between two marks.
+        `later_mark.changed_since(earlier_mark)` returns the groups that have changed since the earlier mark.
         """
         self._last = None
         return ChangeMark(self, self.total)
@@ -66,20 +67,20 @@ class ChangeLog:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ChangeMark:
-    """A place in a change log, between two changes or at its end.
+    """A mark in a change log: the end of the log at the time when the mark was made.
 
     Attributes:
-        number: number of changes that were added to the log before this place.
+        number: number of changes that were added to the log before the mark was made.
     """
 
     log: ChangeLog
     number: int
 
     def changed_since(self, earlier: ChangeMark | None) -> set[str] | None:
-        """Return the ids of the groups that changed between an earlier mark and this one.
+        """Return the ids of the groups that have changed since an earlier mark of the same log.
 
-        None if the log no longer has all changes since the earlier mark, or if there is no earlier mark of this log. In
-        these cases, any group may have changed.
+        Changes after this mark are included, too. The result is None if any group may have changed: the log no longer
+        has all changes since the earlier mark, `earlier` is a mark of another log, or `earlier` is None.
         """
         if earlier is None or earlier.log is not self.log:
             return None
@@ -93,8 +94,8 @@ T = TypeVar("T")
 FRESH_HEALTH = 60.0
 """Maximum age of a health verdict in seconds. An older verdict is outdated.
 
-If there is an outdated verdict on a group, kgtui judges the group by its background reads instead, if there are at
-least two. Otherwise, the terminal UI shows the outdated verdict in the color of old data.
+If the verdict on a group is outdated, and there were at least two background reads of the group, kgtui judges the group
+by these reads instead. With fewer reads, the terminal UI shows the outdated verdict in the color of old data.
 """
 
 
@@ -114,7 +115,7 @@ class Reading(Generic[T]):
 
 @dataclass(frozen=True, slots=True)
 class BrokerStatus:
-    """How one broker responds when kgtui polls its list of groups. A value that no response has set yet is None.
+    """How one broker responds when kgtui polls its list of groups. A value that is not known yet is None.
 
     Attributes:
         answered_at: time of the last successful response, in epoch seconds.
@@ -124,7 +125,7 @@ class BrokerStatus:
         groups: number of groups in the last list.
         interval: seconds between two polls. The interval is longer while the broker answers slowly.
         failures: number of failed polls since the last success.
-        asked_at: when the poll was sent that has no response yet (epoch seconds); None if there is no such poll.
+        asked_at: when the current poll was sent, in epoch seconds; None if kgtui is not waiting for a response.
         throttle_ms: how long a quota throttled the last poll, in milliseconds.
     """
 
@@ -160,10 +161,10 @@ class Snapshot:
         offsets: group id → newest offsets, for selected or visible groups.
         configs: group id → newest configs, for groups whose configs were requested.
         health: group id → newest health verdict, for selected and visible groups, and groups with a possible problem.
-        screened: group id → judgment from the sweep, only for groups with a problem. The method `judgment` judges every
-            group. Shared.
-        unobserved: number of groups with a possible problem that are read only by the sweep. There are too many groups
-            with a possible problem to read all of them more often.
+        screened: group id → judgment from the sweep, only for groups with a problem. To get the complete judgment on
+            any group, call the method `judgment`. Shared.
+        unobserved: number of groups with a possible problem that only the sweep reads, because kgtui reads just a
+            limited number of such groups more often.
         state_since: group id → when the current state began, only if kgtui has observed the beginning. Shared.
         state_search: the part of a recording that was searched to find `state_since`; None for a live cluster.
         appeared: ids of groups that were created while kgtui was running, and have not changed their state since. The
@@ -178,8 +179,8 @@ class Snapshot:
         recorded_times: group id → times of important polls in the recording, such as the first poll that found the
             group; empty for a live cluster.
         found_problems: group id → problem and when kgtui found it, only for problems whose start is unknown. Shared.
-        changes: `changes.changed_since(earlier.changes)` returns the groups that have changed since the snapshot
-            `earlier`. None if changes are not logged.
+        changes: mark in the log of changed groups. `changes.changed_since(earlier.changes)` returns the ids of the
+            groups that have changed since the snapshot `earlier`. None if changes are not logged.
     """
 
     serial: int
@@ -222,7 +223,7 @@ class Snapshot:
         return sum(1 for status in self.brokers.values() if status.answered_at is not None and status.fault is None)
 
     def state_of(self, group: str) -> str | None:
-        """Return the newest known state of a group; None if it is not listed, or if its state is not known.
+        """Return the newest known state of a group; None if the group is not listed, or if its state is unknown.
 
         The state comes from the summary if the brokers are too old to list states.
         """
@@ -269,11 +270,11 @@ class Snapshot:
         return unreadable(fault, judgment, read_at)
 
     def _completed(self, group: str, listing: Listing, judgment: Judgment) -> Judgment:
-        """Return a judgment with a problem, after its start time and its reason were completed.
+        """Return a judgment with a problem, with a start time and a reason that fit the group.
 
         If the start of the problem is unknown, the time at which kgtui found the problem is used. If the problem is
-        that the group has no members, the reason is worded differently in a recording, and for a simple group, which
-        commits offsets without members (`kgtui.model.empty_reason`).
+        that the group has no members, the reason is reworded in two cases (`kgtui.model.empty_reason`): in a recording,
+        and for a simple group, whose offsets are always committed without members.
         """
         if judgment.since is None:
             found = self.found_problems.get(group)

@@ -28,9 +28,9 @@ NAMES: dict[str, Callable[[Sequence[Member]], Iterable[str]]] = {
         *(member.instance_id for member in members if member.instance_id),
     ],
 }
-"""Maps a filter key to a function that takes members, and returns the texts to search: client ids for `client`.
+"""Filter key → function that takes members, and returns the texts that the filter searches: for `client`, client ids.
 
-The member index is one string with all these texts, in the order of the keys in this dict.
+The member index is one string with the texts for all keys, in the order of the keys in this dict.
 """
 
 _BETWEEN, _PART = "\x1f", "\x1e"
@@ -117,9 +117,10 @@ class Summary:
 
 
 Topics = dict[tuple[str, ...], tuple[str, ...]]
-"""Type of a dictionary through which groups with the same topics share one tuple of topic names, to save memory.
+"""Type of a dict in which each tuple of topic names is stored as both key and value.
 
-Key and value are the same tuple. 100,000 groups then need only a few tuples.
+Summaries of groups with the same topics share one tuple from the dict. This saves memory, because even 100,000 groups
+usually have only a few different tuples.
 """
 
 
@@ -197,8 +198,8 @@ def with_newer_offsets(
     if known is not None and not set(topics) <= set(known):
         row = tuple(sorted({*known, *topics}))
         known = shared.setdefault(row, row)
-    # `dataclasses.replace` would take three times as long as this call. The larger number of partitions is kept,
-    # because this read did not count partitions that have an owner but no offset.
+    # `dataclasses.replace` would take three times as long as this call. The old number of partitions is kept if it is
+    # larger, because the new number does not include partitions that have an owner but no offset.
     return Summary(
         members=earlier.members,
         lag=sums.lag,

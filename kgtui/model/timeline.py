@@ -22,9 +22,10 @@ if TYPE_CHECKING:
 _IN_CHANGE_POINTS = frozenset(
     {EventKind.STATE, EventKind.JOINED, EventKind.LEFT, EventKind.MOVED, EventKind.EPOCH, EventKind.REWOUND}
 )
-"""Kinds of events that are left out of the list of changes if the timeline has change points.
+"""Kinds of events that say the same as a change point (a read that differs from the previous one).
 
-Change points (reads that differ from the previous one) show the same changes, which would otherwise be listed twice.
+To list no change twice, these events are left out of the list of changes. They are listed only if no change point can
+show the change: in gaps, and before the first change point.
 """
 
 
@@ -137,7 +138,9 @@ class GroupTimeline:
         return found
 
     def value_at(self, column: Sequence[float], at: float | None = None) -> float | None:
-        """Return the value of a column in the last sample at or before `at`; None if there is no sample or no value.
+        """Return the value of a column in the last sample at or before `at`.
+
+        None if there is no such sample, or if its value is unknown.
 
         Args:
             column: the value of an attribute with one entry per sample, such as `timeline.lag`.
@@ -147,14 +150,14 @@ class GroupTimeline:
         return column[index - 1] if index and not math.isnan(column[index - 1]) else None
 
     def mean_at(self, column: Sequence[float], seconds: float, at: float | None = None) -> float | None:
-        """Return the mean of a column, such as `lag`, over `seconds` seconds, up to the last sample at or before `at`.
+        """Return the mean of a column, such as `lag`, over a period that ends at the last sample at or before `at`.
 
-        Unknown values are left out. None if there is no sample at or before `at`, or if the last one has no known
-        value.
+        Unknown values in the period are left out. The result is None if there is no sample at or before `at`, or if the
+        value of the last such sample is unknown.
 
         Args:
             column: the value of an attribute with one entry per sample, such as `timeline.lag`.
-            seconds: length of the time over which the values are averaged.
+            seconds: length of the period.
             at: epoch seconds; None for the end of the interval.
         """
         stop = len(self.times) if at is None else bisect_right(self.times, at)
@@ -241,7 +244,7 @@ class LagHistory:
         rate_out: records read per second.
         time_lag: age of the oldest unread record, in seconds.
         members: number of members.
-        breaks: the values in `minutes` directly before which there was a time without polls. Plots show a gap there.
+        breaks: minutes that directly follow a time without polls. Plots show a gap before each of these minutes.
     """
 
     minutes: tuple[float, ...]

@@ -48,9 +48,9 @@ _REBALANCED_AT = Struct(f"<{REBALANCES_KEPT}I")
 """Format of the times of the last rebalances in an encoded trail. Without rebalances, the times are left out."""
 _REWIND = Struct("<IIqB")
 _MOST_COMPARED = 500
-"""Maximum number of partitions in `Trail._moved_forward`. For more partitions, the method returns False.
+"""If a group has more partitions than this, `Trail._moved_forward` returns False, because it would take too long.
 
-With more partitions, the method would take too long, because its run time grows with the square of their number.
+The run time of the method grows with the square of the number of partitions.
 """
 _FORGET_REWIND_AFTER = 10
 """A rewind (an offset that went back) is forgotten after this number of later reads with progress.
@@ -58,7 +58,7 @@ _FORGET_REWIND_AFTER = 10
 Burrow forgets a rewind after 10 commits.
 """
 _INT64 = 2**63 - 1
-"""Largest sum of offsets that is stored. Only a faulty broker causes a larger sum."""
+"""Largest sum of offsets that a trail can store. A larger sum, caused by a faulty broker, is stored as this maximum."""
 _MANY = 0xFF
 """Maximum value of a counter that is stored in one byte, such as `Trail.reads`."""
 
@@ -193,8 +193,8 @@ class Trail:
     def rewound_at(self) -> int:
         """Time of the read that showed that an offset of the group went back; 0 if there was no such read.
 
-        The time is reset to 0 when the offset reaches its earlier value again, or after `_FORGET_REWIND_AFTER` reads
-        with progress.
+        The time is reset to 0 when the offset reaches its earlier value again, after `_FORGET_REWIND_AFTER` reads with
+        progress, or when `add` forgets the earlier reads.
         """
         return 0 if self._rewind is None else self._rewind[0]
 
@@ -236,9 +236,10 @@ class Trail:
     def _moved_forward(self, rows: Sequence[Position]) -> bool:
         """Return whether an offset has moved forward since the previous read, which had fewer partitions.
 
-        The trail has only a hash of the previous partitions, so this method finds the added partitions by trial: it
-        leaves out one part of `rows` after another, until the remaining partitions have this hash. The result is False
-        if the added partitions are not next to each other in `rows`.
+        The trail has only a hash of the previous partitions, so this method finds the added partitions by trial: at
+        each place in `rows`, it leaves out as many adjacent rows as were added, until the hash of the remaining
+        partitions is the stored one. The result is False if the added partitions are not adjacent in `rows`, or if
+        there are more than `_MOST_COMPARED` partitions.
         """
         added = len(rows) - len(self.positions)
         if added <= 0 or len(rows) > _MOST_COMPARED:
@@ -296,8 +297,8 @@ class Trail:
 
     def _progress(self, at: int) -> None:
         if self.progress_at:
-            # The pace is the longest recent time between two reads with progress. A new read with progress at most
-            # halves the pace, so that a single long pause is forgotten only after a few reads.
+            # The pace is the longest recent time between two reads with progress. One read can reduce the pace to half
+            # its value, but not further, so that a single long pause is forgotten only after a few reads.
             self.pace = min(max(at - self.progress_at, self.pace // 2), WAITED_MAX)
         self.progress_at = at
 
@@ -313,8 +314,8 @@ class Trail:
         owned = any(member.assignment or _has_tasks(member) for member in members)
         self.idle = min(self.idle + 1, _MANY) if members and not owned else 0
         before, self._members = self._members, membership_signature(description)
-        # Do not count a rebalance twice. If a rebalance was seen in a list of groups after the newest read of offsets,
-        # it was already counted, and it is probably the one that has changed the members.
+        # Do not count a rebalance twice. If a list of groups has shown a rebalance since the newest read of offsets,
+        # that rebalance was already counted, and has probably caused the change of the members.
         if before not in (0, self._members) and self.rebalanced_at[-1] <= self.at:
             self.rebalanced(at)
 
@@ -328,9 +329,10 @@ class Trail:
         if not self.samples:
             return None
         position = self.samples[-1].positions
-        # If the log end offset in an earlier read is above the current committed offset, a record that was written
-        # before that read is still unread. It is enough to compare the sums over all partitions: if the sum of the
-        # earlier log end offsets is above the sum of the current offsets, at least one partition has such a record.
+        # If the log end offset of a partition in an earlier read is above the current position, a record that was
+        # written before the earlier read is still unread. Comparing sums over all partitions is enough: if the sum of
+        # the earlier log end offsets is above the sum of the current positions, at least one partition has such a
+        # record.
         older = next((sums.at for sums in self.samples if sums.log_ends > position and not sums.unknown), None)
         age = 0 if older is None or self.samples[-1].unknown else self.at - older
         return float(max(age, max(self.waited, default=1) - 1, 0))
@@ -422,7 +424,7 @@ def _sums(at: int, rows: Sequence[Position]) -> Sums:
 def _recreated(rows: Sequence[Position], positions: Sequence[int]) -> bool:
     """Return whether a topic was recreated.
 
-    This is so if a log now ends below the position that the previous read found, and the new position is lower, too.
+    This is so if, in any partition, both the log end offset and the position are now below the previous position.
 
     Args:
         positions: positions in the previous read, for the same partitions as `rows`; -1 stands for none.

@@ -13,7 +13,7 @@
 | `trail_rules` | the rules of `screening` that need only the last few reads of a group |
 | `lost_records` | counts unread records that retention has deleted |
 | `suspects` | chooses the groups with a possible problem that are read more often than others |
-| `health` | health verdicts on the groups that tier 1 reads |
+| `health` | health verdicts on the selected and visible groups, and on groups with a possible problem |
 | `store` | the data of all groups, from which snapshots are made |
 | `listing_index` | finds groups by what ListGroups returns: type, protocol, state and coordinator |
 | `event_tracker` | finds events by comparing each read with the previous one |
@@ -39,7 +39,7 @@ _MODULES = {"Monitor": "kgtui.monitor.monitor", "MonitorOptions": "kgtui.monitor
 
 
 def __getattr__(name: str) -> object:
-    """Return a public name of this package, and import its module when it is first used (PEP 562)."""
+    """Return the object with this public name, and import its module when the name is first used (PEP 562)."""
     if name not in _MODULES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return getattr(import_module(_MODULES[name]), name)

@@ -1,7 +1,7 @@
-"""Tier 1, the polling loop that reads members and offsets of the selected and visible groups.
+"""Tier 1 (`ViewTier`), the polling loop that reads members and offsets of the selected and visible groups.
 
-`DetailTiers` runs all polling loops except tier 0 (lists of groups). Importing this module is slow, so the monitor
-imports it only after the list of groups is on the screen.
+This module also contains `DetailTiers`, which runs all polling loops except tier 0 (lists of groups). Importing this
+module is slow, so the monitor imports it only after the list of groups is on the screen.
 """
 
 from __future__ import annotations
@@ -42,8 +42,8 @@ if TYPE_CHECKING:
 class AccessTier:
     """Polling loop that reads the permissions of the Kafka user that kgtui logs in as.
 
-    The permissions are read every `ACCESS_MAX_AGE` seconds. They are read earlier if a broker refuses a request because
-    of a missing permission, or answers a request that it refused before, or if the user requests a refresh.
+    The permissions are read every `ACCESS_MAX_AGE` seconds. They are read earlier if the user requests a refresh, if a
+    broker refuses a request because of a missing permission, or if a broker answers a request that it refused before.
 
     Args:
         changed: called after new permissions have been stored.
@@ -177,10 +177,11 @@ class ViewTier:
                         await wake.wait()
 
     async def _until_woken(self, work: Coroutine[object, object, None]) -> None:
-        """Run `work`, which reads the selected group. If the user selects another group, cancel `work` soon.
+        """Run `work`, which reads the selected group. If another read becomes due, let `work` finish soon or cancel it.
 
-        Otherwise, a coordinator that hangs would delay the read of the newly selected group. `work` is canceled
-        `ABANDON_AFTER` seconds after the user has selected the other group.
+        Another read becomes due when the user selects another group, or when `want_configs` changes the group whose
+        configs are read. `work` is canceled if it is still running `ABANDON_AFTER` seconds later. Otherwise, a
+        coordinator that hangs would delay the other read.
         """
         reading, woken = asyncio.ensure_future(work), asyncio.ensure_future(self._wake_selected.wait())
         try:

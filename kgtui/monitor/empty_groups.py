@@ -48,9 +48,10 @@ _RETRY_AFTER = 3_600.0
 
 
 class EmptyGroupSearch:
-    """Finds out when the unread records of Empty groups were written, if kgtui did not see the members leave.
+    """Finds out when the unread records of Empty groups were written.
 
-    After a successful search, a group is not searched again, because the offsets of Empty groups rarely change.
+    If kgtui did not see the members of a group leave, these times show whether the group is unused. After a successful
+    search, a group is not searched again, because the offsets of Empty groups rarely change.
 
     Args:
         screening: judges a group again after kgtui has found out when its unread records were written.
@@ -177,10 +178,11 @@ async def unread_times(admin: GroupAdmin, read: GroupsRead, *, limit: int, timeo
 
 
 def unread_since(rows: Sequence[PartitionLag], times: Mapping[TopicPartition, RecordTime]) -> float | None:
-    """Return a time (epoch seconds) at or before which the first unread record of every partition was written.
+    """Return the latest time (epoch seconds) at which the first unread record of any partition can have been written.
 
-    The search finds a time range for each record. The result is the latest end of these ranges. It is None if there are
-    no unread records, or if the time range is unknown for at least one partition with unread records.
+    The search finds a time range for the first unread record of each partition. The result is the latest end of these
+    ranges. None if there are no unread records, or if the range is unknown for at least one partition with unread
+    records. Partitions with unknown offsets are ignored.
 
     Args:
         rows: offsets and lag of all partitions of a group.

@@ -35,16 +35,16 @@ A call with more verdicts would delay the reaction to key presses.
 _START_OFTEN_UNKNOWN = frozenset({
     Problem.DATA_LOST, Problem.LOSS_NEAR, Problem.NO_PARTITIONS, Problem.FLAPPING, Problem.BEHIND
 })  # fmt: skip
-"""Problems whose start kgtui often does not know. If so, kgtui shows the time at which it found the problem."""
+"""Problems whose start is often unknown. kgtui then shows the time at which it found the problem instead."""
 
 _OBSERVED_BEFORE = 30.0
-"""A newly found problem counts as just begun if kgtui has read the group at every poll for more than this many seconds.
+"""A new problem counts as just begun if kgtui has read the group at short intervals for more than this many seconds.
 
-Otherwise, the problem can be older than the first of these reads.
+Otherwise, the problem may have begun before kgtui read the group at short intervals.
 """
 
 _WITHOUT_EVENT = ONLY_COUNTED | {Problem.EMPTY}
-"""If a group gets one of these problems, an event is added only if the group had a problem outside this set before.
+"""No event is added if a group gets one of these problems, unless its previous problem is not in this set.
 
 Many groups already have these problems when kgtui starts. An event for each of them would hide the other events.
 """
@@ -58,7 +58,7 @@ class EventTracker:
 
     Args:
         log: the log to which events are added.
-        members: maximum sum of remembered members and their partitions, over all groups.
+        members: maximum number of groups, members and owned partitions that are remembered, in total.
 
     Attributes:
         found: group id → problem and when kgtui found it. Only problems whose start is unknown are included.
@@ -75,7 +75,7 @@ class EventTracker:
         self.found: dict[str, FoundProblem] = {}
 
     def listed(self, group: str, before: Listing | None, after: Listing, at: float) -> None:
-        """Add the events for a group whose state, coordinator or type differs between two lists of groups.
+        """Add the events for a group that is new in a list of groups, or whose state or coordinator has changed.
 
         Args:
             before: the group in the earlier list; None if it is new.
@@ -178,9 +178,11 @@ class EventTracker:
         self._judged[group] = None
 
     def compare_verdicts(self, snapshot: Snapshot) -> None:
-        """Add an event for each group that was passed to `judged` and whose verdict has changed.
+        """Add an event for each group that was passed to `judged`, and whose problem has changed, begun or ended.
 
-        One call compares at most `_VERDICTS_AT_ONCE` groups. A group that cannot be read keeps its previous verdict.
+        One call compares at most `_VERDICTS_AT_ONCE` groups. A group that cannot be read or judged keeps its previous
+        problem. For a problem in `_WITHOUT_EVENT`, an event is added only if the group had a previous problem, and that
+        problem is not in `_WITHOUT_EVENT`.
         """
         for group in list(islice(self._judged, _VERDICTS_AT_ONCE)):
             del self._judged[group]

@@ -58,8 +58,8 @@ _M_MMAP_THRESHOLD = -3
 _MMAP_THRESHOLD = 256 * 1024
 """Value of the glibc option M_MMAP_THRESHOLD, in bytes.
 
-glibc allocates a memory block that is larger than this with `mmap`, and returns it to the operating system when it is
-freed.
+glibc uses `mmap` to allocate a memory block that is larger than this value, and returns the block to the operating
+system when it is freed.
 """
 
 
@@ -120,9 +120,10 @@ class GcTuning:
     def tidy(self, now: float, last_view: float) -> None:
         """Collect garbage among new objects if over `_GROWTH` memory blocks were added since the last collection.
 
-        While the user does nothing, collect garbage among all objects that are not frozen, every ten minutes. If there
-        are more than `_YOUNG` new objects, postpone the collection. Before `freeze_once` has frozen objects, do
-        nothing.
+        While the user is away (`_AWAY_AFTER`), collect garbage among all objects that are not frozen, but at most every
+        ten minutes. If a collection is due, but there are more than `_YOUNG` new objects, postpone the collection.
+        After `_POSTPONED_MOST` postponements in a row, freeze all objects instead. Before `freeze_once` has frozen
+        objects, do nothing.
 
         Args:
             now: current time, in seconds.
@@ -161,8 +162,8 @@ class GcTuning:
 
     def _return_memory(self) -> None:
         if self._trim is not None:
-            # `malloc_trim` takes milliseconds, so it runs in a thread. It does not block the event loop, because ctypes
-            # releases the GIL.
+            # `malloc_trim` takes milliseconds, so it runs in a thread. The thread does not block the event loop,
+            # because ctypes releases the GIL during the call.
             Thread(target=self._trim, args=(0,), name="return memory", daemon=True).start()
 
     def release(self) -> None:

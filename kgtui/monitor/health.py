@@ -60,7 +60,10 @@ _SLICE_SECONDS = 0.003
 """Maximum time, in seconds, for which verdicts are computed before the event loop can run other tasks."""
 
 _CPU_OF_ALL, _CPU_OF_SELECTED = 0.01, 0.05
-"""Maximum fraction of one CPU for computing verdicts: for all groups in total, and for the selected group."""
+"""Maximum fraction of one CPU for computing the verdicts on all groups together, and on the selected group alone.
+
+Verdicts on the selected group are computed even if the fraction for all groups is used up.
+"""
 
 _CPU_CREDIT = 0.05
 """Limit of the CPU budget for computing verdicts, in seconds. The budget is between minus and plus this limit.
@@ -76,7 +79,8 @@ _RETENTION_TOPICS = 20_000
 class RetentionTier:
     """Reads the retention times of the topics of all groups on which verdicts are computed.
 
-    The retention time of a topic is read again after `RETENTION_MAX_AGE` seconds, even if the last read failed.
+    The retention time of a topic is read again after `RETENTION_MAX_AGE` seconds at the earliest. This also applies
+    after a failed read.
 
     Attributes:
         known: the retention times and retention configs that have been read.
@@ -159,8 +163,8 @@ class HealthTier:
         changed: called after a verdict has been stored.
         retention: reads the retention times of topics.
         watching: settings for verdicts. Its `gap_after` is ignored, and computed from the polling interval instead.
-        on_healthy: called with each group whose lag does not grow, and whose verdict is OK and final. A verdict is
-            final if more reads cannot lead to a worse verdict.
+        on_healthy: called with the id of a group if its lag does not grow, its new verdict is OK, and the verdict is
+            final: a longer observation could not make it worse.
     """
 
     def __init__(
@@ -199,7 +203,7 @@ class HealthTier:
         self._wake.set()
 
     def take_record_times(self, group: str, times: Mapping[TopicPartition, RecordTime]) -> None:
-        """Queue the times of a group's unread records, from which `run` computes a new verdict on the group."""
+        """Queue the times at which a group's unread records were written. `run` uses them for a new verdict."""
         self._times[group] = times
         self._wake.set()
 
@@ -212,8 +216,8 @@ class HealthTier:
 
     async def process_reads(self) -> None:
         """Store every queued read, and compute every verdict that is due."""
-        # `slices` pauses the work after every `_SLICE_SECONDS`. One `Slices` object is used for all reads and verdicts,
-        # because many short computations without a pause would block the event loop, too.
+        # `slices` pauses the work after every `_SLICE_SECONDS`. All reads and verdicts share one `Slices` object,
+        # because even short computations block the event loop if many of them run without a pause.
         slices = Slices(asyncio.sleep, _SLICE_SECONDS)
         while True:
             await self._store_reads(slices)
@@ -263,8 +267,8 @@ class HealthTier:
             await asyncio.to_thread(history.add, read.at, read.description, read.offsets, fault=read.fault)
         since = self._store.state_since.get(group)
         if history.empty_since is not None and since is not None and self._store.groups[group].state == EMPTY:
-            # The group counts as Empty from the time of the list of groups that first showed this state, because its
-            # members and offsets may have been read much later.
+            # The group counts as Empty since a list of groups first showed this state. Its members and offsets may have
+            # been read much later.
             history.empty_since = since, False
         elif history.empty_since is not None and since is None and self._timer.recorded_at is None:
             # The coordinator has responded without long gaps since `answered_since`, and has always listed the group as

@@ -77,7 +77,7 @@ class PendingRemovals:
         """Note that a broker has joined the cluster or has come back.
 
         The broker may have taken over missing groups, so all pending removals wait for its list. If the broker has come
-        back, the groups that it listed before it left are no longer removed.
+        back, the removal of the groups that it listed before it left is canceled.
         """
         self._pending = [one for one in self._pending if not (one.broker_left and one.node == node)]
         for one in self._pending:
@@ -92,8 +92,8 @@ class PendingRemovals:
 
         Args:
             groups: new or changed groups in the list. They exist, so they are no longer pending.
-            asked_about: result of `pending` before the list was requested. Groups that became missing after the
-                request are not removed, because the list can be from before that time.
+            asked_about: result of `pending` before the list was requested. Removals that were added later still wait
+                for another list of this broker, because this list may be older than they are.
         """
         self._silent.discard(node)
         for one in self._pending:
@@ -284,8 +284,8 @@ class ListTier:
         await self._store.take_list(node, delta, first=first)
         self._missing.listed(delta.updated)
         self._listed.add(node)
-        # The first list of a broker has no previous list to compare with. If the broker was in the cluster earlier, the
-        # store can still contain groups that it listed then. The groups that are not in the new list are missing.
+        # The first list of a broker cannot be compared with a previous list, so it is compared with the stored groups.
+        # The store can contain groups of the broker from an earlier time at which it was in the cluster.
         missing = self._store.listing_index.coordinated_by(node) - delta.updated.keys() if first else delta.removed
         self._removals.add(node, missing, self._polls)
         if missing:

@@ -18,11 +18,13 @@ if TYPE_CHECKING:
 
 
 class ListingMoves:
-    """Groups whose type, protocol type, state or coordinator has changed since the last index update.
+    """Groups that have a new type, protocol type, state or coordinator, and groups that were added or removed.
+
+    These are the changes since the last index update.
 
     Attributes:
-        joined: new `Listing` → ids of the groups that have changed to it.
-        left: old `Listing` → ids of the groups that no longer have it.
+        joined: new `Listing` → ids of changed and added groups that now have it.
+        left: old `Listing` → ids of changed and removed groups that had it.
     """
 
     def __init__(self) -> None:
@@ -44,9 +46,10 @@ class ListingIndex:
         self.by_listing: dict[Listing, list[str]] = {}
 
     def stored_id(self, group: str, listing: Listing) -> str:
-        """Return the string object that the index stores for a group id, so that equal ids share one object in memory.
+        """Return the string object that the index stores for a group id.
 
-        If the index does not contain the id under this `Listing`, return `group` itself.
+        The caller uses this object instead of its own, equal string, to save memory. If the index does not contain the
+        id under this `Listing`, the result is `group` itself.
         """
         ids = self.by_listing.get(listing, ())
         at = index_of(ids, group)

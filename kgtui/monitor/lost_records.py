@@ -20,9 +20,9 @@ if TYPE_CHECKING:
     from kgtui.model.trail import Trail
 
 _PAUSE = 120
-"""Seconds between two comparisons with log start offsets of all positions of a group that have unread records.
+"""About every `_PAUSE` seconds, all positions with unread records are compared with the log start offsets.
 
-In the reads between these comparisons, only positions that have stopped moving are compared.
+At the reads between these comparisons, only positions that have stopped moving are compared.
 """
 
 _OLDER_PART = 0.5
@@ -37,8 +37,8 @@ class LogStartCheck(NamedTuple):
 
     Attributes:
         lost: number of unread records that retention has deleted.
-        near: whether a position with unread records is in the older half of its log; None if only some of these
-            positions were compared.
+        near: whether at least one position with unread records is in the older half of its log; None if not all
+            positions with unread records were compared.
     """
 
     lost: int

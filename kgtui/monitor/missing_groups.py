@@ -19,9 +19,10 @@ if TYPE_CHECKING:
 
 
 async def gone_or_forbidden(admin: GroupAdmin, groups: Iterable[str], *, timeout: float) -> set[str]:
-    """Ask coordinators whether groups that no broker lists still exist, and return the groups that do not.
+    """Ask coordinators about groups that no broker lists, and return the ids of the groups that no longer exist.
 
-    Groups that the user is not allowed to describe are returned, too, because nothing about them can be read.
+    Groups that the user is not allowed to describe are returned, too, because nothing about them can be read. If the
+    request fails, the result is empty.
 
     Args:
         timeout: time limit for the requests to all coordinators, in seconds.
@@ -43,8 +44,9 @@ class MissingGroups:
         timeout: time limit for one check, in seconds.
 
     Attributes:
-        due_in: time to wait before the next check, in seconds. The time doubles after a check that removes no group,
-            and is 0 after a check that removes at least one group.
+        due_in: time to wait before the next check, in seconds. After a check that removes no group, the time is
+            `MISSING_CHECK_PAUSE` at first, and then doubles up to `MISSING_CHECK_MAX_PAUSE`. The time is 0 after a
+            check that removes a group, and after groups were added.
     """
 
     def __init__(self, admin: GroupAdmin, store: Store, timeout: float) -> None:
@@ -75,7 +77,7 @@ class MissingGroups:
     async def check(self) -> bool:
         """Check up to `MISSING_GROUPS_PER_CHECK` groups. Return whether groups were removed from the store.
 
-        The groups whose last check was the longest time ago come first.
+        The groups that have waited longest since their last check come first.
         """
         batch = list(self._nodes)[:MISSING_GROUPS_PER_CHECK]
         gone = await gone_or_forbidden(self._admin, batch, timeout=self._timeout)

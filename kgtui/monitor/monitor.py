@@ -40,12 +40,15 @@ Such changes are rarely visible on the screen, and fewer snapshots reduce the wo
 """
 
 _FIRST_DRAW = 1.0
-"""Maximum seconds for which the first reads of groups wait, so that the terminal UI can draw the list of groups."""
+"""Maximum pause, in seconds, between the first list of groups and the first reads of groups.
+
+During this pause, the terminal UI draws the list of groups.
+"""
 
 _FIRST_DRAW_WITH_VIEW = 0.4
-"""Pause, in seconds, between the first call of `Monitor.set_view` and the first reads of groups.
+"""Pause, in seconds, before the first reads of groups, after `Monitor.set_view` was called and a list has arrived.
 
-During this pause, the terminal UI draws the first screen.
+During this pause, the terminal UI draws the first screen. `_FIRST_DRAW` limits the total time before the first reads.
 """
 
 
@@ -125,7 +128,7 @@ class Monitor:
     async def _run_details(self) -> None:
         """Run all polling loops except tier 0 (lists of groups), after the first list of groups has arrived.
 
-        Before the loops start, the terminal UI gets a moment (at most about `_FIRST_DRAW`) to draw the list.
+        Before the loops start, the terminal UI gets at most `_FIRST_DRAW` seconds to draw the list.
         """
         await self._first_listed.wait()
         with contextlib.suppress(TimeoutError):

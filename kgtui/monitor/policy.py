@@ -1,7 +1,7 @@
-"""Define which groups are read, how often and how many in parallel.
+"""Settings and functions that determine which groups are read, how often, and how many at once.
 
-If the time between two reads of a group is too long, it counts as a gap, and kgtui does not know what happened in it.
-The monitor, the recorder, `kgtui check` and `kgtui ls --watch` use the values in this module. Times are in seconds.
+If the time between two reads of a group is too long, this time counts as a gap: kgtui does not know what happened
+during the gap. The monitor, the recorder, `kgtui check` and `kgtui ls --watch` use this module. Times are in seconds.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ KEY_REPEAT_LIMIT = 1.0
 QUIET_FROM = 2_000
 """If the cluster has more groups than this, background reads wait while the user presses keys.
 
-Otherwise, the computations of background reads would delay the reaction to the keys.
+Without this wait, the computations of background reads would delay the reaction to the keys.
 """
 
 QUIET_TIME = 1.0
@@ -58,18 +58,22 @@ The broker is shown longer than this while kgtui still shows groups that it coor
 """
 
 REMOVAL_GRACE = 10.0
-"""Seconds for which kgtui keeps a group that no broker lists, while a broker that may coordinate it does not respond.
+"""Maximum time, in seconds, for which the removal of a group waits for brokers that do not respond.
 
-The time is just above `broker.session.timeout.ms` (9 s), after which a dead broker's groups move to other brokers.
+If no broker lists a group, one of these brokers may still coordinate it. The time is just above
+`broker.session.timeout.ms` (9 s), after which a dead broker's groups move to other brokers.
 """
 
 MISSING_CHECK_PAUSE = 1.0
-"""Shortest pause, in seconds, between two checks of groups that no broker lists any longer."""
+"""Pause, in seconds, after the first check of groups that no broker lists any longer, if no group was removed.
+
+After a check that removes a group, the next check starts without a pause.
+"""
 
 MISSING_CHECK_MAX_PAUSE = 30.0
 """Longest pause, in seconds, between two checks of groups that no broker lists any longer.
 
-The pause doubles after each check that finds no deleted group.
+The pause doubles after each check that removes no group.
 """
 
 MISSING_GROUPS_PER_CHECK = 1_000
@@ -78,7 +82,8 @@ MISSING_GROUPS_PER_CHECK = 1_000
 REPLAY_INTERVAL = 2.0
 """Polling interval in seconds while the terminal UI replays a recording.
 
-A shorter interval would be useless, because the recording has no newer data in between.
+A shorter interval would be useless, because the data change only when the replay moves to another recorded poll, and
+the terminal UI then reads the data immediately.
 """
 
 LARGE_CLUSTER = 20_000
@@ -103,7 +108,9 @@ NEGLIGIBLE_SWEEP_RATE = 0.001
 """
 
 EVENT_MEMBERS = 20_000
-"""Maximum number of members and owned partitions that kgtui remembers, to notice which members join or leave.
+"""Maximum number of groups, members and owned partitions, in total, that kgtui remembers to find events.
+
+By comparing them with the next read, kgtui notices, for example, which members have joined or left.
 
 Above this limit, kgtui first forgets the members of groups that are read only in the background.
 """
@@ -118,9 +125,9 @@ The interval is longer in a large cluster (`background_pause`).
 """
 
 SUSPECT_PARTITIONS = 4_000
-"""Maximum number of partitions in all chosen suspects together.
+"""Maximum total number of partitions of the groups with a possible problem ("suspects") that are read more often.
 
-Suspects are groups with a possible problem. kgtui chooses some of them, and reads their offsets more often.
+If all suspects together have more partitions, kgtui chooses some of them. A single chosen suspect can exceed the limit.
 """
 
 RECORD_TIME_PAUSE = 30.0
@@ -139,23 +146,24 @@ The pause is longer in a large cluster (`background_pause`).
 """
 
 EMPTY_SEARCH_LOAD = 0.1
-"""After each search for the write times of unread records in Empty groups, kgtui pauses.
+"""After each search for the times at which unread records of Empty groups were written, kgtui pauses.
 
-The pause is the duration of the search divided by this number. With 0.1, it is ten times as long as the search.
+This number is the duration of the search divided by the pause. With 0.1, the pause is ten times as long as the search,
+but at least `EMPTY_SEARCH_PAUSE` and at most one minute.
 """
 
 SHOW_RECORD_TIME_PARTITIONS = 20_000
 """Maximum number of partitions in which `kgtui show` and `kgtui check` find out when unread records were written."""
 
 RETENTION_PAUSE = 2.0
-"""Seconds from the moment when the retention time of a topic is needed until it is read from the cluster.
+"""If the retention time of a topic is needed, kgtui waits this many seconds before it reads the retention time.
 
 The retention times of all topics that are needed within these seconds are read together.
 """
 
 
 ACCESS_MAX_AGE = 30.0
-"""Seconds until the permissions of the Kafka user that kgtui logs in as are read again.
+"""Seconds until kgtui reads the permissions of its Kafka user again.
 
 They are read earlier if somebody requests a refresh, if a broker refuses a request because of a missing permission, or
 if a broker answers a request that it refused before.
@@ -170,7 +178,7 @@ class MonitorOptions:
         interval: time between two list requests to a broker, and between two reads of visible groups.
         timeout: time limit for one list request or one read.
         failure_pause_max: longest pause after failed requests to a broker.
-        list_load: maximum fraction of the time for which a broker is busy with list requests of kgtui.
+        list_load: maximum fraction of time that a broker spends on list requests of kgtui.
         visible_groups: maximum number of visible groups whose members and offsets are read at every interval.
         sweep_rate: maximum number of groups per second that the sweep reads.
         first_sweep_factor: multiplies `sweep_rate` in the first sweep.
@@ -180,8 +188,8 @@ class MonitorOptions:
         sweep_partitions: maximum number of partitions per request. A group with more partitions is read alone.
         sweep_pause: minimum time between two sweep reads of a group with members, if its state has not changed.
         empty_pause: minimum time between two sweep reads of an Empty group, if its state has not changed.
-        describe_pause: minimum time between two descriptions of a group by the sweep, if its state has not changed.
-        sweep_load: maximum fraction of the time for which a broker is busy with the sweep, except in the first sweep.
+        describe_pause: minimum time until the sweep describes a group again, if the group's state has not changed.
+        sweep_load: maximum fraction of time that a broker spends on the sweep. The first sweep has no such limit.
         suspects: maximum number of groups with a possible problem that are read more often than others.
         publish_interval: minimum time between two snapshots. `publish_pause` makes it longer in large clusters.
         settle_time: how long the visible groups must stay the same before newly visible groups are read.
@@ -216,7 +224,8 @@ class MonitorOptions:
 def metadata_pause(options: MonitorOptions, failures: int, left: int) -> float:
     """Return the seconds until the cluster's metadata is read again.
 
-    The pause is shorter after a failed read, and while a broker is shown that has left the cluster and could return.
+    The pause is shorter after a failed read. It is also shorter while kgtui still shows a broker that has left the
+    cluster, because the broker may soon return.
 
     Args:
         failures: number of failed reads of the metadata in a row.
@@ -237,9 +246,12 @@ def publish_pause(options: MonitorOptions, groups: int) -> float:
 
 
 def background_pause(seconds: float, groups: int) -> float:
-    """Return the pause between two background reads, in seconds: longer than `seconds` in a large cluster.
+    """Return the pause between two background reads, in seconds.
+
+    The pause is `seconds`, multiplied by `LARGE_CLUSTER_PAUSES` if there are more than `LARGE_CLUSTER` groups.
 
     Args:
+        seconds: the pause in a smaller cluster.
         groups: number of groups in the cluster.
     """
     return seconds * LARGE_CLUSTER_PAUSES if groups > LARGE_CLUSTER else seconds
@@ -259,11 +271,11 @@ def sweep_rate(options: MonitorOptions, groups: int, *, first: bool) -> float:
 
 
 def sweep_groups(by_listing: Mapping[Listing, list[str]], node: int) -> tuple[list[str], list[str]]:
-    """Return two lists: the ids of a broker's groups with members, and the ids of its groups without members.
+    """Return the ids of the groups that a broker coordinates, in two lists: groups with and groups without members.
 
     Args:
-        by_listing: `Listing` (type, protocol type, state and coordinator) → ids of the groups that have it.
-        node: the coordinator.
+        by_listing: `Listing` (type, protocol type, state and coordinator) → ids of the groups with this `Listing`.
+        node: node id of the broker.
     """
     rows: tuple[list[str], list[str]] = ([], [])
     for listing, ids in by_listing.items():
@@ -281,7 +293,10 @@ def listed_without_members(listing: Listing) -> bool:
 
 
 def answered_since(status: BrokerStatus | None, now: float) -> float:
-    """Return the time since which a broker has responded without a gap (`SCREEN_GAPS`), in seconds since the epoch.
+    """Return since when a broker has responded without a gap, in seconds since the epoch.
+
+    The time between two responses is a gap if it exceeds the limit of `SCREEN_GAPS`. After the first response, and
+    directly after a gap, the result is `now`.
 
     Args:
         status: status of the broker before its newest response; None if this is its first response.
@@ -300,10 +315,13 @@ RECORD_DESCRIBE_INTERVAL = 120.0
 """Maximum time, in seconds, between two descriptions of the same group by the recorder."""
 
 RECORD_MIN_TIMEOUT = 5.0
-"""Timeout of one poll of the recorder, in seconds. If the polling interval is longer, the interval is the timeout."""
+"""Minimum timeout of one poll of the recorder, in seconds. The timeout is the polling interval if that is longer."""
 
 RECORD_FIRST_LISTS = 15.0
-"""Maximum time, in seconds, that the recorder waits for the first list of groups from each broker."""
+"""Maximum time, in seconds, that the recorder waits at its start until all brokers have sent their lists of groups.
+
+A broker that has returned an error is not waited for.
+"""
 
 RECORD_GROUP_BATCH = 400
 """Maximum number of groups that the recorder reads from one coordinator in one batch."""
@@ -356,7 +374,7 @@ CHECK_INTERVAL = 5.0
 """Default time, in seconds, between two reads of the groups by `kgtui check`."""
 
 CHECK_SHORTEST_INTERVAL = 0.05
-"""Shortest time, in seconds, between two reads that a user of `kgtui check` can set."""
+"""Shortest interval that a user of `kgtui check` can set: seconds between two reads of the groups."""
 
 CHECK_GAPS = GapRule(at_least=60.0, intervals=4.0)
 """The time between two reads by `kgtui check` is a gap if it exceeds both limits. No rate is computed across a gap.
@@ -368,7 +386,10 @@ CHECK_MIN_TIMEOUT = 10.0
 """Minimum timeout of one read by `kgtui check`, in seconds, unless `--timeout` is shorter."""
 
 WATCH_FIRST_TIMEOUT = 10.0
-"""Maximum timeout of a read by `kgtui ls --watch`, in seconds, until all brokers have answered a read."""
+"""Timeout of a read by `kgtui ls --watch`, in seconds, until a read has succeeded on all brokers for the first time.
+
+A shorter `--timeout` has precedence.
+"""
 
 
 def check_timeout(interval: float, timeout: float) -> float:
@@ -386,12 +407,12 @@ def check_timeout(interval: float, timeout: float) -> float:
 def watch_timeout(interval: float, slowest: float | None, timeout: float) -> float:
     """Return the timeout of one read of `kgtui ls --watch`, in seconds.
 
-    The timeout is four times `slowest`, but at least `interval`; it is `WATCH_FIRST_TIMEOUT` if `slowest` is None. It
-    never exceeds `--timeout`.
+    Until a read has succeeded on all brokers, the timeout is `WATCH_FIRST_TIMEOUT`. Later, it is `4 * slowest`, but at
+    least `interval`. It never exceeds `--timeout`.
 
     Args:
         interval: time between two reads, in seconds.
-        slowest: duration of the slowest read that all brokers answered, in seconds; None if there was no such read.
+        slowest: duration of the slowest read that succeeded on all brokers, in seconds; None if there is none yet.
         timeout: `--timeout`, in seconds.
     """
     return min(timeout, WATCH_FIRST_TIMEOUT if slowest is None else max(interval, 4 * slowest))

@@ -13,7 +13,9 @@ if TYPE_CHECKING:
 
 
 class PollTimer:
-    """Timer that all polling loops use to wait between reads. The monitor can pause or resume all loops, or wake them.
+    """Timer with which all polling loops of a monitor wait between reads.
+
+    Through this timer, the monitor can pause and resume all loops, and make them read immediately.
 
     Args:
         interval: time between two polls, in seconds.
@@ -47,7 +49,11 @@ class PollTimer:
         self.refresh()
 
     def set_interval(self, seconds: float) -> None:
-        """Set the polling interval, limited by `SHORTEST_INTERVAL` and `LONGEST_INTERVAL`, and read immediately."""
+        """Set the polling interval, and let all polling loops read immediately.
+
+        Args:
+            seconds: the interval. It is limited to the range from `SHORTEST_INTERVAL` to `LONGEST_INTERVAL`.
+        """
         self.interval = min(max(seconds, SHORTEST_INTERVAL), LONGEST_INTERVAL)
         self.refresh()
 
@@ -78,12 +84,12 @@ class PollTimer:
             await asyncio.sleep(left)
 
     async def pause_for(self, seconds: float, *, wake: asyncio.Event | None = None) -> bool:
-        """Wait until `seconds` have passed, `wake` is set or `refresh` is called.
+        """Wait for `seconds`. If polling is paused when they have passed, continue to wait until polling is resumed.
 
-        If polling is paused when `seconds` have passed, the wait continues until polling is resumed.
+        The wait ends early if `wake` is set or `refresh` is called.
 
         Returns:
-            Whether `refresh` was called.
+            Whether `refresh` was called. `resume` and `set_interval` also call it.
         """
         waits = [asyncio.ensure_future(self._refresh.wait())]
         if wake is not None:

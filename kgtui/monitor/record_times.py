@@ -34,13 +34,14 @@ class RecordTimeTier:
     """Searches for the times at which unread records were written, with ListOffsets requests by timestamp.
 
     If a group's committed offset in a partition has moved, this partition is searched again. There are at least
-    `RECORD_TIME_PAUSE` seconds between two searches for the same group, unless the user selects
-    the group. In the replay of a recording, kgtui does not search.
+    `RECORD_TIME_PAUSE` seconds between two searches for the same group. This pause is skipped if the user has selected
+    the group since the last search, and a time in the group can be found more precisely. In the replay of a recording,
+    kgtui does not search.
 
     Args:
         retention: reads the configs of topics. Compacted topics are not searched.
         health: receives the times that were found, and computes a new health verdict on the group.
-        changed: called after each search.
+        changed: called after each successful search.
     """
 
     def __init__(
@@ -69,7 +70,7 @@ class RecordTimeTier:
         self._wake = asyncio.Event()
 
     def set_selected(self, group: str | None) -> None:
-        """Set the selected group. The times of its unread records are determined to within one second."""
+        """Set the selected group. A search in this group ends when the times are known to within one second."""
         if (
             group is not None
             and group != self._selected
@@ -79,16 +80,18 @@ class RecordTimeTier:
         self._selected = group
 
     def set_suspects(self, groups: Collection[str]) -> None:
-        """Set the groups with a possible problem, in which the times of unread records are found less precisely.
+        """Set the groups with a possible problem.
 
-        The error of a time is at most `PRECISION` × the age of the record.
+        A search in one of these groups is less precise than in the selected group: it ends when the error of a time is
+        at most `PRECISION` × the age of the record.
         """
         self._suspects = frozenset(groups)
 
     def add(self, group: str, offsets: GroupOffsets) -> GroupOffsets:
         """Return the offsets of a group, with the known times of its unread records added.
 
-        If the group is selected or may have a problem, also request a search for the missing times.
+        If the group is selected or may have a problem, also request a search for missing times, unless the last search
+        was less than `RECORD_TIME_PAUSE` seconds ago.
 
         Args:
             offsets: the offsets that have just been read.
@@ -110,7 +113,7 @@ class RecordTimeTier:
         return not self._wake.is_set()
 
     async def run(self) -> None:
-        """Search for the record times of the requested groups, the selected group first, until the task is canceled."""
+        """Run the requested searches until this task is canceled. The selected group is searched first."""
         while True:
             await self._wake.wait()
             while self._wanted:
@@ -156,7 +159,8 @@ def _missing(offsets: GroupOffsets, known: Times, *, exact: bool) -> dict[TopicP
     answer during the last search.
 
     Args:
-        exact: True if a search is also needed where the known time is uncertain by one second or more.
+        exact: True if a search is also needed where the known time is uncertain by one second or more, unless the last
+            search already used `ROUNDS` requests.
 
     Returns:
         Partition → committed offset, log start offset and log end offset.

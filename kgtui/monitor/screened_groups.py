@@ -11,9 +11,9 @@ class ScreenedGroups:
 
     Attributes:
         judgments: group id → judgment (status, problems and reason). Use `put` to change the dict.
-        by_kind: problem → ids of the groups for which this is the most severe problem, in the order in which kgtui
-            found the problem.
-        empty: ids of the groups that have `Problem.EMPTY`, even if another problem is more severe.
+        by_kind: problem → ids of the groups with this main problem (`Judgment.kind`), in the order in which kgtui found
+            it.
+        empty: ids of the groups that have `Problem.EMPTY`, even if it is not the main problem.
     """
 
     def __init__(self) -> None:
@@ -22,7 +22,7 @@ class ScreenedGroups:
         self.empty: dict[str, None] = {}
 
     def put(self, group: str, judgment: Judgment | None) -> bool:
-        """Store the judgment on a group; None removes it. Return whether the most severe problem has changed."""
+        """Store the judgment on a group; None removes it. Return whether the group's main problem has changed."""
         before = self.judgments.get(group)
         if judgment is not None:
             self.judgments[group] = untrack(judgment)

@@ -5,11 +5,11 @@ often, so that kgtui can compute an exact verdict (`kgtui.monitor.suspects`).
 
 | problem | rule |
 |---|---|
-| data lost | a position does not move and is before the log start offset |
+| data lost | a position is before the log start offset |
 | stopped | a position with unread records has not moved for a full window of Burrow's rules |
 | rewound | a position moved backward, and has not reached its previous value again |
 | flapping | at least three rebalances in `FLAPPING_SECONDS`, seen as changes of state, members, assignment or epoch |
-| falling behind | the lag grew from read to read, and records from before these reads are still unread |
+| falling behind | the lag grew in each of the last reads, and records from before these reads are still unread |
 | no partitions | no member had a partition in the last two descriptions |
 | rebalancing | a rebalance lasts longer than `unsettled_limit` |
 | empty, unused, abandoned | the group has unread records, but no members |
@@ -63,7 +63,7 @@ _MOST_CHANGED = 5_000
 _MOST_NEAR_LOG_START = 5_000
 _MOST_REBALANCED = 1_000
 _CHANGES_PER_SLICE = 50
-"""Maximum number of groups that are judged in one step without a pause. A step takes about 3 ms."""
+"""Maximum number of groups to which the rules are applied without a pause for other tasks. This takes about 3 ms."""
 _CLOCK_TOLERANCE = 2.0
 """Changes of the machine's clock by up to this number of seconds are ignored (see `Screening.check_clock`)."""
 
@@ -111,7 +111,7 @@ class Screening:
 
         Args:
             at: time of the read, in seconds since the epoch.
-            rows: the group's offset and the log end offset of each partition; None if the offsets were not read.
+            rows: for each partition, the group's position and the log end offset; None if the offsets were not read.
             description: None if the group was not described.
         """
         summary = self._store.summaries.get(group)
@@ -163,7 +163,7 @@ class Screening:
             self._rebalanced_at[group] = at
 
     def without_problem_to_observe(self) -> set[str]:
-        """Return the groups that should be read more often although they have no known problem.
+        """Return the groups that should be read more often even if they have no known problem.
 
         These groups have unread records in the older half of a log, which retention deletes first, or had a rebalance
         in the last `OBSERVED_AFTER_REBALANCE` seconds.
@@ -173,7 +173,7 @@ class Screening:
         return self.near_log_start | self._rebalanced_at.keys()
 
     def clear_suspicion(self, group: str) -> None:
-        """Forget a suspected problem of a group, and judge the group again.
+        """Forget that screening suspected a problem of a group, and apply the rules to the group again.
 
         Call this when the exact verdict on the group is OK, which means that the suspicion was wrong.
         """
@@ -191,11 +191,13 @@ class Screening:
         self.judge(group, trail)
 
     def state_changed(self, group: str, before: Listing | None, after: Listing) -> None:
-        """Remember that the state of a group has changed. If necessary, `apply_changes` judges the group again.
+        """Remember that the state of a group has changed.
+
+        If the change can affect the judgment on the group, the next calls of `apply_changes` judge the group again.
 
         Args:
-            before: the group's row in the previous list of groups; None if the group is new.
-            after: the group's row in the new list.
+            before: the group's entry in the previous list of groups; None if the group is new.
+            after: the group's entry in the new list.
         """
         rebalance = False
         if after.state in UNSETTLED:
@@ -243,8 +245,8 @@ class Screening:
     def check_clock(self) -> None:
         """Check whether the machine's clock was set, or whether the machine was suspended.
 
-        Time that the clock has skipped does not count as time without progress. If the clock was set back, the last
-        reads of each group are discarded.
+        Time that the clock has skipped does not count as time without progress. If the clock was set back, the next
+        read of a group replaces the stored reads of the group.
         """
         offset = time.time() - time.monotonic()
         jump = round(offset - self._offset)
@@ -289,14 +291,15 @@ class Screening:
             yield trail_rules.judgment_of_screening(GroupStatus.WARN, Problem.REBALANCING, why, began, seen=seen)
 
     def _of_empty(self, group: str, listing: Listing, trail: Trail, now: float) -> Judgment | None:
-        """Return the judgment on an Empty group; None if the group has no unread records or still commits offsets."""
+        """Return the judgment on an Empty group; None if the group has no unread records or still makes progress."""
         lag = trail.samples[-1].lag if trail.samples else 0
         if not lag:
             return None
         since = self._store.state_since.get(group)
         if trail.progress_at and trail.progress_at >= (since or 0.0):
-            # The group commits offsets without having members. For example, this happens if its consumers assign
-            # partitions to themselves. It is therefore judged like a group with members.
+            # The group has committed offsets without having members, for example because its consumers assign
+            # partitions to themselves. It has no problem while it makes progress. If it has stopped, a simple group is
+            # judged like a group with members, and other groups are judged by the rules for Empty groups below.
             stopped = next(trail_rules.not_moving(trail), None)
             if stopped is None or listing.kind == SIMPLE:
                 return stopped
@@ -324,10 +327,10 @@ def _order(judgment: Judgment) -> tuple[bool, int]:
 
 
 def _with_earlier_begin(found: Judgment, known: Judgment | None) -> Judgment:
-    """Return the new judgment `found`. If `known` has an earlier start time of the same problem, use that time.
+    """Return the new judgment `found`. If `known` has the same problem and an earlier start time, use this start time.
 
-    This applies only to the problems in `_LASTING`. Their rules see only the last few reads, so the start time that
-    these rules find moves forward with each read.
+    Only judgments with a problem in `_LASTING` are changed. The rules for these problems see only the last few reads,
+    so the start time that they find is later after each read.
 
     Args:
         known: the previous judgment on the group, or None.

@@ -52,8 +52,8 @@ class Store:
 
     Attributes:
         changes: log of the groups whose data has changed.
-        unread_since: id of an Empty group → epoch seconds. In each partition, the first record that the group has not
-            consumed was written at this time or earlier.
+        unread_since: id of an Empty group → time in epoch seconds. In each partition with unread records, the oldest
+            unread record was written at this time or earlier.
         on_state_change: called with the group id, its earlier `Listing` (None if new) and its new `Listing`.
     """
 
@@ -116,7 +116,7 @@ class Store:
                 if start + SLICE < len(rows):
                     await asyncio.sleep(PAUSE)
         finally:
-            # Even if the task is canceled, some changes are already in `self.groups`, so the index must have them, too.
+            # If the task is canceled, `self.groups` already contains some of the changes, so the index needs them, too.
             self._update_index(moves)
         if delta.state_search is not None:
             self._set_state_times(delta.state_since)
@@ -244,7 +244,7 @@ class Store:
         ))  # fmt: skip
 
     def store_summary(self, group: str, summary: Summary) -> Summary:
-        """Store the summary of a group that exists, and return it."""
+        """Store the summary of a group, and return the summary. The group must exist."""
         self.summaries[group] = untrack(summary)
         self.changes.add(group)
         self._stale.add("summaries")
@@ -273,9 +273,10 @@ class Store:
             self._events.listed_without_members(group, listing, broker.answered_at, at)
 
     def set_unobserved(self, count: int) -> None:
-        """Store the number of groups that are read only in the background, although they may have a problem.
+        """Store how many groups should be read more often, but are read only in the background because of a limit.
 
-        kgtui reads only some of the groups with a possible problem more often (see `MonitorOptions.suspects`).
+        Groups with a possible problem should be read more often, but this is done for at most `MonitorOptions.suspects`
+        groups.
         """
         if count != self.unobserved:
             self.unobserved = count
@@ -334,8 +335,8 @@ class Store:
         """Store why a group could not be read.
 
         Args:
-            parts: names of the store's attributes for the data that could not be read, such as `details`. The store
-                keeps the data of the last successful read, and adds the fault to it.
+            parts: names of the store's attributes that hold the kind of data that could not be read, such as `details`.
+                These attributes keep the data of the last successful read, and the fault is added to this data.
         """
         if group not in self.groups:
             return
@@ -376,8 +377,8 @@ class Store:
         if self._forgotten > len(self.groups) // 3:
             self.groups, self._forgotten = dict(self.groups), 0
         for part in self._stale.difference(_LIVE):
-            # `dict.copy` is up to ten times as fast as `dict(…)`, but slow if many entries were removed from the dict.
-            # Therefore, after many removals, the code above has replaced `self.groups` with a new dict.
+            # `dict.copy` is up to ten times as fast as `dict(…)`, but it is slow if many entries were removed from the
+            # dict. Therefore, the code above replaces `self.groups` with a new dict after many removals.
             self._frozen[part] = untrack(getattr(self, part).copy())
         self._stale.clear()
         self._serial += 1

@@ -38,10 +38,11 @@ class SuspectTier:
     chosen last time come first, because a verdict needs several reads.
 
     Args:
-        view: the polling loop that reads the chosen suspects. Selected and visible groups are not passed to this loop,
-            because it reads them anyway.
+        view: reads the chosen suspects. Suspects that are selected or visible are not passed to `view`, because it
+            reads the selected and visible groups anyway.
         on_chosen: called with the chosen suspects before they are read.
-        others: returns groups that have no known problem, but should be read more often, too. They are chosen last.
+        others: returns groups that should be read more often even if they have no known problem. Those without a known
+            problem are chosen last.
     """
 
     def __init__(

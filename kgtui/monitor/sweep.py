@@ -1,4 +1,4 @@
-"""Tier 2, the sweep, which reads all groups again and again in the background.
+"""The sweep (tier 2 of the polling loops), which reads all groups again and again in the background.
 
 The sweep stores a summary of each group, and checks the group for possible problems (`kgtui.monitor.screening`).
 """
@@ -47,9 +47,10 @@ _COMMITTING_SECONDS = 600.0
 """For this many seconds after a commit, a group without members is read as often as a group with members."""
 
 _CHANGED_PER_BATCH = 0.5
-"""Maximum number of groups with a changed state in one sweep batch, as a fraction of the other groups in the batch.
+"""Maximum number of groups that are added to a batch because their state has changed.
 
-Without this limit, many state changes would stop the sweep of all other groups.
+The number is a fraction of the other groups in the batch. Without this limit, many state changes would stop the sweep
+of all other groups.
 """
 
 
@@ -130,13 +131,13 @@ class SweepTier:
         del self._sweeps[node]
 
     async def _read_round(self, node: int, groups: Sequence[str], *, first: bool, seconds: float) -> None:
-        """Read groups in batches. After the first sweep, groups whose state has changed are added to each batch.
+        """Read groups in batches. Except in the first sweep, groups whose state has changed are added to each batch.
 
         Args:
             node: node id of the coordinator.
             groups: ids of the groups, in the order of reading.
             first: whether this is the first sweep of the coordinator's groups.
-            seconds: time over which the batches are spread.
+            seconds: minimum duration of the sweep, over which the batches are spread; 0 in the first sweep.
         """
         round_began, done, read, options = self._timer.now(), 0, 0, self._options
         while done < len(groups):
@@ -149,21 +150,21 @@ class SweepTier:
             read += len(listed)
             answered = not listed or await self._read(listed, set(changed))
             now = self._timer.now()
-            # The start time of each batch is computed from the start of the sweep. If a batch is slow, the pauses
-            # before the next batches are therefore shorter.
+            # Compute the start time of the next batch from the start of the sweep, not from the end of this batch.
+            # After a slow batch, the next pauses are therefore shorter.
             due = round_began + read * len(self._sweeps) / self._rate(first=first)
             if not first:
                 due = max(due, began + (now - began) / options.sweep_load, round_began + seconds * done / len(groups))
             # If the coordinator did not respond, the next batch starts `sweep_pause` seconds after this batch started.
             pause = (due if answered else began + options.sweep_pause) - now
-            # If the clock was set back, `pause` is far too long, so it is limited.
+            # If the clock was set back, `pause` is far too long. Therefore, limit the pause.
             await self._timer.pause_for(min(pause, max(seconds, options.sweep_pause)))
 
     def _next_batch(self, groups: Sequence[str], start: int) -> Sequence[str]:
         """Return the next batch of groups, which begins at index `start` of `groups`.
 
-        A batch has at most about `sweep_partitions` partitions. The number of partitions is estimated for groups that
-        were not read yet.
+        A batch has at most `sweep_batch` groups. Unless it has only one group, these groups have at most about
+        `sweep_partitions` partitions. For a group that was not read yet, the number of partitions is estimated.
         """
         summaries, limit, partitions = self._store.summaries, self._options.sweep_partitions, 0.0
         for end in range(start, min(start + self._options.sweep_batch, len(groups))):

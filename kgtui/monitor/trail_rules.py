@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 FLAPPING_SECONDS = 1_200
 """A group is flapping if its last 3 rebalances (`REBALANCES_KEPT`) began within this many seconds.
 
-The exact verdict requires 6 rebalances per hour, which would be 3 rebalances in 1,800 s. This time is shorter, so that
-the few rebalances of a deployment do not count as flapping.
+The exact verdict requires 6 rebalances per hour, which would be 3 rebalances in 1,800 s. `FLAPPING_SECONDS` is shorter,
+so that the few rebalances of a deployment do not count as flapping.
 """
 
 CALM_AFTER = 600
@@ -31,16 +31,17 @@ CALM_AFTER = 600
 
 _WAITED = round(DEFAULT_WATCHING.window)
 _PACES = 3
-"""A partition counts as stopped if its committed offset has not moved for more than this number × `Trail.pace`.
+"""A partition counts as stopped if its committed offset has not moved for more than `_PACES * Trail.pace` seconds.
 
-`Trail.pace` is the longest recent time, in seconds, between two reads that found progress. If the product is less than
-the length of the time window in Burrow's rules (`_WAITED`), this length is the limit.
+`Trail.pace` is the longest recent time, in seconds, between two reads that found progress. The limit is at least
+`_WAITED`, the length of the time window in Burrow's rules.
 """
 
 
 def not_moving(trail: Trail) -> Iterator[Judgment]:
     """Yield `Problem.STOP` if the committed offset in a partition with unread records has not moved for too long."""
-    # For a partition with unread records, `Trail.waited` is 1 + the seconds since its position changed; otherwise 0.
+    # `Trail.waited` has one number per partition: 0 if the partition has no unread records, otherwise 1 + the seconds
+    # since its position last changed.
     longest, limit = max(trail.waited, default=0) - 1, max(_WAITED, _PACES * trail.pace)
     if longest <= limit:
         return
@@ -77,7 +78,7 @@ def flapping(trail: Trail, now: float) -> Iterator[Judgment]:
 
 
 def growing(trail: Trail) -> Iterator[Judgment]:
-    """Yield `Problem.BEHIND` if the lag grew from read to read, and records from before these reads are still unread.
+    """Yield `Problem.BEHIND` if the lag grew in each of the last reads, and records from before them are still unread.
 
     The rule needs the last `SAMPLES` reads. Like the exact verdict, it ignores a lag that has grown by only a small
     fraction of the records that were written between the first and the last of these reads.
@@ -95,7 +96,7 @@ def growing(trail: Trail) -> Iterator[Judgment]:
 
 
 def without_partitions(trail: Trail) -> Iterator[Judgment]:
-    """Yield `Problem.NO_PARTITIONS` if no member had a partition in the last two descriptions of the group."""
+    """Yield `Problem.NO_PARTITIONS` if the last two descriptions have members, but no member has a partition."""
     if trail.idle > 1:
         yield judgment_of_screening(GroupStatus.WARN, Problem.NO_PARTITIONS, "no member has a partition")
 

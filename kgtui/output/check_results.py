@@ -30,7 +30,10 @@ if TYPE_CHECKING:
 _MIN_SHOWN_TREND = 0.05
 """The trend of a lag is shown as `0/s` if the lag changes by less than this number of records per second."""
 _MIN_AGE_FOR_ESTIMATE = 60.0
-"""The estimated time to catch up is shown only if the oldest unread record is at least this old, in seconds."""
+"""The estimated time to catch up is not shown if the oldest unread record is less than this many seconds old.
+
+If only a lower bound of the record's age is known, the time is always shown.
+"""
 _SOURCE = "computed from the data that kgtui check read"
 
 
@@ -41,9 +44,9 @@ class CheckResults:
     Attributes:
         ids: ids of the groups to print, in this order.
         counts: verdict → number of groups, including groups that are not printed.
-        failed: whether the check failed: at least one group has the verdict `fail_on`, a worse verdict, or a worse
-            problem such as lost records.
-        fail_on: the mildest verdict that counts as a failure (`--fail-on`).
+        failed: whether the check failed, because the verdict on at least one group, or a problem such as lost records,
+            is at least as bad as `fail_on`.
+        fail_on: the mildest verdict with which the check fails (`--fail-on`).
         seconds: how long `kgtui check` observed the groups, in seconds.
         interval: time between two reads of the groups, in seconds.
         coverage: how many brokers answered, and how many groups could be read.
@@ -76,8 +79,8 @@ def _cells(snapshot: Snapshot, group: str) -> list[str]:
 def as_json(results: CheckResults) -> bytes:
     """Encode the verdicts as JSON, with durations in seconds.
 
-    The document has the same top-level keys as the JSON of `kgtui ls`, and the key `check`. This key contains a
-    summary, such as the number of groups per verdict.
+    The document has the same top-level keys as the JSON of `kgtui ls`. It also has the key `check` with a summary, such
+    as the number of groups per verdict.
     """
     snapshot = results.snapshot
     groups = [as_object(JSON_FIELDS, snapshot, group) for group in results.ids]
@@ -110,7 +113,7 @@ def trend_text(trend: float | None) -> str:
 
 
 def notes(health: GroupHealth, group_type: str | None) -> list[str]:
-    """Return phrases for the column WHY: first the reason for the verdict, then other problems, most urgent first.
+    """Return the texts for the column WHY: first the reason for the verdict, then other problems and estimates.
 
     Args:
         group_type: type of the group, or None if it is unknown. Some phrases are different for share groups.
@@ -153,10 +156,10 @@ def _rebalance_notes(health: GroupHealth) -> list[str]:
 
 
 def verdict_text(health: GroupHealth) -> str:
-    """Return the verdict on a group: `OK`, `WARN`, an error such as `STOP`, or a worse problem such as `LOST`.
+    """Return the verdict on a group: `OK`, `WARN`, an error such as `STOP`, or `GONE` if the group does not exist.
 
-    `GONE` means that the group does not exist. A question mark, as in `OK?`, means that there is too little data to
-    exclude a worse verdict.
+    If the group has a problem that is worse than the verdict, return the name of the problem, such as `LOST`. A
+    question mark, as in `OK?`, means that there is too little data to exclude a worse verdict.
     """
     worse = worse_problem(health)
     if worse is not None and worse.problem_name is not None:
@@ -313,7 +316,7 @@ READS_FAILED = _health("reads_failed", "FAILED", "int", lambda health: health.fa
 READ_AT = _health("read_at", "READ AT", "timestamp", lambda health: health.read_at, format=rfc3339, encode=rfc3339)
 
 TABLE_COLUMNS = (GROUP, TYPE, STATE, VERDICT_TEXT, LAG_TEXT, TREND, TIME_LAG_SECONDS)
-"""Columns of the table of `kgtui check`, without the last column WHY."""
+"""Columns of the table of `kgtui check`, except the last column, WHY."""
 
 CSV_FIELDS = (
     GROUP, TYPE, STATE, VERDICT, CAUSE, BASIS, LAG, LAG_UNKNOWN, TREND, TIME_LAG_SECONDS, TIME_LAG_AT_LEAST, DRAIN,

@@ -1,4 +1,4 @@
-"""Writes the output of `kgtui events` as a table or as JSON: one line per event, which is a change in the cluster."""
+"""Writes the output of `kgtui events` as a table or as JSON: one line per event (a change in the cluster)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 _TITLES = ("TIME", "EVENT", "GROUP", "WHAT")
 
 _MIN_WIDTHS = (20, 12, 24, 0)
-"""Minimum width of each column, in terminal cells. Most texts are shorter, so that a column rarely gets wider."""
+"""Minimum width of each column, in terminal cells. Most texts fit, so a column rarely gets wider."""
 
 _MAX_WIDTH = 36
 """Maximum width of a column, in terminal cells. A longer text is not cut off, but shifts the cells to its right."""
@@ -26,7 +26,7 @@ _MAX_WIDTH = 36
 class EventTableWriter:
     """Formats events as lines of one table. Call `lines` whenever new events arrive.
 
-    A long text makes its column wider in all later lines, up to `_MAX_WIDTH`.
+    A long text makes its column wider, up to `_MAX_WIDTH`. The column keeps this width in all later lines.
     """
 
     def __init__(self) -> None:

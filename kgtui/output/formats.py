@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from kgtui.model.cluster import ClusterInfo
 
 Format = Literal["table", "wide", "json", "csv", "markdown"]
-"""Names of all output formats. Each command and each export offers some of these formats."""
+"""Names of all output formats. Each command, and the incident export, supports some of these formats."""
 
 FORMATS: dict[Format, str] = {
     "table": "for people",
@@ -32,7 +32,7 @@ VERSION = 1
 def document(
     cluster: ClusterInfo, taken_at: float, coverage: Coverage, groups: Sequence[object], faults: Iterable[Fault]
 ) -> dict[str, Any]:
-    """Return groups as a JSON document, whose top-level keys are the same in all commands that print groups.
+    """Return groups as a JSON document. All commands that print groups use the same top-level keys.
 
     Args:
         taken_at: time of the snapshot that contains the groups, in seconds since the epoch.

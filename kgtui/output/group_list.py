@@ -102,7 +102,7 @@ WRITERS: dict[Format, Callable[[GroupList], str | bytes]] = {
 
 
 def _data(groups: GroupList) -> list[Sequence[Any]]:
-    """Return one list per field in `LISTED`, in the same order: the field's value per group, or None if unknown."""
+    """Return one list for each field in `LISTED`. The list has the field's value for each group; None if unknown."""
     snapshot, faults = groups.snapshot, groups.snapshot.group_faults
     columns = GroupColumns(snapshot, groups.ids)
     nothing: list[Any] = [None] * len(groups.ids)

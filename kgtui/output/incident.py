@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from kgtui.model.snapshot import Snapshot
 
 MAX_NEIGHBORS = 50
-"""Maximum number of other groups in an incident export: groups that have a topic in common with the exported group."""
+"""Maximum number of groups in an incident export that have a topic in common with the exported group."""
 MAX_ROWS = 1_000
 """Maximum number of rows in a Markdown table. Further rows are left out; the JSON export has all rows."""
 MAX_CHARACTERS = 300
@@ -44,8 +44,8 @@ def incident(snapshot: Snapshot, group: str, *, version: str, command_config: st
 
     Args:
         group: group id. If the brokers no longer list the group, its last known description is exported.
-        command_config: file with client properties. The export contains a command line of Kafka's tools, which gets
-            this file as the option `--command-config`.
+        command_config: path of a file with client properties, for the option `--command-config` in the exported
+            command line of Kafka's tools; None to leave out the option.
     """
     whole = _listed(snapshot, group)
     listing = whole.groups.get(group)
@@ -72,10 +72,10 @@ def incident(snapshot: Snapshot, group: str, *, version: str, command_config: st
 
 
 def _listed(snapshot: Snapshot, group: str) -> Snapshot:
-    """Return a snapshot that lists the group, even if the brokers no longer list it.
+    """Return a snapshot that contains the group in `groups`, even if the brokers no longer list the group.
 
-    For a group that is no longer listed, the result lists only this group, with its last known type and state. If the
-    description of this group was never read, the snapshot is returned unchanged.
+    If the brokers no longer list the group, it is the only entry of `groups` in the result, with its last known type
+    and state. If the description of such a group was never read, the snapshot is returned unchanged.
     """
     reading = snapshot.details.get(group)
     if group in snapshot.groups or reading is None:
@@ -141,7 +141,7 @@ def _assignment_object(found: Assignment) -> dict[str, Any]:
 def _neighbors(snapshot: Snapshot, group: str) -> dict[str, Any] | None:
     """Return the groups that have a topic in common with a group; None if the topics of the group are unknown.
 
-    The list `groups` in the result is limited to `MAX_NEIGHBORS`, but `count` is the number of all these groups.
+    The result contains at most `MAX_NEIGHBORS` of these groups in the list `groups`, and their total number as `count`.
     `swept` contains two numbers: how many groups kgtui has read at least once in the background, and how many exist.
     """
     summary, offsets = snapshot.summaries.get(group), snapshot.offsets.get(group)

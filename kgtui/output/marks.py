@@ -45,7 +45,7 @@ def count(value: int | None, fault: Fault | None = None) -> str:
 
 
 def lag(value: int | None, lower_bound: bool | int, fault: Fault | None = None) -> str:
-    """Return a total lag as text, such as `120` or `≥120`, or the symbol for an unknown lag.
+    """Return a total lag as text, such as `120` or `≥ 120`, or the symbol for an unknown lag.
 
     Args:
         value: the total lag; None if unknown.
@@ -58,7 +58,7 @@ def lag(value: int | None, lower_bound: bool | int, fault: Fault | None = None) 
 
 
 def text(value: str | None) -> str:
-    """Return the text, or `–` if it is empty."""
+    """Return `value`, or `–` if it is None or empty."""
     return NONE if value is None or value == "" else value
 
 
@@ -76,8 +76,9 @@ def or_mark(text: str, missing: Missing, unread: str) -> str:
     """Return `text`, or the symbol for a missing value if `text` is empty or `?`.
 
     Args:
-        missing: why a value can be missing in this field: no value exists, it is unknown, or it could not be read.
-        unread: the symbol for a value that could not be read.
+        missing: why values of this field can be missing. If the reason is `Missing.NONE`, the symbol is `–`; if it is
+            `Missing.UNKNOWN`, the symbol is `?`.
+        unread: the symbol for a value that could not be read (`Missing.UNREAD`).
     """
     if text and text != NO_ANSWER:
         return text

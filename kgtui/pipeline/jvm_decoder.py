@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
 
 def decoder_tables() -> str:
-    """Return the text of a file that describes all records of `__consumer_offsets` to the Java decoder.
+    """Return the text of a file that tells the Java decoder the formats of all records of `__consumer_offsets`.
 
     Each line has cells separated by tabs. The first cell says what the line describes. Booleans are 0 or 1.
 
@@ -178,15 +178,15 @@ _CATALOG_CLASS = "kgtui.spark.DecoderCatalog"
 def enable_decoder(spark: SparkSession) -> bool:
     """Make the SQL function `kgtui.decode` available in a session, and return whether this succeeded.
 
-    It does not succeed on a Spark Connect server without the decoder's jar, or with the jar of another kgtui version
-    whose function returns different fields.
+    It fails if a Spark Connect server does not have the decoder's jar, or if the server's jar is from another version
+    of kgtui, in which the function returns different fields.
     """
     spark.conf.set(_CATALOG, _CATALOG_CLASS)
     try:
         schema = spark.sql("SELECT kgtui.decode(X'', X'') AS decoded").schema
         found = schema["decoded"].dataType.simpleString() == DECODED.simpleString()
     except (PySparkException, Py4JJavaError):
-        # If the Java class is missing, PySpark raises a Py4JJavaError, and not a PySparkException.
+        # If the Java class is missing, PySpark raises a `Py4JJavaError` instead of a `PySparkException`.
         found = False
     if not found:
         spark.conf.unset(_CATALOG)
@@ -212,14 +212,15 @@ class KeptRecords:
 
     @classmethod
     def of(cls, spark: SparkSession) -> KeptRecords | None:
-        """Return a new `KeptRecords`; None with Spark Connect, or if the decoder in the JVM is not available."""
+        """Return a new `KeptRecords`; None if the session uses Spark Connect, or does not have the Java decoder."""
         # A session of Spark Connect has no attribute `_jvm`.
         return cls(spark) if getattr(spark, "_jvm", None) is not None and has_decoder(spark) else None
 
     def decode_commits(self, records: DataFrame) -> DataFrame:
-        """Decode valid commits among bronze rows into rows of the silver table `commits`. Keep other records in memory.
+        """Decode the valid commits among bronze rows into rows of the silver table `commits`.
 
-        The caller must use the result only once. Otherwise, Spark computes it again, and keeps the same records twice.
+        While Spark computes the result, it keeps the other records in memory. The caller must use the result only once.
+        Otherwise, Spark computes it again, and keeps the same records twice.
         """
         decode = f"kgtui.decode_keeping_{self._id}(day, record_partition, record_offset, record_time, key, value)"
         decoded = with_positions(records).withColumn("commit", F.expr(decode))
@@ -232,7 +233,7 @@ class KeptRecords:
             expected: number of records that should have been kept.
 
         Returns:
-            None if `expected` is not the number of kept records, for example because the records were too large.
+            The records; None if their number is not `expected`, for example because they were too large to be kept.
         """
         kept = self._java.take(self._id, self._spark._jsparkSession, expected)
         if kept is None:

@@ -1,7 +1,7 @@
 """Check PySpark, Java and the Spark Connect server, and find or download jars for Spark.
 
-The checks run before a JVM is started, because the JVM's errors do not say what is missing. At module level, no
-third-party library is imported, so that the checks also run if PySpark is not installed.
+The checks run before Spark is started, because Spark's own errors do not say clearly what is missing. At module level,
+no third-party library is imported, so that the checks also run if PySpark is not installed.
 """
 
 from __future__ import annotations
@@ -37,10 +37,10 @@ OLDEST_JAVA = 17
 """Oldest Java version that Spark runs on."""
 
 JARS_VARIABLE = "KGTUI_SPARK_JARS"
-"""Environment variable with the path of a folder. kgtui searches this folder for jars before its own cache folder."""
+"""Environment variable with a folder in which kgtui searches for jars before it searches its own cache folder."""
 
 REPOSITORY_VARIABLE = "KGTUI_MAVEN_REPOSITORY"
-"""Environment variable with the URL of a Maven repository. Jars are downloaded from there, not from Maven Central."""
+"""Environment variable with the URL of a Maven repository, from which jars are downloaded instead of Maven Central."""
 
 _JAVA_VERSION = re.compile(r'version "(?:1\.)?(\d+)')
 _JAVA_TIMEOUT = 30.0
@@ -76,7 +76,7 @@ def check_pyspark() -> None:
 
 
 def find_java() -> str | None:
-    """Return the path of `java` in `JAVA_HOME` or, if this variable is not set, on the PATH; None if there is none."""
+    """Return the path of `java`: below `JAVA_HOME` if this variable is set, otherwise the one on the PATH, or None."""
     home = os.environ.get("JAVA_HOME")
     return str(Path(home) / "bin" / "java") if home else shutil.which("java")
 
@@ -109,16 +109,16 @@ def check_java() -> None:
 
 
 def _first_output_line(output: str) -> str:
-    """Return the first line of a JVM's output that is not empty; the word `nothing` if there is no such line.
+    """Return the first nonempty line of a JVM's output; the word `nothing` if there is no such line.
 
-    Lines that begin with "Picked up" are skipped, because they contain options of the JVM, which can be secret.
+    Lines that begin with "Picked up" are skipped, because they contain options of the JVM, which can contain secrets.
     """
     lines = [line.strip() for line in output.splitlines() if line.strip() and not line.startswith("Picked up ")]
     return lines[0] if lines else "nothing"
 
 
 def check_spark_home() -> None:
-    """If `SPARK_HOME` is set, check its Spark version, because PySpark would start that Spark. Raises `SparkError`."""
+    """If `SPARK_HOME` is set, PySpark starts the Spark in this folder. Check its version. Raises `SparkError`."""
     home = os.environ.get("SPARK_HOME")
     if not home:
         return
@@ -255,7 +255,8 @@ def find_jars(on_progress: Callable[[str], None] | None = None, further: tuple[J
     Raises:
         SparkError: some jars cannot be downloaded.
     """
-    # Spark could download jars itself (option `spark.jars.packages`), but it would always need a Maven repository.
+    # Do not let Spark download the jars (option `spark.jars.packages`): it would need access to a Maven repository even
+    # if all jars are already in a folder.
     folders = _jar_folders()
     found = {jar: _find_in(folders, jar) for jar in (*JARS, *further)}
     missing = [jar for jar, path in found.items() if path is None]
@@ -267,10 +268,12 @@ def find_jars(on_progress: Callable[[str], None] | None = None, further: tuple[J
 
 
 def download_jars(jars: Iterable[Jar], into: Path) -> dict[Jar, Path]:
-    """Download jars from the Maven repository into a folder, and verify their checksums. Raises `SparkError`.
+    """Download jars into a folder, and verify their checksums. Raises `SparkError`.
+
+    The jars come from the Maven repository in the variable `REPOSITORY_VARIABLE`, or from Maven Central.
 
     Returns:
-        Dict: jar → path of the downloaded file
+        Jar → path of the downloaded file.
     """
     url = (os.environ.get(REPOSITORY_VARIABLE) or MAVEN_CENTRAL).rstrip("/")
     repository, credentials = _split_credentials(url)
@@ -289,7 +292,7 @@ def download_jars(jars: Iterable[Jar], into: Path) -> dict[Jar, Path]:
 
 
 def _split_credentials(url: str) -> tuple[str, str]:
-    """Split a URL into a URL without credentials, and the credentials as `user:password` (empty if there are none)."""
+    """Return a URL without its credentials, and the credentials as `user:password` (empty if there are none)."""
     parts = urlsplit(url)
     credentials, _, host = parts.netloc.rpartition("@")
     return urlunsplit(parts._replace(netloc=host)), unquote(credentials)

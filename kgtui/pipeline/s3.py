@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 _JARS_FILE = Path(__file__).with_name("s3_jars.txt")
 """File with the group, artifact, version and SHA-256 of one jar per line.
 
-The jars are Hadoop's S3 connector, and the parts of the AWS SDK that the connector needs. The whole SDK is not used,
-because it has 600 MB.
+The jars are Hadoop's S3 connector, and the parts of the AWS SDK that the connector needs. The jar with the whole SDK is
+not used, because its size is 600 MB.
 """
 
 _CREDENTIALS = ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN")
@@ -50,9 +50,9 @@ def s3_options(lake: LakePath) -> dict[str, str]:
 
 
 def export_credentials(lake: LakePath) -> None:
-    """Pass the credentials in a lake's storage options to Spark's JVM, by setting environment variables.
+    """Set environment variables, through which Spark's JVM gets the credentials in a lake's storage options.
 
-    Spark options are not used for this, because other users of the machine could see them.
+    Do not pass the credentials as Spark options, because other users of the machine could see these options.
     """
     found = _storage_options(lake)
     for name in _CREDENTIALS:

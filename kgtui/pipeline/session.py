@@ -30,15 +30,16 @@ if TYPE_CHECKING:
 SECRETS = r"(?i)secret|password|passwd|token|credential|access[.]?key|jaas|private|kafka[.](sasl|ssl)[.]"
 """Regular expression for options whose values Spark hides in query plans, in its web UI and in logs.
 
-Spark hides the value of an option if its name or its value matches. All SASL and TLS options of Kafka match.
+Spark hides a value if the value, or the name of its option, matches. The names of all SASL and TLS options of Kafka
+match.
 """
 
 _LOG4J_CONFIGURATION = Path(__file__).with_name("log4j2.properties")
 _STOP_TIMEOUT = 10.0
-"""Maximum time to wait until a session has stopped, in seconds. The wait for the exit of the JVM has the same limit."""
+"""Maximum time, in seconds, to wait for the end of a session, and again to wait for the exit of the JVM."""
 
 _IN_SPARK_SUBMIT = "PYSPARK_GATEWAY_PORT"
-"""Environment variable that is only set in programs that `spark-submit` runs."""
+"""Environment variable that is set in programs that `spark-submit` runs, and in no others."""
 
 _NOISE = re.compile(
     rb"(?m)^(?:WARNING: Using incubator modules: "
@@ -70,11 +71,11 @@ def local_options(folder: str | None = None) -> dict[str, str]:
         # Allow only the owner to read the files that Spark writes into a lake.
         "spark.hadoop.fs.permissions.umask-mode": "077",
         "spark.databricks.delta.snapshotPartitions": "2",
-        # Jobs share the cores. With Spark's default, a long job would delay all later jobs, such as the next batch of a
-        # stream.
+        # Let all jobs share the cores. With Spark's default (FIFO), a long job would delay all later jobs, such as the
+        # next batch of a stream.
         "spark.scheduler.mode": "FAIR",
-        # Size of a memory page. Spark's default can be 64 MB, which is too large, because each table in a join needs at
-        # least one page.
+        # Size of the pages in which Spark allocates memory. Each table in a join needs at least one page, so Spark's
+        # default, which can be 64 MB, is too large.
         "spark.buffer.pageSize": "2m",
         # Number of compiled classes that Spark keeps. A gold job and the streams together need more than 1,000. If
         # Spark kept fewer (its default is 100), each gold job would compile most of its classes again.
@@ -99,7 +100,8 @@ def session_options(partitions: int | None = None) -> dict[str, str]:
     """Return the configuration that all sessions have, on this machine and on clusters.
 
     Args:
-        partitions: on this machine, the number of shuffle partitions; on a cluster, None for Spark's defaults.
+        partitions: number of shuffle partitions for a Spark on this machine; None for a cluster, which uses Spark's
+            defaults.
     """
     options = {
         "spark.sql.session.timeZone": "UTC",
@@ -119,8 +121,8 @@ def session_options(partitions: int | None = None) -> dict[str, str]:
         # default of both options is 1 GB.
         "spark.databricks.delta.optimize.minFileSize": str(FILE_BYTES // 2),
         "spark.databricks.delta.optimize.maxFileSize": str(FILE_BYTES),
-        # Maximum bytecode size of methods that Spark generates, in bytes. Spark does not use larger methods, because
-        # they would be slow: the JVM's JIT compiler skips them.
+        # Maximum size of a method that Spark generates, in bytes of bytecode. A larger method would be slow, because
+        # the JVM's JIT compiler skips it. Spark then runs this part of the query without whole-stage code generation.
         "spark.sql.codegen.hugeMethodLimit": "8000",
         "spark.sql.streaming.stateStore.providerClass": (
             "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
@@ -128,8 +130,8 @@ def session_options(partitions: int | None = None) -> dict[str, str]:
     }
     if partitions is not None:
         options["spark.sql.shuffle.partitions"] = str(partitions)
-        # Adaptive execution plans a query again after each stage. With one shuffle partition per core, it improves
-        # little, but takes a tenth of the CPU time of a gold job.
+        # Adaptive execution plans the rest of a query again after each stage. With one shuffle partition per core, this
+        # hardly improves the plans, but takes a tenth of the CPU time of a gold job.
         options["spark.sql.adaptive.enabled"] = "false"
     return options
 
@@ -153,16 +155,18 @@ def start(
     """Start a session on this machine or on a cluster, or connect to a Spark Connect server.
 
     Args:
-        master: Spark's master URL; None for `local[*]`, or for the master that `spark-submit` has set.
+        master: Spark's master URL; None for `local[*]`. In a program that `spark-submit` runs, `master` and `remote`
+            are ignored, because `spark-submit` has set the master.
         remote: `sc://HOST:PORT` of a Spark Connect server, or `local[N]` to start such a server on this machine; None
             to work without Spark Connect.
-        lake: if the lake is in S3, Spark gets the jars and credentials for S3. However, a running Spark Connect server
-            must already have the jars and credentials.
+        lake: if this lake is in S3, a Spark that this function starts gets the jars and credentials for S3. A Spark
+            Connect server that is already running must have them already.
         options: configuration that overrides the defaults.
         on_progress: called with a message for the user before each slow step.
 
     Raises:
-        SparkError: PySpark, Java or a jar is missing or has the wrong version, or the server does not respond.
+        SparkError: PySpark, Java or a jar is missing or has the wrong version, Spark does not start, or the server does
+            not respond.
     """
     requirements.check_pyspark()
     silence_py4j_logging()
@@ -200,7 +204,7 @@ def start(
 
 
 def _decoder_jars(on_progress: Callable[[str], None] | None) -> tuple[Path, ...]:
-    """Return a tuple with the path of the jar with the Java decoder, or an empty tuple if compiling it fails."""
+    """Return the path of the Java decoder's jar, in a tuple; an empty tuple if the decoder cannot be compiled."""
     from kgtui.pipeline.jvm_decoder import decoder_jar
 
     try:
@@ -262,8 +266,8 @@ def _connect(url: str, options: Mapping[str, str]) -> SparkSession:
         builder = builder.config(name, value)
     try:
         with owner_only(), filtered_jvm_stderr(), warnings.catch_warnings():
-            # Hide PySpark's warnings about static options, which cannot be set again if this process has already
-            # started a Spark Connect server.
+            # If this process has already started a Spark Connect server, PySpark tries to set all options again, and
+            # warns about static options, which a running server cannot change. Hide these warnings.
             warnings.filterwarnings("ignore", message="Failed to set")
             spark = builder.getOrCreate()
             found = spark.version
@@ -284,7 +288,7 @@ def first_line(error: BaseException) -> str:
 
 
 def stop(spark: SparkSession) -> None:
-    """Stop a session, and wait for the exit of a JVM that this process started."""
+    """Stop a session. If this process started a JVM, end the JVM too, and wait until it has exited."""
     from pyspark import SparkContext
 
     call_in_thread(spark.stop)
@@ -302,10 +306,10 @@ def stop(spark: SparkSession) -> None:
 
 
 def call_in_thread(work: Callable[[], object]) -> None:
-    """Run `work`, which calls the JVM, in a new thread, for at most 10 seconds. Ignore its errors."""
+    """Run `work`, which calls the JVM, in a new thread. Wait for `work` at most 10 seconds, and ignore its errors."""
 
-    # A new thread has its own Py4J connection. On the connection of the current thread, the late response to an
-    # interrupted call may still arrive, and be mistaken for the response to `work`.
+    # A new thread has its own Py4J connection. If a call on the current thread's connection was interrupted, the late
+    # response to that call could be mistaken for the response to `work`.
     def ignore_errors() -> None:
         with suppress(Exception):  # `work` fails if the JVM has exited already
             work()
@@ -316,7 +320,7 @@ def call_in_thread(work: Callable[[], object]) -> None:
 
 
 def use_pool(spark: SparkSession, name: str) -> None:
-    """From now on, run all Spark jobs and streaming queries that this thread starts in a scheduler pool.
+    """Set the scheduler pool of all Spark jobs and streaming queries that this thread starts from now on.
 
     Spark divides its cores evenly between all pools that have jobs. With Spark Connect, this call has no effect.
     """
@@ -381,8 +385,8 @@ def filtered_jvm_stderr() -> Iterator[None]:
 
 def _forward(source: int, target: int) -> None:
     """Copy all lines from one file descriptor to another, except lines that match `_NOISE`."""
-    # If an incomplete line may match `_NOISE`, keep it until the rest of the line has been read. Write all other lines
-    # at once.
+    # If the last line is incomplete and may match `_NOISE`, keep it until the rest of the line has been read. Write
+    # everything else immediately.
     partial = b""
     try:
         while chunk := os.read(source, _CHUNK_BYTES):

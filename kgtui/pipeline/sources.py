@@ -29,7 +29,7 @@ COLUMNS = ("partition", "offset", "timestamp", "key", "value")
 TOPIC = "__consumer_offsets"
 
 NOT_PERMITTED = f"not permitted to read {TOPIC}: the user needs Read and Describe on this topic"
-"""Error message if the brokers deny kgtui's client, or Spark, access to the topic."""
+"""Error message if the brokers do not permit kgtui's client or Spark to read the topic."""
 
 GROUP_PREFIX = "kgtui"
 """Prefix of the group ids of Spark's consumers. ACLs must allow these ids, although the consumers join no group."""
@@ -43,7 +43,7 @@ FILE_SCHEMA = StructType(
         StructField("value", BinaryType()),
     ]
 )
-"""Columns that Parquet files of records must have; other columns are ignored."""
+"""Columns that the Parquet files with records must have; other columns are ignored."""
 
 _SECURITY = ("security.", "sasl.", "ssl.")
 _CLIENT = ("client.dns.lookup", "request.timeout.ms", "default.api.timeout.ms")
@@ -52,7 +52,7 @@ _NOT_FOR_CONSUMERS = ("security.providers",)
 
 @dataclass(frozen=True, slots=True)
 class OffsetsTopic:
-    """How to connect to a cluster, and the offsets of its topic `__consumer_offsets`.
+    """How to connect to a cluster, and the range of offsets in each partition of its topic `__consumer_offsets`.
 
     Attributes:
         seeds: bootstrap servers, as `host:port`.
@@ -128,8 +128,8 @@ def stream_files(spark: SparkSession, folder: Path | str, *, max_files: int | No
         max_files: maximum number of files per batch; None for no limit.
 
     Raises:
-        SourceError: the folder does not exist, it has no readable Parquet files, or the files lack a column of
-            `FILE_SCHEMA`.
+        SourceError: the folder does not exist or has no readable Parquet files, or a column of `FILE_SCHEMA` is missing
+            or has another type.
     """
     path = records_folder(folder)
     try:
@@ -150,7 +150,10 @@ def stream_files(spark: SparkSession, folder: Path | str, *, max_files: int | No
 
 
 def security_options(properties: Mapping[str, str]) -> dict[str, str]:
-    """Return the properties for authentication, TLS and timeouts, as options for Spark's Kafka source."""
+    """Select the client properties for authentication, TLS, DNS lookup and timeouts.
+
+    Return them as options of Spark's Kafka source.
+    """
     return {
         f"kafka.{name}": value
         for name, value in properties.items()

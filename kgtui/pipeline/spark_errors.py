@@ -1,4 +1,4 @@
-"""Translate Spark's errors into one-sentence messages for users, without the JVM's stack trace."""
+"""Translate Spark's errors into short messages for users, without the JVM's stack trace."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ exited.
 
 _CAUSE = re.compile(r"^Caused by: (.+)$", re.MULTILINE)
 _RAISED_HERE = re.compile(r"kgtui\.errors\.\w+: ([^\n]+)")
-"""Matches the message of a kgtui error that has stopped a streaming query. Spark's error text contains the message."""
+"""Finds the message of a kgtui error in Spark's error text, if this error has stopped a streaming query."""
 
 _CLASS = re.compile(r"^(?:[\w$]+\.)+[\w$]+: ")
 
@@ -96,7 +96,7 @@ If an error contains several of the texts, the message of the first one in this 
 
 @contextmanager
 def translated_spark_errors() -> Iterator[None]:
-    """Inside the `with` block, convert each of `SPARK_ERRORS` to a `SourceError` with a message for the user."""
+    """Inside the `with` block, convert an error of one of the types in `SPARK_ERRORS` to a `SourceError`."""
     try:
         yield
     except SPARK_ERRORS as error:
@@ -117,14 +117,14 @@ def to_source_error(error: Exception) -> SourceError:
 
 
 def known_message(text: str) -> str | None:
-    """Return the message for the user that explains an error text from Spark; None for an unknown error."""
+    """Return the message in `_MESSAGES` that explains a Spark error text to the user; None if there is none."""
     return next((message for mark, message in _MESSAGES.items() if mark in text), None)
 
 
 def _root_cause(error: Exception, text: str) -> str:
-    """Return the text of the last line with `Caused by` in an error text, without the name of the exception class.
+    """Return what follows the last `Caused by:` in a Spark error text, without the name of the exception class.
 
-    If there is no such line, return the first line that describes the error.
+    If the text contains no `Caused by:`, return its first line that describes the error.
     """
     causes = _CAUSE.findall(text)
     if causes:

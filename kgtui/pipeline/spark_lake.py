@@ -1,6 +1,7 @@
 """Read and write a lake's Delta tables with Spark.
 
-Only SQL, and options of DataFrame readers and writers, are used, because these also work through Spark Connect.
+This module uses Delta Lake only through SQL, and through DataFrame readers and writers and their options, because these
+also work through Spark Connect.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
     from kgtui.lake.store import LakePath
 
 MERGES_BY_KEY = "-anew"
-"""Suffix of the name of a streaming query that was created after rows had been written to the query's table.
+"""Suffix in the name of a streaming query if rows had already been written to its table when the query was created.
 
 Such a query merges its rows into the table by key, because the table may already contain some of the rows.
 """
@@ -40,17 +41,18 @@ Such a query merges its rows into the table by key, because the table may alread
 _MOST_PARQUET_FILES = 32
 """Maximum number of files that `SparkLake.read_days` reads directly, as Parquet files.
 
-More files are read through Delta Lake instead, because Spark would start a slow job to look up so many paths.
+If there are more files, `read_days` reads them through Delta Lake instead, because Spark would start a slow job to look
+up so many paths.
 """
 
 _WITHOUT_NEW_ROWS = frozenset({"ADD COLUMN", "SET TBLPROPERTIES", "OPTIMIZE", "VACUUM START", "VACUUM END"})
 """Operations of Delta commits that add no rows."""
 
 _CONFLICT = "DELTA_CONCURRENT"
-"""Text in the error if a write fails because another commit has replaced files that the write had already read."""
+"""Text in the error if a write fails because it conflicts with another Delta commit to the same table."""
 
 _ATTEMPTS = 5
-"""Maximum number of times that a write is tried if it conflicts with a compaction of the same table."""
+"""Maximum number of attempts at a write that conflicts with another Delta commit, such as a compaction of the table."""
 
 _COMMIT_METADATA = "spark.databricks.delta.commitInfo.userMetadata"
 """Name of a Spark option. Delta Lake stores the option's value as `userMetadata` in each commit of the session."""
@@ -93,7 +95,10 @@ class SparkLake:
         return self._with_all_columns(rows, table)
 
     def read_days(self, table: Table, first: date, last: date) -> DataFrame:
-        """Return the rows of the days from `first` to `last`, including `last`. Rows written later are left out."""
+        """Return the rows of the days from `first` to `last`, including `last`.
+
+        Rows that are written after this call are left out.
+        """
         if not self.exists(table):
             return self.read(table)
         # Find the files without Spark, which would need 0.3 s. If there are only a few files, let Spark read them as
@@ -159,10 +164,11 @@ class SparkLake:
             rows: rows to merge. Each key occurs once. Rows with new keys are inserted, except with `DELETE`.
             matched: what to do if a key exists in the table: `KEEP`, `UPDATE` or `DELETE` the old row.
             days: days of all `rows` (ISO dates). Only these days of the table are read. None if the days are not known.
-            since_day: ISO date. The caller knows that no old row on an earlier day has the key of a new row. Therefore,
-                earlier days are not read. None to read all days.
-            changed_from: earliest time of `rows`, in milliseconds since the epoch, or None. It is stored in the Delta
-                commit, because the gold job cannot see this time in the rewritten files, which also contain old rows.
+            since_day: first day of the table to read (ISO date); None to read all days. On earlier days, the table must
+                not contain any key of `rows`.
+            changed_from: earliest time of `rows`, in milliseconds since the epoch, which is stored in the Delta commit
+                for the gold job. The job cannot get this time from the rewritten files, because these also contain old
+                rows. None to store no time.
         """
         # Run the SQL in the session of `rows`, because only this session has the temporary view. In `foreachBatch`,
         # `self.spark` is a different session.
@@ -226,7 +232,7 @@ class SparkLake:
         return spark_uri(self.path(table))
 
     def _commits(self, table: Table, after: int) -> Iterator[dict[str, Any]]:
-        """Yield the `commitInfo` of all table versions after `after`, newest first, without starting a Spark job."""
+        """Yield the `commitInfo` of each table version above `after`, newest first, without starting a Spark job."""
         for version in range(self.version(table) or 0, after, -1):
             with suppress(FileNotFoundError):
                 for line in (self.path(table) / LOG / f"{version:020}.json").read_text(encoding="utf-8").splitlines():
@@ -249,7 +255,7 @@ class SparkLake:
         return path
 
     def checkpoint_names(self, *names: str) -> list[str]:
-        """Return the sorted names of the entries in the folder `checkpoint(*names)`; none if the folder is missing."""
+        """Return the sorted names of the entries in the folder `checkpoint(*names)`; `[]` if the folder is missing."""
         try:
             return sorted(entry.name for entry in self.checkpoint(*names).iterdir())
         except (FileNotFoundError, NotADirectoryError):
@@ -278,7 +284,7 @@ class SparkLake:
 
 
 def _repeat_on_conflict(write: Callable[[], object]) -> None:
-    """Call `write`, at most `_ATTEMPTS` times, until no other Delta commit has replaced files that `write` has read."""
+    """Call `write`. If it fails because it conflicts with another Delta commit, repeat it, up to `_ATTEMPTS` calls."""
     for attempt in range(_ATTEMPTS):
         try:
             write()
@@ -296,10 +302,11 @@ def spark_uri(path: LakePath) -> str:
 
 
 def _sql_since(table: Table, column: str, since: int) -> str:
-    """Return an SQL condition for the rows of a table whose time is not before `since`.
+    """Return an SQL condition that is true if the value of a column is at or after `since`.
 
     Args:
-        column: a timestamp column, or the column by which the table is partitioned.
+        column: a timestamp column, or the date column by which the table is partitioned. In the second case, all rows
+            of the day of `since` meet the condition.
         since: milliseconds since the epoch.
     """
     at = utc_datetime(since / 1000)

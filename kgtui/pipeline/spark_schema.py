@@ -52,7 +52,7 @@ def conform(frame: DataFrame, table: Table) -> DataFrame:
 
 
 def with_comments(frame: DataFrame, table: Table) -> DataFrame:
-    """Add the descriptions of the columns as comments, so that a table that is created from the DataFrame has them."""
+    """Add the descriptions of the columns as comments. A table created from the DataFrame then has these comments."""
     about = {column.name: column.about for column in table.columns}
     schema = StructType()
     for field in frame.schema:

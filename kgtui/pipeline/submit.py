@@ -1,4 +1,4 @@
-"""Build the `spark-submit` command that runs the pipeline on YARN or Kubernetes. The Spark driver runs there too."""
+"""Build the `spark-submit` command that runs the whole pipeline, including the Spark driver, on YARN or Kubernetes."""
 
 from __future__ import annotations
 
@@ -79,7 +79,8 @@ def spark_submit_command(submission: Submission) -> list[str]:
             f"--master takes yarn or k8s://https://HOST:PORT, not {master}; for spark://, use kgtui pipeline run "
             "--master"
         )
-    # Do not pass the options of `session_options`. kgtui sets them when it runs on the cluster.
+    # Pass `local_options`, except options that only suit this machine. The options of `session_options` need not be
+    # passed, because kgtui sets them itself when it runs on the cluster.
     options = {name: value for name, value in local_options().items() if not name.startswith(_OF_THIS_MACHINE)}
     return [
         "spark-submit",

@@ -32,8 +32,8 @@ class Message:
         name: Kafka's name of the message, such as `ListGroupsRequest`.
         low, high: oldest and newest supported version.
         flexible: first version with compact lengths and tagged fields (KIP-482), or None.
-        strict: whether decoding keeps unknown tagged fields (under the key `UNKNOWN_TAGS`), and rejects messages with
-            invalid UTF-8 or trailing bytes.
+        strict: whether decoders keep unknown tagged fields (under the key `UNKNOWN_TAGS`), and reject messages with
+            invalid UTF-8 or trailing bytes. If it is true, encoders also write the unknown tagged fields.
     """
 
     def __init__(
@@ -86,8 +86,8 @@ class Message:
     def decode(self, version: int, data: bytes | memoryview, pos: int = 0) -> dict[str, Any]:
         """Decode the message that begins at byte `pos`: structs become dicts, arrays become lists, null becomes None.
 
-        Fields that the version lacks get their defaults. If `self.strict` is False, invalid UTF-8 becomes lone
-        surrogates, and trailing bytes are ignored.
+        Fields that the version lacks get their defaults. If `self.strict` is False, bytes that are not valid UTF-8
+        become lone surrogates (Python's `surrogateescape`), and trailing bytes and unknown tagged fields are ignored.
 
         Raises:
             DecodeError: the message is truncated or malformed, or the version is not supported.
@@ -145,13 +145,13 @@ class Api:
         )
 
     def request_header(self, version: int) -> int:
-        """Return the version of the request header: 2 if `version` of the API has tagged fields, otherwise 1."""
+        """Return the version of the request header: 2 if the API has tagged fields in `version`, otherwise 1."""
         return 2 if version >= self.flexible else 1
 
     def response_header(self, version: int) -> int:
-        """Return the version of the response header: 1 if `version` of the API has tagged fields, otherwise 0.
+        """Return the version of the response header: 1 if the API has tagged fields in `version`, otherwise 0.
 
-        For ApiVersions, it is always 0. The client must be able to read this response before it knows which versions
-        the broker supports (KIP-511).
+        An ApiVersions response always has a header of version 0, because the client must be able to read this response
+        before it knows which versions the broker supports (KIP-511).
         """
         return 1 if version >= self.flexible and self.key != API_VERSIONS_KEY else 0

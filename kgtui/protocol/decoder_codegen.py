@@ -35,8 +35,8 @@ def compile_struct(struct: Struct, version: int, *, flexible: bool, strict: bool
 def least_size(struct: Struct, version: int, *, flexible: bool) -> int:
     """Return the minimum size of an encoded struct, in bytes.
 
-    Decoders multiply this size by the length of an array, and reject the array if the product is larger than the rest
-    of the message.
+    Before a decoder reads an array of structs, it multiplies this size by the number of structs. It rejects the array
+    if the product is larger than the rest of the message.
     """
     fields = struct.untagged(version)
     return sum(_least_field_size(field, version, flexible=flexible) for field in fields) + flexible
@@ -181,7 +181,8 @@ class _Decoder:
     def length(self, *, wide: bool) -> str:
         """Generate the code that reads the length of a string, bytes or an array.
 
-        Return the name of the variable that holds the length. A negative length stands for null.
+        Return the name of the variable that holds the length. If the variable is negative, the string, bytes or array
+        is null.
 
         Args:
             wide: whether the length is an int32 instead of an int16. Has no effect in versions with compact lengths.
@@ -253,10 +254,10 @@ class _Decoder:
                 out.line(f"{add}({self.text(field.name, field.type, nullable=False)})")
 
     def tags(self, struct: Struct, values: dict[str, str]) -> str:
-        """Generate the loop that reads the tagged fields (KIP-482).
+        """Generate the loop that reads the tagged fields (KIP-482), and add the known tagged fields to `values`.
 
-        Return the name of the variable that will hold the unknown tagged fields, as a dict or None. If the decoder is
-        not strict, return an empty string, because the decoder then drops unknown tagged fields.
+        A strict decoder keeps unknown tagged fields: return the name of the variable that holds them (a dict, or None
+        if there are none). Other decoders drop these fields: return an empty string.
         """
         out = self.out
         unknown = out.name("u") if self.strict else ""

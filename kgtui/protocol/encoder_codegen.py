@@ -32,9 +32,9 @@ def compile_struct(struct: Struct, version: int, *, flexible: bool, strict: bool
 class _Encoder:
     """Generates the source of one encoder, which appends the encoded bytes to the bytearray `out`.
 
-    Each method has an argument `value`: the name of a variable in the generated code. For the methods `value()`,
-    `text()` and `array()`, that variable contains the value of one field. For the other methods, it contains a struct,
-    as a dict: field name → value.
+    The argument `value` of the methods is the name of a variable in the generated code. In the methods `value()`,
+    `text()` and `array()`, this variable contains the value of one field. In the other methods, the variable contains a
+    struct, as a dict: field name → value.
     """
 
     def __init__(self, message: str, version: int, *, flexible: bool, strict: bool) -> None:
@@ -124,7 +124,7 @@ class _Encoder:
         self.out.line(f"out += {pack}({', '.join(arguments)})")
 
     def value(self, field: Field, value: str) -> None:
-        """Generate the code that encodes a field of variable size."""
+        """Generate the code that encodes a field whose size can vary: a string, bytes, an array or a struct."""
         nullable = field.nullable.has(self.version)
         out = self.out
         if field.struct is not None and not field.array:
@@ -194,7 +194,7 @@ class _Encoder:
                 self.text(field.name, field.type, element)
 
     def tags(self, struct: Struct, value: str) -> None:
-        """Generate the code that encodes the tagged fields (KIP-482), except fields with their default value."""
+        """Generate the code that encodes the tagged fields (KIP-482). It leaves out fields with their default value."""
         out = self.out
         tagged = struct.tagged(self.version)
         if not tagged and not self.keeps_unknown:
@@ -220,8 +220,8 @@ class _Encoder:
     def differs(self, field: Field, expression: str, default: str) -> str:
         """Return a Python condition that checks whether the value of a tagged field differs from its default."""
         if field.struct is not None and not field.array:
-            # Empty arrays are tuples in `default`, but lists in a decoded struct, and `() != []` in Python. Therefore,
-            # compare the value with two defaults: one with tuples, and one with lists.
+            # An empty array is a tuple in `default`, but a list in a decoded struct. In Python, `()` and `[]` are not
+            # equal. Therefore, compare the value with two defaults: one with tuples, and one with lists.
             listed = self.out.constant("D", default_value(field, []))
             return f"{expression} not in ({default}, {listed})"
         if not field.array:

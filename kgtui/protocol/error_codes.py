@@ -1,4 +1,4 @@
-"""Kafka's error codes, each with its name, its message, the reaction of a client, and advice for the user.
+"""Kafka's error codes, each with a name, a message, what a client does next (`Reaction`), and advice for the user.
 
 The codes, names and messages are the same as in Kafka 4.4.0 (`org.apache.kafka.common.protocol.Errors`). Packages that
 must not import `kgtui.protocol` use `kgtui.model.error_numbers` instead.
@@ -25,7 +25,7 @@ class Reaction(Enum):
     REFRESH_LEADER = "refresh leader"
     """Find the new leader of the partition, then send the request there."""
     REBOOTSTRAP = "rebootstrap"
-    """Discard the metadata and connect again through the bootstrap servers (KIP-1102)."""
+    """Discard all metadata of the cluster, and connect again through the bootstrap servers (KIP-1102)."""
     FINAL = "final"
     """Give up, because a retry will not help."""
 
@@ -38,14 +38,14 @@ class ErrorCode:
     name: str
     """Kafka's name, such as `NOT_COORDINATOR`; `UNKNOWN_<code>` for an unknown code."""
     message: str
-    """Kafka's own message; empty for success."""
+    """Kafka's own message, or kgtui's message for an unknown code; empty for the code 0, which means success."""
     reaction: Reaction
     advice: str
     """What the user can do about the error; an empty string if there is no advice."""
 
 
-# Reaction → error codes. Codes that are not listed have the reaction FINAL. For codes with the reactions RETRY,
-# FIND_COORDINATOR and REFRESH_LEADER, Kafka's Java client throws a RetriableException.
+# Reaction → error codes. Codes that are not listed have the reaction FINAL. If the reaction is RETRY, FIND_COORDINATOR
+# or REFRESH_LEADER, the exception for the code in Kafka's Java client is a subclass of RetriableException.
 _REACTIONS = {
     Reaction.NONE: (0,),
     Reaction.RETRY: (2, 7, 13, 14, 19, 20, 41, 51, 70, 71, 78, 84, 88, 89, 106, 122, 123, 133),
@@ -247,7 +247,7 @@ def _build() -> dict[int, ErrorCode]:
 
 
 CODES = _build()
-"""Dict: number of an error code → `ErrorCode` object, for all error codes of Kafka 4.4.0."""
+"""Number of an error code → its `ErrorCode` object, for all error codes of Kafka 4.4.0."""
 
 
 def lookup(code: int) -> ErrorCode:

@@ -1,8 +1,8 @@
 """Hand-written decoder for ListGroups responses. It can skip rows that have not changed since an earlier response.
 
-The decoder first splits a response into its rows (one row of bytes per group), without decoding them. The caller can
-compare the rows with those of an earlier response, and decode only the changed rows. The decoded values are the same
-as those of the generated decoder.
+The decoder first splits the bytes of a response into rows, one per group. The caller can compare the bytes of these
+rows with an earlier response, and decode only the rows that have changed. The decoded values are the same as those of
+the decoder that kgtui generates from the table of fields (`LIST_GROUPS.response.decode`).
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ if TYPE_CHECKING:
 _FLEXIBLE = LIST_GROUPS.flexible
 _FIELDS = ("GroupId", "ProtocolType", "GroupState", "GroupType")
 _BEYOND = 1 << 62
-# First byte of a compact string → size of the encoded string in bytes, including this byte. For null and for strings
-# of more than 126 bytes, the list contains `_BEYOND`, which is larger than any response. With this size, the next
-# access to the data raises IndexError, and the row is then read field by field.
+# Index: first byte of a compact string (KIP-482). Item: size of the whole encoded string in bytes, including this byte.
+# For null, which is not allowed in a row, and for strings of more than 126 bytes, the item is `_BEYOND`. This is larger
+# than any response, so the next access to the data raises IndexError. The row is then read field by field.
 _STRING_SIZES = [_BEYOND, *range(1, 128), *([_BEYOND] * 128)]
 _MOST_TAILS, _LONGEST_TAIL = 4096, 128
-# `skip_known` searches this many bytes (16 KiB) after the current position for the start of already known rows.
+# `skip_known` looks for the start of the known rows in the next 16 KiB of the response.
 _SEARCH_BYTES = 16_384
 
 _Tail = tuple[str, str, str]
@@ -52,8 +52,8 @@ class ListGroupsFrame(NamedTuple):
 def split_list_groups(version: int, body: bytes | memoryview) -> ListGroupsFrame:
     """Split the body of a ListGroups response into its rows, one per group, without decoding the rows.
 
-    If a row has the same bytes as in an earlier response, its group has not changed. Raises DecodeError if the body is
-    truncated or malformed.
+    If an earlier response of the same version contained a row with the same bytes, the group of this row has not
+    changed. Raises DecodeError if the body is truncated or malformed.
     """
     message = LIST_GROUPS.response.label(version)
     data = as_bytes(body)
@@ -106,8 +106,8 @@ class ListGroupsRows:
             number: number of rows in `known`.
 
         Returns:
-            The rows that come before the rows in `known`, usually an empty list. None if the rows in `known` are not
-            found; nothing is skipped in this case.
+            The rows before the rows in `known`, usually an empty list. These rows are no longer returned by `take`.
+            None if the rows in `known` are not found; nothing is skipped in this case.
         """
         if number > self.left:
             return None
@@ -120,8 +120,8 @@ class ListGroupsRows:
             start, left = self._pos, self.left
             before = self._take(left - number, at)
             if self._pos != at:
-                # The bytes of `known` were found in the middle of a row, for example in a group id. This is no match,
-                # because known rows must begin at the start of a row.
+                # The bytes of `known` were found, but not at the start of a row, for example inside a group id. So this
+                # is not where the known rows begin.
                 self._pos, self.left = start, left
                 return None
         self._pos += len(known)
@@ -144,10 +144,10 @@ def split_rows(version: int, data: bytes, number: int) -> list[bytes]:
 
 
 def row_decoder(version: int) -> Callable[[bytes], GroupRow]:
-    """Return a function that decodes the bytes of one row (one group), or raises DecodeError.
+    """Return a function that decodes the bytes of one row (one group). It raises DecodeError if the row is malformed.
 
-    The function caches the decoded values after the group id (protocol type, state and group type), because a cluster
-    has only a few dozen combinations of these values.
+    The function caches the values that follow the group id (protocol type, state and group type), because a cluster has
+    only a few dozen combinations of these values.
     """
     message = LIST_GROUPS.response.label(version)
     tails = _TAILS.setdefault(version, {})
@@ -182,14 +182,17 @@ def row_decoder(version: int) -> Callable[[bytes], GroupRow]:
 
 
 def decode_list_groups(version: int, body: bytes | memoryview) -> tuple[int, int, list[GroupRow]]:
-    """Decode the body of a ListGroups response into `(throttle time in ms, error code, rows)`. Raises DecodeError."""
+    """Decode the body of a ListGroups response into `(throttle time in ms, error code, rows)`.
+
+    Raises DecodeError if the body is truncated or malformed.
+    """
     frame = split_list_groups(version, body)
     return frame.throttle_ms, frame.error_code, list(map(row_decoder(version), frame.rows))
 
 
-# Cache for each API version: bytes of a row after the group id → decoded values (protocol type, state, group type).
-# Equal tuples of values are stored only once, in `_SHARED_TAILS`. The size of both dicts is limited, because a response
-# can contain any text as a state.
+# API version → cache of the values that follow the group id in a row: encoded bytes → `(protocol type, state, group
+# type)`. Equal tuples are stored only once, in `_SHARED_TAILS`. The sizes of the caches and of `_SHARED_TAILS` are
+# limited, because responses can contain any number of different states.
 _TAILS: dict[int, dict[bytes, _Tail]] = {}
 _SHARED_TAILS: dict[_Tail, _Tail] = {}
 
@@ -215,9 +218,10 @@ def _head(message: str, version: int, data: bytes) -> tuple[int, int, int, int]:
 def _split_flexible(
     message: str, data: bytes, pos: int, number: int, *, strings: int, stop: int = _BEYOND
 ) -> tuple[list[bytes], int]:
-    """Split the rows of a response with compact string lengths. Stop after `number` rows or at position `stop`.
+    """Split `data` into rows, in versions with compact string lengths (KIP-482). The first row begins at `pos`.
 
-    Returns the bytes of each row, and the position of the next row.
+    Stop after `number` rows, or earlier if the next row begins at or after position `stop`. Return the bytes of each
+    row, and the position of the next row.
     """
     rows: list[bytes] = []
     add, step = rows.append, _STRING_SIZES
@@ -257,9 +261,10 @@ def _end_of_row(message: str, data: bytes, pos: int, strings: int) -> int:
 def _split(
     message: str, data: bytes, pos: int, number: int, *, strings: int, stop: int = _BEYOND
 ) -> tuple[list[bytes], int]:
-    """Split the rows of a response with 16-bit string lengths. Stop after `number` rows or at position `stop`.
+    """Split `data` into rows, in versions with 16-bit string lengths. The first row begins at `pos`.
 
-    Returns the bytes of each row, and the position of the next row.
+    Stop after `number` rows, or earlier if the next row begins at or after position `stop`. Return the bytes of each
+    row, and the position of the next row.
     """
     rows: list[bytes] = []
     end = len(data)

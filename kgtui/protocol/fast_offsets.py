@@ -1,7 +1,8 @@
 """Hand-written decoders for OffsetFetch and ListOffsets responses.
 
-The decoders return the same data as the generated decoders, but are faster. If the rows of all partitions of a topic
-have the same size in bytes, a single call of Python's `struct` module decodes them.
+The decoders are faster than the generated decoders (`Message.decode`). They return the same values, but a tuple for
+each partition instead of a dict. If the rows of all partitions of a topic have the same size in bytes, a single call of
+Python's `struct` module decodes all rows of the topic.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
 CommitRow: TypeAlias = tuple[int, int, int, "str | None", int]
 """A row of an OffsetFetch response: `(partition, committed offset, leader epoch, metadata, error code)`.
 
-The offset is -1 if none is committed. The leader epoch is -1 if it is unknown.
+The offset is -1 if no offset is committed. The leader epoch is -1 if it is unknown.
 """
 
 
@@ -44,7 +45,7 @@ class OffsetFetchGroup(TypedDict):
     """The committed offsets of one group."""
 
     GroupId: str | None
-    """Group id. None in versions before 8, because a response then concerns only one group and omits its id."""
+    """Group id. None in versions before 8, in which a response is about a single group and does not contain its id."""
     Topics: list[OffsetFetchTopic]
     ErrorCode: int
 
@@ -71,7 +72,7 @@ class ListOffsetsTopic(TypedDict):
 
 
 class ListOffsetsResponse(TypedDict):
-    """A ListOffsets response of any version."""
+    """A decoded ListOffsets response. The structure is the same for all versions."""
 
     ThrottleTimeMs: int
     Topics: list[ListOffsetsTopic]
@@ -80,7 +81,8 @@ class ListOffsetsResponse(TypedDict):
 _BATCHED = 8
 _HEAD = Struct(">iqi")
 # The row of a partition in an OffsetFetch response consists of partition, offset and leader epoch (`_HEAD`), length of
-# the metadata, metadata, error code and tagged fields. Without metadata and tagged fields, it has 20 bytes (`_LEAST`).
+# the metadata, metadata, error code and tagged fields. A row without metadata and tagged fields has 20 bytes
+# (`_LEAST`).
 _LENGTH_AT = _HEAD.size
 _LEAST = 20
 _EMPTY = Struct(">iqixhx").iter_unpack
@@ -92,7 +94,10 @@ _NO_TAGS = Struct(">ihqqix")
 
 
 def decode_offset_fetch(version: int, body: bytes | memoryview) -> OffsetFetchResponse:
-    """Decode the body of an OffsetFetch response. Each partition becomes a tuple (`CommitRow`). Raises DecodeError."""
+    """Decode the body of an OffsetFetch response. Each partition becomes a tuple (`CommitRow`).
+
+    Raises DecodeError if the body is truncated or malformed.
+    """
     message = OFFSET_FETCH.response.label(version)
     data = as_bytes(body)
     if version < OFFSET_FETCH.flexible:
@@ -139,9 +144,9 @@ def _commit_partitions(message: str, data: bytes, pos: int, number: int) -> tupl
         return [], pos
     length = data[pos + _LENGTH_AT]
     if length < 128:
-        # If all rows are as long as the first row and have no tagged fields, one call decodes all rows. To check this,
-        # take two slices of `data` whose step is the size of a row, so that each slice contains the same byte of every
-        # row. The first slice contains the numbers of tagged fields, and the second slice the lengths of the metadata.
+        # If all rows have the size of the first row and no tagged fields, decode them with one call. This is checked
+        # with two slices of `data` whose step is the size of the first row. The first slice contains the last byte of
+        # each row (its number of tagged fields), and the second slice the length of the metadata in each row.
         width = max(length - 1, 0)
         size = _LEAST + width
         stop = pos + number * size
@@ -191,7 +196,10 @@ def _from_generated_decoder(response: dict[str, Any]) -> OffsetFetchResponse:
 
 
 def decode_list_offsets(version: int, body: bytes | memoryview) -> ListOffsetsResponse:
-    """Decode the body of a ListOffsets response. Each partition becomes a tuple (`OffsetRow`). Raises DecodeError."""
+    """Decode the body of a ListOffsets response. Each partition becomes a tuple (`OffsetRow`).
+
+    Raises DecodeError if the body is truncated or malformed.
+    """
     message = LIST_OFFSETS.response.label(version)
     data = as_bytes(body)
     flexible = version >= LIST_OFFSETS.flexible

@@ -30,7 +30,7 @@ class RequestHeader(NamedTuple):
 def encode_request_header(api: Api, version: int, correlation_id: int, client_id: str | None) -> bytes:
     """Encode the header of a request.
 
-    The length of the client id is an int16 in all versions, even in those with compact lengths for other strings.
+    The length of the client id is an int16 even if all other strings of the request have compact lengths (KIP-482).
 
     Raises:
         EncodeError: the client id is too long or not valid Unicode, or a number is out of range.
@@ -47,11 +47,11 @@ def encode_request_header(api: Api, version: int, correlation_id: int, client_id
 def decode_request_header(data: bytes | memoryview) -> RequestHeader:
     """Decode the header of a request, even if kgtui does not support the API.
 
-    For an API that kgtui does not know, `size` is the size of the header without tagged fields, because kgtui cannot
-    tell whether the header has any.
+    If the API is not in `APIS`, kgtui cannot know whether the header has tagged fields. The `size` of the result is
+    then the size of the header without tagged fields.
 
     Raises:
-        DecodeError: the frame ends inside the header.
+        DecodeError: `data` ends inside the header.
     """
     data = bytes(data)
     try:
@@ -75,7 +75,8 @@ def encode_response_header(api_or_key: Api | int, version: int, correlation_id: 
     """Encode the header of a response.
 
     Args:
-        api_or_key: the API, or its API key. If kgtui does not know the key, the header gets no tagged fields.
+        api_or_key: the API, or its API key. If the key is not in `APIS`, the header has version 0, which has no tagged
+            fields.
     """
     api = APIS.get(api_or_key) if isinstance(api_or_key, int) else api_or_key
     tags = b"\0" if api is not None and api.response_header(version) == 1 else b""
@@ -86,7 +87,7 @@ def decode_response_header(header_version: int, data: bytes | memoryview) -> tup
     """Decode the header of a response into `(correlation id, position of the body)`.
 
     Raises:
-        DecodeError: the frame ends inside the header.
+        DecodeError: `data` ends inside the header.
     """
     try:
         (correlation_id,) = _CORRELATION.unpack_from(data)

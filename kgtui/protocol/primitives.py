@@ -1,6 +1,7 @@
 """Decode and encode the primitive types of Kafka's protocol, and build the errors for malformed data.
 
-The arguments `message` and `field` are the names that an error shows, such as `ListGroupsResponse v4` and `GroupId`.
+The arguments `message` and `field` are names for error messages, such as `ListGroupsResponse v4` and `GroupId`. The
+argument `pos` is a position in the data, in bytes.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from uuid import UUID
 from kgtui.errors import DecodeError, EncodeError
 
 MAX_STRING = 0x7FFF
-"""Maximum length of a string in UTF-8, in bytes. Kafka stores the length of a string as a signed 16-bit integer."""
+"""Maximum length of a string in UTF-8, in bytes. It is the largest signed 16-bit integer."""
 
 INT16 = Struct(">h").unpack_from
 """Function: `INT16(data, pos)` reads the big-endian int16 at `pos`, and returns it in a tuple of length 1."""
@@ -59,7 +60,7 @@ def uuid(data: bytes) -> UUID:
 def utf8(data: bytes, start: int, stop: int) -> str:
     """Decode `data[start:stop]` as UTF-8.
 
-    Invalid bytes become lone surrogates, so that encoding the string with `surrogateescape` restores these bytes.
+    Invalid bytes become lone surrogates. Encoding the string with the error handler `surrogateescape` restores them.
     """
     raw = data[start:stop]
     try:
@@ -99,7 +100,7 @@ def array_length(message: str, field: str, data: bytes, pos: int, least: int, *,
         least: minimum size of one encoded element, in bytes.
 
     Raises:
-        DecodeError: the array is null, or the rest of the message is too short for the array's elements.
+        DecodeError: the array is null, or the rest of `data` is too short for so many elements.
     """
     if flexible:
         number, pos = uvarint(data, pos)
@@ -139,7 +140,7 @@ def tag_section(tags: list[tuple[int, bytes | bytearray]]) -> bytes:
 
 
 def skip_tags(data: bytes, pos: int) -> int:
-    """Return the position after the section of tagged fields at `pos`.
+    """Return the position after the section of tagged fields that begins at `pos`.
 
     Raises IndexError or DecodeError if `data` ends inside the section.
     """
@@ -155,17 +156,17 @@ def skip_tags(data: bytes, pos: int) -> int:
 
 
 def truncated(message: str, pos: int) -> DecodeError:
-    """Build the error for a frame that ends inside a field."""
+    """Build the error for data that ends inside a field."""
     return DecodeError(f"{message} ends too early", pos)
 
 
 def is_null(message: str, field: str, pos: int) -> DecodeError:
-    """Build the error for received data with null in a field that is not nullable in this version."""
+    """Build the error for a received null in a field that is not nullable in this version."""
     return DecodeError(f"{message}: {field} is null, which this version does not allow", pos)
 
 
 def too_long(message: str, field: str, length: int, pos: int) -> DecodeError:
-    """Build the error for a string, array or tagged field whose length exceeds the rest of the message."""
+    """Build the error for a string, array or tagged field that is too long for the rest of the message."""
     return DecodeError(f"{message}: {field} has a length of {length}, but fewer bytes are left", pos)
 
 
@@ -180,7 +181,7 @@ def not_utf8(message: str, pos: int) -> DecodeError:
 
 
 def cannot_be_null(message: str, field: str) -> EncodeError:
-    """Build the error for encoding None in a field that is not nullable in this version."""
+    """Build the error for the value None in a field that cannot be encoded as null in this version."""
     return EncodeError(f"{message}: {field} cannot be null in this version")
 
 
@@ -190,10 +191,13 @@ def string_too_long(message: str, field: str, length: int) -> EncodeError:
 
 
 def not_in_version(message: str, field: str) -> EncodeError:
-    """Build the error for a non-default value of a field that this version lacks and that is not `Field.ignorable`."""
+    """Build the error for a value whose field does not exist in this version.
+
+    There is no error if the value is the default or the field is ignorable (`Field.ignorable`): the value is dropped.
+    """
     return EncodeError(f"{message} has no field {field}, and its value must not be dropped")
 
 
 def unknown_fields(message: str, names: list[str]) -> EncodeError:
-    """Build the error for field names that no version of the message has."""
+    """Build the error for names of fields that do not exist in any version of the message."""
     return EncodeError(f"{message} has no field {', '.join(names)}")

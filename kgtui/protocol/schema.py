@@ -5,12 +5,14 @@ A row defines one field: `(name, type, versions[, notes][, rows of the struct])`
     ("GroupState", "string", "4+", "ignorable")
     ("Members", "[]Member", "0+", _MEMBER)
 
-- A type is bool, int8, int16, uint16, int32, int64, string, bytes, uuid or a struct. `[]` means an array.
-- Versions are `3+`, `0-7` or `5`.
-- `nullable 4+`: null is allowed in these versions.
-- `default -1`, `default null`: the default value.
-- `ignorable`: in versions without the field, the encoder drops its value instead of raising an error.
-- `tag 0`: the field is a tagged field with the tag 0 (KIP-482).
+- The type is bool, int8, int16, uint16, int32, int64, string, bytes, uuid or the name of a struct. The prefix `[]`
+  means an array of this type.
+- The versions are a range such as `3+` (3 and all later versions) or `0-7`, or a single version such as `5`.
+- The notes are one string, in which `, ` separates the notes. The possible notes are:
+    - `nullable 4+`: null is allowed in these versions.
+    - `default -1`, `default null`: the default value.
+    - `ignorable`: in versions without the field, the encoder drops its value instead of raising an error.
+    - `tag 0`: the field is a tagged field with the tag 0 (KIP-482).
 """
 
 from __future__ import annotations
@@ -37,7 +39,7 @@ SIZES = {"bool": 1, "int8": 1, "int16": 2, "uint16": 2, "int32": 4, "int64": 8, 
 """Primitive type of fixed size → its size in bytes."""
 
 UNKNOWN_TAGS = "unknownTaggedFields"
-"""Key under which decoders of strict messages (`Message.strict`) store unknown tagged fields: tag number → bytes."""
+"""Key under which strict decoders (`Message.strict`) store a dict of unknown tagged fields: tag number → bytes."""
 
 NEWEST = 32767
 """Value of `Versions.high` for a range without an upper limit, such as `3+`."""
@@ -77,11 +79,14 @@ class Field:
     versions: Versions
     nullable: Versions = NEVER
     default: Default = None
-    """Default value of a primitive field. `default_value` returns the default of structs and arrays."""
+    """Default value of a primitive field. For structs and arrays, use `default_value` instead."""
     null_by_default: bool = False
     """Whether the default value is null."""
     ignorable: bool = False
-    """Whether an encoder drops the value, instead of raising an error, in a version without this field."""
+    """Whether encoders drop the value in versions without this field. If False, they raise an error instead.
+
+    Default values are always dropped.
+    """
     tag: int | None = None
     struct: Struct | None = None
 
@@ -94,16 +99,16 @@ class Struct:
     fields: tuple[Field, ...] = field(default=())
 
     def untagged(self, version: int) -> list[Field]:
-        """Return the fields of `version` that are not tagged, in the order in which they are encoded."""
+        """Return the fields that exist in `version` and are not tagged, in the order in which they are encoded."""
         return [f for f in self.fields if f.tag is None and f.versions.has(version)]
 
     def tagged(self, version: int) -> list[tuple[int, Field]]:
-        """Return `(tag, field)` for each tagged field of `version`, in ascending order of tags."""
+        """Return `(tag, field)` for each tagged field that exists in `version`, in ascending order of tags."""
         tagged = [(f.tag, f) for f in self.fields if f.tag is not None and f.versions.has(version)]
         return sorted(tagged, key=lambda pair: pair[0])
 
     def absent(self, version: int) -> list[Field]:
-        """Return the fields that `version` does not have."""
+        """Return the fields that do not exist in `version`."""
         return [f for f in self.fields if not f.versions.has(version)]
 
 
@@ -113,7 +118,10 @@ def parse(name: str, rows: Rows) -> Struct:
 
 
 def default_value(field: Field, empty_array: Sequence[object] = ()) -> object:
-    """Return the default value of a field: None for null, `empty_array` for an array, a dict for a struct."""
+    """Return the default value of a field.
+
+    This is None if the default is null, `empty_array` for an array, and a dict with the fields' defaults for a struct.
+    """
     if field.null_by_default:
         return None
     if field.array:

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 class SourceBuilder:
     """Builds the source of one function, and stores the constants that the function uses.
 
-    Executing the source is safe, because it is generated only from kgtui's own tables, never from data of a broker.
+    It is safe to execute this source, because it depends only on kgtui's own tables and not on data from a broker.
     """
 
     def __init__(self, names: Mapping[str, object]) -> None:
@@ -44,7 +44,7 @@ class SourceBuilder:
         return name
 
     def compile(self, function: str, filename: str) -> object:
-        """Compile the source, and return the function with the name `function` that the source defines."""
+        """Compile the source, and return the function that the source defines under the name `function`."""
         code = compile("\n".join(self._lines), filename, "exec")
         namespace = dict(self._names)
         exec(code, namespace)  # noqa: S102 - the source is built from kgtui's own tables only

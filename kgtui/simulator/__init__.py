@@ -1,9 +1,10 @@
 """A simulated Kafka cluster for the demo and for tests.
 
-The simulated brokers support the APIs with which clients read and delete groups. By default, they listen only on the
-loopback interface.
+The simulated brokers support the APIs that clients need to read and delete groups. By default, the brokers listen only
+on the loopback interface.
 
-This package may import `kgtui.protocol`, `kgtui.model`, `kgtui.errors`, msgspec and the standard library.
+This package may import `kgtui.protocol`, `kgtui.model`, `kgtui.errors`, `kgtui.private_files`, msgspec and the standard
+library.
 
 Start a cluster on the event loop of a test::
 
@@ -11,7 +12,7 @@ Start a cluster on the event loop of a test::
         ...                                 # connect to cluster.bootstrap
         cluster.advance(30)                 # move the clock forward by 30 s
         cluster.faults.black_hole(2)        # broker 2 stops responding
-        cluster.state.find("payments.settle")
+        cluster.state.find("payments.settle")   # the state of this group
 
 Start a cluster in a child process, which exits when its parent process ends::
 
@@ -19,11 +20,12 @@ Start a cluster in a child process, which exits when its parent process ends::
         ...                                 # connect to cluster.bootstrap
         cluster.control("black_hole", node=2)
 
-Node ids begin at 1. Members and offsets are computed from the seed and the time. The scenarios are:
+Node ids begin at 1. Members and offsets are computed from the seed and the time. The option `scenario` selects the
+groups of the cluster:
 
-- `company`: groups of every type, healthy and unhealthy.
-- `wild`: the groups of `company`, and groups on which Kafka's own tools fail, for example due to malformed data.
-- `plain`: only generated groups; the option `groups` is their number.
+- `company`: groups of every type, with and without problems.
+- `wild`: the groups of `company`, and groups that make Kafka's own tools fail, for example by malformed data.
+- `plain`: only generated groups. The option `groups` is their number.
 - `empty`: the topics of `company`, but no groups.
 
 | module | contents |
@@ -73,7 +75,7 @@ _MODULES = {
 
 
 def __getattr__(name: str) -> object:
-    """Import a public name on first use, so that a program that only uses `spawn` loads no broker code."""
+    """Import a public class or function on its first use. A program that uses only `spawn` loads no broker code."""
     if name not in _MODULES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run a simulated cluster until the process receives a signal or, with `--control`, until stdin is closed.
+    """Run a simulated cluster until the process receives a signal. With `--control`, also stop when stdin is closed.
 
     Returns the exit code: 0, or 2 if the cluster cannot be started.
     """

@@ -22,14 +22,15 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 MAX_REQUEST_SIZE = 100 * 1024 * 1024
-"""Maximum size of a request in bytes (Kafka's default). A larger request makes the broker close the connection."""
+"""Maximum size of a request in bytes (Kafka's default). If a request is larger, the broker closes the connection."""
 
 
 class Server:
     """The listening port of one broker.
 
     Attributes:
-        requests: number of requests that the broker has begun to process, without those that still wait in a queue.
+        requests: number of requests that the broker has begun to process. Requests that are still in the queue of a
+            connection are not counted.
     """
 
     def __init__(self, node: Node, dispatcher: Dispatcher, faults: BrokerFaults) -> None:
@@ -43,14 +44,15 @@ class Server:
     async def start(self) -> None:
         """Listen on `node.port`.
 
-        If the port is 0, choose a free port, and store it in `node.port` so that a restarted broker gets the same port.
+        If `node.port` is 0, listen on a free port, and store this port in `node.port`, so that the broker has the same
+        port after a restart.
         """
         loop = asyncio.get_running_loop()
         self._listener = await loop.create_server(lambda: Connection(self), self.node.host, self.node.port)
         self.node.port = self._listener.sockets[0].getsockname()[1]
 
     async def stop(self) -> None:
-        """Close the port and all connections. Requests that are being processed get no response."""
+        """Close the port and all connections. Requests that have no response yet get none."""
         if self._listener is not None:
             self._listener.close()
             self._listener = None
@@ -97,11 +99,11 @@ class Connection(asyncio.Protocol):
             self._arrived.set()
 
     def pause_writing(self) -> None:
-        """Delay the next response, because the client does not read fast enough."""
+        """Stop processing requests, because the client does not read the responses fast enough. Called by asyncio."""
         self._writable.clear()
 
     def resume_writing(self) -> None:
-        """Allow the next response, because the client has read enough of the earlier responses."""
+        """Process requests again, because the client has read enough of the earlier responses. Called by asyncio."""
         self._writable.set()
 
     def connection_lost(self, exc: Exception | None) -> None:
@@ -146,7 +148,7 @@ class Connection(asyncio.Protocol):
     def _respond(self, request: bytes) -> bool:
         """Process one request and send the response.
 
-        Return False if no response was sent and the connection must be closed.
+        If there is no response to send, return False. The caller must then close the connection.
         """
         try:
             response = self._server.dispatcher.respond(self._server.node, request)
@@ -184,8 +186,8 @@ def _damaged(kind: str, response: bytes, key: int, version: int) -> bytes:
     """Return a damaged copy of a response, to test how clients handle it.
 
     Args:
-        kind: kind of damage: one of `DAMAGES`, except `cut`.
-        response: the undamaged response. It begins with the correlation id, so the size field is missing.
+        kind: kind of damage, from `DAMAGES`. `cut` is not allowed, because it also needs the connection.
+        response: the undamaged response without the size field. Thus, it begins with the correlation id.
     """
     head = 4 + APIS[key].response_header(version)
     if kind == "truncated":
@@ -194,8 +196,8 @@ def _damaged(kind: str, response: bytes, key: int, version: int) -> bytes:
         return pack(">i", unpack_from(">i", response)[0] ^ 0x5A5A) + response[4:]
     if kind == "garbage":
         return response[:head] + Random(len(response)).randbytes(len(response) - head)  # noqa: S311 - not a secret
-    # The kind is `length`: overwrite the length of the first array with a huge number. The fields before this array are
-    # the throttle time (4 bytes) and, in ListGroups, the error code (2 bytes).
+    # The remaining kind is `length`. Overwrite the length of the first array with a huge number. The fields before this
+    # array are the throttle time (4 bytes) and, in ListGroups, the error code (2 bytes).
     at = head + (6 if key == LIST_GROUPS.key else 4)
     flexible = version >= APIS[key].flexible
     huge = b"\xff\xff\xff\xff\x0f" if flexible else b"\x7f\xff\xff\xff"

@@ -27,14 +27,14 @@ STOP_SECONDS = 5.0
 
 
 class SimulatorError(KgtuiError):
-    """Raised if the process of a simulated cluster did not start, has ended, or has not executed a command."""
+    """Raised if a simulated cluster in a child process did not start, has ended, or did not execute a command."""
 
 
 class SimulatorProcess:
     """A simulated cluster in a child process. The process is stopped at the end of a `with` block.
 
     Attributes:
-        bootstrap: addresses of all brokers, `host:port,host:port`.
+        bootstrap: addresses of all brokers, separated by commas: `host:port,host:port`.
         ready: JSON object that the process printed when the cluster was ready, with the keys `ready`, `bootstrap`,
             `brokers`, `groups` and `cluster_id`.
     """
@@ -69,19 +69,25 @@ class SimulatorProcess:
         return self._process.poll() is None
 
     def control(self, do: str, timeout: float = 10.0, **parameters: Any) -> dict[str, Any]:
-        """Let the child process execute the command `do` with its `parameters`. Return the response, a JSON object.
+        """Let the child process execute the command `do`. Return the response, a JSON object.
 
-        Example: `control("black_hole", node=2)`. The commands are:
+        For example, `control("black_hole", node=2)` calls `Faults.black_hole(node=2)` in the child process.
+        The commands are:
         - the methods of `Faults` whose names are in `FAULT_COMMANDS`
-        - the method `advance` of `Simulator`
+        - the method `advance` of `Simulator`; it always fails, because the child process has no `ManualClock`
         - the methods `remove_group` and `delete_topic` of `ClusterState`
-        - `coordinator`: takes the group id `group`, and returns `node`, the node id of the group's coordinator
-        - `stats`: returns `requests` (node id → number of requests that the broker has begun to process), `connections`
-          (node id → open connections), `served` (API key → processed requests), and `time` (seconds since the start of
-          the cluster)
+        - `coordinator`: has the parameter `group`, a group id. The response contains `node`, the node id of the group's
+          coordinator.
+        - `stats`: has no parameters. The response contains `requests` (node id → number of requests that the broker has
+          begun to process), `connections` (node id → number of open connections), `served` (API key → number of
+          processed requests), and `time` (seconds since the start of the cluster).
+
+        Args:
+            timeout: maximum time until the response, in seconds.
+            parameters: the parameters of the command.
 
         Raises:
-            SimulatorError: the command was rejected, timed out, or the process has ended.
+            SimulatorError: the command failed or timed out, or the process has ended.
         """
         with self._lock:
             try:
@@ -96,7 +102,7 @@ class SimulatorProcess:
 
     def stop(self) -> None:
         """Stop the process of the cluster, if it is still running."""
-        # Ignore an OSError. Closing stdin flushes the pipe, which fails if the process has already ended.
+        # Closing stdin also flushes it, which raises an OSError if the process has already ended. Ignore this error.
         with contextlib.suppress(OSError):
             self._stdin.close()
         try:
@@ -143,7 +149,7 @@ def spawn(options: Options | None = None, *, timeout: float = START_SECONDS) -> 
     home = str(Path(__file__).resolve().parents[2])
     path = os.pathsep.join(part for part in (home, os.environ.get("PYTHONPATH", "")) if part)
     # Start the process in a new session of the operating system, so that Ctrl+C or a closed terminal does not stop it.
-    # The process exits when its stdin is closed.
+    # It still ends together with its parent process, because it exits when its stdin is closed.
     process = subprocess.Popen(  # noqa: S603 - this interpreter, with arguments of kgtui
         command,
         stdin=subprocess.PIPE,

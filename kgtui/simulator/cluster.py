@@ -50,21 +50,22 @@ class Simulator:
         """Build a cluster. It does not listen on any port until `start` is called.
 
         Args:
-            groups: total number of groups. If the scenario has fewer groups, the missing ones are generated. None to
-                generate no groups. The scenario `empty` ignores this number.
+            groups: total number of groups. If the scenario has fewer groups, the missing ones are generated. With None,
+                or with the scenario `empty`, no groups are generated.
             partitions: number of partitions of each generated topic.
-            seed: the same seed gives the same ids and generated groups.
+            seed: number from which ids and generated groups are derived. The same seed gives the same ids and groups.
             kafka_version: one release, such as `4.4`, or several: with `3.9,4.4`, brokers 1, 3, … have Kafka 3.9, and
                 brokers 2, 4, … have Kafka 4.4.
             scenario: a name that `scenarios.scenario_names()` returns, such as `company`.
             clock: None for the system's clock.
-            churn: fraction of the generated groups that change state every 2 s.
-            features: feature → finalized level, if the level differs from the default, such as `share.version` → 0.
+            churn: fraction of the generated groups that change their state every 2 s, from 0 to 1.
+            features: feature → finalized level, such as `{"share.version": 0}`. Features that are missing have their
+                default levels.
             host: address or host name to listen on.
             port: port of the first broker; the next brokers use the next ports. 0 for free ports.
 
         Raises:
-            UsageError: the release or the scenario does not exist or is invalid.
+            UsageError: a release or the scenario does not exist, or the scenario file is invalid.
         """
         self.clock: Clock = clock or RealClock()
         broker_releases = releases(kafka_version)
@@ -86,7 +87,7 @@ class Simulator:
 
     @property
     def bootstrap(self) -> str:
-        """Addresses of all brokers, `host:port,host:port`."""
+        """Addresses of all brokers, separated by commas: `host:port,host:port`."""
         return ",".join(f"{node.host}:{node.port}" for node in self.state.nodes)
 
     def advance(self, seconds: float) -> None:
@@ -136,7 +137,7 @@ class Simulator:
         await self.stop()
 
     async def _tick(self) -> None:
-        """Apply state changes of generated groups every 2 s, so that no single request has to apply many changes."""
+        """Apply the due state changes of generated groups every 2 s. Otherwise, a request would have to apply them."""
         while True:
             await asyncio.sleep(TICK)
             if self.state.generated is not None:
@@ -153,20 +154,22 @@ class Simulator:
 
 
 def finalized_features(broker_releases: Sequence[Release], changed: Mapping[str, int]) -> dict[str, int]:
-    """Return a dict: feature → finalized level, from `changed` or by default from the newest release of the brokers.
+    """Return a dict: feature → finalized level.
 
-    A level can be higher than the oldest broker supports, so that tests can combine old brokers with new features.
+    The result contains the levels in `changed`, and for all other features the default levels of the newest release in
+    `broker_releases`. Unlike in a real cluster, these levels can be higher than an older broker supports, so that tests
+    can combine old brokers with new features.
     """
     newest = max(broker_releases, key=lambda release: release.number)
     return {**newest.default_features(), **changed}
 
 
 def add_generated_groups(state: ClusterState, groups: int, *, partitions: int, churn: float) -> None:
-    """Add generated groups until the cluster has `groups` groups.
+    """Add generated groups until the cluster has `groups` groups. If it already has so many, add none.
 
     Args:
         partitions: number of partitions of each generated topic.
-        churn: fraction of the generated groups that change state every 2 s.
+        churn: fraction of the generated groups that change their state every 2 s, from 0 to 1.
     """
     missing = groups - len(state.groups)
     if missing <= 0:

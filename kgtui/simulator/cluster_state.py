@@ -68,8 +68,8 @@ class Node:
     Attributes:
         port: 0 until a free port is chosen.
         alive: False while the broker is killed.
-        elections: how often the broker was killed or restarted. Each time, the partitions for which this broker is the
-            preferred leader get a new leader epoch.
+        elections: number of kills and restarts of the broker. Each of them increases the leader epoch of the partitions
+            for which this broker is the preferred leader.
     """
 
     id: int
@@ -101,8 +101,8 @@ def leaderships(topic: Topic, nodes: list[Node], moved: Mapping[int, int]) -> li
     """Return the leadership of each partition of a topic.
 
     Args:
-        moved: partition of `__consumer_offsets` → node id of the broker that `move_coordinator` has made its leader. If
-            `topic` is not `__consumer_offsets`, this dict must be empty.
+        moved: partition → node id of the broker that `move_coordinator` has made the leader of this partition. Only
+            partitions of `__consumer_offsets` are moved, so the dict must be empty for all other topics.
     """
     return [_leadership(topic, partition, nodes, moved) for partition in range(topic.partitions)]
 
@@ -123,11 +123,11 @@ class ClusterState:
     Attributes:
         seed: number from which ids, hosts and names are derived.
         nodes: brokers; node id n is at index n - 1.
-        features: finalized feature → level.
+        features: feature name → finalized level.
         topics: topic name → topic, except deleted topics.
         groups: group id → group, for groups of the scenario.
         generated: the groups that were generated in addition to the groups of the scenario; None if there are none.
-        configs: group id → config name → value, for configs that differ from the defaults.
+        configs: group id → config name → value, for group configs that differ from the defaults.
     """
 
     def __init__(
@@ -167,7 +167,7 @@ class ClusterState:
     def record_timestamp(self, topic: Topic, partition: int, offset: int) -> int:
         """Return the timestamp of the record at an offset, in milliseconds since the epoch.
 
-        The timestamp is the first time at which the log end offset was higher than `offset`.
+        The record was written at the first time at which the log end offset was higher than `offset`.
         """
         before, after = self.timestamp(topic.oldest) - 1, self.timestamp(self.time()) + 1
         while after - before > 1:
@@ -179,9 +179,9 @@ class ClusterState:
         return after
 
     def first_record(self, topic: Topic, partition: int, timestamp: int) -> int:
-        """Return the offset of the first record not older than `timestamp` (milliseconds since the epoch).
+        """Return the offset of the first record written at or after `timestamp` (milliseconds since the epoch).
 
-        If there is no such record, return a number that is not less than the log end offset.
+        If there is no such record yet, return the log end offset or a higher number.
         """
         oldest = self.timestamp(topic.oldest)
         return 0 if timestamp <= oldest else topic.log_end(partition, self.since(timestamp - 1))
@@ -195,8 +195,8 @@ class ClusterState:
     def delete_topic(self, name: str) -> None:
         """Delete a topic. The groups keep their committed offsets for the topic.
 
-        A real coordinator deletes these offsets, unless it misses the deletion of the topic (observed with Kafka 4.3.1
-        and 3.9.2).
+        This simulates a coordinator that has missed the deletion of the topic. Normally, real coordinators delete the
+        offsets (observed with Kafka 4.3.1 and 3.9.2).
         """
         topic = self.topics.pop(name, None)
         if topic is not None:
@@ -221,7 +221,7 @@ class ClusterState:
         return self.nodes[node_id - 1]
 
     def set_alive(self, node_id: int, alive: bool) -> None:
-        """Kill or restart a broker. While it is down, brokers with replicas of its partitions are the leaders."""
+        """Kill or restart a broker. While it is down, its partitions are led by other brokers that have replicas."""
         node = self.node(node_id)
         if node.alive != alive:
             node.alive = alive
@@ -268,7 +268,7 @@ class ClusterState:
         return self.generated.type_of(name) if self.generated is not None else None
 
     def offsets_partition(self, name: str) -> int:
-        """Return the partition of `__consumer_offsets` for the records of a group, even if the group does not exist."""
+        """Return the partition of `__consumer_offsets` to which a group belongs, even if the group does not exist."""
         partition = self._offsets_partitions.get(name)
         if partition is None:
             partition = offsets_partition(name)
@@ -277,9 +277,9 @@ class ClusterState:
         return partition
 
     def coordinator(self, name: str) -> int:
-        """Return the node id of a group's coordinator; -1 if no broker can coordinate it.
+        """Return the node id of a group's coordinator; -1 if no broker that is alive can coordinate the group.
 
-        A group that does not exist also has a coordinator.
+        As in Kafka, a group id has a coordinator even if no group with this id exists.
         """
         leader = self.leadership(self.offsets_topic, self.offsets_partition(name)).leader
         group_type = self.type_of(name)

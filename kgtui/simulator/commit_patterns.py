@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from kgtui.simulator.topics import Topic
 
 COMMIT_INTERVAL = 5.0
-"""Time between two offset commits of a group, in seconds. It is the default of Kafka's `auto.commit.interval.ms`."""
+"""Time between two offset commits of a group, in seconds: the default value of Kafka's `auto.commit.interval.ms`."""
 
 _UNEVEN_DELAY = 10.0
 """If `Steady.delay` is at least this long (in seconds), the delay varies from commit to commit."""
@@ -40,7 +40,10 @@ def last_commit(t: float) -> float:
 
 
 class Steady(Struct, frozen=True, forbid_unknown_fields=True, tag_field="pattern", tag="steady"):
-    """The group keeps up. It commits the log end offset that a partition had `delay` seconds before the commit."""
+    """The group keeps up: in each partition, it commits what was the log end offset `delay` seconds before the commit.
+
+    A delay of 10 s or more varies by up to 2 s from commit to commit.
+    """
 
     delay: float = 1.0
 
@@ -111,7 +114,7 @@ class Stuck(Struct, frozen=True, forbid_unknown_fields=True, tag_field="pattern"
 class BelowLogStart(Struct, frozen=True, forbid_unknown_fields=True, tag_field="pattern", tag="below-log-start"):
     """The group committed only once, before the start of the cluster. Since then, retention has deleted unread records.
 
-    Each committed offset is lower by `gap` than the log start offset of the partition at the start of the cluster.
+    At the start of the cluster, each committed offset is `gap` records below the log start offset of its partition.
     """
 
     gap: int = 7_000
@@ -128,7 +131,7 @@ class NeverCommitted(Struct, frozen=True, forbid_unknown_fields=True, tag_field=
 
 
 class VariableSpeed(Struct, frozen=True, forbid_unknown_fields=True, tag_field="pattern", tag="variable-speed"):
-    """The group keeps up at first. Later, it reads at the speeds in `speeds`.
+    """The group keeps up until the first time in `speeds`. From then on, it reads at the given speeds.
 
     Attributes:
         speeds: pairs `(time from which the speed applies, speed)`, in order of time. Times are in seconds since the

@@ -19,9 +19,9 @@ DAMAGES = ("truncated", "cut", "length", "garbage", "correlation")
 
 - `truncated`: the body ends too early.
 - `cut`: the connection is closed in the middle of the response.
-- `length`: the length of an array in the body is far too large.
+- `length`: the body contains an array length that is far too large.
 - `garbage`: the body consists of random bytes.
-- `correlation`: the correlation id is not the one of the request.
+- `correlation`: the correlation id differs from the correlation id of the request.
 """
 
 
@@ -30,14 +30,14 @@ class BrokerFaults:
     """The faults of one broker.
 
     Attributes:
-        black_hole: whether the broker never responds.
+        black_hole: whether the broker accepts requests, but does not respond.
         latency: delay of each response, in seconds.
         slow: API key → additional delay of the responses of this API, in seconds.
         throttle_ms: throttle time in each response, in milliseconds.
         loading: time until which the broker reports that it is loading its groups, in seconds since the start of the
             cluster; None if it does not report this.
-        damage: kinds of damage to the next responses (see `DAMAGES`).
-        responds: asyncio event for which all responses wait. It is not set while the broker is a black hole.
+        damage: kinds of damage to the next responses, one per response (see `DAMAGES`).
+        responds: event that is set unless `black_hole` is true. The broker waits for this event before each response.
     """
 
     black_hole: bool = False
@@ -160,7 +160,7 @@ class Faults:
 
     @_command
     async def restart(self, node: int) -> None:
-        """Restart a killed broker on the same port. It becomes the leader of its former partitions again."""
+        """Restart a killed broker on the same port. It leads the partitions again that it led before it was killed."""
         broker = self._state.node(node)
         if not broker.alive:
             await self._start(node)
@@ -176,7 +176,7 @@ class Faults:
         """Make a broker report that it is loading its groups: error 14 (COORDINATOR_LOAD_IN_PROGRESS).
 
         Args:
-            seconds: for how long the broker reports this error, measured by the cluster's clock; None to stop it now.
+            seconds: for how long the broker reports this error, measured by the cluster's clock; None ends the error.
         """
         self.broker(node).loading = None if seconds is None else self._state.time() + seconds
 
@@ -198,25 +198,29 @@ class Faults:
     def forbid_topics(self, patterns: Iterable[str]) -> None:
         """Forbid clients to describe the topics that match a pattern: error 29 (TOPIC_AUTHORIZATION_FAILED).
 
-        The error is also returned for topics that do not exist, because no ACL allows the client to describe them.
-        Responses to requests for all topics leave out the forbidden topics. The patterns can contain the wildcards `*`
-        and `?`, and replace the patterns of earlier calls.
+        This simulates a cluster in which ACLs allow the client to describe only the other existing topics. Therefore,
+        every topic that does not exist also results in the error. If a client requests all topics, the response leaves
+        out the forbidden topics. The patterns can contain the wildcards `*` and `?`, and replace the patterns of
+        earlier calls.
         """
         self._forbidden_topics = tuple(patterns)
 
     @_command
     def deny_topics(self, patterns: Iterable[str]) -> None:
-        """Forbid clients to describe the topics that match a pattern, like an ACL that denies DESCRIBE.
+        """Forbid clients to describe the topics that match a pattern: error 29 (TOPIC_AUTHORIZATION_FAILED).
 
-        For a nonexistent topic, error 29 (TOPIC_AUTHORIZATION_FAILED) is returned only if the topic's name matches a
-        pattern. In contrast, `forbid_topics` causes this error for every nonexistent topic. The patterns replace the
-        patterns of earlier calls of this method.
+        This simulates ACLs that deny DESCRIBE on these topics and allow it on all others. For a nonexistent topic, the
+        error is therefore returned only if the topic's name matches a pattern. (After `forbid_topics`, the error is
+        returned for every nonexistent topic.) The patterns replace the patterns of earlier calls of this method.
         """
         self._denied_topics = tuple(patterns)
 
     @_command
     def forbid_cluster(self, on: bool = True) -> None:
-        """Forbid clients to describe the cluster. ListGroups then omits groups that `forbid_groups` forbids."""
+        """Forbid clients to describe the cluster, or allow it again (`on=False`).
+
+        Only while this is forbidden, ListGroups omits the groups that match the patterns of `forbid_groups`.
+        """
         self.cluster_forbidden = on
 
     def group_forbidden(self, name: str) -> bool:
@@ -240,7 +244,7 @@ class Faults:
     def fail(self, api_key: int, code: int, times: int = 1) -> None:
         """Put an error code into the next `times` responses of an API.
 
-        Depending on the API, the error code is in the response itself or in each row of the response.
+        Depending on the API, a response contains one error code, or one per row, for example per group.
         """
         self.errors.setdefault(api_key, []).extend([code] * times)
 

@@ -1,6 +1,6 @@
 """Simulate large numbers of groups, each of which needs only a few bytes of memory.
 
-A `Group` object is built only when a client requests its details.
+The `Group` object of such a group is built only when a client requests details of the group.
 """
 
 from __future__ import annotations
@@ -62,7 +62,8 @@ GENERATED_KINDS: tuple[tuple[str, str, tuple[str, str, str, str]], ...] = (
 )
 """Kinds of generated groups: `(group type, protocol type, names of the states)`.
 
-The four names are Kafka's names for the states EMPTY, JOINING, SYNCING and STABLE, in this order.
+The four names are Kafka's names for the states EMPTY, JOINING, SYNCING and STABLE, in this order. Kinds that do not use
+all of these states contain a name more than once.
 """
 
 _FRACTIONS = ((CLASSIC, 0.60), (CONSUMER, 0.25), (STREAMS, 0.05), (SHARE, 0.05), (SIMPLE, 0.03), (CONNECT, 0.02))
@@ -107,17 +108,18 @@ class GeneratedGroups:
 
     Attributes:
         ticks: number of rounds of state changes so far. There is one round every `TICK` seconds.
-        names: group ids. The id of a deleted group stays until a new group gets its index.
+        names: group ids. The id of a deleted group stays until a new group takes over the index.
         index: group id → index of the group in the columns. Deleted groups are missing.
         kinds: for each group, the index of its kind in `GENERATED_KINDS`.
         states: `EMPTY`, `JOINING`, `SYNCING`, `STABLE` or `DELETED`.
         membership_changes: for each group, how often its members have changed.
-        last_active_tick: value of `ticks` when the group last left the state `STABLE`. If the group has never left
-            this state, value of `ticks` when the group was added. While no member reads records, the committed offsets
-            stay as they were at this tick.
+        last_active_tick: for each group, value of `ticks` when it last left the state `STABLE`, or when it was added
+            if it has never left this state. While no member reads records, the committed offsets of the group stay as
+            they were at this tick.
         partition: for each group, its partition of `__consumer_offsets`.
-        position: for each group, its index in `by_partition[partition]`.
-        by_partition: partition of `__consumer_offsets` → indexes of the groups in this partition.
+        position: for each group, the position of its index in the array that `by_partition` contains for its partition.
+        by_partition: partition of `__consumer_offsets` → indexes of the groups in this partition, including deleted
+            groups.
         existing: partition of `__consumer_offsets` → number of existing groups in this partition.
         changed: one set per `ListGroupsRowCache`: indexes of the groups whose cached rows are outdated.
     """
@@ -211,7 +213,8 @@ class GeneratedGroups:
         """Change the state of a group to the next one.
 
         A Stable group begins to rebalance or becomes Empty. A group in any other state moves one state toward Stable.
-        Share groups have no rebalances, so they only alternate between Stable and Empty.
+        Share groups have no rebalances, so they only alternate between Stable and Empty. Simple groups and deleted
+        groups do not change.
         """
         state, kind = self.states[index], self.kinds[index]
         if state == DELETED or kind == SIMPLE:

@@ -58,5 +58,5 @@ def _utf16_units(text: str) -> Iterable[int]:
 
 
 def offsets_partition(group: str, partitions: int = 50) -> int:
-    """Return a group's partition of `__consumer_offsets`, as Kafka's `Utils.abs(groupId.hashCode) % partitions`."""
+    """Return a group's partition of `__consumer_offsets`: in Kafka, `Utils.abs(groupId.hashCode) % partitions`."""
     return (java_hash_code(group) & 0x7FFFFFFF) % partitions

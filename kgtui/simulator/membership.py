@@ -17,7 +17,7 @@ class Slot(NamedTuple):
 
     number: int
     joined: int
-    """Number of the membership change in which the member joined, counted from 1; 0 for initial members."""
+    """The membership change in which the member joined: 1 for the first change, and so on; 0 for an initial member."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,9 +49,9 @@ class ConstantMembership(Struct, frozen=True, forbid_unknown_fields=True):
 
     Attributes:
         members: number of members; 0 for an Empty group.
-        since: reported number of seconds since the last membership change. The number is constant, so a small number
-            simulates an endless rebalance.
-        change: reported number of membership changes, also constant.
+        since: constant value of `Membership.since` (seconds since the last membership change). If the value is shorter
+            than a rebalance, the group rebalances forever.
+        change: constant value of `Membership.change` (number of membership changes).
     """
 
     members: int
@@ -68,8 +68,8 @@ class RotatingMembership(Struct, frozen=True, forbid_unknown_fields=True):
 
     Attributes:
         period: seconds between two changes.
-        turns: one tuple per period (time between two changes), with the member numbers, from 0, of the members that
-            exist during the period. After the last tuple, the first tuple is used again.
+        turns: each tuple contains the numbers (from 0) of the members that exist at one time. Each change switches to
+            the next tuple; after the last tuple, the first one follows again.
             Example: with `((0, 1), (0,))`, member 1 leaves and returns again and again.
         ahead: how long the rotation has been running when the cluster starts, in seconds.
     """
@@ -119,9 +119,9 @@ class ScheduledMembership(Struct, frozen=True, forbid_unknown_fields=True):
 
         Args:
             begin, end: times of the first and last change, in seconds since the start of the cluster.
-            turns: one tuple per period (time between two changes), with the member numbers, from 0, of the members that
-                exist during the period. After the last tuple, the first tuple is used again. The members in the first
-                tuple also exist before `begin` and after `end`.
+            turns: each tuple contains the numbers (from 0) of the members that exist at one time. The first tuple
+                applies before `begin` and after `end`. In between, each change switches to the next tuple; after the
+                last tuple, the first one follows again.
         """
         changes = []
         at, turn = begin, 1

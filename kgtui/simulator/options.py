@@ -58,7 +58,10 @@ class Options:
 
     @property
     def loopback(self) -> bool:
-        """Whether only this machine can connect, because the host in `listen` has only loopback addresses."""
+        """Whether all addresses of the host in `listen` are loopback addresses, so that only this machine can connect.
+
+        False if no addresses of the host can be found.
+        """
         try:
             found = socket.getaddrinfo(self.host, None, type=socket.SOCK_STREAM)
         except (OSError, UnicodeError):

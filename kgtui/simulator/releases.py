@@ -1,7 +1,7 @@
 """The API versions that each Kafka release supports, and other differences between releases.
 
-The API versions come from `validVersions` in the `kafka-clients` jars. API versions that `kgtui.protocol` does not
-support are left out.
+The API versions come from `validVersions` in the `kafka-clients` jars. APIs that `kgtui.protocol` does not support are
+left out.
 """
 
 from __future__ import annotations
@@ -122,10 +122,11 @@ class Release:
 
     @property
     def scala_coordinator(self) -> bool:
-        """Whether the broker runs the old group coordinator, which is written in Scala (assumed before release 3.8).
+        """Whether the broker runs the old group coordinator, which is written in Scala.
 
-        In ListGroups, this coordinator compares the names of states case-sensitively. While it is loading groups, it
-        lists the groups that are already loaded.
+        The simulator assumes that all releases before 3.8 run this coordinator. The old coordinator treats the names of
+        states in ListGroups requests as case-sensitive. While it is loading groups, its ListGroups responses contain
+        the groups that are already loaded.
         """
         return 69 not in self.ranges
 
@@ -136,9 +137,9 @@ class Release:
 
     @property
     def group_operations(self) -> int:
-        """Bit field of the operations on a group that a broker without an authorizer allows.
+        """Bit field of the operations on a group that clients may perform if the broker has no authorizer.
 
-        The values were observed with Kafka 3.9.2 and 4.3.1.
+        Since Kafka 4.0, clients may also read and change group configs. Observed with Kafka 3.9.2 and 4.3.1.
         """
         return 3400 if self.has_group_configs else 328
 
@@ -153,7 +154,7 @@ class Release:
         return key is None or key in self.ranges
 
     def default_features(self) -> dict[str, int]:
-        """Return a dict: feature → finalized level in a new cluster of this release."""
+        """Return a dict: feature name → finalized level that the feature has in a new cluster of this release."""
         features: dict[str, int] = {}
         if self.name in _METADATA_VERSION:
             features["metadata.version"] = _METADATA_VERSION[self.name]

@@ -1,4 +1,4 @@
-"""Serve a simulated cluster until the process receives a signal. Execute control commands from stdin.
+"""Serve a simulated cluster until the process receives a signal, and optionally execute control commands from stdin.
 
 A command is one line of JSON, such as `{"do": "black_hole", "node": 2}`. The response is also one line, such as
 `{"ok": true}`.
@@ -35,7 +35,7 @@ async def serve(options: Options, *, write_line: Callable[[str], None], control:
     """Start a cluster, write one line of JSON when it is ready, and serve until SIGINT, SIGTERM or SIGHUP.
 
     Args:
-        control: whether to execute commands from stdin, and to stop when stdin is closed.
+        control: whether to execute commands from stdin. If true, closing stdin also stops the cluster.
 
     Raises:
         UsageError: the options are invalid.
@@ -88,7 +88,7 @@ def _ready(simulator: Simulator) -> dict[str, Any]:
 
 
 async def _read_commands(control: Control, write_line: Callable[[str], None], stopped: asyncio.Event) -> None:
-    """Execute commands from stdin until it is closed, and then set the event `stopped`."""
+    """Execute commands from stdin until stdin is closed, and then set the event `stopped`."""
     reader = asyncio.StreamReader(limit=MAX_COMMAND_SIZE)
     loop = asyncio.get_running_loop()
     transport, _ = await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), sys.stdin)
@@ -119,7 +119,7 @@ class Control:
         }
 
     async def execute(self, line: str | bytes) -> str:
-        """Execute one command, and return `{"ok": true, …}` with the result or `{"ok": false, "error": …}` as JSON."""
+        """Execute one command. Return JSON: `{"ok": true, …}` with the result, or `{"ok": false, "error": …}`."""
         try:
             command, parameters = self._parse(line)
             result = command(**parameters)

@@ -19,11 +19,11 @@ WAVE_PERIOD = 240.0
 _OLDEST, _OLDEST_IDLE = 400 * DAY, HOUR
 """Age of a topic's oldest record when the cluster starts, in seconds. `_OLDEST_IDLE` is for topics without traffic.
 
-`_OLDEST_IDLE` is less than seven days, because retention with Kafka's default time would delete older records.
+`_OLDEST_IDLE` is less than seven days: with Kafka's default retention time, older records would have been deleted.
 """
 
 RETENTION_INTERVAL = 30.0
-"""Time between two runs of retention, which deletes old records, in seconds."""
+"""Time between two runs of retention, in seconds. Each run deletes old records."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -68,7 +68,8 @@ class Topic:
     def settings(self) -> dict[str, str]:
         """Config name → value, for topic configs that differ from the defaults.
 
-        If `configs` is empty, `retention.ms` is estimated from `kept`, the number of records that retention keeps.
+        If `configs` is empty and the topic has traffic, `retention.ms` is estimated from `kept`, the number of records
+        that retention keeps.
         """
         settings = dict(self.configs)
         if self.rate and not settings:
@@ -76,23 +77,23 @@ class Topic:
         return settings
 
     def flow(self, t: float) -> float:
-        """Return the amount of traffic from the start of the cluster to time `t`, in seconds of average traffic.
+        """Return the amount of traffic from the start of the cluster to time `t`. The unit is 1 s of average traffic.
 
-        Example: `flow(10)` is 12 if as many records are written in the first 10 s as in 12 s of average traffic.
+        Example: if 120 records are written in the first 10 s, and the average is 10 records/s, `flow(10)` is 12.
         """
         shift = self.salt % 628 / 100
         turn = WAVE_PERIOD / math.tau
         return t + self.swell * turn * (math.sin(t / turn + shift) - math.sin(shift))
 
     def ends_at_flow(self, flow: float) -> list[int]:
-        """Return the log end offsets of all partitions after the amount of traffic `flow` (see the method `flow`)."""
+        """Return the log end offset of each partition when the method `flow` returns the value `flow`."""
         return [max(0, base + int(rate * flow)) for base, rate in self._shape]
 
     def log_ends(self, t: float) -> list[int]:
         return self.ends_at_flow(self.flow(t))
 
     def log_starts(self, t: float) -> list[int]:
-        """Return the log start offsets of all partitions, which change only when retention runs."""
+        """Return the log start offset of each partition. The offsets change only when retention runs."""
         return [max(0, end - self.kept) for end in self.log_ends(t // RETENTION_INTERVAL * RETENTION_INTERVAL)]
 
     def log_end(self, partition: int, t: float) -> int:
@@ -145,7 +146,7 @@ class DailyTopic(Topic):
         return dict(self.configs) | {"retention.ms": str(round(self.hours * HOUR) * 1000)}
 
     def flow(self, t: float) -> float:
-        """Return the amount of traffic from the start of the cluster to time `t`, in seconds of average traffic.
+        """Return the amount of traffic from the start of the cluster to time `t`. The unit is 1 s of average traffic.
 
         The traffic is the sum of the average traffic, a daily wave, two shorter waves and a surge.
         """

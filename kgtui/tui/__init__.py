@@ -14,7 +14,7 @@ Textual.
 | `node_page` | the page about the cluster or about one node of the tree: problems, changes, brokers, groups |
 | `widgets` | header, filter bar, footer and other widgets of the main screen |
 | `dialogs` | modal dialogs: delete, export, explain, recordings |
-| `insights` | the Insights screen: problems that kgtui has found in tables that Spark computes from a recording |
+| `insights` | the Insights screen: problems found in the tables that Spark computes from a recording |
 | `plots` | plots of lag, rates and members |
 | `recent_events` | reads the events of a recording in the hour before the displayed time |
 | `recording` | records the open cluster, and finds the folders of recordings |

@@ -203,9 +203,10 @@ class KgtuiApp(CrashReportingApp):
         return self.session.state_folder.crashes
 
     async def on_event(self, event: events.Event) -> None:
-        """Pass keys and pasted text to `KeyOrder`, so that they go to the right widget even if a key moves the focus.
+        """Handle an event: pass keys and pasted text to `KeyOrder`, and all other events to Textual.
 
-        Keys and clicks also make the monitors delay their background reads, so that kgtui responds faster.
+        With `KeyOrder`, keys go to the right widget even if an earlier key moves the focus. Keys and clicks also make
+        the monitors delay their background reads, so that kgtui responds faster.
         """
         if isinstance(event, events.InputEvent) and not isinstance(event, events.MouseMove):
             self._note_input()
@@ -217,17 +218,17 @@ class KgtuiApp(CrashReportingApp):
     def _note_input(self) -> None:
         """Tell the monitors that the user has just pressed a key or clicked, so that they delay their background reads.
 
-        If a recording is shown, there are two monitors: one for the recording, and one for the live cluster, which is
-        still polled.
+        There can be two monitors: if a recording was opened while a cluster is open, one monitor reads the recording,
+        and the other one still polls the cluster.
         """
         for session in (self.session, self.session.live_session):
             if session is not None and session.monitor is not None:
                 session.monitor.note_input()
 
     def action_run_action(self, action_id: str) -> None:
-        """Run the action with the id `action_id`, whose key works on every screen (`Action.everywhere` is true)."""
-        # The cast is safe even if the screen is not a `ClusterScreen`, because actions with `everywhere` call only
-        # methods that every Textual screen has.
+        """Run an action whose key works on every screen (an action for which `Action.everywhere` is true)."""
+        # The screen need not be a `ClusterScreen`. The cast is safe anyway, because these actions call only methods
+        # that every Textual screen has.
         table.BY_ID[action_id].run(cast("ClusterScreen", self.screen))
 
     def leave(self) -> None:
@@ -254,9 +255,9 @@ class KgtuiApp(CrashReportingApp):
         self.push_screen(DeleteDialog(self.session, message.groups), self._deleted)
 
     def _deleted(self, results: Results | None) -> None:
-        """Remove deleted groups from the monitor's data, poll the brokers, and remove the user's marks from all groups.
+        """Update the main screen after the delete dialog has closed.
 
-        The app calls this method when the delete dialog closes.
+        Remove the deleted groups from the monitor's data, poll the brokers, and unmark all groups that the user marked.
 
         Args:
             results: result of the deletion for each group. If None (no deletion was started), do nothing.

@@ -25,12 +25,13 @@ class SnapshotArrived(Message):
 class GroupSelected(Message):
     """The cursor of the group tree has moved to the row of a different group or tree node.
 
-    A tree node contains one or more groups, such as all groups in one state. On its row, no single group is selected.
+    A tree node contains one or more groups, such as all groups in one state. While the cursor is on the row of a tree
+    node, no group is selected.
     """
 
 
 class GroupOpened(Message):
-    """The user has pressed Enter on, or double-clicked, the row of a group or of the cluster in the group tree.
+    """The user has opened the row of a group or of the cluster in the group tree, with Enter or a double click.
 
     The screen should focus the panes of the group, or the page of the cluster.
 

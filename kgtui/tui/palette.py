@@ -92,7 +92,7 @@ class GroupCommands(MainScreenProvider):
 
 
 class ChoiceCommands(MainScreenProvider):
-    """Commands that choose a theme, a saved filter, or the grouping (such as `by state`) or order of the group tree."""
+    """Commands that choose a theme, a saved filter, the sort order of groups, or a grouping (such as `by state`)."""
 
     async def discover(self) -> Hits:
         """Yield the commands that are listed before the user types a query: one for each saved filter."""

@@ -1,6 +1,6 @@
-"""`ProblemIndex` stores the problem of each group that has one, such as `stopped`.
+"""`ProblemIndex` stores which groups have a problem, and which problem it is, such as `stopped`.
 
-It is updated with each new snapshot (all data about a cluster at one time).
+The index is updated with each new snapshot (all data about a cluster at one time).
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ Other tasks can run between two steps.
 """
 
 STORED_PER_SLICE = 4_000
-"""Number of groups whose new judgments (status and problem) are stored in one step, without a pause.
+"""The new judgments (status and problem) of this many groups are stored together, while no other task can run.
 
-In a cluster with 100,000 groups, this step takes at most 10 ms. The number must be a multiple of `JUDGED_PER_SLICE`, so
-that other tasks can run immediately after the step.
+In a cluster with 100,000 groups, storing them takes at most 10 ms. The number must be a multiple of `JUDGED_PER_SLICE`,
+so that other tasks can run immediately afterward.
 """
 
 
@@ -61,7 +61,7 @@ class Problems:
     summaries: Mapping[str, Summary] = field(default_factory=dict)
 
     def same_as(self, other: Problems) -> bool:
-        """Return whether each group has the same problem and status in both objects, and both hide the same groups.
+        """Return whether both objects hide the same groups, and no problem or status has changed between them.
 
         The start times and the reasons of the problems are not compared.
         """
@@ -90,7 +90,8 @@ class Problems:
         judgment, summary = self.judgments.get(group), self.summaries.get(group)
         since = None if judgment is None else judgment.since if judgment.since is not None else judgment.after
         lag = None if summary is None else summary.lag
-        # Sort only by the order of magnitude of the lag. With the exact lag, groups would change places at every poll.
+        # Use only the order of magnitude of the lag. If the exact lag were used, groups would change places at every
+        # poll.
         return -(since or 0.0), -(lag or 0).bit_length(), group
 
     @property
@@ -102,7 +103,7 @@ class Problems:
 class ProblemIndex:
     """Stores the groups with a problem. The method `steps` updates them with a new snapshot.
 
-    An update determines status and problem only of groups whose problem may have changed since the previous snapshot.
+    An update determines status and problem only for groups whose problem may have changed since the previous snapshot.
     """
 
     def __init__(self) -> None:
@@ -136,8 +137,9 @@ class ProblemIndex:
         """
         self._newest = snapshot
         faults = {node: broker.fault for node, broker in snapshot.brokers.items() if broker.fault is not None}
-        # kgtui reads the groups in `snapshot.health` at every poll. Judge these groups (determine status and problem)
-        # even if they have not changed, because the result also depends on the current time.
+        # kgtui observes the groups in `snapshot.health` closely, because they are selected, visible, or possibly have a
+        # problem. Judge these groups (determine status and problem) even if they have not changed, because the result
+        # also depends on the current time.
         observed = frozenset(snapshot.health)
         changed = None if snapshot.changes is None else snapshot.changes.changed_since(self._mark)
         if changed is None:

@@ -1,7 +1,7 @@
 """Read the events of a recording in the hour before the displayed time.
 
 The node page lists these events under *Recent changes*. kgtui shows the node page, instead of the panes of a group,
-while the tree's cursor is on a node, such as a group type.
+while the tree's cursor is on a node that contains groups, such as a group type.
 """
 
 from __future__ import annotations
@@ -41,9 +41,9 @@ class RecentEvents:
         self._reading = False
 
     def start_reading(self) -> bool:
-        """Return True if the caller must now call `read`, because the displayed time has changed.
+        """Return whether the caller must now call `read`, because the displayed time has changed since the last read.
 
-        Return False while `read` is running, and on a live cluster.
+        Return False on a live cluster, and while `read` is running.
         """
         if self._reading or self._position is None or self._read_at == self._position.at:
             return False
@@ -51,7 +51,7 @@ class RecentEvents:
         return True
 
     async def read(self) -> None:
-        """Read the events before the displayed time. If the displayed time changes meanwhile, read again.
+        """Read the events in the hour before the displayed time. If the displayed time changes meanwhile, read again.
 
         Errors are not raised. Instead, `placeholder` returns the error message.
         """
@@ -78,7 +78,7 @@ class RecentEvents:
         return replace(snapshot, events=self._events)
 
     def placeholder(self) -> str:
-        """Return the text that is shown in place of the events if there are none. The text says why there are none."""
+        """Return the text that is shown if there are no events. The text says why there are none."""
         position = self._position
         if position is None:
             return "no changes since kgtui started"

@@ -1,4 +1,4 @@
-"""Record the open cluster, and find its lake: a folder with a recording and the tables that are computed from it."""
+"""Record the open cluster, and find its lake: a folder with a recording and the tables computed from the recording."""
 
 from __future__ import annotations
 
@@ -139,7 +139,7 @@ class Recording:
             self._notify_finished()
 
     def _clear_session(self, task: asyncio.Task[None]) -> BaseException | None:
-        """Set `Session.recording` to None. Return the error that ended the recording; None if there was none."""
+        """Set `Session.recording` to None, and call `on_change`. Return the error that ended the recording, or None."""
         self._session.recording = None
         self._on_change()
         error = None if task.cancelled() else task.exception()
@@ -157,9 +157,9 @@ class Recording:
 
 
 def recording_mark(session: Session) -> tuple[str, str] | None:
-    """Return (text, CSS component class) of the mark `REC`, which the header shows while kgtui is recording.
+    """Return (text, CSS component class) of the mark `REC` in the header; None if kgtui is not recording.
 
-    Return None if kgtui is not recording.
+    While a recording is displayed, the mark is about the live cluster from which the recording was opened.
     """
     recording = (session.live_session or session).recording
     if recording is None:
@@ -171,7 +171,7 @@ def recording_mark(session: Session) -> tuple[str, str] | None:
 
 
 class LakeChoice(NamedTuple):
-    """The lake of a session: a folder with a recording of the cluster, and the tables that are computed from it.
+    """The lake of a session: a folder with a recording of the cluster and the tables computed from the recording.
 
     Attributes:
         path: path or URI of the lake, which does not have to exist.
@@ -187,8 +187,8 @@ class LakeChoice(NamedTuple):
 def lake_of(session: Session) -> LakeChoice:
     """Return the folder (lake) with the recording of a session's cluster.
 
-    This is the folder of the open recording, or else the folder into which kgtui is recording now, or else the folder
-    in the environment variable KGTUI_LAKE, or else the default folder.
+    The folder of the open recording takes precedence, then the folder into which kgtui is recording now, then the
+    folder in the environment variable KGTUI_LAKE. If there is none of these, return the default folder.
     """
     if session.lake is not None:
         return LakeChoice(session.lake, "the open recording")
@@ -271,10 +271,10 @@ def recorded_span(path: str) -> tuple[float, float]:
 
 
 def disappeared_at(session: Session, group: str) -> float | None:
-    """Return when a deleted group last disappeared, in epoch seconds; None if unknown.
+    """Return when a deleted group disappeared, in epoch seconds; None if unknown.
 
-    The time is read from the recording of the cluster, which can take seconds. It is the time of the first recorded
-    poll that no longer found the group.
+    This is the time of the first recorded poll that no longer found the group. If the group was deleted several times,
+    the last deletion counts. Reading the recording of the cluster can take seconds.
     """
     path = lake_of(session).path
     if not is_lake(path):

@@ -38,7 +38,7 @@ class GroupMonitor(Protocol):
 
     @property
     def interval(self) -> float:
-        """Time between two polls of a broker, in seconds."""
+        """Time between two polls of a broker, in seconds. Slow brokers are polled less often."""
         ...
 
     @property
@@ -109,14 +109,18 @@ class ReplayPosition(Protocol):
         ...
 
     async def seek(self, at: float) -> None:
-        """Display the newest poll at or before the time `at`, in seconds since the epoch."""
+        """Display the newest poll at or before the time `at`, in seconds since the epoch.
+
+        Raises `KgtuiError` if the recording starts after `at`.
+        """
         ...
 
     async def advance(self, seconds: float) -> bool:
-        """Move the displayed time forward by `seconds` seconds. Gaps (time spans without polls) are skipped.
+        """Move forward by `seconds` seconds of recorded time. Return False if the last poll is already displayed.
 
-        If no poll was recorded in this time span, the same poll stays displayed, and the next call continues from the
-        end of the time span. Return False if the last poll of the recording is already displayed.
+        If no further poll was recorded until then, the same poll stays displayed, and the next call continues from the
+        time that this call has reached. Gaps (periods in which nothing was recorded) are skipped: if the next poll
+        comes after a gap, this poll is displayed immediately.
         """
         ...
 
@@ -129,7 +133,11 @@ class ReplayPosition(Protocol):
         ...
 
     async def compare(self, at: float) -> Comparison:
-        """Return the differences between the displayed time and the time `at`, in seconds since the epoch."""
+        """Return what changed in the cluster between the displayed time and the time `at`, in seconds since the epoch.
+
+        `at` can be before or after the displayed time. The result always describes the changes from the earlier to the
+        later time.
+        """
         ...
 
 
@@ -157,8 +165,8 @@ class ClusterLabel:
     """What the screen shows about the cluster of a session: name, addresses and color.
 
     Attributes:
-        name: the configured name, or the bootstrap addresses.
-        bootstrap: addresses `host:port`, separated by commas.
+        name: the configured name, or else the first bootstrap address. For a recording, the name of its folder.
+        bootstrap: addresses `host:port`, separated by commas. For a recording, the path of its folder.
         color: background color in Textual's notation, such as `red`; None for the default color of the theme.
         environment: a label such as `PROD`; empty if there is none.
         command_config: path for the option `--command-config` in Kafka commands that kgtui shows; None to omit it.

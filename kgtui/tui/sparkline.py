@@ -22,7 +22,7 @@ def spark_rows(values: Sequence[float], rows: int, top: float) -> list[str]:
 
     Args:
         values: the values from left to right. Each bar is one terminal cell wide.
-        top: the value whose bar is as high as all lines together.
+        top: the value whose bar fills all `rows` lines.
     """
     ramp = ASCII if text.display_settings().ascii else BLOCKS
     steps = len(ramp) - 1

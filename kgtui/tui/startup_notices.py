@@ -25,7 +25,7 @@ _MAX_LINE_WIDTH = 160
 
 
 def valid_presets(presets: Mapping[str, str]) -> dict[str, str]:
-    """Return the presets (saved filters) with a valid expression, sorted by name: name → filter expression."""
+    """Return the presets (saved filters) with a valid expression as a dict: name → expression, sorted by name."""
     invalid = dict(invalid_presets(presets))
     return {name: presets[name] for name in sorted(presets) if name not in invalid}
 
@@ -65,11 +65,11 @@ def _show(app: App[Any], messages: Iterable[str], title: str) -> None:
 
 
 async def show_unfinished_deletes(app: App[Any], session: Session) -> None:
-    """For each group that an earlier run of kgtui began to delete, show whether the group still exists.
+    """Show the results of deletions that an earlier run of kgtui began, but could not finish.
 
-    This function handles only deletions whose result is missing in the audit log (a file that lists all changes to
-    clusters), because kgtui ended too soon. It adds the missing results to the audit log. In a read-only session, it
-    does nothing.
+    The audit log (a file that lists all changes to clusters) has no results for these deletions, because kgtui ended
+    too soon. For each of their groups, find out whether the group still exists, show this, and add the result to the
+    audit log. In a read-only session, do nothing.
     """
     if session.admin is None or session.read_only:
         return

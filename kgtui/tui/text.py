@@ -57,7 +57,7 @@ def display_settings() -> DisplaySettings:
 
 
 def use_display_settings(settings: DisplaySettings) -> None:
-    """Use these settings in the current asyncio task, and in all tasks that it starts later."""
+    """Use these settings in the current asyncio task, and in all tasks that the current task starts later."""
     _display_settings.set(settings)
 
 
@@ -67,9 +67,10 @@ def marks() -> Marks:
 
 
 def plain(value: str | None, width: int | None = None, *, cut: Cut = "end") -> str:
-    """Escape control characters in a string from a cluster, and cut it to `width` terminal cells.
+    """Escape control characters in a string from a cluster, and cut the string to at most `width` terminal cells.
 
-    None becomes `–`. Square brackets are not escaped, so do not pass the result to code that parses markup.
+    If `value` is None, return `–`. If `width` is None, do not cut the string. Square brackets are not escaped, so do
+    not pass the result to code that parses markup.
     """
     if value is None:
         return marks().none
@@ -96,7 +97,10 @@ def label(*parts: str | Text | tuple[str, str]) -> Text:
 
 
 def dotted(words: str) -> str:
-    """Escape control characters in a text whose parts are separated by ` · `. In ASCII mode, ` · ` becomes ` - `."""
+    """Escape control characters in a text with the separator ` · `, such as `classic · connect`.
+
+    In ASCII mode, the separator becomes ` - `.
+    """
     return f" {marks().dot} ".join(plain(word) for word in words.split(" · "))
 
 
@@ -186,12 +190,12 @@ def short(value: int | None) -> str:
 def lag(value: int | None, lower_bound: bool | int = False) -> str:
     """Format a total lag (in records), such as `18.2k`, or `≥ 4.1k` if the total is a lower bound.
 
-    If `value` is None, return `?` if `lower_bound` is true, otherwise `–`.
+    If no lag is known, return `?` if there are unknown lags (`lower_bound` is true), and `–` if there are none.
 
     Args:
         value: sum of the known lags; None if no lag is known.
-        lower_bound: True, or the number of partitions whose lag is unknown, if the real total can be larger than
-            `value`. Otherwise False or 0.
+        lower_bound: whether the real total can be larger than `value`, because some lags are unknown. Instead of True
+            or False, callers can pass the number of partitions whose lag is unknown.
     """
     if value is None:
         return marks().unknown if lower_bound else marks().none
@@ -225,9 +229,9 @@ def age(seconds: float | None) -> str:
 
 
 def coarse_age(seconds: float | None) -> str:
-    """Format a duration like `age`, but in steps of 10 s below one minute: `<10 s`, `10 s`, `20 s` and so on.
+    """Format a duration like `age`, but below one minute in steps of 10 s: `<10 s`, `10 s`, `20 s` and so on.
 
-    This text changes less often than the text of `age`, so that rows with ages must be redrawn less often.
+    This text changes less often than the text of `age`, so that a row with an age needs fewer redraws.
     """
     if seconds is not None and seconds < 10:
         return "<10 s"

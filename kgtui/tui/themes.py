@@ -48,7 +48,8 @@ def shipped_folder() -> Path:
 def load(folders: Iterable[Path | None]) -> tuple[list[Theme], list[FailedTheme]]:
     """Read all theme files in these folders, and return (valid themes, invalid files). Ignore None in `folders`.
 
-    If several themes have the same name, only the last of them is returned.
+    The files of each folder are read in the order of their names. If several themes have the same name, only the one
+    that was read last is returned.
     """
     loaded: dict[str, Theme] = {}
     failed: list[FailedTheme] = []
@@ -162,7 +163,10 @@ _LIGHT = ("#1e6b24", "#7a4f00", "#a3182b", "#55606e", "#0b5f66", "#6b3fa0")
 
 
 def variable_defaults(theme: Theme) -> dict[str, str]:
-    """Return default colors for kgtui's theme variables (name → color), which Textual's own themes do not define."""
+    """Return default colors for the theme variables that kgtui has added: name → color.
+
+    Textual's own themes do not define these variables.
+    """
     defaults = dict(zip(ROLES, _DARK if theme.dark else _LIGHT, strict=True))
     defaults["kg-on-primary"] = Color.parse(theme.primary).get_contrast_text(1.0).hex
     return defaults

@@ -1,10 +1,10 @@
-"""Measure how much a broker that never responds slows down calls to healthy brokers.
+"""Measure how much slower calls to healthy brokers become while another broker never responds.
 
 One fake cluster has three healthy brokers. In a second cluster, the third broker accepts requests but never responds.
 
-- Only calls to the first two brokers are measured, while a task keeps calling the third broker.
+- Only calls to the first two brokers of each cluster are measured, while a task keeps calling the third broker.
 - The two clusters are called in turn for a short time each, so that other load on the machine affects both equally.
-- Only two calls run at the same time, because queueing on a busy CPU would hide the effect.
+- At most two measured calls run at the same time. With more calls, queueing on a busy CPU would hide the effect.
 
 The result is the 99th percentile of the call durations in the second cluster, divided by the same percentile in the
 first cluster.
@@ -37,7 +37,7 @@ CALLS_PER_TURN = 50
 ROUNDS = 4
 GROUPS = 200
 TARGET = 1.2
-"""The benchmark meets its target if the ratio of two durations is at most this number.
+"""Maximum ratio with which the benchmark meets its target.
 
 The ratio is the 99th percentile of the call durations in the faulty cluster, divided by that in the healthy cluster.
 """
@@ -60,7 +60,7 @@ def _brokers(pipe: Connection) -> None:
 
 
 async def _turn(pool: Pool, calls: int) -> list[float]:
-    """Make `calls` calls to brokers 1 and 2, while a second task keeps calling broker 3.
+    """Make `calls` calls in total to brokers 1 and 2, while a second task keeps calling broker 3.
 
     Return the durations of the calls to brokers 1 and 2, in milliseconds.
     """
@@ -113,8 +113,8 @@ async def _compare(seeds: tuple[list[str], list[str]], calls: int) -> tuple[list
 def measure(calls: int = CALLS, rounds: int = ROUNDS) -> tuple[list[float], list[float]]:
     """Run a healthy and a faulty cluster in another process, and measure calls to both.
 
-    Return the durations of the calls to the healthy and to the faulty cluster, in milliseconds. Each cluster receives
-    at least `calls` × `rounds` calls.
+    Return two lists with durations in milliseconds: of the calls to the healthy cluster, and of the calls to the faulty
+    cluster. Each list contains at least `calls` × `rounds` durations.
     """
     context = multiprocessing.get_context("spawn")
     here, there = context.Pipe()
@@ -128,9 +128,10 @@ def measure(calls: int = CALLS, rounds: int = ROUNDS) -> tuple[list[float], list
 
 
 def figures(calls: int = CALLS, rounds: int = ROUNDS) -> Iterator[Figure]:
-    """Yield the median and the 99th percentile of the call durations on the cluster with a silent broker.
+    """Yield the median and the 99th percentile of the call durations in the faulty cluster.
 
-    The reference values are the same percentiles on the healthy cluster.
+    In this cluster, one of three brokers never responds. The reference values are the same percentiles in the healthy
+    cluster.
     """
     healthy, silent = measure(calls, rounds)
     for fraction, target in ((0.5, None), (0.99, TARGET)):

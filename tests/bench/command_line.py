@@ -41,7 +41,7 @@ IN_FLIGHT = 100
 """Maximum number of OffsetCommit requests in flight on one connection."""
 
 Commit = tuple[str, str, tuple[int, ...]]
-"""`(group id, topic, offset to commit for each partition from 0 on)`."""
+"""`(group id, topic, offsets to commit)`. The offsets are for the partitions 0, 1, 2, … of the topic."""
 
 RECORDS = 20
 """Number of records that are written to each topic."""
@@ -118,8 +118,8 @@ def _tool(broker: Cluster, tool: str, *arguments: str) -> str:
     given = ["--bootstrap-server", broker.bootstrap, *arguments]
     if tool == "ConsumerGroupCommand":
         given += ["--timeout", "300000"]
-    # Start a new JVM for the tool, as users do. `tests.brokers.tools` would reuse a running JVM, so that the time to
-    # start the JVM would not be measured.
+    # Start a new JVM for each run of a tool, as users do, so that the measured time includes the start of the JVM.
+    # `tests.brokers.tools` cannot be used here, because it reuses a running JVM.
     quiet = "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn"
     command = ["java", *FAST_START, quiet, "-cp", jars.classpath(VERSION), MAIN_CLASSES[tool], *given]
     return subprocess.run(command, capture_output=True, text=True, timeout=1800, check=False).stdout

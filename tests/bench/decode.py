@@ -1,6 +1,7 @@
-"""Measure kgtui's CPU time for decoding large Kafka responses, and compare it with aiokafka's decoder.
+"""Compare the CPU times in which kgtui and aiokafka decode large Kafka responses.
 
-The decoders take turns in one thread, and garbage collection is off. The result is the fastest run of each decoder.
+The two decoders take turns in one thread, and garbage collection is off. Each decoder runs several times; its result is
+the CPU time of its fastest run.
 """
 
 from __future__ import annotations

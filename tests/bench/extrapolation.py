@@ -1,9 +1,9 @@
-"""Estimate the resources that the Spark pipeline needs for a large cluster, from the results of the benchmark.
+"""Estimate the resources that the Spark pipeline needs for a large cluster, from the results of `tests.bench.pipeline`.
 
 The cluster has 100,000 groups with 10 partitions each. Each group commits an offset per partition every 5 seconds.
 
-- The cost per record is computed from two runs with different numbers of records, so that it excludes the fixed cost of
-  a run.
+- The CPU time per record is computed from the difference between two runs with different numbers of records. The fixed
+  cost of a run is therefore not included.
 - Executor cores are assumed to be as fast as the cores of the benchmark's machine.
 - Half of the cores are idle in normal operation, so that the pipeline can catch up after a failure.
 """
@@ -50,7 +50,7 @@ class LayerCost:
 
     @property
     def cores(self) -> float:
-        """Number of cores that the layer keeps busy at the extrapolated load."""
+        """Number of cores that the layer keeps busy if it processes `RECORDS_PER_SECOND`."""
         return RECORDS_PER_SECOND * self.micros / 1e6
 
     @property

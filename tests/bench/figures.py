@@ -30,12 +30,12 @@ class Figure:
 
     @property
     def ratio(self) -> float | None:
-        """`value` divided by `reference`; None if there is no reference."""
+        """`value` divided by `reference`; None if there is no reference, or if it is 0."""
         return self.value / self.reference if self.reference else None
 
     @property
     def met(self) -> bool | None:
-        """Whether the target is met; None if there is no target."""
+        """Whether the target is met; None if there is no target, or if the target is of a ratio that is None."""
         value = self.ratio if self.of_ratio else self.value
         return None if self.target is None or value is None else value <= self.target
 

@@ -49,11 +49,11 @@ class Size:
 
     Attributes:
         polls: number of polls of a simulated cluster that the benchmark records.
-        segments: number of the last segment in the `SyntheticLake`, counted from 0. A segment begins with a keyframe (a
-            complete copy of the cluster's state), and ends before the next keyframe.
-        seeks: number of random polls whose state is loaded. The state of the poll after each of them is also loaded.
-        timelines: number of times that one hour of a random group's history is loaded. One day of a random group's
-            history is loaded the same number of times.
+        segments: index of the last segment in the `SyntheticLake`; the first segment has the index 0. A segment begins
+            with a keyframe (a complete copy of the cluster's state), and ends before the next keyframe.
+        seeks: number of measurements that load the state at a random poll, and then the state at the following poll.
+        timelines: number of measurements that load one hour of a random group's history. As many measurements load
+            one day.
         interval: seconds between two polls of the simulated cluster.
         segment_polls: number of polls from one keyframe to the next in the `SyntheticLake`.
     """
@@ -72,7 +72,7 @@ TINY = Size(groups=60, polls=2, segments=2, seeks=4, timelines=2, interval=0.5, 
 
 
 def record_figures(size: Size) -> Iterator[Figure]:
-    """Yield the CPU time of the recorder per poll, and the size of a recording per day and per row."""
+    """Yield the recorder's CPU time per poll, the longest callback, and the recording's size per day and per row."""
     with tempfile.TemporaryDirectory() as folder:
         lake = SyntheticLake(Path(folder) / "synthetic", replace(size, segments=1))
         callbacks = Callbacks()
@@ -102,7 +102,10 @@ def _measured(callbacks: Callbacks) -> Iterator[None]:
 
 
 async def _cpu_per_poll(lake: Path, size: Size, callbacks: Callbacks) -> float:
-    """Record a simulated cluster; return the CPU time of this process per poll, in seconds."""
+    """Record at least `size.polls` polls of a simulated cluster; return this process's CPU seconds per poll.
+
+    Also reset `callbacks` after the first poll, which is not measured.
+    """
     with SimulatedCluster("active", size.groups) as cluster:
         async with connect(cluster.bootstrap.split(",")) as admin:
             monitor = Monitor(admin, MonitorOptions(interval=size.interval, sweep_rate=0.001))
@@ -276,7 +279,7 @@ def replay_figures(size: Size) -> Iterator[Figure]:
 
 
 def _load_timeline(recording: RecordingReader, choices: random.Random, seconds: float) -> float:
-    """Load a random group's history of `seconds` seconds; return the duration of loading it, in milliseconds."""
+    """Load `seconds` seconds of a random group's history; return how long loading takes, in milliseconds."""
     group = choices.choice(list(recording.at(recording.last).listings))
     until = choices.uniform(min(recording.first.at + seconds, recording.last.at), recording.last.at)
     started = time.perf_counter()

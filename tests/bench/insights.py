@@ -1,7 +1,7 @@
 """Measure the CPU time and the elapsed time of `kgtui insights` with gold tables for 100,000 groups and 30 days.
 
-The benchmark writes all gold tables except `lag`. kgtui must open only the files of the newest day. So earlier days
-need no data of their own, and their files are hard links to the files of the newest day.
+The benchmark writes all gold tables except `lag`. Only the newest day has data of its own, because kgtui must open no
+other files. The files of the earlier days are hard links to the files of the newest day.
 """
 
 from __future__ import annotations
@@ -41,13 +41,13 @@ END = datetime(2026, 11, 21, tzinfo=UTC)
 _DAY = END - timedelta(days=1)
 _FAMILIES = 400
 _UNHEALTHY, _BEHIND, _UNUSED = 100, 20, 5
-"""Every 100th group is unhealthy, and the lag of every 20th group grows.
+"""Every 100th group is unhealthy, the lag of every 20th group grows, and every 5th family is unused.
 
-In every 5th family (groups with the same prefix, such as `team-005.*`), all groups are unused.
+A family is the groups with the same prefix, such as `team-005.*`. In an unused family, all groups are unused.
 """
 
 _CHUNK = 10_000
-"""Number of groups whose rows in a table are written to the same file."""
+"""Maximum number of groups whose rows are written to one file of a table."""
 
 _NOT_NULL: dict[str, Any] = {"string": "recorded", "boolean": False, "long": 0, "int": 0, "double": 0.0}
 _TIME = pa.timestamp("us", tz="UTC")

@@ -1,7 +1,7 @@
 """Run kgtui with counters for the benchmarks: `python -m tests.bench.instrumented_app ARGUMENTS OF KGTUI`.
 
-In kgtui's tree of groups, the row under the cursor ends with the number of handled keys. A frame with a higher number
-also shows the result of the latest key. So the benchmark can measure the time from the key to this frame.
+In kgtui's tree of groups, the row under the cursor ends with the number of handled keys. The first frame with a new
+number also shows the result of the latest key. So the benchmark can measure the time from the key to this frame.
 """
 
 from __future__ import annotations
@@ -37,9 +37,9 @@ COUNTER_CELLS = 8
 """Width of the counter of handled keys, such as `<000042>`, in terminal cells."""
 
 FAST_SWEEP = 10
-"""Factor by which the background read of all groups is accelerated.
+"""Factor by which kgtui reads groups faster in the background while the benchmark waits until all groups are read.
 
-Without this factor, the first read of 100,000 groups takes at least 100 s.
+At the normal speed, the first read of 100,000 groups takes at least 100 s.
 """
 
 
@@ -48,7 +48,7 @@ def _replace(owner: type, name: str, function: Callable[..., Any]) -> None:
 
 
 class FixedIntervalMonitor(Monitor):
-    """A monitor that always polls every 2 s. The normal monitor polls less often if brokers respond slowly."""
+    """A monitor that polls every 2 s if brokers respond within 2 s. kgtui's monitor polls slow brokers less often."""
 
     def __init__(self, admin: GroupAdmin, options: MonitorOptions) -> None:
         super().__init__(admin, replace(options, list_load=1.0))
@@ -147,9 +147,9 @@ class Instruments:
 
         | request | action |
         |---|---|
-        | `reset` | set the counts and times of callbacks and snapshots to zero |
-        | `largest` | move the cursor to the largest tree node without child nodes |
-        | `hurry` | if the parameter `hurried` is true, accelerate the background reads by `FAST_SWEEP`; else, do not |
+        | `reset` | set the number of snapshots, and the number and times of callbacks, to zero |
+        | `largest` | of the tree nodes without child nodes, move the cursor to the one with the most groups |
+        | `hurry` | read groups `FAST_SWEEP` times as fast, or at normal speed if the parameter `hurried` is false |
         | `stats` | only return the statistics |
         """
         assert self._app is not None

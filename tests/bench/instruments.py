@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 LONG_MS = 20.0
-"""Callbacks with more CPU time than this, in milliseconds, are long. Users can notice such delays."""
+"""Maximum CPU time of a callback in milliseconds. Users can notice the delay if a callback uses more CPU time."""
 
 
 class Callbacks:
@@ -25,7 +25,7 @@ class Callbacks:
     Attributes:
         worst: CPU milliseconds of the longest callback.
         count: number of callback calls.
-        long: callback name → number of calls that took longer than `LONG_MS`.
+        long: callback name → number of calls that used more CPU milliseconds than `LONG_MS`.
     """
 
     def __init__(self) -> None:

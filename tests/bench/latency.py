@@ -1,7 +1,7 @@
-"""Measure the time from an offset commit until the offset is in silver and gold tables, with a real 4.3.1 broker.
+"""Measure the time from an offset commit until the offset is in the silver table `commits` and the gold table `lag`.
 
-`kgtui record` and `kgtui pipeline watch` run as child processes, because the gold table `lag` is computed from the
-results of both. The benchmark reads the tables without Spark, as kgtui's screens do.
+The commits go to a real 4.3.1 broker. `kgtui record` and `kgtui pipeline watch` run as child processes, because the
+table `lag` is computed from the results of both. The benchmark reads the tables without Spark, as kgtui's screens do.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _GROUP, _TOPIC = "payments", "orders"
 _INTERVAL = 5.0
 """Time between two polls of the recorder, and between two runs of each streaming query of the pipeline, in seconds.
 
-This is also the time between two commits of each group that only creates load.
+The groups that only create load also commit at this interval.
 """
 _LOAD_TOPIC, _LOAD_PARTITIONS = "load", 10
 _TARGETS = {("gold lag", 0.5): 15.0, ("gold lag", 0.95): 30.0}
@@ -74,7 +74,7 @@ class _ObservedTable:
     Attributes:
         column: name of the column that contains committed offsets.
         newest: largest offset that has arrived in the table.
-        seen: offset → time when it was first found in the table.
+        seen: offset → time when this offset or a larger one was first found in the table.
     """
 
     path: Path
@@ -83,7 +83,7 @@ class _ObservedTable:
     seen: dict[int, float] = field(default_factory=dict)
 
     def poll(self) -> None:
-        """Read the table, and store the time at which each new offset was seen."""
+        """Read the largest offset in the table. Store the current time for this offset and all new smaller offsets."""
         before, self.newest = self.newest, max(self.newest, self._read())
         now = time.monotonic()
         self.seen |= dict.fromkeys(range(before + 1, self.newest + 1), now)
@@ -141,7 +141,7 @@ def _measure(broker: Cluster, lake: Path, size: Size) -> dict[str, list[float]]:
 
 @contextmanager
 def _load(broker: Cluster, groups: int) -> Iterator[None]:
-    """Let `groups` groups without members commit every `_INTERVAL` seconds during the `with` block."""
+    """Every `_INTERVAL` seconds during the `with` block, commit offsets for `groups` groups without members."""
     broker.commit("load-0", {(_LOAD_TOPIC, 0): 0})  # This call waits until the coordinator is available.
     connection, stop = Connection(broker.bootstrap), threading.Event()
 

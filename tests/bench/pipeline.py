@@ -40,7 +40,7 @@ _WARM_UP, _ROUNDS = 5, 12
 """Number of decoding rounds that only warm up the JVM's compiler, and number of rounds that are measured."""
 
 RECORDS_PER_SEGMENT = int(POLLS_PER_KEYFRAME * INTERVAL * 1000 / STEP_MS) * PARTITIONS
-"""Number of records in one segment of the recording.
+"""Number of sample records of `__consumer_offsets` that are written during one segment of the recording.
 
 A segment is the time between two keyframes (polls with all rows), which is ten minutes.
 """
@@ -114,7 +114,13 @@ def _measure(cores: int, decode: int, runs: tuple[int, ...]) -> Any:
 
 
 def main(cores: int, decode: int, *runs: int) -> None:
-    """Measure decoding of `decode` records and complete runs on `cores` cores, and print the results as JSON."""
+    """Measure decoding and complete runs on `cores` cores, and print the results as JSON.
+
+    Args:
+        cores: number of cores that Spark uses.
+        decode: number of records to decode; 0 to measure no decoding.
+        runs: number of records in each complete run.
+    """
     from kgtui.pipeline.session import start
 
     spark = start(f"local[{cores}]")

@@ -111,7 +111,7 @@ async def _sweep(broker: Cluster, size: Size) -> list[Figure]:
 
 
 async def _broker_cpu(broker: Cluster, seconds: float) -> float:
-    """Return the CPU time of the broker during the next `seconds` seconds, as a fraction of one core."""
+    """Measure the broker's CPU usage for `seconds` seconds; return it as a fraction of one core."""
     stat = Path(f"/proc/{broker.nodes[0].pid}/stat")
 
     def spent() -> float:
@@ -166,7 +166,7 @@ class _Workload:
     Attributes:
         ends: log end offset, which is the same for all partitions of the topics `t-0`, `t-1`, …
         began_at: time at which groups began to misbehave; None if they have not begun yet.
-        frozen: value of `ends` at the time `began_at`.
+        frozen: value of `ends` at the time `began_at`. Stopped groups commit no higher offset.
     """
 
     broker: Cluster
@@ -199,7 +199,7 @@ class _Workload:
         self._run(self._keep_writing)
 
     def misbehave(self) -> None:
-        """Begin all kinds of misbehavior in `MISBEHAVIORS`."""
+        """Make the groups that `MISBEHAVIORS` describes begin to misbehave."""
         self.frozen, self.began_at = self.ends, time.time()
         self.broker.delete_records("deleted", 0, BACKLOG // 2)
         for members in self.members:
@@ -257,7 +257,7 @@ class _Workload:
         return len(command_line.commit_all(self._connections[0], list(self._positions())))
 
     def _join_only(self, group: str) -> None:
-        """Join a group as its leader, but never send an assignment, so that the group stays in the rebalance."""
+        """Join a group as its leader, but never send an assignment, so that the group's rebalance does not end."""
         connection = Connection(find_coordinator(self.broker.bootstrap, group, 60))
         self._connections.append(connection)
         half_an_hour = i32Timedelta.parse(timedelta(minutes=30))

@@ -25,7 +25,7 @@ PARTITIONS = 16
 
 _GROUPS, _PARTITIONS_PER_GROUP = 2_000, 10
 TOPICS = {f"team-{number % 40}.service-{number}": f"t{number % 200}" for number in range(_GROUPS)}
-"""Group id → topic for whose partitions the group commits offsets."""
+"""Group id → topic in which the group commits offsets."""
 
 START_MS = 1_790_035_200_000
 """Time of the first record of each partition, in milliseconds since the epoch: the beginning of a day (UTC)."""
@@ -35,7 +35,7 @@ STEP_MS = 50
 
 _COMMITS_PER_OTHER = 100
 _OTHER_KEYS = b"\x00\x02"
-"""Boundary between the keys of offset commit records, which are lower, and the keys of all other records.
+"""Lower bound of the keys of all records that are not offset commits. The keys of offset commits are lower.
 
 The first two bytes of a record's key are its version. Only the keys of offset commits have the versions 0 and 1.
 """

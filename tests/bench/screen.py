@@ -41,13 +41,13 @@ class Size:
     """Parameters of the benchmark.
 
     Attributes:
-        large_node_groups: number of groups in the cluster with which expanding a large tree node is measured. The node
-            contains 7/10 of these groups.
+        large_node_groups: number of groups in a second cluster. The benchmark expands and collapses a tree node that
+            contains about 7/10 of these groups.
         keys: number of presses of each key.
         seconds: duration of a measurement without keys.
         soak_seconds: duration of the memory measurement.
-        settle_seconds: maximum time to wait until kgtui's verdicts on the groups (such as OK) no longer change, on a
-            cluster in which no group changes.
+        settle_seconds: in a cluster in which no group changes, maximum time to wait until kgtui's verdicts on the
+            groups (such as OK) no longer change.
         screened_groups: number of groups for measuring the memory that the search for problems needs.
     """
 
@@ -105,7 +105,7 @@ def _with_changes(size: Size, bare_keys: _Keyboard, bare: Terminal) -> Iterator[
 
 
 def _polls(size: Size, ui: Terminal, when: str, target: float) -> Iterator[Figure]:
-    """Measure CPU time, callbacks longer than 20 ms and output to the terminal while no key is pressed.
+    """While no key is pressed, measure CPU time, callbacks that use more than 20 ms, and output to the terminal.
 
     Args:
         when: text in the names of the results, such as `after the first read of all groups`.
@@ -142,7 +142,7 @@ def _page(size: Size, ui: Terminal) -> Figure:
 
 
 def _latencies(size: Size, keys: _Keyboard, bare_keys: _Keyboard, when: str = "") -> Iterator[Figure]:
-    """Measure the time from a key press to the frame with the result, while polls continue.
+    """Measure the time from a key press to the frame with the result, while kgtui continues to poll the cluster.
 
     Args:
         bare_keys: keyboard of the minimal app, which provides the reference values.
@@ -179,7 +179,7 @@ def _filtering(size: Size, ui: Terminal, keys: _Keyboard, bare_keys: _Keyboard) 
 
 
 def _memory(size: Size, ui: Terminal, keys: _Keyboard, bare: Terminal) -> Iterator[Figure]:
-    """Measure the resident memory and its increase while keys are pressed and polls continue.
+    """Measure kgtui's resident memory, and by how much it increases while keys are pressed and kgtui polls the cluster.
 
     Also measure the CPU time of the event loop's longest callback.
     """
@@ -298,7 +298,7 @@ class _Keyboard:
         time.sleep(0.03)
 
     def select_largest_node(self) -> int:
-        """Move the cursor to the largest node of the tree; return the number of groups in this node."""
+        """Move the cursor to the largest tree node without child nodes; return the number of groups in this node."""
         return int(self._terminal.ask("largest")["groups"])
 
     def expand_largest_node(self) -> None:

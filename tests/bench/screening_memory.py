@@ -15,13 +15,13 @@ from tests.bench.figures import Figure
 
 PARTITIONS = 10
 READS, INTERVAL = 12, 120
-"""Number of reads per group, and seconds between two reads. After 12 reads, the monitor has found stopped groups."""
+"""Number of reads per group, and seconds between two reads. Twelve reads suffice to find all stopped groups."""
 
 
 def figure(groups: int) -> Figure:
-    """Measure how much more memory the monitor needs for a group because of screening, in bytes per group.
+    """Measure how much memory the monitor needs for screening (the search for problems), in bytes per group.
 
-    Screening is the search for problems. Each group has 10 partitions.
+    Each group has 10 partitions.
     """
     added = (_memory(groups, screened=True) - _memory(groups, screened=False)) / groups
     return Figure(f"memory that screening adds per group of {PARTITIONS} partitions", added, "B", target=300)

@@ -1,6 +1,7 @@
-"""Start a simulated cluster in another process: `python -m tests.bench.simulated_cluster idle|active GROUPS`.
+"""Run a simulated cluster: `python -m tests.bench.simulated_cluster idle|active GROUPS`.
 
-In an idle cluster, nothing changes. In an active cluster, a tenth of the topics receive new records.
+The class `SimulatedCluster` starts this command in another process. In an idle cluster, nothing changes. In an active
+cluster, a tenth of the topics receive new records, and a few groups change their state.
 """
 
 from __future__ import annotations

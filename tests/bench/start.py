@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 def figures(groups: int, rounds: int) -> Iterator[Figure]:
     """Yield the time from the start of kgtui to its first frame with groups.
 
-    This time is compared with the start time of a minimal Textual app.
+    The reference value is the time from the start of the minimal Textual app `bare_app` to its first frame.
     """
     with spawn(Options(groups=groups, churn=0.0)) as cluster:
         wall, cpu, bare_wall, bare_cpu = [], [], [], []
@@ -36,7 +36,7 @@ def figures(groups: int, rounds: int) -> Iterator[Figure]:
 
 
 def _start(module: str, ready: bytes, *arguments: str) -> tuple[float, float]:
-    """Start a program; return the wall time and the CPU time until the program has written `ready`, in seconds."""
+    """Start a program; return its wall time and CPU time until its output matches the pattern `ready`, in seconds."""
     with Terminal(module, arguments, control=False) as terminal:
         seconds = terminal.wait_for(ready) - terminal.started
         return seconds, terminal.usage().cpu

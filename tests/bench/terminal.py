@@ -30,7 +30,7 @@ SYNCHRONIZED_QUERY, SYNCHRONIZED_RESPONSE = b"\x1b[?2026$p", b"\x1b[?2026;2$y"
 """Bytes with which a program asks whether the terminal supports synchronized output, and the response "yes"."""
 
 GROUPS_SHOWN = rb"classic|consumer"
-"""Regular expression for names of nodes in kgtui's tree of groups. Output that contains such a name shows groups."""
+"""Regular expression that kgtui's output matches as soon as its tree shows groups: names of nodes in this tree."""
 
 BARE_APP_READY = rb"<000000>"
 """Regular expression for the first frame of `bare_app`, in which the number of pressed keys is 0."""
@@ -48,8 +48,8 @@ class Terminal:
 
     Args:
         module: module to run with `python -m`.
-        control: whether to open a socket for the method `ask`. The environment variable `KGTUI_BENCH_CONTROL` tells the
-            program the socket's file descriptor.
+        control: whether the program gets a socket, through which the method `ask` sends requests. The environment
+            variable `KGTUI_BENCH_CONTROL` contains the number of the socket's file descriptor.
     """
 
     def __init__(

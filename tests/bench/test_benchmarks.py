@@ -28,7 +28,7 @@ MARKS = {
     "problems": [pytest.mark.broker, pytest.mark.full],
     "pipeline": [pytest.mark.full],
 }
-"""Name of a benchmark → pytest marks: `broker` if it starts a broker, `full` if it is too slow for each test run."""
+"""Name of a benchmark → pytest marks: `broker` if it starts a broker, `full` if it runs only with `--full`."""
 
 
 @pytest.mark.parametrize("name", [pytest.param(name, marks=MARKS.get(name, [])) for name in BENCHES])

@@ -16,13 +16,13 @@ are started together. Each broker is stopped after the last test that needs it::
     secure_broker               `Secure`: a 4.3.1 broker with an authorizer, SASL (also Kerberos, with its own KDC) and
                                 TLS, and principals with few permissions
 
-Tests with these fixtures get the marker `broker`. They also get the mark `xdist_group`, so that all of them run in the
-same worker, except for Spark tests, which run in another worker. A test that calls `request.getfixturevalue` must set
-the marker `broker` itself, for example `pytest.mark.broker("live_431")`.
-For several nodes, a test creates `Cluster("4.3.1", tmp_path, nodes=3)`, and calls `start()` and `stop()`.
+Tests with these fixtures get the markers `broker` and `xdist_group`. The marker `xdist_group` makes all of them run in
+the same worker, except for Spark tests, which run in another worker. A test that calls `request.getfixturevalue` must
+set the marker `broker` itself, for example `pytest.mark.broker("live_431")`. A test that needs several nodes creates a
+`Cluster("4.3.1", tmp_path, nodes=3)`, and calls `start()` and `stop()`.
 
-`group_actions` makes changes that only `__consumer_offsets` shows, such as aborted transactions. `offsets_topic` reads
-all records of `__consumer_offsets`.
+The module `group_actions` makes unusual changes to groups, such as commits in transactions that are then aborted. The
+module `offsets_topic` reads the records that brokers write to `__consumer_offsets`.
 
 The brokers' logs are in the temporary folder of the pytest session (`brokers-*/…/broker-1.log`).
 """

@@ -69,7 +69,9 @@ def make_certificates(folder: Path) -> Certificates:
 
 
 def make_stores(certificates: Certificates, password: str, folder: Path | None = None) -> None:
-    """Create Java key stores and a trust store with the password `password`, in `folder` or beside the certificates.
+    """Create Java key stores and a trust store with the password `password`.
+
+    The stores are in `folder`. If it is None, they are in the folder of the certificates.
 
     ================  =======================================================================================
     `client.p12`      PKCS #12: the client's key, its certificate, and the authority's certificate (by openssl)

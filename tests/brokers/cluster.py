@@ -32,14 +32,14 @@ class Cluster:
 
     Args:
         protocols: listener name → security protocol; None for one plaintext listener. The first listener must not
-            require a login.
+            require a login, because the methods connect to it.
         extra: additional properties of all brokers.
         format_arguments: additional arguments of `kafka-storage.sh format`.
         jvm: additional JVM options.
 
     Attributes:
         version: Kafka version, such as `4.3.1`.
-        bootstrap: addresses of the plaintext listeners, `host:port,…`.
+        bootstrap: addresses of the first listener on all brokers, as `host:port,…`.
         nodes: broker processes; node id 1 comes first.
     """
 
@@ -110,7 +110,7 @@ class Cluster:
 
     @property
     def admin(self) -> AdminClient:
-        """Admin client of librdkafka, with which tests prepare the cluster, for example create topics."""
+        """Admin client of librdkafka. Tests use it to prepare the cluster, for example to create topics."""
         if self._admin is None:
             self._admin = AdminClient(self.client_config())
         return self._admin

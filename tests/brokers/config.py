@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 HOST = "127.0.0.1"
 _WORKERS, _PORTS_PER_WORKER = 8, 1_500
 
-# Ports that `free_ports` must not return again, because it has already returned them. Until a broker listens on such a
-# port, the port seems free.
+# Ports that `free_ports` has already returned. It must not return them again, although a port seems free until a broker
+# listens on it.
 _handed_out: set[int] = set()
 _handing_out = threading.Lock()
 
@@ -46,7 +46,9 @@ class Ports:
 
 
 def free_ports(count: int) -> list[int]:
-    """Return `count` free ports on loopback. They are below the ephemeral ports, which outgoing connections use.
+    """Return `count` free ports on loopback.
+
+    The ports are below the range of ephemeral ports, which the operating system gives to outgoing connections.
 
     Each xdist worker has its own range of ports. Otherwise, two workers could choose the same port before a broker
     listens on it.
@@ -127,8 +129,8 @@ def server_properties(
 
 
 def _of_release_3() -> dict[str, str]:
-    # Kafka 3.9 disables KIP-848 groups by default. It has no configs per group, so this heartbeat interval applies to
-    # all groups.
+    # The first property enables KIP-848 groups, which Kafka 3.9 disables by default. The heartbeat interval applies to
+    # all KIP-848 groups, because Kafka 3.9 has no configs per group.
     return {
         "group.coordinator.rebalance.protocols": "classic,consumer",
         "group.consumer.heartbeat.interval.ms": "500",
@@ -145,7 +147,10 @@ def _of_release_4(copies: str) -> dict[str, str]:
 
 
 def preview_features(version: str) -> list[str]:
-    """Return arguments of `StorageTool format` that enable the group types that are a preview in Kafka `version`."""
+    """Return the arguments of `StorageTool format` that enable share groups in Kafka 4.1, where they are a preview.
+
+    For other versions, return an empty list.
+    """
     return ["--feature", "share.version=1"] if version.startswith("4.1.") else []
 
 

@@ -18,9 +18,10 @@ CONNECTOR = "file-source"
 
 
 class Worker:
-    """A Connect worker in distributed mode. The caller starts its JVM with the file `properties`.
+    """A Connect worker in distributed mode. The caller must start the worker's JVM.
 
     Attributes:
+        properties: path of the worker's configuration file, which the caller passes to the JVM.
         url: URL of the worker's REST API. The worker also sends this URL to its group as member metadata.
     """
 
@@ -56,7 +57,7 @@ class Worker:
     def wait_until_running(self, timeout: float, java: Java) -> None:
         """Create the connector when the worker responds, and wait until its task runs.
 
-        Raises `JavaFailedError` if the task does not run after `timeout` seconds.
+        Raises `JavaFailedError` if the process `java` ends, or if the task does not run after `timeout` seconds.
         """
         self.lines.write_text("one\ntwo\nthree\n", encoding="utf-8")
         config = {

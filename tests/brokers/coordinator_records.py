@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from tests.brokers.live import Live
 
 COMMITTED, ABORTED = 61, 62
-"""Offsets that the group `transactional` commits in a transaction that is committed, and in one that is aborted."""
+"""Offsets of the group `transactional` in two transactions, of which the first is committed, and the second aborted."""
 
 EXPRESSION = "^o[rR]ders$"
 """Regular expression to which the member of the group `by-expression` subscribes."""
@@ -37,10 +37,10 @@ CONSUMER_TYPES = {
 
 
 def types(version: str) -> set[RecordType]:
-    """Return the types of the records that a broker of Kafka `version` has written after `write_records`.
+    """Return the record types in `__consumer_offsets` after `write_records` has run on a broker of Kafka `version`.
 
-    These are records of the groups of `tests.brokers.live`, and of the groups that `write_records` creates. A type is
-    omitted if the broker writes only tombstones of this type.
+    The records are about the groups of `tests.brokers.live`, and about the groups that `write_records` creates. A type
+    is omitted if the broker writes only tombstones of this type.
     """
     release = numbers(version)
     found = CLASSIC_TYPES | CONSUMER_TYPES
@@ -60,7 +60,7 @@ _locks: defaultdict[str, Lock] = defaultdict(Lock)
 def write_records(live: Live) -> None:
     """Run transactions, commit an offset that expires, and create and delete groups of every type.
 
-    This happens only once per broker.
+    A second call for the same broker does nothing.
     """
     with _locks[live.bootstrap]:
         if live.bootstrap not in _written:

@@ -1,8 +1,8 @@
 """Pytest fixtures for real brokers.
 
 pytest-xdist runs all tests of an xdist group in the same worker. All brokers that these tests need are started together
-in the background. Only the brokers of `FULL_BROKER_VERSIONS`, which are tested with `--full`, are started one after the
-other. A broker is stopped after the last test that needs it, because even an idle broker uses CPU time.
+in the background. The brokers of `FULL_BROKER_VERSIONS`, which are tested with `--full`, are an exception: only one of
+them runs at a time. A broker is stopped after the last test that needs it, because even an idle broker uses CPU time.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def named(kind: str, version: str) -> str:
 
 
 def only_full(version: str) -> list[pytest.MarkDecorator]:
-    """Return the pytest mark `full` if `version` is only tested with `--full`; otherwise, return an empty list."""
+    """Return a list with the pytest mark `full` if `version` is tested only with `--full`; else, an empty list."""
     return [pytest.mark.full] if version in FULL_BROKER_VERSIONS else []
 
 
@@ -43,7 +43,7 @@ LIVE = tuple(named("live", version) for version in BROKER_VERSIONS)
 NAMES = (*LIVE, "secure_broker", *(named("broker", version) for version in BROKER_VERSIONS))
 """Names of the fixtures for brokers and for live groups, in the order in which they are started (slowest first).
 
-The fixture `live_431` creates groups on the broker of the fixture `broker_431`.
+Starting `live_431` also starts the broker of `broker_431`, because the live groups are on this broker.
 """
 
 _FULL_VERSION = {named(kind, version): version for version in FULL_BROKER_VERSIONS for kind in ("live", "broker")}
@@ -65,9 +65,9 @@ _ON_ALL_VERSIONS = [pytest.param(version, marks=only_full(version)) for version 
 # run, and sorts the tests after the other implementations have run.
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> Generator[None]:
-    """Run tests with real brokers in one worker of pytest-xdist, so that each broker is started only once.
+    """Put tests with real brokers in the xdist group `broker`, so that one worker starts each broker for all of them.
 
-    Spark tests with real brokers run in the worker of the other Spark tests.
+    Exceptions are tests with an xdist group of their own, and Spark tests, which run in the worker of all Spark tests.
     """
     for item in items:
         if requested_by(item):
@@ -110,7 +110,10 @@ def pytest_unconfigure() -> None:
 
 
 def requested_by(item: pytest.Item) -> set[str]:
-    """Return the names of the fixtures for brokers and live groups that a test uses or names in the marker `broker`."""
+    """Return the names of the fixtures for brokers and live groups that a test needs.
+
+    These are fixtures that the test uses, and fixtures that its marker `broker` names.
+    """
     names = {*getattr(item, "fixturenames", ())}
     for marker in item.iter_markers("broker"):
         names.update(marker.args)
@@ -167,7 +170,10 @@ class Brokers:
         self._pool.submit(lambda: coordinator_records.write_records(self.get(name)))
 
     def begin(self, group: str) -> None:
-        """Start all brokers and live groups that the tests of an xdist group need. The tests run in this process."""
+        """Start the brokers and live groups in `NAMES` that the tests of the xdist group `group` need.
+
+        This process must be the worker that runs the tests of the group.
+        """
         self._note_begin_of(group)
         needed = set().union(*(names for test, names in self._waiting.items() if group_of(test) == group))
         for name in NAMES:
@@ -209,7 +215,7 @@ class Brokers:
             (self._begun_groups / group).touch()
 
     def _stop(self, is_unneeded: Callable[[str], bool]) -> None:
-        """Stop the live groups, and then the brokers, for whose fixture names `is_unneeded` returns true."""
+        """Stop live groups, and then brokers, if `is_unneeded` returns true for the name of their fixture."""
         with self._lock:
             others = {name: self._started.pop(name) for name in [*self._started] if is_unneeded(name)}
         wait(others.values())
@@ -295,7 +301,7 @@ def live(request: pytest.FixtureRequest, brokers: Brokers) -> Live:
     params=[BROKER_VERSIONS[0], *(pytest.param(v, marks=pytest.mark.full) for v in ALL_BROKER_VERSIONS[1:])],
 )
 def newest_live(request: pytest.FixtureRequest, brokers: Brokers) -> Live:
-    """Run a slow test with the live groups on the 4.3.1 broker; with `--full`, once per Kafka version."""
+    """Run a slow test only with the live groups on the 4.3.1 broker; with `--full`, run it once per Kafka version."""
     live: Live = brokers.get(named("live", request.param))
     return live
 

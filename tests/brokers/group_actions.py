@@ -1,4 +1,4 @@
-"""Change groups with transactions, expiring commits, regular expression subscriptions, and deletions."""
+"""Commit offsets in transactions or with a retention time, subscribe to regular expressions, and delete groups."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ TIMEOUT = 60.0
 
 
 def commit_in_transactions(cluster: Cluster, group: str, topic: str, committed: int, aborted: int) -> None:
-    """Commit the offset `committed` in one transaction. Send the offset `aborted` in another one, which is aborted.
+    """Commit the offset `committed` in a transaction. Then send the offset `aborted` in a transaction that is aborted.
 
     Both offsets are for partition 0 of `topic`.
     """

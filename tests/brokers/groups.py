@@ -51,7 +51,8 @@ class LiveGroup:
     reported_lag: Mapping[TopicPartition, int | None] = field(default_factory=dict)
     """Lag of each partition of a share group, as reported by the broker; None on Kafka 4.1, which reports no lag.
 
-    Acknowledged records do not count, so the lag can be smaller than the log end offset minus the start offset.
+    The lag does not include records that members have acknowledged after the start offset. So the lag can be smaller
+    than the log end offset minus the start offset.
     """
     client_ids: tuple[str, ...] = ()
     instance_ids: tuple[str, ...] = ()
@@ -59,7 +60,10 @@ class LiveGroup:
 
     @property
     def lags(self) -> dict[TopicPartition, int | None]:
-        """The lag of each partition in records; None if the group has no committed offset for the partition."""
+        """Lag of each partition in records; None if the group has no committed offset for the partition.
+
+        For share groups, the values are those of `reported_lag`.
+        """
         computed = {tp: end - self.committed[tp] for tp, end in self.log_end.items() if tp in self.committed}
         return {**dict.fromkeys(self.log_end), **computed, **self.reported_lag}
 

@@ -28,7 +28,10 @@ _MORE_FOLDERS = ("/usr/sbin", "/sbin", "/usr/local/sbin", "/opt/homebrew/opt/krb
 """Folders that often contain Kerberos programs, but are not in PATH. `tests/run` has the same list."""
 
 _STOP_WITH_PARENT = '"$@" & trap "kill $!" EXIT; read -r line'
-"""Shell command that runs a program, and kills the program when the test process closes standard input or exits."""
+"""Shell command that runs a program, and kills the program when the shell's standard input is closed.
+
+The test process closes this input to stop the program. When the test process exits, the input is closed as well.
+"""
 
 
 class Kdc:
@@ -58,12 +61,12 @@ class Kdc:
 
     @property
     def environment(self) -> dict[str, str]:
-        """Environment variables for programs that use Kerberos: the environment of this process, and `variables`."""
+        """All environment variables for programs that use Kerberos: those of this process, and those in `variables`."""
         return {**os.environ, **self.variables}
 
     @property
     def variables(self) -> Mapping[str, str]:
-        """Environment variables with the paths of the KDC's configuration and of the ticket cache."""
+        """Environment variables with the paths of `krb5.conf`, of `kdc.conf`, and of the default ticket cache."""
         return {
             "KRB5_CONFIG": str(self.config),
             "KRB5_KDC_PROFILE": str(self._folder / "kdc.conf"),
@@ -110,7 +113,9 @@ class Kdc:
     def add(self, principal: str, *options: str) -> Path:
         """Create a principal with random keys, and return the path of its keytab.
 
-        `principal` is the name without the realm. `options` are for `addprinc` in `kadmin.local`, such as `-maxlife`.
+        Args:
+            principal: name without the realm.
+            options: options of the `kadmin.local` command `addprinc`, such as `-maxlife` and `3 seconds`.
         """
         keytab = self._keytab(principal)
         self._admin("addprinc", *options, "-randkey", principal)
@@ -129,7 +134,7 @@ class Kdc:
     def ticket_cache(self, principal: str, *options: str) -> Path:
         """Get a ticket with `kinit` and the principal's keytab; return the path of the new ticket cache.
 
-        `options` are options of `kinit`, such as `-l 1s`.
+        `options` are options of `kinit`, such as `-l` and `1s` for a lifetime of one second.
         """
         cache = self._folder / f"{principal}{''.join(options).replace(' ', '')}.cache"
         self._run("kinit", *options, "-c", f"FILE:{cache}", "-k", "-t", str(self._keytab(principal)), principal)
@@ -141,7 +146,7 @@ class Kdc:
         return [bytes.fromhex(key) for key in re.findall(r"\(0x([0-9a-f]+)\)", listed)]
 
     def other_realm_keytab(self) -> Path:
-        """Create a keytab with a key of `ada@OTHER.REALM`, a realm without a KDC; return the path of the keytab."""
+        """Create a keytab with a key of the principal `ada@OTHER.REALM`, whose realm has no KDC; return its path."""
         keytab = self._folder / "other.keytab"
         commands = f"addent -password -p ada@OTHER.REALM -k 1 -e aes256-cts\nsecret\nwkt {keytab}\n"
         self._run("ktutil", text=commands)

@@ -2,7 +2,7 @@
 
 - For each line of the table, one principal has only the permissions in this line.
 - For each permission in the table, one principal lacks this permission, and has all others. The principal also lacks
-  broader permissions that include the missing one: DESCRIBE on the cluster includes DESCRIBE on each group.
+  broader permissions that include the missing one, such as DESCRIBE on the cluster, which includes DESCRIBE on a group.
 
 The permission DELETE is for the group `DELETED_GROUP`. Other permissions on one group are for `GROUP`, and permissions
 on one topic are for `TOPIC`.
@@ -14,7 +14,7 @@ from typing import Literal, NamedTuple
 
 
 class Permission(NamedTuple):
-    """An operation that an ACL allows on groups, topics or the cluster.
+    """An operation on groups, topics or the cluster, which an ACL can allow or deny.
 
     Attributes:
         operation: a value of Kafka's enum AclOperation, such as `DESCRIBE`.
@@ -60,7 +60,10 @@ _ALSO_MISSING = {LIST_ONE: {LIST_ALL}, SEE_TOPIC: {SEE_ANY_TOPIC}}
 
 
 def only(line: str) -> str:
-    """Return the name of the principal that has only the permissions for the action `line` of the README's table."""
+    """Return the name of the principal that has only the permissions in one line of the README's table.
+
+    `line` is the action in this line, such as `list a group`.
+    """
     return f"only-{list(LINES).index(line)}"
 
 

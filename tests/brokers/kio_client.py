@@ -74,7 +74,10 @@ class Connection:
         self._socket.sendall(struct.pack(">i", len(frame)) + frame)
 
     def receive(self, response: type[Any]) -> Any:
-        """Wait for the response to the last request, and return the response as an object of the class `response`."""
+        """Wait for the next response, and return it as an object of the class `response`.
+
+        The next response belongs to the oldest request whose response has not been received yet.
+        """
         (size,) = struct.unpack(">i", self._read(4))
         frame = self._read(size)
         _, read = entity_reader(response.__header_schema__)(frame, 0)
@@ -154,7 +157,8 @@ def find_coordinator(address: str, group: str, timeout: float) -> str:
 
     On a new cluster, the first call makes the broker create `__consumer_offsets`.
 
-    Raises `TimeoutError` after `timeout` seconds.
+    Raises:
+        TimeoutError: the broker returns an error code in `NOT_READY` for `timeout` seconds, or another error code once.
     """
     connection = Connection(address.split(",", 1)[0])
     deadline = time.monotonic() + timeout

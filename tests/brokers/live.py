@@ -33,7 +33,7 @@ class Live:
     """The live groups in one cluster. `live["classic"]` is the group with the role `classic`.
 
     Attributes:
-        types: group types that the brokers support.
+        types: group types that the tests can create on the brokers.
         groups: role (name in the tests, such as `classic`) → group.
         registries: simulated schema registries, which are the members of the group with the role `sr`.
     """

@@ -16,8 +16,8 @@ Config = Mapping[str, str | int | bool]
 IDLE: Config = {
     "enable.auto.commit": False,
     "auto.offset.reset": "earliest",
-    # `Members` no longer polls a consumer when it has partitions. The consumer stays in the group, because the maximum
-    # time between two polls is one day.
+    # When all consumers have partitions, `Members` stops polling the consumers. They stay in the group, because the
+    # maximum time between two polls is one day.
     "max.poll.interval.ms": 86_400_000,
     "fetch.wait.max.ms": 5000,
 }

@@ -1,4 +1,4 @@
-"""Read all records of `__consumer_offsets` with an ordinary consumer."""
+"""Read the records of `__consumer_offsets` with a librdkafka consumer that does not join a group."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ class TopicRecord(NamedTuple):
 
 
 def read_offsets_topic(cluster: Cluster, *, committed: bool = True, timeout: float = 60.0) -> list[TopicRecord]:
-    """Return all records of `__consumer_offsets`, sorted by partition and offset.
+    """Return the records of `__consumer_offsets`, sorted by partition and offset.
 
     Args:
-        committed: True for the isolation level `read_committed`, which omits records of aborted transactions.
+        committed: whether to omit the records of aborted transactions (isolation level `read_committed`).
         timeout: maximum seconds for reading all partitions.
     """
     level = "read_committed" if committed else "read_uncommitted"

@@ -90,10 +90,7 @@ class Java:
         self._process.wait(timeout)
 
     def stop(self) -> None:
-        """Kill the process immediately.
-
-        A clean shutdown is not necessary, because the data of the process is deleted anyway.
-        """
+        """Kill the process immediately, without a clean shutdown, and wait until it has ended."""
         self._process.kill()
         self._process.wait()
         self._listener.join(5)

@@ -34,7 +34,10 @@ class Registry:
         self._connection = Connection(address, client_id=f"sr-{host}")
 
     def ask_to_join(self) -> None:
-        """Send JoinGroup, but do not wait for the response, because the coordinator first waits for all members."""
+        """Send JoinGroup, but do not wait for the response.
+
+        The coordinator does not respond before all members of the group have sent JoinGroup.
+        """
         self._connection.send(
             JoinGroupRequest(
                 group_id=self._group,
@@ -143,7 +146,7 @@ def _join_one_generation(members: list[Registry], timeout: float) -> list[JoinGr
             if int(answers[member].error_code) != NONE:
                 raise ConnectionError(f"JoinGroup: {answers[member]}")
         newest = max((answer.generation_id for answer in answers.values()), default=0)
-        # Make members whose response has an older generation send JoinGroup again, because the coordinator completes
-        # the newest generation only after all members have joined.
+        # Drop responses with an older generation, so that their members send JoinGroup again. If no new response has
+        # arrived within 0.2 s, drop all responses, because a rebalance ends only after all members have joined again.
         answers = {m: a for m, a in answers.items() if answered and a.generation_id == newest}
     return [answers[member] for member in members]

@@ -97,7 +97,7 @@ class Secure:
     `denied`        DESCRIBE on the cluster, all groups, and all topics except `team-b-events`, for which an ACL denies
                     DESCRIBE
     `changing`      DESCRIBE on the cluster and all groups; tests add permissions on topics and remove them again
-    `unsure`        DESCRIBE on all groups and all topics, but not on the cluster, so that ACLs cannot be read
+    `unsure`        DESCRIBE on all groups and all topics, but not on the cluster, so that `unsure` cannot read ACLs
     `oncall`        DESCRIBE and DESCRIBE_CONFIGS on the cluster and all topics, DELETE on all groups, and DESCRIBE on
                     all groups except `payroll.export`, for which an ACL denies DESCRIBE
     `nobody`        no permissions
@@ -111,7 +111,8 @@ class Secure:
         sasl: `host:port` of a SASL_PLAINTEXT listener with `MECHANISMS`, GSSAPI, and OAUTHBEARER with signed tokens.
         sasl_tls: `host:port` of a SASL_SSL listener with `MECHANISMS`, GSSAPI, and OAUTHBEARER with unsigned tokens.
         tls: `host:port` of an SSL listener that requires a client certificate.
-        msk: `host:port` of a SASL_PLAINTEXT listener with OAUTHBEARER that accepts any token, also one for Amazon MSK.
+        msk: `host:port` of a SASL_PLAINTEXT listener with OAUTHBEARER that accepts all tokens, even those for Amazon
+            MSK.
         signing_key: private key of an identity provider, for signing tokens.
     """
 
@@ -225,9 +226,9 @@ class Secure:
         return words[0], words[1]
 
     def use_signed_tokens(self, endpoint: TokenServer, **claims: Any) -> None:
-        """Make a token endpoint return signed tokens that the broker's SASL listener accepts.
+        """Make a token endpoint return signed tokens that the listener `self.sasl` accepts.
 
-        `claims` replace the claims in the tokens. For example, the broker refuses tokens with `aud="wrong"`.
+        `claims` replace default claims of the tokens. For example, with `aud="wrong"`, the broker refuses the tokens.
         """
         endpoint.signed_with = (self.signing_key, KEY_ID)
         endpoint.claims = {"sub": "team", "iss": ISSUER, "aud": AUDIENCE, "scope": "kafka", **claims}

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from tests.brokers.secure import Secure
 
 
-def test_a_broker_accepts_topics_records_and_offset_commits(broker: Cluster) -> None:
+def test_a_broker_creates_topics_stores_records_and_accepts_commits(broker: Cluster) -> None:
     broker.create_topic("fixture-check", 2)
     broker.produce("fixture-check", 5, partition=1)
     broker.commit("fixture-check-group", {("fixture-check", 1): 3})
@@ -76,7 +76,7 @@ def test_live_streams_groups_have_their_expected_lag(live_431: Live) -> None:
     assert printed.items() >= {(group.id, *tp): lag for tp, lag in group.lags.items()}.items(), done.err
 
 
-def test_each_principal_sees_only_the_groups_on_which_it_has_describe(secure_broker: Secure) -> None:
+def test_list_groups_returns_only_groups_that_the_principal_may_describe(secure_broker: Secure) -> None:
     """ListGroups omits the groups on which the principal lacks DESCRIBE, and returns no error."""
 
     def groups_for(principal: str, mechanism: str, *, tls: bool) -> set[str]:

@@ -1,6 +1,6 @@
 """Run Kafka's command line tools.
 
-All tools of one Kafka version run in the same JVM, because starting a JVM takes long.
+All tools of one Kafka version run in the same JVM if they have the same log level, because starting a JVM takes long.
 """
 
 from __future__ import annotations

@@ -43,13 +43,13 @@ PARTITIONS = 12
 STOPPED_FOR, EXPIRES_IN, RETENTION = 1_500, 1_800, 7_200
 """Durations in seconds.
 
-- `STOPPED_FOR`: age of the oldest unread record of the group `STOPPED` when the test creates the groups
-- `EXPIRES_IN`: time from the creation until the oldest unread record of the group `EXPIRING` expires
+- `STOPPED_FOR`: age that the oldest unread record of the group `STOPPED` has when the topics are created
+- `EXPIRES_IN`: time from the creation of the topics until the oldest unread record of the group `EXPIRING` expires
 - `RETENTION`: retention time of the topic that the group `EXPIRING` consumes
 """
 
 BACKLOG, DRAINED_PER_SECOND = 200_000, 200
-"""Lag of the group `DRAINING` at the start, and number of records by which the lag falls per second."""
+"""Initial lag of the group `DRAINING`, and number of records by which this lag falls per second."""
 
 TIMEOUT = 60.0
 _STEP = 1.0  # Time between two commits of the group `DRAINING`, in seconds.
@@ -126,7 +126,10 @@ class TroubledGroups:
             self.cluster.produce(topic, 20)
 
     def _make_empty_groups(self) -> None:
-        """Create the Empty groups: in each group, make a member join and leave, and then commit an offset."""
+        """Create the Empty groups. In each of them, make a member join and leave, and commit an offset.
+
+        Without the member, the groups would be simple groups.
+        """
         bootstrap = self.cluster.bootstrap
         connection = kio_client.Connection(kio_client.find_coordinator(bootstrap, DELETED, TIMEOUT))
         subscription = b"\0\0" + b"\0\0\0\1" + b"\0\5attic" + b"\xff\xff\xff\xff"

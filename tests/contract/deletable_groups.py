@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 TIMEOUT = 90.0
 COMMITTED = 7
-"""Offset that the deletable classic, simple and consumer groups have committed in each partition of `orders`."""
+"""Committed offset of `deletable-classic`, `-simple` and `-consumer` in each partition of the topic `orders`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,8 +47,9 @@ class DeletionCluster:
     Attributes:
         live: groups with members, which kgtui must refuse to delete.
         deletable: id of each Empty group that tests are allowed to delete → group type.
-        make_simple: function that takes a group id, and creates a simple group with one commit.
-        joined: function that takes a group id, and returns a context manager in which the group has one member.
+        make_simple: function that takes a group id, and creates a simple group with one committed offset.
+        joined: function that takes a group id, and returns a context manager. During its `with` block, the group has
+            one member.
     """
 
     bootstrap: str
@@ -64,7 +65,7 @@ async def deletion_clusters(
 ) -> AsyncIterator[DeletionCluster]:
     """Yield the cluster `param`, such as `simulated 4.4` or `real 4.3.1`, with live groups.
 
-    If `with_deletable` is true, the cluster also has Empty groups of every type.
+    If `with_deletable` is true, the cluster also has an Empty group of every type that it supports.
     """
     if param in REAL:
         live: Live = checked(request, REAL[param])

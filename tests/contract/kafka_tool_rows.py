@@ -22,7 +22,7 @@ Roles = dict[str, dict[str, list[int]]]
 
 @dataclass(slots=True)
 class ToolRows:
-    """kgtui's data in the form of the three tables that Kafka's tools print.
+    """kgtui's data as rows of the tables that Kafka's tools print with `--state`, `--members` and `--offsets`.
 
     Attributes:
         states: group id → row.
@@ -189,13 +189,13 @@ def _offset(
     lag = row["lag"]
     if position is not None and end is not None and position > end:
         assert lag == 0
-        # Use the negative lag that Kafka's tools print if the committed offset is after the log end. kgtui reports 0.
+        # If the committed offset is after the log end, kgtui reports the lag 0, but Kafka's tools print a negative lag.
         lag = end - position
     streams_lag = lag
     if position is None and start is not None and end is not None:
         assert lag is None
-        # If no offset is committed in a partition, Kafka's tool for streams groups prints the number of records in the
-        # log as the lag, in the column OFFSET-LAG. All other tools print no lag, so `lag` remains None.
+        # If a partition has no committed offset, only Kafka's tool for streams groups prints a lag: the number of
+        # records in the log, in the column OFFSET-LAG. The other tools print no lag, so `lag` remains None.
         streams_lag = end - start
     member, host, client = owner or ("-", "-", "-")
     return {

@@ -14,8 +14,8 @@ Row = dict[str, str]
 def rows(printed: str, groups: Sequence[str] = ()) -> list[Row]:
     """Return the rows of all tables in the output of a tool. A row is a dict: column name → cell.
 
-    A cell begins below its column header. Widths are counted in UTF-16 code units, as in Java. `groups` must contain
-    all group ids with line breaks, and all group ids that are too long for their column, because such ids shift cells.
+    A cell begins below its column header, unless the group id in its row is too long for the column or contains line
+    breaks. `groups` must contain all such ids. Widths are counted in UTF-16 code units, as in Java.
     """
     text = _units(printed)
     ids = sorted(map(_units, groups), key=len, reverse=True)
@@ -29,7 +29,7 @@ def rows(printed: str, groups: Sequence[str] = ()) -> list[Row]:
 def _table(header: str, body: str, ids: Sequence[str]) -> Iterator[Row]:
     """Yield the rows of one table. The table ends at the first empty line in `body`.
 
-    `ids` are group ids. If a row begins with one of them, this id is the row's group, even if it has line breaks.
+    If a row begins with one of the group ids `ids`, the row is about this group. The id can contain line breaks.
     """
     columns = [(title[0], title.start()) for title in re.finditer(r"\S+(?: \(ID\))?", header)]
     width = columns[1][1]
@@ -47,10 +47,10 @@ def _table(header: str, body: str, ids: Sequence[str]) -> Iterator[Row]:
 
 
 def _units(text: str) -> str:
-    """Convert text to one character per UTF-16 code unit (an emoji has two), so that its width is as in Java."""
+    """Return `text` with one character per UTF-16 code unit, so that its length is as in Java: an emoji is two."""
     return "".join(map(chr, memoryview(text.encode("utf-16-le")).cast("H")))
 
 
 def _text(units: str) -> str:
-    """Convert text with one character per UTF-16 code unit, a result of `_units`, back to normal text."""
+    """Convert a result of `_units`, or a part of such a result, back to normal text."""
     return units.encode("utf-16-le", "surrogatepass").decode("utf-16-le")

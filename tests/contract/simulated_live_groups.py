@@ -66,7 +66,10 @@ def groups_of(version: str) -> dict[str, LiveGroup]:
 
 
 def preview_features(release: str) -> dict[str, int] | None:
-    """Return the preview features to enable in `release`, such as share groups in Kafka 4.1."""
+    """Return the preview features that tests enable in a Kafka release, as a dict: feature → version.
+
+    Only 4.1 needs one, for share groups. For other releases, return None.
+    """
     return {"share.version": 1} if release == "4.1" else None
 
 
@@ -82,7 +85,7 @@ def simulator(version: str) -> Simulator:
 
 
 def add_empty_group(cluster: Simulator, group: str) -> None:
-    """Add an Empty simple group with one commit to `cluster`."""
+    """Add to `cluster` an Empty simple group that has one committed offset."""
     topic = cluster.state.topics["orders"]
     cluster.state.add_groups(
         [ClassicGroup(group, ConstantMembership(0), [ConsumedTopic(topic, ConstantOffsets({0: 1}))], protocol="")]

@@ -1,4 +1,7 @@
-"""The simulated and real clusters on which the contract tests run. All of them have the same groups."""
+"""The simulated and real clusters on which contract tests run.
+
+All of them have the same groups, but a cluster lacks the groups whose type its Kafka version does not support.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +24,7 @@ if TYPE_CHECKING:
 
 SIMULATED = ("2.4", "2.8", "3.3", "3.9", "4.1", "4.4", "4.4,3.9")
 REAL = {f"real {version}": named("live", version) for version in ALL_BROKER_VERSIONS}
-"""Maps each test parameter for a real cluster, such as `real 4.3.1`, to the name of the fixture that starts it."""
+"""Test parameter for a real cluster, such as `real 4.3.1` → fixture that creates its groups, such as `live_431`."""
 ON_BROKERS = tuple(
     pytest.param(param, marks=[pytest.mark.broker(name), *only_full(param.removeprefix("real "))])
     for param, name in REAL.items()

@@ -70,7 +70,7 @@ async def test_a_silent_broker_affects_only_the_groups_that_it_coordinates(timeo
 
 
 @longer_if_busy(0.5)
-async def test_the_error_for_an_unreachable_cluster_contains_every_tried_broker(timeout: float) -> None:
+async def test_the_error_for_an_unreachable_cluster_names_every_tried_broker(timeout: float) -> None:
     async with cluster(brokers=2) as (simulator, admin):
         await admin.cluster()
         simulator.faults.black_hole(1)

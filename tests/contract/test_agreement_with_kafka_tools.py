@@ -46,7 +46,7 @@ class Reports:
     """What Kafka's tools and kgtui report about the groups of one broker.
 
     Attributes:
-        listed: group id → what kgtui lists for the group.
+        listed: group id → the group's entry in kgtui's list of groups.
         ours: kgtui's data about the groups, converted to the format of Kafka's tools.
         tables: command line of one of Kafka's tools (split into words) → rows that the tool prints.
     """
@@ -58,9 +58,10 @@ class Reports:
     tables: dict[tuple[str, ...], list[Row]] = field(default_factory=dict)
 
     def rows_of_kafka(self, commands: tuple[tuple[str, ...], ...]) -> list[tuple[str, list[Row]]]:
-        """Return (command line, printed rows) for each command line of Kafka's tools in `commands`.
+        """Return (command line, printed rows) for each command line in `commands`.
 
-        The result also contains the rows that the tools for share and streams groups print with the same arguments.
+        The result also contains each command line with the tools for share and streams groups (see `newer`) in place of
+        its own tool.
         """
         return [(" ".join(words), self.tables[words]) for words in self._with_newer(commands)]
 
@@ -74,7 +75,10 @@ class Reports:
         return [tool for tool, group_type in NEWER.items() if group_type in self.live.types]
 
     def run(self) -> None:
-        """Run every command line of Kafka's tools that a test needs, and store the printed rows in `tables`."""
+        """Run every command line of Kafka's tools that a test needs, and store the printed rows in `tables`.
+
+        Rows whose lag is wrong (see `has_wrong_lag`) are not stored.
+        """
         commands = [words for some in (LISTS, OFFSETS, MEMBERS, STATES) for words in self._with_newer(some)]
         if not self.live.version.startswith("3."):
             commands.append(("GroupsCommand", "--list"))
@@ -108,7 +112,8 @@ async def _read(live: Live) -> tuple[dict[str, Listing], GroupsRead, ClusterInfo
 def reports(live: Live) -> Iterator[Reports]:
     """Yield the reports about one broker.
 
-    The broker has a group `AHEAD` whose committed offset is higher than the log end offset.
+    In addition to the live groups, the reports contain the group `AHEAD`, whose committed offset is higher than the log
+    end offset.
     """
     live.cluster.commit(AHEAD, {("orders", 2): 150})
     listed, read, cluster = asyncio.run(_read(live))
@@ -176,7 +181,10 @@ def test_kgtui_reports_the_same_members_as_kafka_tools(reports: Reports) -> None
 
 
 def test_kgtui_reports_the_same_offsets_as_kafka_tools(reports: Reports) -> None:
-    """For every partition, compare committed or start offset, leader epoch, log end offset, lag and owner."""
+    """For every partition, compare the committed offset, leader epoch, log end offset, lag and owner.
+
+    For share groups, compare the start offset instead of the committed offset.
+    """
     for words, table in reports.rows_of_kafka(OFFSETS):
         found = {(row["GROUP"], row["TOPIC"], row["PARTITION"]): row for row in table}
         assert len(found) == len(table), words
@@ -219,7 +227,8 @@ def test_kgtui_ls_prints_the_sum_of_the_lags_that_kafka_tools_print(
         for group in {row["GROUP"] for row in table}:
             cells = [row.get("LAG") or row.get("OFFSET-LAG") for row in table if row["GROUP"] == group]
             known = [max(int(cell), 0) for cell in cells if cell not in {"-", None}]
-            # Brokers of Kafka 4.1 do not report the lag of share groups, so neither Kafka's tool nor kgtui prints it.
+            # A cell is None if Kafka's tool prints no lag, because Kafka 4.1 brokers do not report the lag of share
+            # groups. Then the lag of every partition must also be unknown to kgtui.
             expected = (None, len(cells)) if None in cells else (sum(known), 0)
             assert (listed[group]["lag"], listed[group]["lag_unknown"]) == expected, (words, group)
 

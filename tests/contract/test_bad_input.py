@@ -50,8 +50,9 @@ class Site:
     stack: ExitStack
 
     def tokens(self, **changes: Any) -> tuple[str, dict[str, str]]:
-        """Start an OAuth token endpoint whose attributes are changed by `changes`, for example to wrong claims.
+        """Start an OAuth token endpoint, and change its attributes, for example with `status=401` or wrong `claims`.
 
+        If an attribute is a dict, the new entries are added to it, or replace entries with the same keys.
         Return the broker's address, and client properties for a login with a token of this endpoint.
         """
         endpoint = self.stack.enter_context(token_server())
@@ -64,12 +65,13 @@ class Site:
         return self.broker.sasl, endpoint.properties()
 
     def tls(self, first: int, last: int, **more: str) -> tuple[str, dict[str, str]]:
-        """Start a TLS server whose certificate is trusted, but has no subject alternative name, and thus no host name.
+        """Start a TLS server whose certificate is valid for no host name: it has no subject alternative name.
 
-        Return the server's address and client properties.
+        Return the server's address, and client properties that trust the certificate.
 
         Args:
             first, last: first and last day on which the certificate is valid, in days from now.
+            more: additional client properties.
         """
         file = self.folder / "server.pem"
         write_self_signed(file, first, last)
@@ -79,7 +81,10 @@ class Site:
         return address, {"security.protocol": "SSL", **pem_trust(file), **more}
 
     def store(self, name: str, password: str = PASSWORD) -> tuple[str, dict[str, str]]:
-        """Return the broker's address, and client properties with the key store `name`, which `make_stores` creates."""
+        """Return the broker's address, and client properties with the file `name` as the key store.
+
+        If `name` is not one of the files that `make_stores` creates, such as `client.p12`, the key store is missing.
+        """
         authority = self.broker.certificates.authority
         if not authority.with_name("trust.p12").exists():
             make_stores(self.broker.certificates, PASSWORD)
@@ -128,7 +133,7 @@ class Wrong(NamedTuple):
     """One kind of wrong input, and the expected messages and exit code of kgtui.
 
     Attributes:
-        make: returns a server address and client properties.
+        make: function that returns a server address and client properties with which kgtui must fail.
         code: expected exit code.
         says: text in the error message.
         step: the step that `kgtui doctor` reports as failed; empty if kgtui does not try to connect.

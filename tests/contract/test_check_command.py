@@ -73,9 +73,10 @@ async def test_kgtui_check_judges_groups_by_their_commits_during_the_check(
     broker.produce(topic, 100)
     for name in ("fine", "slow", "back", "stuck"):
         broker.commit(f"check-{name}", {(topic, 0): 1})
-    # `kgtui check` reads the groups every 0.5 s. kgtui computes the lag of a commit from a log end offset that is at
-    # least about `offset_refresh` seconds old. If `offset_refresh` is 0.1, this is the log end offset of
-    # the previous read. With `commit_interval`, kgtui expects the groups to commit every 0.2 s.
+    # `kgtui check` reads the groups every 0.5 s, for 6 s. To compute the lag of a commit, kgtui needs a log end offset
+    # that was read at least 0.9 × `offset_refresh` seconds before the commit was found. With 0.1, the previous read is
+    # old enough. With the default of 10 s, no read would be old enough. `commit_interval` makes kgtui expect a commit
+    # every 0.2 s.
     watching = Watching(Options(offset_refresh=0.1), commit_interval=0.2)
     clock = WritingClock(broker, topic)
     code, groups = await checked(broker.bootstrap, capfd, "/^check-/", watching, clock)

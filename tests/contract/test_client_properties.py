@@ -120,7 +120,7 @@ def java_argument(properties: dict[str, str]) -> str:
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a folder with the files to which the config provider references in `REFERENCES` refer."""
+    """Create the files that the references in `REFERENCES` name, such as `${dir:FOLDER:word}`; return their folder."""
     folder: Path = tmp_path_factory.mktemp("providers")
     (folder / "s.properties").write_text("pass.word = a\\tb\nlatin=\N{SNOWMAN}\n", encoding="utf-8")
     (folder / "word").write_text("with newline\n")

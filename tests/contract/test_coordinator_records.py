@@ -44,7 +44,10 @@ class Written:
 
 @pytest.fixture(scope="module")
 def written(live: Live) -> Written:
-    """Call `write_records`, and then return all records of `__consumer_offsets` on the broker of the live groups."""
+    """Call `write_records`, and then return the records of `__consumer_offsets` on the broker of the live groups.
+
+    The records of aborted transactions are left out.
+    """
     coordinator_records.write_records(live)
     raw = read_offsets_topic(live.cluster)
     records = [
@@ -69,12 +72,12 @@ def test_the_offsets_topic_has_records_of_every_expected_type(written: Written) 
     tombstones = {record.type for record in written.records if record.value is None}
     types = coordinator_records.types(written.live.version)
     assert values == types
-    # Since Kafka 4.1, CONSUMER_GROUP_PARTITION_METADATA records are always tombstones. They delete the records that
-    # older brokers wrote.
+    # Since Kafka 4.1, brokers write CONSUMER_GROUP_PARTITION_METADATA only as tombstones, to delete the records that
+    # older brokers wrote. So `types` does not contain this type.
     assert tombstones == types | {RecordType.CONSUMER_GROUP_PARTITION_METADATA}
 
 
-def test_the_newest_commit_records_equal_the_committed_offsets(written: Written) -> None:
+def test_the_newest_commit_records_contain_the_committed_offsets(written: Written) -> None:
     """For each partition of a live group, the newest commit record contains the group's committed offset."""
     newest = {
         (record.group, record.key["topic"], record.key["partition"]): record.value and record.value["offset"]
@@ -102,7 +105,10 @@ def test_records_of_classic_groups_contain_the_members_of_the_groups(written: Wr
 
 
 def test_records_of_a_migrating_group_contain_the_metadata_of_classic_members(written: Written) -> None:
-    """While a group migrates to KIP-848, each classic member's record contains the metadata from its JoinGroup."""
+    """While a group migrates to KIP-848, some members still use the classic protocol.
+
+    The record of each such member contains the metadata from the member's JoinGroup request.
+    """
     newest = {
         record.member: record.value["ClassicMemberMetadata"]
         for record in written.of_group(written.live["mixed"].id)
@@ -132,7 +138,7 @@ def test_an_offset_commit_with_an_expiration_time_is_decoded(written: Written) -
     assert commit.value["expireTimestamp"] - commit.value["commitTimestamp"] == 30 * 86_400_000
 
 
-def test_deleting_a_group_writes_a_tombstone_for_each_key(written: Written) -> None:
+def test_deleting_a_group_writes_a_tombstone_for_each_record_key(written: Written) -> None:
     newest: dict[str, dict[bytes | None, CoordinatorRecord]] = {}
     for raw, record in zip(written.raw, written.records, strict=True):
         newest.setdefault(record.group, {})[raw.key] = record

@@ -32,7 +32,7 @@ ABSENT = {
 }
 """Maps the name of each test case to the id of a group that does not exist.
 
-Some ids resemble the live group `billing`.
+Some ids resemble the id of the live group `billing`.
 """
 
 
@@ -49,7 +49,10 @@ async def test_describegroups_v5_reports_live_kip_848_groups_as_dead(live_392: L
 
 @pytest.mark.parametrize("listed", [False, True], ids=["never listed", "listed before"])
 async def test_no_live_group_is_reported_as_dead_or_absent(live: Live, listed: bool) -> None:
-    """One call describes all live groups, some with unusual ids, together with ids of groups that do not exist."""
+    """One call describes all live groups, and also the absent groups. Some groups of both kinds have unusual ids.
+
+    If `listed` is true, kgtui has listed the groups before, and so knows the types of the live groups.
+    """
     live_groups = {group.id: group for group in live.groups.values()}
     async with connect([live.bootstrap]) as admin:
         if listed:

@@ -1,4 +1,4 @@
-"""Delete groups with `kgtui.actions` and `kgtui delete`, on simulated clusters (2.4 to 4.4) and on real brokers."""
+"""Delete groups with `kgtui.actions` and `kgtui delete`, on simulated clusters (Kafka 2.4 to 4.4) and real brokers."""
 
 from __future__ import annotations
 
@@ -133,9 +133,9 @@ async def test_a_group_deleted_by_a_different_client_is_reported_as_gone(
 async def test_the_next_run_finds_out_whether_an_interrupted_deletion_succeeded(
     deletion_cluster: DeletionCluster, folder: StateFolder
 ) -> None:
-    """The first run of kgtui stops right after it has sent the delete request.
+    """The first run is canceled after the broker has deleted the group, but before kgtui has recorded the result.
 
-    The next run finds out whether the group was deleted.
+    The next run finds out that the group was deleted.
     """
     deletion_cluster.make_simple("interrupted")
     planned = await plan(deletion_cluster.admin, ["interrupted"])
@@ -186,10 +186,10 @@ async def test_a_deletion_has_an_uncertain_outcome_if_the_broker_is_silent(folde
 
 
 async def test_a_deletion_succeeds_although_the_coordinator_changes(folder: StateFolder) -> None:
-    """The coordinator of the group changes at two different times.
+    """The test creates and deletes the group twice, and each time moves the group to a different coordinator.
 
-    First, the coordinator changes after the plan was made, and the group is deleted. Then the group is created again,
-    the coordinator changes just before the delete request is sent, and the group is deleted again.
+    The first time, the coordinator changes directly after the plan was made. The second time, it changes just before
+    the delete request is sent.
     """
     async with simulated_live_groups.simulator("4.4") as cluster:
         simulated_live_groups.add_empty_group(cluster, "moved")
@@ -217,7 +217,7 @@ async def newest(request: pytest.FixtureRequest) -> AsyncIterator[DeletionCluste
 
 
 def environment(folder: StateFolder) -> dict[str, str]:
-    """Return the environment variables that set kgtui's configuration folder and state folder."""
+    """Return a copy of the environment variables, with kgtui's configuration and state folder set to test folders."""
     return os.environ | {
         "KGTUI_STATE_DIR": str(folder.path),
         "KGTUI_CONFIG_DIR": str(folder.path.parent / "config"),
@@ -237,7 +237,10 @@ async def kgtui(folder: StateFolder, *words: str, typed: str = "") -> tuple[int,
 
 
 async def test_the_delete_command_deletes_all_matching_groups(newest: DeletionCluster, folder: StateFolder) -> None:
-    """With `--dry-run`, a wrong number of groups in `--expect`, or no confirmation, the command deletes nothing."""
+    """Only the last of four `kgtui delete` commands deletes the groups.
+
+    The others have `--dry-run`, a wrong number of groups in `--expect`, or no terminal for the confirmation.
+    """
     for name in ("cmd-one", "cmd-two"):
         newest.make_simple(name)
     words = ("delete", "/^cmd-/", "--bootstrap-server", newest.bootstrap)
@@ -327,9 +330,9 @@ async def test_deletion_without_the_required_acl_is_refused(secure_broker: Secur
 async def test_a_principal_can_delete_only_groups_on_which_it_has_delete_permission(
     secure_broker: Secure, folder: StateFolder
 ) -> None:
-    """A principal has DELETE permission only on the groups of the principal's team.
+    """The principal `team` has DELETE permission only on the groups `team-a-*`.
 
-    The principal can delete one of these groups, but no group of a different team.
+    The principal can delete the group `team-a-old`, but not the group `team-b-app`.
     """
     secure_broker.cluster.commit("team-a-old", {("team-a-events", 0): 4})
     properties = _properties(secure_broker.command_config("team"))

@@ -37,7 +37,7 @@ async def test_kgtui_events_prints_the_changes_to_a_group_in_chronological_order
         watching = asyncio.create_task(watch(args, admin, query_of(args)))
 
         async def until(holds: Callable[[list[str]], bool]) -> None:
-            """Wait until `holds` returns true for the list of the kinds (such as `joined`) of all printed events."""
+            """Wait until `holds` returns true. Its argument is the list of the kinds of all events printed so far."""
             async with asyncio.timeout(60):
                 while not holds([event["kind"] for event in printed]):
                     await asyncio.sleep(0.1)

@@ -102,7 +102,7 @@ async def _described_right(target: TargetCluster) -> None:
 
 
 async def test_every_partition_of_a_group_is_owned_by_one_member(target: TargetCluster) -> None:
-    """Check the assignments of all classic groups and consumer groups (KIP-848) that have members."""
+    """Check the assignments of all classic and KIP-848 consumer groups whose members consume topics."""
     expected_groups = [group for group in target.of("classic", "consumer") if group.members and group.log_end]
     answer = await target.admin.describe_groups([group.id for group in expected_groups])
     for group in expected_groups:
@@ -199,12 +199,15 @@ async def test_lag_equals_the_number_of_unread_records(target: TargetCluster) ->
 
 
 async def test_the_lag_is_correct_for_deleted_topics_and_deleted_records(target: TargetCluster) -> None:
-    """One group has an offset in a deleted topic. Another group has an offset below the log start offset."""
+    """One group has a committed offset in a deleted topic.
+
+    The committed offset of another group is below the log start offset, because the oldest records were deleted.
+    """
     orphan, late = target.groups["deleted-topic"].id, target.groups["expired"].id
     read = await read_in_full(target.admin, Deadline(30), dict.fromkeys((orphan, late), SIMPLE))
     by_topic = {row.topic: row for row in lags(read.offsets_by_group()[orphan])}
-    # When the topic `retired` was deleted, a real coordinator also deleted the offsets in this topic. The simulator
-    # keeps them.
+    # When a topic such as `retired` is deleted, a real coordinator also deletes the committed offsets in this topic.
+    # The simulator keeps them.
     assert ("retired" in by_topic) == target.simulated
     if target.simulated:
         retired = by_topic["retired"]
@@ -213,7 +216,7 @@ async def test_the_lag_is_correct_for_deleted_topics_and_deleted_records(target:
     assert (row.lost, row.lag, row.log_start) == (40, 90, 50)
 
 
-async def test_group_configs_are_read_with_value_source_and_type(target: TargetCluster) -> None:
+async def test_group_configs_are_read_with_their_values_sources_and_types(target: TargetCluster) -> None:
     group = target.groups["classic"].id
     answer = await target.admin.group_configs([group])
     if target.newest < (4, 0):

@@ -152,9 +152,9 @@ def test_kgtui_groups_prints_the_same_filtered_rows_as_the_kafka_groups_tool(
 def test_kgtui_groups_rejects_invalid_options_like_the_kafka_groups_tool(
     capfdbinary: pytest.CaptureFixture[bytes],
 ) -> None:
-    """Both tools must return the same exit status, output and first error line, also for `--help` and `--version`.
+    """Both tools must return the same exit status, standard output and first line of standard error.
 
-    Unlike Kafka's tool, kgtui never prints a stack trace.
+    This also applies to `--help` and `--version`. Unlike Kafka's tool, kgtui never prints a stack trace.
     """
     for words in BAD:
         expected = run_java(words)
@@ -211,7 +211,7 @@ def test_the_json_output_of_kgtui_groups_contains_the_type_of_each_group(live: L
 
 
 def test_a_repeated_protocol_option_fails_as_in_the_kafka_groups_tool(broker_431: Cluster) -> None:
-    """If `--protocol` is given twice, both tools print the groups before they fail."""
+    """If `--protocol` is given twice, both tools fail only after they have read the groups. They print no group."""
     words = ("--bootstrap-server", broker_431.bootstrap, "--list", "--protocol", "a", "--protocol", "b")
     theirs = run_java(words)
     ours = run_ours(words)

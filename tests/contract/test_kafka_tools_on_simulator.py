@@ -57,7 +57,7 @@ def test_the_kafka_groups_tool_lists_groups_of_every_type(cluster: SimulatorProc
     assert set(column(shares)) == {name for name, kind in kinds.items() if kind[0] == "Share"}
 
 
-def test_the_kafka_consumer_groups_tool_lists_states_and_types(cluster: SimulatorProcess) -> None:
+def test_the_kafka_consumer_groups_tool_lists_groups_with_states_and_types(cluster: SimulatorProcess) -> None:
     empty = run(cluster, "ConsumerGroupCommand", "--list", "--state", "Empty", "--type")
     rows = {line.split()[0]: line.split()[-2:] for line in empty.splitlines() if line}
     assert rows["test-group"] == ["Classic", "Empty"]

@@ -62,7 +62,7 @@ def tickets(properties: dict[str, str], **more: str) -> Tickets:
 
 
 async def failure(properties: dict[str, str], host: str = HOST) -> str:
-    """Try to get a ticket with the client properties `properties`; return the error message."""
+    """Try to get a ticket for the broker on `host`. Assert that this fails; return the error message."""
     with pytest.raises(ConnectError) as caught:
         await tickets(properties).get(host)
     return str(caught.value)
@@ -73,7 +73,7 @@ def keytab_of(kdc: Kdc, principal: str) -> dict[str, str]:
 
 
 async def test_a_kerberos_login_with_a_keytab_is_accepted(kdc: Kdc) -> None:
-    """The test plays the role of the broker with the library gssapi. The messages follow RFC 4752 (SASL GSSAPI)."""
+    """The test acts as the broker, with the library gssapi. The login messages follow RFC 4752 (SASL GSSAPI)."""
     before = dict(os.environ)
     mine = tickets(keytab_of(kdc, "ada"))
     await mine.get(HOST)
@@ -159,9 +159,9 @@ async def test_the_error_for_an_expired_ticket_mentions_the_kinit_command(kdc: K
 
 @longer_if_busy(3)
 async def test_a_renewable_ticket_in_a_cache_is_renewed_before_it_expires(kdc: Kdc, timeout: float) -> None:
-    """Unless kgtui renews the ticket, the ticket expires after `timeout` seconds.
+    """Unless kgtui renews the ticket, it expires after `timeout` seconds.
 
-    A failed test is repeated with a larger `timeout`.
+    If the test fails, the test is repeated with a larger `timeout`.
     """
     cache = kdc.ticket_cache("ada", "-l", f"{timeout:.0f}s", "-r", "1h")
     mine = tickets(with_cache(cache))
@@ -181,10 +181,13 @@ async def test_a_renewable_ticket_in_a_cache_is_renewed_before_it_expires(kdc: K
     ],
 )
 @longer_if_busy(2)
-async def test_a_failed_ticket_renewal_is_logged_and_kinit_can_replace_the_ticket(
+async def test_a_failed_ticket_renewal_is_logged_and_a_new_ticket_is_used(
     kdc: Kdc, program: str, says: str, caplog: pytest.LogCaptureFixture, timeout: float
 ) -> None:
-    """The ticket expires after `timeout` seconds. If the test fails, the test is repeated with a larger `timeout`."""
+    """The renewal fails, because the ticket is not renewable, or because `program` does not exist.
+
+    The ticket expires after `timeout` seconds. If the test fails, the test is repeated with a larger `timeout`.
+    """
     caplog.set_level(logging.INFO, "kgtui")
     cache = kdc.ticket_cache("ada", "-l", f"{timeout:.0f}s")
     mine = tickets(with_cache(cache), **{"sasl.kerberos.kinit.cmd": program})
@@ -329,7 +332,7 @@ def answer_with_error(server: socket.socket, code: int) -> None:
 
 
 def test_kgtui_exits_without_waiting_for_a_silent_kdc(kdc: Kdc) -> None:
-    """MIT Kerberos waits about 30 s for the KDC. kgtui must exit less than 20 s after it has reported the error."""
+    """MIT Kerberos waits about 30 s for the KDC. kgtui reports an error sooner, and must then exit within 20 s."""
     program = """
 import asyncio, sys
 from kgtui.client import tickets

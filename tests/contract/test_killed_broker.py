@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from tests.brokers.cluster import Cluster
 
 READS_UNTIL_COMPLETE = 5
-"""Maximum number of reads after the election of new leaders until kgtui knows the lag of every partition.
+"""Maximum number of reads that kgtui needs, after the election of new leaders, to know the lag of every partition.
 
 The test reads the lag once per second, or less often on a busy machine.
 """

@@ -77,7 +77,7 @@ async def test_a_user_can_log_in_with_kerberos(
 async def test_the_login_steps_say_whether_the_kerberos_login_succeeded(
     secure_broker: Secure, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """`Pool.login_steps` returns the result of each step of a login, such as SASL. `kgtui doctor` prints them."""
+    """`Pool.login_steps` returns a result for each login step, such as SASL. `kgtui doctor` prints these results."""
     use_kdc(secure_broker, monkeypatch)
     good = with_keytab("team", secure_broker.keytabs["team"])
     for properties, expected in (
@@ -115,7 +115,8 @@ async def test_a_user_can_log_in_with_a_signed_token_from_a_token_endpoint(
 ) -> None:
     """The broker checks the signature, the issuer and the audience of the token.
 
-    Before it issues the token, the token endpoint checks the client's secret or the assertion that the client signed.
+    To get the token, the client sends a client secret or an assertion that it has signed. The token endpoint of the
+    test checks only the assertion.
     """
     key = new_key()
     with token_server() as endpoint:
@@ -173,9 +174,9 @@ async def test_a_user_can_log_in_with_an_unsigned_token(secure_broker: Secure) -
 async def test_a_connection_logs_in_again_before_its_sasl_session_expires(
     secure_broker: Secure, mechanism: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A broker closes a connection when the connection's SASL session expires (KIP-368).
+    """When the SASL session of a connection expires, the broker closes the connection (KIP-368).
 
-    All requests must succeed on the same connection, although the test takes longer than several sessions.
+    All requests must succeed on the same connection, although the test runs longer than several sessions last.
     """
     # Log in again after half of the session's lifetime. The default, at least 85 %, leaves too little time on a busy
     # machine.

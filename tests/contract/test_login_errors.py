@@ -87,7 +87,10 @@ async def test_a_refused_token_is_reported_with_the_claims_of_the_token(
 async def test_an_expired_or_not_yet_valid_token_is_reported_with_its_time_limit(
     secure_broker: Secure, clock: int, claim: str, word: str
 ) -> None:
-    """The client's clock is wrong by ten minutes, so the token seems valid to the client, but not to the broker."""
+    """A client whose clock is wrong by `clock` seconds considers the token valid, but the broker refuses the token.
+
+    A client with a correct clock detects without the broker that the token is not valid.
+    """
     now = int(time.time())
     limit = now + clock // 2
     with token_server() as endpoint:
@@ -132,8 +135,8 @@ async def test_an_expired_kerberos_ticket_is_reported_until_there_is_a_new_ticke
         secure_broker.kdc.ticket_cache("team").replace(cache)
         async with asyncio.timeout(60):
             while True:
-                # Calls can fail for some time after `kinit`, because the pool waits before it connects again after an
-                # error.
+                # After an error, the pool waits before it connects again. Calls fail during this time, although the
+                # cache has a new ticket.
                 with suppress(ConnectError):
                     await pool.call(node, LIST_GROUPS, {}, timeout=30)
                     break
@@ -211,7 +214,7 @@ async def test_an_untrusted_certificate_is_reported(secure_broker: Secure) -> No
 
 
 @pytest.mark.broker
-async def test_the_error_for_a_missing_key_store_mentions_the_property(secure_broker: Secure) -> None:
+async def test_the_error_for_a_missing_key_store_names_its_property(secure_broker: Secure) -> None:
     properties = {**read_properties(secure_broker.tls_config()), "ssl.keystore.location": "/no/such.pem"}
     with pytest.raises(KgtuiError, match=r"ssl\.keystore\.location=/no/such\.pem: No such file"):
         await log_in(secure_broker.tls, properties)

@@ -28,7 +28,7 @@ def run(capfd: pytest.CaptureFixture[str], *words: str) -> dict[str, Any]:
 
 
 def summed(group: LiveGroup) -> int | None:
-    """Return the group's total lag over all partitions with a committed offset; None if there is no such partition."""
+    """Return the sum of the group's lags in all partitions with a known lag; None if no lag is known."""
     known = [lag for lag in group.lags.values() if lag is not None]
     return sum(known) if known else None
 

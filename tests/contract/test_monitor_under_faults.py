@@ -1,6 +1,6 @@
-"""Tests of `Monitor`, which polls a cluster, while simulated brokers fail at random.
+"""Test kgtui's `Monitor`, which polls a cluster and publishes snapshots, with simulated brokers that fail at random.
 
-The monitor must publish no wrong values, and leak no memory, connections or tasks.
+The snapshots must contain no wrong values, and the monitor must leak no memory, connections or tasks.
 """
 
 from __future__ import annotations
@@ -120,9 +120,10 @@ async def make_faults(cluster: Simulator, chance: random.Random) -> None:
 
 
 class Watcher:
-    """Compares the states and lags in each snapshot with the first snapshot.
+    """Compares each group's state and total lag in every snapshot with those in the first snapshot.
 
-    Every difference is an error of kgtui, because the groups never change.
+    A total lag is compared only if the lag of every partition is known. Every difference is an error of kgtui, because
+    the groups never change.
     """
 
     def __init__(self, monitor: Monitor) -> None:
@@ -224,7 +225,7 @@ async def long_lived_tasks() -> set[asyncio.Task[object]]:
 async def _settled(cluster: Simulator, connections: int, tasks: int) -> None:
     """Wait until there are at most `connections` open sockets and at most `tasks` long-lived tasks.
 
-    Fail the test after 60 s.
+    Fail the test if this takes longer than 60 s.
     """
     found: set[asyncio.Task[object]] = set()
     try:

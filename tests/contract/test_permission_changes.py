@@ -60,9 +60,9 @@ async def test_the_monitor_reports_hidden_offsets_only_while_a_permission_is_mis
 async def test_kgtui_ls_watch_reports_hidden_offsets_only_while_a_permission_is_missing(
     secure_broker: Secure, changing: KafkaGroupAdmin
 ) -> None:
-    """When a permission is granted, the lag stays a lower bound (`≥`) until kgtui reads the permissions again.
+    """After a permission is granted, the lag stays a lower bound (`≥`) until kgtui reads the permissions again.
 
-    `lag(max_age)` reads the permissions again only if it last read them more than `max_age` seconds ago.
+    `lag(max_age)` reads them again only if kgtui has last read them more than `max_age` seconds ago.
     """
 
     async def lag(max_age: float) -> tuple[LagTotal | None, bool]:
@@ -78,11 +78,14 @@ async def test_kgtui_ls_watch_reports_hidden_offsets_only_while_a_permission_is_
     assert await lag(0) == nothing_visible
 
 
-async def test_kgtui_notices_a_newly_denied_topic_without_permission_to_read_acls(secure_broker: Secure) -> None:
+async def test_users_who_cannot_read_acls_learn_of_a_newly_denied_topic(secure_broker: Secure) -> None:
     """While kgtui runs, an ACL denies the user DESCRIBE on the topic `team-b-events`, in which `GROUP` has offsets.
 
-    For `GROUP`, kgtui then names the hidden topic. The lag of any other group is a lower bound, because kgtui does not
-    know whether the other group also has offsets in the hidden topic.
+    The user `unsure` lacks DESCRIBE on the cluster, so kgtui cannot read this ACL. However, the offsets of `GROUP` no
+    longer contain the topic, so kgtui notices the denial, and names the topic in an error.
+
+    For every other group, kgtui then shows a lower bound of the lag, because this group might also have offsets in the
+    topic.
     """
 
     async def lag(group: str) -> tuple[LagTotal | None, str]:

@@ -1,7 +1,8 @@
 """Test the README's table of permissions on a real Kafka 4.3.1 broker with StandardAuthorizer.
 
-Each line of the table contains an action and the permissions that it needs. For each line, a principal has only these
-permissions. For each permission, a principal has all permissions in the table except this one.
+Each line of the table contains an action and the permissions that the action needs. For each line, a test uses a
+principal that has only these permissions: the action must succeed. For each of these permissions, another test uses a
+principal that has all permissions in the table except this one: the action must fail.
 """
 
 from __future__ import annotations
@@ -49,7 +50,7 @@ README = Path(__file__).parents[2] / "README.md"
 def _problem(answer: Answer[object], *, found: bool) -> str:
     """Return kgtui's advice for the first error in `answer`.
 
-    If there is no error, return "" if the data was found, or `missing` if it was not found.
+    If there is no error, return "" if `found` is true (the answer contains the data), and `missing` otherwise.
     """
     return answer.faults[0].advice if answer.faults else "" if found else "missing"
 
@@ -133,8 +134,7 @@ MISSING = [
     ("see when data or offsets will expire", CLUSTER_CONFIGS, "grant DESCRIBE_CONFIGS on the cluster to this user"),
     ("delete", DELETE, "grant DELETE on the group to this user"),
 ]
-"""`(action, permission, result)`: what the action's function in `ACTIONS` returns if the user lacks the permission.
-"""
+"""`(action, permission, result)`: without the permission, the action's function in `ACTIONS` returns `result`."""
 
 
 @asynccontextmanager
@@ -195,9 +195,10 @@ def test_kgtui_commands_report_that_the_broker_might_hide_offsets(
 def test_lags_are_lower_bounds_if_the_user_lacks_describe_on_a_topic(
     secure_broker: Secure, capfd: pytest.CaptureFixture[str], group: str
 ) -> None:
-    """The user `team` lacks DESCRIBE on the topic `team-b-events`, in which only the group `team-a-and-b` has offsets.
+    """The user `team` lacks DESCRIBE on the topic `team-b-events`. The group `team-a-and-b` has offsets in this topic.
 
-    Brokers do not say which groups have hidden offsets, so kgtui also reports the lag of `team-a-app` as a lower bound.
+    The group `team-a-app` has none, but brokers do not say which groups have hidden offsets. Therefore, kgtui reports
+    the lags of both groups as lower bounds.
     """
     for principal, hidden in (("team", True), ("viewer", False), ("admin", False)):
         lag = 6 if group == "team-a-app" else 0 if hidden else 7
@@ -205,7 +206,8 @@ def test_lags_are_lower_bounds_if_the_user_lacks_describe_on_a_topic(
         verdict = "empty" if lag else "ok?"
         assert (code, out.splitlines()[1].split()[5:]) == (0, [verdict, *["≥"] * hidden, str(lag)])
         assert ("the lag of 1 group is a lower bound" in err) == hidden
-        # The exit code of `show` is not checked, because `team` lacks the permission for the group's configs.
+        # Do not check the exit code of `show`. For `team`, it is 1 even if no offsets are hidden, because `team` lacks
+        # the permission for the group's configs.
         _, out, _ = _kgtui(secure_broker, principal, capfd, "show", group)
         assert ("Offsets in topics that you are not allowed to describe are not listed" in out) == hidden
         _, out, _ = _kgtui(secure_broker, principal, capfd, "show", "--format", "json", group)

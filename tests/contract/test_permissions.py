@@ -52,7 +52,7 @@ async def test_a_principal_can_describe_only_groups_for_which_it_has_acls(secure
 
 
 async def test_the_lag_in_a_forbidden_topic_is_unknown(secure_broker: Secure) -> None:
-    """The OffsetFetch response omits the forbidden topic and has no error. Only ListOffsets returns an error."""
+    """The OffsetFetch response omits the forbidden topic without an error. Only ListOffsets returns an error."""
     async with as_principal(secure_broker, "team") as admin:
         rows = (await admin.committed_offsets(["team-a-and-b"])).rows["team-a-and-b"]
         assert [row.topic for row in rows] == ["team-a-events"]

@@ -35,7 +35,10 @@ SEARCHES = 40
 
 
 async def first_records(address: str, topic: str, asked: Sequence[int]) -> list[tuple[int, int]]:
-    """For each timestamp in `asked`, return (offset, timestamp) of the record that ListOffsets finds in partition 0."""
+    """For each timestamp in `asked`, return (offset, timestamp) of the record that ListOffsets finds in partition 0.
+
+    The result is (-1, -1) if ListOffsets finds no record.
+    """
     found = []
     async with RawClient(address) as wire:
         for at in asked:
@@ -48,25 +51,30 @@ async def first_records(address: str, topic: str, asked: Sequence[int]) -> list[
 
 
 def expected(times: Sequence[int], start: int, asked: Sequence[int]) -> list[tuple[int, int]]:
-    """For each time in `asked`, return (offset, timestamp) of the first record at or after this time, or (-1, -1).
+    """For each time in `asked`, return (offset, timestamp) of the first record with this or a later timestamp.
+
+    The result is (-1, -1) if there is no such record.
 
     Args:
         times: timestamps of all records of the partition, in ascending order, in milliseconds.
         start: log start offset of the partition.
-        asked: timestamps to look up, in milliseconds. The result is (-1, -1) if no record is at or after a timestamp.
+        asked: times to look up, in milliseconds.
     """
     indexes = [bisect_left(times, at) for at in asked]
     return [(start + index, times[index]) if index < len(times) else (-1, -1) for index in indexes]
 
 
 def around(times: Sequence[int]) -> list[int]:
-    """Return timestamps to look up, in ascending order: 0, several of `times`, and 1 ms before and after these."""
+    """Return timestamps to look up, in ascending order.
+
+    The result contains 0, some of `times`, and the timestamps 1 ms before and 1 ms after each of them.
+    """
     chosen = {*times[:3], *times[:: max(len(times) // 10, 1)], *times[-3:]}
     return sorted({0} | {at + step for at in chosen for step in (-1, 0, 1)})
 
 
 async def test_listoffsets_returns_the_first_record_at_or_after_a_timestamp(broker: Cluster) -> None:
-    """Real brokers and the simulator must find the same records."""
+    """The test writes records to a real broker and to the simulator. Both must find the expected records."""
     now = int(time.time() * 1000)
     times = [now - 90_000_000 + step for step in (0, 0, 0, 5, 5, 1_000, 60_000, 60_001, 3_600_000, 86_400_000)]
     broker.create_topic("timed", 1)
@@ -88,8 +96,8 @@ async def test_listoffsets_returns_the_first_record_at_or_after_a_timestamp(brok
 async def test_timestamp_and_expiry_of_the_first_unread_record_are_read(broker: Cluster) -> None:
     """The group `late` has unread records in the topics `expiring` and `compacted`.
 
-    Records in `expiring` expire after a day. This topic ends with an aborted record and an abort marker. The committed
-    offset of the group `at-marker` is the offset of this marker.
+    Records in `expiring` expire after a day. This topic ends with a record of an aborted transaction and the abort
+    marker of this transaction. The committed offset of the group `at-marker` is the offset of the marker.
     """
     now = int(time.time() * 1000)
     times = [now - 7_200_000 + 60_000 * number for number in range(100)]

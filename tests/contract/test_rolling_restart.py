@@ -44,7 +44,7 @@ VERDICTS = (None, Problem.EMPTY, Problem.UNREADABLE)
 
 
 class Watcher:
-    """Checks each snapshot of a monitor, and describes each wrong state, lag, verdict or event in the set `wrong`."""
+    """Checks each snapshot of a monitor. Adds a text to the set `wrong` for each wrong state, lag, verdict or event."""
 
     def __init__(self, monitor: Monitor) -> None:
         self.monitor, self.wrong = monitor, set[str]()
@@ -103,9 +103,10 @@ def ls_watch(cluster: Cluster, output: Path) -> Iterator[None]:
 
 
 def check_verdicts(lists: Sequence[Mapping[str, Any]]) -> None:
-    """Assert that no list that `kgtui ls --watch` printed has a wrong verdict on the health of the group.
+    """Check the verdict on the group's health in each of the lists that `kgtui ls --watch` has printed.
 
-    The last verdict must be `empty`, and the time at which kgtui first saw the group (`first_seen`) must never change.
+    The verdict must be `empty`, `unreadable` or None, and at the end `empty`. The time at which kgtui first saw the
+    group (`first_seen`) must never change.
     """
     groups = [group for one in lists for group in one["groups"]]
     assert {group["problem"] for group in groups} <= {None, "empty", "unreadable"}
@@ -176,7 +177,7 @@ async def _restart(cluster: Cluster, node: int, sent: signal.Signals, watcher: W
 
 
 async def _responds(cluster: Cluster, node: int, watcher: Watcher) -> float:
-    """Wait until a client that connects to broker `node` can reach all brokers. Then wait until all values are fresh.
+    """Wait until a new client can connect to broker `node` and reach all brokers. Then wait until all values are fresh.
 
     Return the duration of the second wait in seconds.
     """

@@ -220,7 +220,10 @@ NOT_COMPARED = {
 
 
 def comparable(value: Any) -> Any:
-    """Return a response without the parts that can differ between a real and a simulated broker, such as addresses."""
+    """Return a copy of a response without the parts that can differ between a real and a simulated broker.
+
+    For example, addresses are removed, known leader epochs are replaced by `known`, and rows are sorted.
+    """
     if isinstance(value, dict):
         rows = {key: comparable(inner) for key, inner in value.items() if key not in NOT_COMPARED}
         if rows.get("LeaderEpoch", -1) >= 0:
@@ -240,12 +243,12 @@ def comparable(value: Any) -> Any:
 
 
 def common(row: Fields, low: int, high: int) -> Fields:
-    """Return a copy of an ApiVersions row in which the version range does not exceed the range from `low` to `high`."""
+    """Return a copy of an ApiVersions row. Its version range is limited to the versions from `low` to `high`."""
     return {**row, "MinVersion": max(low, row["MinVersion"]), "MaxVersion": min(high, row["MaxVersion"])}
 
 
 def is_compared(row: Fields) -> bool:
-    """Return whether the test compares this row of a response. The test ignores rows about groups of other tests."""
+    """Return whether the tests compare a row of a response. Rows about groups of other test modules are ignored."""
     return str(row.get("GroupId", "odd-")).startswith(("odd-simple", "odd-nope", "odd-deleted")) or row.get(
         "GroupId"
     ) in (

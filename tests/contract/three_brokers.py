@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 GROUP, TOPIC = "billing", "orders"
 _PARTITIONS, _RECORDS, _COMMITTED = 6, 10, 3
 LAG = _PARTITIONS * (_RECORDS - _COMMITTED)
-"""Total lag of the group over all partitions, in records. It never changes."""
+"""Total lag of the group over all partitions, in records. This lag never changes."""
 
 
 @contextmanager

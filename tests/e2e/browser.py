@@ -59,8 +59,8 @@ class Browser:
 def top_left_color(png: bytes) -> tuple[int, int, int]:
     """Return the red, green and blue values of the top left pixel of a PNG.
 
-    PNG can store a pixel as the difference from pixels before it. The first pixel has none before it, so its color can
-    be read directly from the decompressed data.
+    PNG can store a pixel as its difference from earlier pixels. There is no pixel before the top left one, so its color
+    can be read directly from the decompressed data.
     """
     at, data, channels = 8, b"", 3
     while at < len(png):

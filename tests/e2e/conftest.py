@@ -22,9 +22,9 @@ SIZES = ((120, 40), (80, 24))
 
 @pytest.hookimpl(tryfirst=True)  # This hook must add `xdist_group` marks before xdist's own hook reads them.
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark all tests in this folder with `e2e`, and run each module in one xdist worker.
+    """Mark all tests in this folder with `e2e`, and run the tests of each module in the same xdist worker.
 
-    Tests with a real broker run in the worker that starts the brokers.
+    Exception: tests with a real broker run in the worker that starts the broker.
     """
     for item in items:
         if item.path.parent.name == "e2e":
@@ -58,9 +58,9 @@ def running(
     with Terminal(tmp_path_factory.mktemp("home"), size=request.param) as terminal:
         ui = Ui(terminal, "--bootstrap-server", cluster.bootstrap)
         ui.start()
-        # This wait fails if `is_in_start_state` does not become true after the start. Without the wait, a wrong
-        # `is_in_start_state` would only slow down the tests, because `restore_start_state` would restart the program
-        # before every test.
+        # Check that `is_in_start_state` becomes true after the start. Otherwise, nobody would notice an error in
+        # `is_in_start_state`: `restore_start_state` would restart the program before every test, and the tests would
+        # only be slower.
         terminal.wait_for(lambda _: ui.is_in_start_state)
         yield ui
 

@@ -248,9 +248,9 @@ def _kerberos_keytab(broker: Secure, _: Path, __: ExitStack) -> Login:
 
 
 def _kerberos_cache(broker: Secure, folder: Path, _: ExitStack) -> Login:
-    """Return a login with its own copy of a Kerberos ticket cache.
+    """Return a login with a Kerberos ticket cache.
 
-    The login needs a copy, because the Kerberos library adds a ticket to the cache when kgtui logs in.
+    The login uses its own copy of the cache, because the Kerberos library writes to the cache when kgtui logs in.
     """
     cache = Path(shutil.copy(broker.kdc.ticket_cache(USER), folder / "tickets"))
 
@@ -264,7 +264,7 @@ def _kerberos_cache(broker: Secure, folder: Path, _: ExitStack) -> Login:
 
 
 _SESSION_KEY = re.compile(rb"\0[\x11-\x14]\0\0\0[\x10\x20](.{16})", re.DOTALL)
-"""Matches a session key in a ticket cache: encryption type, length and key. Group 1 has the key's first 16 bytes."""
+"""Matches the encryption type, length and first 16 bytes of a session key in a ticket cache. Group 1: the 16 bytes."""
 
 
 def _aws_profile(broker: Secure, folder: Path, _: ExitStack) -> Login:
@@ -292,7 +292,7 @@ def _aws_role(broker: Secure, folder: Path, stack: ExitStack) -> Login:
 
 
 SIGNATURE = "X-Amz-Signature"
-"""Name of the URL parameter that contains the signature. Each login token for Amazon MSK is a URL with this parameter.
+"""Name of a URL parameter. Each login token for Amazon MSK is a URL, whose signature is in this parameter.
 
 Tests search outputs for this name instead of the tokens, because the tests do not know the tokens that other processes
 create.

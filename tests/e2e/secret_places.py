@@ -1,6 +1,6 @@
 """Places where kgtui could show a secret, such as outputs, logs and files.
 
-Each function whose name begins with `in_` runs kgtui and searches one group of places.
+Each function whose name begins with `in_` runs kgtui, and searches several of these places for secrets.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class Prepared:
         config: path of the properties file.
         home: folder with kgtui's configuration and state.
         markers: the secrets to search for.
-        wrong_address: address of a listener of the same broker on which the login fails.
+        wrong_address: address of another listener of the same broker, on which the login fails.
         is_restricted: whether the user lacks permissions on topics.
         program: command that starts kgtui, split into words.
     """

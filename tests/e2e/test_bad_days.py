@@ -68,7 +68,7 @@ def test_a_silent_broker_affects_only_the_groups_that_it_coordinates(
 
 
 def test_a_slow_broker_does_not_delay_the_reaction_to_keys(ui: Ui, cluster_with_faults: SimulatorProcess) -> None:
-    """While a broker takes 8 s to respond, one key collapses a tree node and another expands it, both within 7 s.
+    """While a broker takes 8 s to respond, two keys collapse and expand a tree node within 7 s in total.
 
     The test presses the keys up to eight times, until the reaction is fast enough, because the machine can be busy.
     """

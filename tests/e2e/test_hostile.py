@@ -36,7 +36,7 @@ TEXT_BY_PANE = {
     "5": "first read",
     "6": "no configs",
 }
-"""Key that opens a pane → regular expression for a text in this pane of a tested group, which has no or one member."""
+"""Key that opens a pane → regular expression for a text in this pane. Each tested group has at most one member."""
 
 CONTROL_CHARACTERS = "\x07\x1b\x9b\u200b\u202e\u2066\u2069"
 """Characters that terminals interpret. kgtui must not write them to the terminal as part of a group id."""

@@ -130,7 +130,7 @@ async def test_each_dialog_has_only_ascii_characters_in_ascii_mode(tmp_path: Pat
     assert found == dict.fromkeys(DIALOGS, "")
 
 
-async def test_notices_and_the_comparison_and_start_screens_are_ascii_in_ascii_mode(tmp_path: Path) -> None:
+async def test_notices_comparison_and_start_screen_are_ascii_in_ascii_mode(tmp_path: Path) -> None:
     app = ascii_app(tmp_path)
     async with app.run_test(size=(100, 24), notifications=True) as pilot:
         await select(pilot, app)

@@ -203,7 +203,7 @@ async def leave_unfinished_delete(admin: ScriptedAdmin, folder: StateFolder, gro
 async def test_a_deletion_without_a_response_is_checked_later_and_reported_once(
     admin: ScriptedAdmin, folder: StateFolder
 ) -> None:
-    """The later check finds out whether the group still exists. A read-only session does not check this.
+    """The later check finds out whether the group still exists. In a read-only session, the app makes no such check.
 
     The group id contains markup, which the notice must show as text.
     """

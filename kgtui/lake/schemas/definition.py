@@ -1,4 +1,4 @@
-"""Classes and constants for the definition of the tables of a lake."""
+"""Classes and constants with which the tables of a lake are defined."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ VERSION = 1
 """Version of the table format. Increase it with each change that would make an older kgtui misread the tables."""
 
 PARTITION = "day"
-"""Name of the column by which tables are partitioned: the UTC day of a row."""
+"""Name of the column by which tables are partitioned. The column contains the UTC day of the row."""
 
 SUPERSEDED_HOURS = 1
-"""Hours for which a data file stays on disk after a newer version of its table has replaced it.
+"""Number of hours for which a data file stays on disk after a newer version of its table has replaced it.
 
 Readers that opened the older version may still need the file.
 """
@@ -25,13 +25,13 @@ DELTA_PROPERTIES = {
     "delta.logRetentionDuration": "interval 1 days",
     "delta.deletedFileRetentionDuration": f"interval {SUPERSEDED_HOURS} hours",
 }
-"""Properties of Delta tables that keep their transaction logs small.
+"""Properties of the Delta tables. With them, the tables' logs stay small, and replaced data files are deleted early.
 
 kgtui commits often. With Delta's default properties, the log of a table would become larger than its data.
 """
 
 Type = Literal["long", "int", "double", "string", "binary", "boolean", "date", "timestamp"]
-"""Type of a column, as Delta names it. `timestamp` is in UTC, with microseconds."""
+"""Type of a column, as Delta names it. `timestamp` is in UTC, with microsecond precision."""
 
 Layer = Literal["recorded", "bronze", "silver", "gold"]
 """Layer of a table. Each layer is a folder in the lake.
@@ -56,7 +56,7 @@ class Column:
 
     Attributes:
         about: what the values mean, their unit, and when they are null. Empty if the name of the column says enough.
-            New Delta tables store this text as the comment of the column.
+            When a Delta table is created, this text becomes the comment of the column.
     """
 
     name: str
@@ -94,8 +94,8 @@ class Table:
     def delta_properties(self) -> dict[str, str]:
         """Delta properties of the table.
 
-        Bronze files that compaction has replaced are kept for a day, not only for an hour, because a pipeline that is
-        started again after a pause has to decode the records that were added during the pause.
+        Bronze files that compaction has replaced are kept for a day instead of an hour. When the pipeline is started
+        again after a pause, it reads the records that it has not decoded yet from these files.
         """
         overrides = {"delta.deletedFileRetentionDuration": "interval 1 days"} if self.layer == "bronze" else {}
         return DELTA_PROPERTIES | overrides
@@ -118,5 +118,5 @@ def table(
     partition: str | None = PARTITION,
     file_span: tuple[str, int] | None = None,
 ) -> Table:
-    """Return a `Table`. Each column is a separate argument, so that the caller need not create a tuple of columns."""
+    """Return a `Table`. The caller passes each column as a separate argument, and not all columns as a tuple."""
     return Table(name, about, key, columns, layer, partition, file_span)

@@ -22,9 +22,9 @@ from kgtui.lake.schemas.gold_columns import (
 from kgtui.lake.schemas.gold_forecasts import BASELINE, FORECAST, FORECAST_STATE, SERIES
 
 _HOUR = 3_600
-"""Maximum time span of the rows in one file of a large table, in seconds.
+"""Maximum time span of the rows in one file of the largest gold tables, in seconds.
 
-It is short, because an update of the newest rows rewrites the whole file.
+The time span is short, because each update of the newest rows rewrites the whole file with these rows.
 """
 
 LAG = table(
@@ -364,7 +364,8 @@ GOLD = (LAG, HEALTH, CHURN, CLEANUP, FORECAST, BASELINE)
 GOLD_STATE = (HEALTH_STATE, FORECAST_STATE)
 """Tables of the layer `gold` that only the pipeline reads.
 
-They contain intermediate results, so that an update need not read all earlier rows again.
+They contain intermediate results. With these, the pipeline updates the tables in `GOLD` without reading all earlier
+data again.
 """
 
 __all__ = [

@@ -1,4 +1,4 @@
-"""Columns that several gold tables have, and the values of their column `source`."""
+"""Columns that several gold tables have in common, and the possible values of column `source` of these tables."""
 
 from __future__ import annotations
 
@@ -29,8 +29,9 @@ def covered(covered_time: str, *, nullable: bool = False) -> tuple[Column, ...]:
     """Return columns `source`, `covered_from` and `covered_to`.
 
     Args:
-        covered_time: name of the period that a row covers. It completes the descriptions `start of the …` of column
-            `covered_from` and `end of the …` of column `covered_to`.
+        covered_time: text for the period that a row covers, such as `time covered by the polls`. In the descriptions of
+            the columns, it follows `start of the` (`covered_from`) and `end of the` (`covered_to`).
+        nullable: whether columns `covered_from` and `covered_to` can be null.
     """
     layers = "layers from which the row was computed: `recorded`, `silver` or `recorded, silver`"
     return (

@@ -1,4 +1,7 @@
-"""Schemas of the gold tables that compare a group with its past: `forecast` and `baseline`."""
+"""Schemas of the gold tables `forecast`, `forecast_state` (intermediate results of `forecast`) and `baseline`.
+
+The pipeline computes these tables from the earlier lag of each group.
+"""
 
 from __future__ import annotations
 
@@ -127,7 +130,7 @@ FORECAST_STATE = table(
 )
 
 SERIES = ("lag", "rate_in", "rate_out")
-"""Columns of table `lag`. Table `baseline` compares each of them in one hour with the same hours of earlier weeks."""
+"""Columns of table `lag`. For each of them, table `baseline` compares one hour with the same hour of earlier weeks."""
 
 
 def _deviation(name: str) -> tuple[Column, ...]:

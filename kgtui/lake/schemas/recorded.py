@@ -1,14 +1,14 @@
 """Schemas of the recorded tables, to which the recorder writes what it reads from the cluster in each poll.
 
-A keyframe is a poll that wrote the complete state of the cluster. Other polls wrote only the changed rows. Each row
-contains the time of its poll:
+A keyframe is a poll for which the recorder writes the complete state of the cluster. For every other poll, it writes
+only the rows that changed. Each row contains the time of its poll:
 
 - `day`: UTC day of the poll
 - `poll`: time of the poll in milliseconds since the epoch
 - `keyframe`: time of the latest keyframe at or before `poll`, in milliseconds since the epoch
 
-To get the state at a poll, select the rows from its keyframe up to this poll. Of these, take the newest row of each
-key. Leave this row out if its column `gone` is true, because its object (such as a member) no longer exists.
+To get the state at a poll, select the rows from its keyframe up to this poll. Of the selected rows, take the newest row
+of each key. Leave this row out if its column `gone` is true, because the object (such as a member) no longer exists.
 
 Ignore rows whose `poll` is not in table `polls`. They come from an interrupted write, because `polls` is written last.
 """
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from datetime import date
 
 LAYER: Layer = "recorded"
-"""Folder of the recorded tables in a lake."""
+"""Name of the layer of the recorded tables, and of the layer's folder in a lake."""
 
 
 _ALWAYS = (

@@ -40,7 +40,7 @@ of a partition field a `PartitionRow`.
 """
 
 Type = Literal["string", "int", "long", "double", "boolean", "timestamp", "array", "object"]
-"""Types of values: primitive types of Delta Lake, and JSON's `array` and `object`."""
+"""Type of a field's values: a primitive type of Delta Lake, or JSON's `array` or `object`."""
 
 NONE = marks.UNICODE.none
 """Text that users see instead of an empty list."""
@@ -49,7 +49,7 @@ _NUMBERS = frozenset({"int", "long", "double"})
 
 
 class Missing(Enum):
-    """The reason why a field has no value. Tables show a different symbol for each reason."""
+    """The reason why a field has no value. It decides which symbol tables show instead of the value."""
 
     NONE = "none"
     """No value exists: for example, the member has no rack."""
@@ -70,12 +70,13 @@ class Field(Generic[Row]):
         title: heading of the column.
         type: type of the values that `data` returns.
         source: the RPC that reports the value, or the data from which the value is computed.
-        value: returns the value for one member, partition or group, or None.
-        unit: such as `records`; empty for text.
+        value: returns the value of one member, partition or group; None if there is no value.
+        unit: unit of the value, such as `records`; empty if the value has no unit.
         format: formats a value for people; never called with None.
         encode: converts a value for JSON and CSV; None for no conversion.
         missing: why a value of this field can be missing. Tables show a symbol for this reason instead of the value.
-        optional: whether a missing value is left out in JSON and in `kgtui show`.
+        optional: whether the field is left out if it has no value. This applies to the JSON of a member, and to the
+            lines about a group that `kgtui show` prints.
         hide_empty: whether tables omit the column if no row has a value.
         by_listing: whether the value depends only on the type, protocol, state and coordinator of the group.
         needs: the data that `kgtui ls` must read for this field; empty if the list of groups is enough.
@@ -112,5 +113,5 @@ class Field(Generic[Row]):
 
 
 def as_object(fields: Iterable[Field[Row]], *row: Row.args, **named: Row.kwargs) -> dict[str, Any]:
-    """Return a dictionary for JSON: name of each field → value of this field for one group, member or partition."""
+    """Return a dictionary for JSON that maps the name of each field to its value for one group, member or partition."""
     return {field.name: field.data(*row, **named) for field in fields}

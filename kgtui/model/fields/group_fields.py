@@ -1,7 +1,8 @@
 """Fields of a group. The functions that compute their values take a snapshot and a group id.
 
-Values such as type, state and members come from the description of the group. If the group was not described, they come
-from the list of groups, or from the summary that the sweep (a background read of all groups) stores.
+Values such as type and state come from the description of the group. If the group was not described, they come from the
+list of groups, or from the summary that the sweep (a background read of all groups) stores. The number of members and
+the lag come from the newest read of the group, as in `kgtui.model.facts`.
 """
 
 from __future__ import annotations
@@ -44,7 +45,7 @@ _MOST_NAMES = 3
 
 
 def _described(name: str) -> Callable[[Snapshot, str], Any]:
-    """Return a function (`Field.value`) that looks up the attribute `name` in the description of a group.
+    """Return a function for `Field.value` that looks up the attribute `name` in the description of a group.
 
     The returned function returns None if the group was not described.
     """
@@ -148,10 +149,10 @@ def _hosts(snapshot: Snapshot, group: str) -> tuple[str, ...] | None:
 
 
 def _partitions(snapshot: Snapshot, group: str) -> list[PartitionRow] | None:
-    """Return the partitions of a group; None if they are not known.
+    """Return the partitions in which a group has an offset or an owner; None if they are not known.
 
-    If the offsets were not read, the partitions come from the members' assignments. But if a read of the group failed,
-    the result is None.
+    If no offsets were read, the result contains only the partitions that members own; but if the newest read of the
+    group failed, the result is None.
     """
     if group not in snapshot.offsets and (group not in snapshot.details or group in snapshot.group_faults):
         return None
@@ -332,13 +333,16 @@ LISTED = (
 """Fields of a group in the JSON and CSV of `kgtui ls`."""
 
 LIST_COLUMNS = (GROUP, TYPE, PROTOCOL, STATE, COORDINATOR, MEMBER_COUNT, VERDICT_COLUMN, LAG)
-"""Columns of the table of `kgtui ls`. A column is shown if the data that it needs (`Field.needs`) was read."""
+"""Columns of the table that `kgtui ls` prints.
+
+In this table and the wide one, a column is left out if the data that it needs (`Field.needs`) was not read.
+"""
 
 WIDE_LIST_COLUMNS = (
     GROUP, KIND, TYPE, PROTOCOL, STATE, COORDINATOR_ADDRESS, MEMBER_COUNT, VERDICT_COLUMN, LAG, PARTITION_COUNT,
     TOPICS, HOSTS
 )  # fmt: skip
-"""Columns of the table of `kgtui ls --format wide`."""
+"""Columns of the table that `kgtui ls --format wide` prints."""
 
 DETAILED = (
     GROUP, TYPE, PROTOCOL, STATE, KIND, COORDINATOR, ASSIGNOR, GROUP_EPOCH, ASSIGNMENT_EPOCH, OPERATIONS, MEMBERS,
@@ -351,11 +355,11 @@ HEADER_LINES = (
     TYPE, PROTOCOL, KIND, STATE, COORDINATOR_ADDRESS, MEMBER_COUNT, LAG, ASSIGNOR, GROUP_EPOCH, ASSIGNMENT_EPOCH,
     OPERATIONS, DESCRIBED_BY, FIRST_SEEN, STATE_SINCE, LAST_PROGRESS,
 )  # fmt: skip
-"""Fields that `kgtui show` prints as lines, above its tables with members and partitions."""
+"""Fields of a group that `kgtui show` prints, one per line, above the tables of members and partitions."""
 
 
 def group_object(snapshot: Snapshot, group: str) -> dict[str, Any]:
-    """Return a dictionary for JSON: name of each field in `DETAILED` → value for one group, or None if unknown."""
+    """Return a dictionary for JSON: name of each field in `DETAILED` → value of the field, None if it is unknown."""
     return as_object(DETAILED, snapshot, group)
 
 
@@ -363,7 +367,8 @@ class GroupColumns:
     """Gets the values of a field for many groups in one call, which is faster than one call per group.
 
     Many groups share one `Listing` (type, protocol, state and coordinator). A field that depends only on these values
-    (`Field.by_listing`) is computed only once per `Listing`.
+    (`Field.by_listing`) is computed only once per `Listing`, unless a type or state is not known from the list of
+    groups, or groups were described.
     """
 
     def __init__(self, snapshot: Snapshot, groups: Sequence[str]) -> None:
@@ -372,8 +377,8 @@ class GroupColumns:
         self._keys = [*map(id, map(snapshot.groups.__getitem__, groups))]
         self._one_of_each = dict(zip(self._keys, groups, strict=True))
         listings = [snapshot.groups[group] for group in self._one_of_each.values()]
-        # Groups with the same `Listing` can still have different types and states: if old brokers do not list types and
-        # states, or if a group was described, because the description can be newer than the list of groups.
+        # Groups with the same `Listing` can still differ in type and state: old brokers do not list types and states,
+        # and the description of a group can be newer than the list of groups.
         complete = all(listing.type is not None and listing.state is not None for listing in listings)
         self._shared = complete and not snapshot.details
 
@@ -381,8 +386,8 @@ class GroupColumns:
         """Return the value of a field for each group, converted by `convert`.
 
         Args:
-            convert: takes the value and the group id. For a field with `by_listing`, it must ignore the group id,
-                because it is called only once for all groups with the same `Listing`.
+            convert: takes the value and the group id. For a field with `by_listing`, its result must not depend on the
+                group id, because it may be called only once for all groups with the same `Listing`.
         """
         snapshot, value_of = self._snapshot, field.value
         if field.by_listing and self._shared:

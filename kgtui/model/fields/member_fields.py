@@ -29,7 +29,8 @@ def partitions_text(assignment: TopicPartitions) -> str:
 def assignment_text(member: Member) -> str | None:
     """Format the assigned partitions, tasks or connectors of a member; None if the broker does not report them.
 
-    For a schema registry node, the text is `http://10.0.3.7:8081 (leader)`.
+    A schema registry node has no assignment. For such a node, the text is its URL, as in
+    `http://10.0.3.7:8081 (leader)`.
     """
     if member.connect is not None:
         return _worker_text(member.connect)
@@ -188,7 +189,7 @@ _WIDE_COLUMNS = (*_COLUMNS, TARGET_TEXT, SUBSCRIPTION)
 
 
 MARKDOWN_COLUMNS = (MEMBER_ID, INSTANCE_ID, CLIENT_ID, HOST, RACK, EPOCH, PROTOCOL, ASSIGNED)
-"""Columns of the member table in an incident report in Markdown (Export dialog)."""
+"""Columns of the table of members in Markdown incident reports (Export dialog)."""
 
 
 def member_object(member: Member) -> dict[str, Any]:
@@ -200,11 +201,11 @@ def member_object(member: Member) -> dict[str, Any]:
 
 
 def member_columns(description: GroupDescription, *, wide: bool) -> list[MemberField]:
-    """Return the columns of the member table of `kgtui show`.
+    """Return the columns of the member table of `kgtui show`, without those that `has_column` excludes.
 
     Args:
-        wide: True for `--format wide`, which includes all columns. If False, the column with target assignments is
-            included only if some member has an assignment that differs from its target assignment.
+        wide: True for `--format wide`, which adds two columns: target assignment and subscription. If False, the column
+            with the target assignment is added only if it differs from the current assignment for some member.
     """
     fields = list(_WIDE_COLUMNS if wide else _COLUMNS)
     if not wide and any(

@@ -25,8 +25,9 @@ class PartitionRow(NamedTuple):
     """One partition of a group.
 
     Attributes:
-        lag: the group's offset, the log start and end offsets, and the lag in this partition.
-        share: whether the offset of the group is a share-partition start offset (SPSO, KIP-932).
+        lag: the group's offset in the partition, the log start and end offsets, and the lag.
+        share: True if the group's offset is a share-partition start offset (SPSO, KIP-932), False if it is a committed
+            offset.
         member_id: member id of the owner, or of one of several owners; None if there is no owner.
         owner: short name of the owner, or a text such as `3 members`; None if there is no owner.
     """
@@ -141,11 +142,12 @@ _WIDE_COLUMNS = (*_COLUMNS, LOST, MEMBER_ID, CONSUMED_AT, EXPIRES_FROM, TIMES_RE
 def partition_columns(rows: Sequence[PartitionRow], *, wide: bool) -> list[PartitionField]:
     """Return the columns of the partition table of `kgtui show`.
 
-    For a share group, a column with share-partition start offsets replaces the column with committed offsets.
+    For a share group, the column `START_OFFSET` replaces the column `COMMITTED`. A column with `hide_empty` is left out
+    if all its values are empty.
 
     Args:
-        wide: True for `--format wide`, which has more columns. If False, the column `LOST` is included only if records
-            are lost.
+        wide: True for `--format wide`, which has more columns, and always has `LOST`. If False, `LOST` is included only
+            if the group has lost records.
     """
     share = any(row.share and row.lag.position is not None for row in rows)
     fields = [
@@ -157,7 +159,10 @@ def partition_columns(rows: Sequence[PartitionRow], *, wide: bool) -> list[Parti
 
 
 def partition_rows(snapshot: Snapshot, group: str) -> list[PartitionRow]:
-    """Return a row for each partition in which the group has an offset or an owner, sorted by topic and partition."""
+    """Return one row per partition, sorted by topic and partition.
+
+    The rows cover all partitions in which the group has an offset, or which a member of the group owns.
+    """
     from kgtui.model.member_names import member_names, owners_by_partition
     from kgtui.model.offsets import PartitionLag, lags
 

@@ -1,6 +1,6 @@
-"""Fields about the verdict on a group, its problem, and times such as the last progress of the group.
+"""Fields about the health of a group: the verdict, the problem, and times such as that of the last progress.
 
-The functions that compute the values take a snapshot and a group id.
+Each field computes its value from a snapshot and a group id.
 """
 
 from __future__ import annotations

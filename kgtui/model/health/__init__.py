@@ -3,9 +3,9 @@
 `ReadHistory` collects the reads of one group. `health_of` computes a `GroupHealth` with the verdict: `OK`, `WARN`,
 `ERR` or `NOT_FOUND`.
 
-kgtui does not observe every commit. If the true verdict may be worse than the reported one, `GroupHealth.undecided`
-contains the worse verdicts that are possible. An unknown value is None, never 0. No rate is computed across a gap,
-which is a failed read or a long time without reads.
+kgtui does not observe every commit, so the true verdict may be worse than the reported one. `GroupHealth.undecided`
+contains the worse verdicts that kgtui cannot exclude. An unknown value is None, never 0. A gap is a failed read, or a
+long time without reads. No rate is computed from reads on both sides of a gap.
 
 Unless stated otherwise, times are epoch seconds, durations are seconds, lags are records, and rates are records per
 second.
@@ -15,7 +15,7 @@ second.
 | `read_history` | `ReadHistory`: the state and the offsets of one group at each poll |
 | `group_health` | `health_of`: the health of a group from its read history |
 | `judging` | verdicts on partitions by Burrow's rules, and by a separate rule for share groups |
-| `judged` | `judgment_of_health`: the judgment on a group that kgtui reads at every poll |
+| `judged` | `judgment_of_health`: whether a group that kgtui reads at every poll has a problem, and since when |
 | `rates` | lag trend, growth of a log, age of unread records, expected time of data loss |
 | `backlog_start` | the time at which a group began to fall behind, from the ages of its oldest unread records |
 | `values` | data classes (`GroupHealth` and its parts), settings and limits |

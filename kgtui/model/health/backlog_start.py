@@ -14,17 +14,17 @@ if TYPE_CHECKING:
     """One pair per poll, oldest first: `(time of the poll in epoch milliseconds, time lag in seconds)`."""
 
 _TOLERANCE = 0.25
-"""A fall of the time lag is ignored as noise if it is at most this fraction of the newest time lag."""
+"""If the time lag falls by at most this fraction of its newest value, the fall is ignored as noise."""
 
 _LOW, _HIGHER = 0.1, 0.2
-"""Fractions (10 % and 20 %) of the whole rise of the time lag, from its lowest to its newest value.
+"""10 % and 20 % of the rise of the time lag from its lowest to its newest value.
 
-The start of the rise is extrapolated from the two times at which the time lag had risen by these fractions.
+The start of the rise is extrapolated from the times at which the time lag had risen by 10 % and by 20 %.
 """
 
 
 def rising_since(ages: Ages) -> int:
-    """Return when the time lag began to rise to its newest value, in epoch milliseconds.
+    """Return when the rise of the time lag to its newest value began, in epoch milliseconds.
 
     The result is never earlier than the first time in `ages`.
 
@@ -45,13 +45,13 @@ def rising_since(ages: Ages) -> int:
 
 
 def behind_since(ages: Ages) -> int:
-    """Return when the current backlog began, in epoch milliseconds, even if the group is already catching up.
+    """Return when the group began to fall behind, in epoch milliseconds, even if it is already catching up again.
 
     Args:
         ages: at least one pair (epoch milliseconds, time lag in seconds), oldest first.
     """
-    # `caught_up_at` is the last time at which the time lag was small (at most 10 % of its newest value). Then the
-    # time lag rose to its peak. The backlog began at the start of this rise.
+    # `caught_up_at` is the last time at which the time lag was at most 10 % of its newest value. After that, the time
+    # lag rose to its peak. The group began to fall behind when this rise began.
     caught_up_at = _last_below(ages, ages[-1][1] * _LOW)
     _, peak = max((age, at) for at, age in ages if at >= caught_up_at)
     return rising_since([(at, age) for at, age in ages if at <= peak])

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 NOT_KNOWN = Retention()
 TREND_SECONDS = 300.0
-"""Length in seconds of the period before the newest read. The lag trend is computed from the reads in this period."""
+"""The lag trend is computed from the reads in this many seconds before the newest read."""
 
 
 def health_of(history: ReadHistory, retention: Retention = NOT_KNOWN) -> GroupHealth:
@@ -41,11 +41,12 @@ def health_of(history: ReadHistory, retention: Retention = NOT_KNOWN) -> GroupHe
 def with_hidden_offsets(health: GroupHealth, *, none_visible: bool) -> GroupHealth:
     """Return a copy of the health for a group whose offsets might be hidden from the user.
 
-    The lag and the time lag (age of the oldest unread record) become lower bounds. An ERR is added to the verdicts that
-    cannot be excluded (`GroupHealth.undecided`), because hidden partitions might have a problem.
+    In the copy, the lag and the time lag (age of the oldest unread record) are lower bounds. Partitions with hidden
+    offsets might have a problem, so an ERR is added to `GroupHealth.undecided` (the worse verdicts that kgtui cannot
+    exclude), unless the verdict already is ERR.
 
     Args:
-        none_visible: whether the user sees no offset at all. If so, the lag is unknown (None).
+        none_visible: whether the user sees no offset at all. If True, the lag of the copy is None (unknown).
     """
     if health.status is Status.NOT_FOUND:
         return health
@@ -124,10 +125,10 @@ def health_steps(history: ReadHistory, retention: Retention = NOT_KNOWN) -> Gene
 def _retention_to_check(
     retention: Retention, row: PartitionLag, health: PartitionHealth, age: TimeLag | None
 ) -> float | None:
-    """Return the retention time of a topic in seconds if kgtui must predict when unread records expire; otherwise None.
+    """Return the retention time of a topic in seconds; None if kgtui need not predict when unread records expire.
 
-    A prediction is needed if the partition is not OK, or if the age of its first unread record, according to the
-    record's timestamp, is at least half of the retention time.
+    A prediction is needed if the partition is not OK, or if the timestamp of its first unread record shows that half of
+    the retention time has passed. The result is also None if the retention time is unlimited or unknown.
     """
     kept = retention.topics.get(row.topic)
     if health.status > Status.OK:
@@ -143,9 +144,10 @@ def _expiry_reason(history: ReadHistory, partitions: Mapping[TopicPartition, Par
 
 
 def _stopped_after(history: ReadHistory, partitions: Mapping[TopicPartition, PartitionHealth]) -> float | None:
-    """Return when the newest consumed record in stopped partitions was written, in epoch seconds; None if unknown.
+    """Return when the newest record that the group has consumed in its stopped partitions was written.
 
-    A partition counts as stopped if it has unread records, and its offset has not changed since kgtui's first read.
+    The result is in epoch seconds, or None if unknown. A partition counts as stopped if it has unread records, and the
+    group's offset has not changed since kgtui first read it.
     """
     found = []
     for key, health in partitions.items():
@@ -158,7 +160,7 @@ def _stopped_after(history: ReadHistory, partitions: Mapping[TopicPartition, Par
 def _unsettled(history: ReadHistory) -> float | None:
     """Return for how many seconds a group has been in a rebalance or in the state NotReady.
 
-    None if the group is in another state, or if this time is still normal (`unsettled_limit`).
+    The result is None if the group is in another state, or if the time is still below `unsettled_limit`.
     """
     if history.unsettled_since is None or history.read_at is None or history.description is None:
         return None
@@ -168,7 +170,10 @@ def _unsettled(history: ReadHistory) -> float | None:
 
 
 def _gone(history: ReadHistory) -> GroupHealth:
-    """Return the health of a group that no longer exists: `NOT_FOUND`, with the number and times of kgtui's reads."""
+    """Return the health of a group that no longer exists.
+
+    The status is `NOT_FOUND`. The only other values are the number of kgtui's reads of the group, and their times.
+    """
     nothing = health_of(type(history)(history.watching))
     return replace(
         nothing,
@@ -191,11 +196,13 @@ def _judge(
 
 
 def _merged(undecided: Iterable[Undecided], given: Status) -> tuple[Undecided, ...]:
-    """Merge all undecided verdicts on partitions that have the same values of `status`, `lack` and `why`.
+    """Merge the undecided verdicts on partitions (worse verdicts that kgtui cannot exclude). The worst comes first.
 
-    An undecided verdict is worse than the reported verdict, and may be the true one. A merged verdict has the largest
-    `needs` and the smallest `has` of the verdicts that it replaces. Verdicts that are not worse than `given`, the
-    verdict on the group, are dropped. The worst verdict comes first.
+    Verdicts with equal `status`, `lack` and `why` become one verdict, which has the largest `needs` and the smallest
+    `has` of them.
+
+    Args:
+        given: the reported verdict on the group. Undecided verdicts that are not worse are dropped.
     """
     kinds: dict[tuple[object, ...], Undecided] = {}
     for one in undecided:

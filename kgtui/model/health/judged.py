@@ -31,15 +31,16 @@ _PROBLEMS = {
 _BEGIN_UNKNOWN = frozenset({Problem.STOP, Problem.STALL, Problem.EMPTY, Problem.UNUSED})
 """Problems that may have begun before kgtui started.
 
-If kgtui did not observe the start of such a problem, the earliest possible start is the time at which the group's last
-consumed record was written.
+If kgtui did not observe the start of such a problem, the problem began after the group's last consumed record was
+written. `Judgment.after` is then the time at which this record was written.
 """
 
-_FIRST_READ = 5.0  # maximum seconds from the first read of a group to the first read of its offsets
+_FIRST_READ = 5.0
+"""Maximum number of seconds between kgtui's first read of a group and its first read of the group's offsets."""
 
 
 def verdict_or_worse(health: GroupHealth) -> Judgment:
-    """Return the judgment that `kgtui check` reports: the health verdict, or a problem that is worse."""
+    """Return the judgment that `kgtui check` reports: that of `worse_problem` or, if it is None, the health verdict."""
     kind = None if health.worst is None else _PROBLEMS.get(health.kind)
     verdict = Judgment(GroupStatus[health.status.name], kind, Basis.OBSERVED, health.seconds)
     return worse_problem(health) or verdict
@@ -74,14 +75,15 @@ def judgment_of_health(
 ) -> Judgment:
     """Return the judgment on a group that kgtui observes at every poll.
 
-    If screening, the quick check of all groups, suspects one of the problems in `SUSPECTED`, the result contains this
-    problem until a final health verdict refutes it.
+    Screening (the quick background check of all groups) may have found a problem. The result usually keeps this problem
+    until the health shows a more severe one. A problem in `SUSPECTED` is also dropped when a final health verdict
+    refutes it, unless the group is Empty.
 
     Args:
-        health: the newest health verdict.
+        health: the newest health of the group.
         screened: the judgment by screening.
         state: listed state of the group, or None.
-        group_type: None if it is not known.
+        group_type: None if unknown.
     """
     if health.status is Status.NOT_FOUND:
         return NOT_FOUND
@@ -106,8 +108,8 @@ def _combined(health: GroupHealth, screened: Judgment, state: str | None, group_
         return replace(exact, status=GroupStatus.UNKNOWN, reason=missing(pending))
     members_left = state == EMPTY
     if members_left and screened.kind is Problem.STOP and screened.since_seen and exact.kind is Problem.STOP:
-        # The group stopped because all members left. Only screening, the background check of all groups, knows when
-        # they left, so its judgment is used.
+        # The group stopped because all members left. Only screening (the background check of all groups) knows when
+        # they left, so the judgment by screening is used.
         further = _by_harm(chain(exact.others, screened.others), screened.kind)
         return replace(screened, basis=exact.basis, observed=exact.observed, others=further)
     if screened.kind is exact.kind:
@@ -131,12 +133,15 @@ def _exact(health: GroupHealth, group_type: str | None) -> Judgment:
 
 
 def _with_earlier_begin(exact: Judgment, screened: Judgment) -> Judgment:
-    """Return a copy of `exact` with the more reliable start time (`Judgment.since`) of `exact` and `screened`.
+    """Return a copy of `exact` with the more reliable start time (`since`) of the two judgments.
 
-    `exact` is computed from the health of the group, and `screened` by screening. The copy keeps `exact.since` if
-    `screened.since` is None, or if kgtui observed the start itself (`exact.since_seen`) and `exact.since` is not later
-    than `screened.since`. Otherwise, the copy has `screened.since`. The copy contains the less severe problems
-    (`Judgment.others`) of both judgments.
+    The copy keeps the start time of `exact` if `screened` has none, or if kgtui observed the start time of `exact`
+    (`since_seen`), and it is not later than that of `screened`. Otherwise, the copy has the start time of `screened`.
+    The copy contains the further problems (`others`) of both judgments.
+
+    Args:
+        exact: judgment that was computed from the health of the group.
+        screened: judgment by screening, with the same problem.
     """
     others = _by_harm(chain(exact.others, screened.others), exact.kind)
     if screened.since is None or (exact.since is not None and exact.since_seen and exact.since <= screened.since):
@@ -162,13 +167,13 @@ def _problems_of(health: GroupHealth, group_type: str | None) -> Iterator[Judgme
         where = f"unread records of {loss.topic}-{loss.partition} may expire {loss_when(loss)}"
         yield judged(status, Problem.LOSS_NEAR, where)
     worst = health.worst
-    # Burrow's WARN means only that the lag did not fall during a few commits. If the trend shows that the lag does not
-    # grow, the group keeps up, and has no problem.
+    # Burrow's WARN means only that the lag did not fall during the last few commits. If the lag trend shows no growth,
+    # the group keeps up, so WARN is ignored.
     steady = health.kind is Status.WARN and health.lag_grows is False
     if worst is not None and health.kind in _PROBLEMS and not steady:
         since = None if health.read_at is None or health.kind is Status.WARN else health.read_at - worst.still
-        # kgtui observed the start of the problem if the offset still moved after kgtui's first read of the offset. This
-        # first read is up to `_FIRST_READ` seconds later than kgtui's first read of the group.
+        # kgtui observed the start of the problem if the offset still changed after kgtui had first read it. kgtui first
+        # read the offset up to `_FIRST_READ` seconds after its first read of the group.
         seen = worst.still + _FIRST_READ < health.seconds
         if worst.rewind is not None:
             since, seen = worst.rewind.at, True

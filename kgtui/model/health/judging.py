@@ -1,10 +1,10 @@
 """Computes health verdicts from polled offsets: by Burrow's rules, or for share groups by a separate rule.
 
 Burrow's rules judge commits, but kgtui only polls committed offsets. In classic, consumer and streams groups, a
-committed offset that differs from the previous poll counts as one commit. Polling misses some commits, which has these
-consequences:
+committed offset that differs from the one in the previous poll counts as one commit. Polling misses some commits, which
+has these consequences:
 
-- Repeated commits of the same offset are invisible, so STALL is reported as STOP.
+- kgtui cannot see that a group commits the same offset again and again. It therefore reports STOP instead of STALL.
 - The first observed offset was committed at an unknown time. STOP therefore requires that the offset has not changed
   for as long as a full window of commits takes.
 - WARN requires at least `Watching.enough` commits with a known lag. Each lag is computed from a log end offset that is
@@ -19,12 +19,12 @@ reported lag. The first condition that applies decides:
 3. Nothing was acknowledged for longer than `Watching.window` seconds, although the lag was above `allowed_lag`: STALL
    if the group has members, otherwise STOP.
 4. The SPSO went back, and has not reached its previous value again: REWIND.
-5. For `Watching.window` seconds, the lag was above `allowed_lag`, has grown and never fell. Some records that were
-   already in the log at the start of this time are still unread: WARN.
+5. In the last `Watching.window` seconds, the lag was always above `allowed_lag`, has grown and never fell, and some
+   records that were in the log at the start of this period are still unread: WARN.
 6. Otherwise: OK.
 
-Condition 5 requires old unread records, because the lag includes records in flight (delivered but not yet
-acknowledged). The number of records in flight grows with the traffic, even if the group keeps up.
+A growing lag alone is not enough for condition 5. The lag includes the records in flight (delivered but not yet
+acknowledged), whose number grows with the traffic, even if the group keeps up.
 """
 
 from __future__ import annotations
@@ -61,15 +61,15 @@ if TYPE_CHECKING:
 _EARLY = 0.9
 """Factor for the minimum age of the log end offset from which the lag of a commit is computed.
 
-The minimum age is `Options.offset_refresh` times this factor. The factor is below 1, because the times between kgtui's
-reads vary a little.
+At the time of the commit, kgtui must have read the log end offset at least `Options.offset_refresh` times this factor
+ago. The factor is below 1, because the times between kgtui's reads vary a little.
 """
 
 _USUAL = 12
-"""Number of newest reads from which the usual time between two reads of a partition is computed (as the median)."""
+"""The usual time between two reads of a partition is the median time between this many newest reads."""
 
 NO_LAG = frozenset({"no commit", "topic deleted"})
-"""Harmless reasons for an unknown lag (`PartitionLag.reason`). With such a reason, the partition is OK."""
+"""Reasons for an unknown lag (`PartitionLag.reason`) that hide no problem: the partition is OK."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,8 +77,8 @@ class Observed:
     """The last commits of a group in one partition, derived from polled offsets.
 
     Attributes:
-        window: the observed changes of the offset as commits, and log end offsets. The first observed offset counts as
-            a commit with unknown lag.
+        window: input for Burrow's rules: the last commits and log end offsets. The first observed offset and each
+            observed change of the offset count as a commit. The lag of the first commit is usually unknown.
         now: time of the last read of the committed offset, in epoch milliseconds.
         moves: number of observed changes of the offset.
         pace: mean milliseconds between two observed changes; None if there were fewer than two changes.
@@ -110,8 +110,8 @@ def observe(samples: Iterable[Sample], options: Options) -> Observed:
     moves = _moves(rows)
     ring = CommitRing(options)
     every = round(options.offset_refresh * 1000 * _EARLY)
-    # The window has only the last `intervals` commits, so that older changes of the offset are not needed. But if
-    # `min_distance` is set, several changes can be merged into one commit. All changes are added in this case.
+    # The window has only the last `intervals` commits, so older changes of the offset are not needed. Exception: if
+    # `min_distance` is set, several changes may be merged into one commit, so all changes are added.
     for at, position in moves if options.min_distance else moves[-options.intervals :]:
         old = bisect_right(times, at - every)
         if old:
@@ -120,14 +120,14 @@ def observe(samples: Iterable[Sample], options: Options) -> Observed:
     changes = len(moves) - 1
     pace = (moves[-1][0] - moves[1][0]) / (changes - 1) if changes > 1 else None
     now = next((row.at for row in reversed(rows) if row.position is not None), 0)
-    # If the newest read has no log end offset, the window gets no log end offsets at all. With only older log end
-    # offsets, the lag would look too small.
+    # If the newest read has no log end offset, the window gets no log end offsets at all. If it had only older ones,
+    # the lag would look too small.
     kept = _recent_ends(times, ends, every, options.intervals) if rows and with_end[-1:] == rows[-1:] else ()
     return Observed(Window(ring.window().commits, kept), now, max(changes, 0), pace)
 
 
 def _moves(rows: Iterable[Sample]) -> list[tuple[int, int]]:
-    """Return `(time, offset)` for the first read that found an offset, and for each read that found a different offset.
+    """Return `(time, offset)` for the first known offset, and for each later read with a changed offset.
 
     Times are in milliseconds since the epoch.
     """
@@ -143,8 +143,8 @@ def _moves(rows: Iterable[Sample]) -> list[tuple[int, int]]:
 def _recent_ends(times: Sequence[int], ends: Sequence[int], every: int, intervals: int) -> tuple[int, ...]:
     """Return the last log end offsets for a window, oldest first. The newest one is always included.
 
-    Log end offsets from long ago are left out. With them, a group that stopped hours ago would look as if it had just
-    caught up.
+    Log end offsets from long ago are left out. Otherwise, a group that stopped hours ago would seem to have caught up
+    recently, because its offset is not below these old log end offsets.
 
     Args:
         times: times of the reads in milliseconds, ascending.
@@ -178,7 +178,7 @@ def judge_observed(
     still = (observed.now - commits[-1].at) / 1000 if commits else 0.0
     lag = row.lag
     # Without observed commits, the status is OK even if a lag is known. This happens when a group of another type has
-    # just replaced a share group with the same id: the newest known lag is still the lag of the share group.
+    # just replaced a share group with the same id: the known lag is still that of the share group.
     if commits and lag is not None and lag > watching.rules.allowed_lag and complete >= watching.rules.minimum_complete:
         status, undecided = _of_lagging(observed, still, watching)
     first, last = (commits[0], commits[-1]) if commits else (None, None)
@@ -192,7 +192,10 @@ def judge_observed(
 def _rate(commits: Sequence[Commit], now: int) -> float | None:
     """Return how many records per second the group has read on average since the first commit in `commits`.
 
-    None if there are no commits, or if no time has passed since the first one. `now` is in epoch milliseconds.
+    The result is None if there are no commits, or if no time has passed since the first one.
+
+    Args:
+        now: epoch milliseconds.
     """
     seconds = (now - commits[0].at) / 1000 if commits else 0.0
     return max(commits[-1].offset - commits[0].offset, 0) / seconds if seconds > 0 else None
@@ -245,8 +248,7 @@ def judge_share(
         row: newest offsets and lag of the partition.
         samples: one sample per read of the partition, oldest first, including the newest.
         members: number of members of the group; None (unknown) counts as at least one.
-        watching: settings for the verdict, such as the allowed lag, and the longest time without progress that is not a
-            problem.
+        watching: settings for the verdict, such as the allowed lag, and the longest acceptable time without progress.
     """
     known = [sample for sample in samples if sample.position is not None and sample.lag is not None]
     moves = _share_moves(known)
@@ -286,9 +288,9 @@ def _of_lagging_share(
 
 
 def _share_moves(known: Sequence[Sample]) -> list[Commit]:
-    """Return one `Commit` per observed change of the share-partition start offset. Share groups have no real commits.
+    """Return one `Commit` for the first share-partition start offset, and one for each observed change of this offset.
 
-    The time of such a commit is when kgtui first read the new offset. The first observed offset counts as a change.
+    Share groups have no real commits. The time of such a `Commit` is when kgtui first read the new start offset.
     """
     moves: list[Commit] = []
     for sample in known:
@@ -308,9 +310,9 @@ def _still(known: Sequence[Sample], allowed_lag: int) -> float:
 
 
 def _falls_behind(known: Sequence[Sample], watching: Watching) -> bool:
-    """Return whether condition 5 (WARN) in the module docstring applies to the last `Watching.window` seconds.
+    """Return whether condition 5 (WARN) in the module docstring is true.
 
-    If kgtui has watched the group for less than `Watching.window` seconds, all reads are used.
+    If kgtui has watched the group for less than `Watching.window` seconds, the condition is checked for all reads.
     """
     start = known[-1].at - watching.window * 1000
     older = [number for number, sample in enumerate(known) if sample.at <= start]

@@ -1,7 +1,7 @@
 """Computes trends and estimates from samples: lag trend, log growth, age of unread records, time of data loss.
 
-A sample is what kgtui has read about a partition or group at one time. There must be no gap (a failed read or a long
-time without reads) between the samples. If there are too few samples, functions return None.
+A sample contains the offsets or the lag that kgtui has read at one time. Callers must pass only samples without a gap
+(a failed read or a long time without reads) between them. Functions return None if there are too few samples.
 """
 
 from __future__ import annotations
@@ -48,9 +48,9 @@ class Slope(NamedTuple):
 
 
 def slope(times: Sequence[float], values: Sequence[float]) -> Slope | None:
-    """Fit a straight line to values at certain times (in seconds), by least squares.
+    """Fit a straight line to values by least squares. `times` are the times of the values, in seconds.
 
-    None if there are fewer than `LEAST` values, or if all times are equal.
+    The result is None if there are fewer than `LEAST` values, or if all times are equal.
     """
     count = len(times)
     if count < LEAST:
@@ -68,7 +68,8 @@ def slope(times: Sequence[float], values: Sequence[float]) -> Slope | None:
 def drain(lag: float | None, trend: Slope | None) -> float | None:
     """Return after how many seconds the lag will be 0 if its trend continues; 0 if the lag is already 0.
 
-    None if lag or trend is unknown, or if the lag does not fall by more than two standard errors of the trend.
+    The result is None if lag or trend is unknown, or if it is not certain that the lag falls: the trend must be below 0
+    by more than two of its standard errors.
     """
     if lag is None or lag <= 0:
         return None if lag is None else 0.0
@@ -95,8 +96,8 @@ def age_of_unread(row: PartitionLag, samples: Sequence[Sample]) -> TimeLag | Non
         estimated = time_lag(row.position, samples)
         reason = "" if times is None else times.reason
         return replace(estimated, reason=reason) if estimated is not None and reason else estimated
-    # kgtui knows the timestamp of the record at an earlier committed offset, but not at the current one. The known
-    # timestamp makes the estimate more exact.
+    # kgtui knows when the record at an earlier committed offset was written, but not when the record at the current one
+    # was written. The known time is one more point from which the age is estimated.
     return time_lag(row.position, samples, known=(round(times.unread.earliest * 1000), times.offset + 1))
 
 
@@ -116,13 +117,13 @@ def age_from_timestamp(written: TimeRange, now: float) -> TimeLag:
 
 
 def time_lag(position: int, samples: Sequence[Sample], known: tuple[int, int] | None = None) -> TimeLag | None:
-    """Estimate the age of the record at offset `position`; 0 seconds if the record was not written yet.
+    """Estimate the age of the record at offset `position`; 0 seconds if the record has not been written yet.
 
-    The log is assumed to grow evenly between two samples. If the record is older than all samples, the result is a
-    lower bound. None if no sample has a log end offset.
+    The estimate assumes that the log grows evenly between two samples. If the record is older than all samples, the
+    result is a lower bound. The result is None if no sample has a log end offset.
 
     Args:
-        known: a log end offset from before the first sample, as `(epoch milliseconds, offset)`; None if there is none.
+        known: a known log end offset from before the first sample, as `(epoch milliseconds, offset)`, or None.
     """
     ends = [(sample.at, sample.log_end) for sample in samples if sample.log_end is not None]
     if not ends:
@@ -162,7 +163,8 @@ def deletion(samples: Sequence[Sample]) -> float | None:
     fewer than two jumps.
     """
     if not samples or samples[0].log_start == samples[-1].log_start is not None:
-        # A log start offset never decreases. If it is the same in the first and the last sample, it has not moved.
+        # A log start offset never decreases. If the first and the last sample have the same log start offset, it has
+        # not moved.
         return None
     known = [(sample.at, sample.log_start) for sample in samples if sample.log_start is not None]
     leaps = [(at, start) for (_, before), (at, start) in pairwise(known) if start > before]
@@ -221,7 +223,7 @@ def loss_to_come(row: PartitionLag, samples: Sequence[Sample], retention: float 
 
 
 def _falling_behind(moved: float, grown: float | None) -> float | None:
-    """Return the fraction of new records that stays unread: 1 if nothing is read; 0 or less if the group keeps up.
+    """Return the fraction of new records that stays unread: 1 if the group reads nothing, at most 0 if it keeps up.
 
     Args:
         moved: growth of the committed offset, in records per second.

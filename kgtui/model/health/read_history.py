@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from kgtui.model.record_times import RecordTime
 
 SAMPLES_KEPT = 120
-"""Default for the maximum number of samples that are kept per partition. A sample is one read of the partition."""
+"""Default for the maximum number of samples per partition. A sample contains the values from one read."""
 
 _SAMPLE_FIELDS = 5
 # `_UNKNOWN` stands for None in arrays of integers. Offsets and lags are never negative.
@@ -51,8 +51,8 @@ class Sample(NamedTuple):
 class Samples:
     """The samples of one partition, oldest first, in an array with 40 bytes per sample.
 
-    When the array is full, every second sample of its older half is dropped, but not the samples that show the last
-    changes of `Sample.position`. Without these samples, the verdict on a group that has stopped would become OK again.
+    When the maximum number of samples is reached, every second sample in the older half is dropped. Samples that show
+    the last changes of `Sample.position` stay. Without them, a stopped group would get the verdict OK again.
     """
 
     __slots__ = ("_rows",)
@@ -87,8 +87,8 @@ class Samples:
             at: epoch milliseconds; later than all earlier samples.
             row: offsets and lag of the partition.
             length: maximum number of kept samples, at least 4.
-            changes: how many of the last changes of `Sample.position` to keep. The samples that show these changes are
-                dropped only if the older half of the array contains no other samples to drop.
+            changes: how many of the last changes of `Sample.position` to keep. A sample that shows one of these changes
+                is dropped only if the older half contains nothing else to drop.
         """
         while len(self._rows) >= length * _SAMPLE_FIELDS:
             self._thin(changes)
@@ -106,7 +106,7 @@ class Samples:
         half = len(self) // 2
         changed = self._last_changes(changes)
         droppable = [number for number in range(1, half) if number not in changed]
-        # If all samples of the older half should be kept, drop every second one, so that the length stays limited.
+        # If all samples in the older half show such changes, drop every second one anyway, to limit the length.
         dropped = set(droppable[::2] or range(1, half, 2))
         kept: array[int] = array("q")
         for number in range(half):
@@ -194,7 +194,8 @@ class RebalanceLog:
     def rate(self, now: float) -> RebalanceRate | None:
         """Return how often state and epoch changed in the hour before `now` (epoch seconds).
 
-        None if this hour contains no two successive reads without a gap in between.
+        Changes across a gap do not count. The result is None if this hour does not contain two reads without a gap
+        between them.
         """
         rows = [self._rows[i : i + _PERIOD_FIELDS] for i in range(0, len(self._rows), _PERIOD_FIELDS)]
         recent = [row for row in rows if row[0] > now - HOUR]
@@ -209,7 +210,8 @@ class RebalanceLog:
 class ReadHistory:
     """The reads of one group since kgtui began to watch it. Memory: at most 50 kB, plus 5 kB per partition.
 
-    A gap is a failed read, or a time without reads longer than `watching.gap_after`. No rate is computed across a gap.
+    A gap is a failed read, or a time of more than `watching.gap_after` seconds without reads. No rate is computed from
+    reads on both sides of a gap.
 
     Args:
         watching: settings for verdicts.
@@ -222,10 +224,11 @@ class ReadHistory:
         lag: newest total lag, or None.
         description: newest description, or None.
         state: newest known state, or None.
-        empty_since: `(epoch seconds, at_least)`; None if the group is not Empty. The time is when the group was first
-            read as Empty since the newest gap. `at_least` is whether the group may have been Empty even earlier.
-        unsettled_since: epoch seconds of the first read since the newest gap that found the group in a rebalance or
-            NotReady; None if the newest read found another state.
+        empty_since: `(epoch seconds, at_least)`; None if the group is not Empty. The time is the start of the Empty
+            state: the first read after the newest gap that found this state. `kgtui.monitor.health` replaces it with a
+            better time if the lists of groups show one. `at_least` is True if the group may have been Empty earlier.
+        unsettled_since: start of the current rebalance or NotReady state in epoch seconds: the first read after the
+            newest gap that found such a state. None if the group is in another state.
         rebalances: counts rebalances, and changes of state and epoch.
         gone: whether the group no longer exists.
         first_at: epoch seconds of the first successful read, or None.
@@ -235,8 +238,8 @@ class ReadHistory:
         offsets_failed: whether the offsets could not be read in the newest read.
         steady_since: epoch seconds of the first read after the newest gap; None during a gap. Rates are computed only
             from this read and later ones.
-        lag_since: epoch seconds of the oldest total lag that can be compared with the newest one, or None. Since then,
-            there was no gap, and the number of partitions with a known lag has not changed.
+        lag_since: epoch seconds of the oldest total lag that can be compared with the newest one, or None. Since that
+            time, there was no gap, and the number of partitions, and of those with a known lag, has not changed.
     """
 
     def __init__(self, watching: Watching = DEFAULT_WATCHING) -> None:
@@ -276,7 +279,8 @@ class ReadHistory:
             at: epoch seconds.
             description: None if it was not read.
             offsets: None if they were not read, or if the group has none.
-            fault: whether some data could not be read. A read with a fault and without offsets counts as a gap.
+            fault: whether a part of the data could not be read. If True, and `offsets` is None, the read counts as a
+                gap.
         """
         if self.read_at is not None and at <= self.read_at:
             return
@@ -298,7 +302,7 @@ class ReadHistory:
         self.read_at = at
 
     def set_record_times(self, times: Mapping[TopicPartition, RecordTime]) -> None:
-        """Store when the records directly before and after the newest committed offsets were written.
+        """Store when the last consumed and the first unread record of partitions were written.
 
         Args:
             times: `(topic, partition)` → times. Partitions that were not in the newest read are ignored.
@@ -308,7 +312,7 @@ class ReadHistory:
                 self.rows[key] = replace(self.rows[key], times=found)
 
     def begin_gap(self) -> None:
-        """Begin a gap (a time without reads), which the next read ends. No rate is computed across the gap."""
+        """Begin a gap, which ends with the next read. No rate is computed from reads on both sides of the gap."""
         self.steady_since = self.lag_since = self._described_at = None
 
     def mark_gone(self) -> None:
@@ -332,8 +336,8 @@ class ReadHistory:
         if state != EMPTY:
             self.empty_since = None
         elif self.empty_since is None or watched is None:
-            # The second value, `at_least`, is True if the group may have been Empty before this read: if its last known
-            # state was Empty, or if no state is known.
+            # The second value, `at_least`, is True if the group may have been Empty before this read. This is so if it
+            # was already Empty before a gap, or if no earlier state is known.
             self.empty_since = (at, self.state in (None, EMPTY))
         if state not in UNSETTLED:
             self.unsettled_since = None

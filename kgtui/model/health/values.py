@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from kgtui.model.offsets import LagTotal, TopicPartition
 
 OBSERVED = "observed"
-"""Value of `GroupHealth.basis`: the verdict is computed from polled offsets, because kgtui misses some commits."""
+"""Value of `GroupHealth.basis`: the verdict is computed from polled offsets, which do not show every commit."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,8 +25,9 @@ class Watching:
     Attributes:
         rules: Burrow's settings.
         commit_interval: assumed seconds between two commits, used until kgtui has observed enough commits. The default
-            is Kafka's own (`auto.commit.interval.ms`).
-        gap_after: longest time between two polls, in seconds. A longer time is a gap. No rate is computed across a gap.
+            is that of Kafka's `auto.commit.interval.ms`.
+        gap_after: a time between two reads counts as a gap if it is longer than this number of seconds. No rate is
+            computed from reads on both sides of a gap.
     """
 
     rules: Options = DEFAULTS
@@ -35,15 +36,12 @@ class Watching:
 
     @property
     def window(self) -> float:
-        """Time in seconds that `rules.intervals` commits take if there are `commit_interval` seconds between them."""
+        """Seconds from the first to the last of `rules.intervals` commits at intervals of `commit_interval` seconds."""
         return (self.rules.intervals - 1) * self.commit_interval
 
     @property
     def enough(self) -> int:
-        """Minimum number of commits for the verdict WARN: half of `rules.intervals`, but at least 3.
-
-        Only commits with a known lag count.
-        """
+        """Minimum number of commits with known lag for the verdict WARN: half of `rules.intervals`, but at least 3."""
         return max(3, self.rules.intervals // 2)
 
 
@@ -60,22 +58,22 @@ class Lack(Enum):
     LAG = "lag"
     """The lag of a partition is needed, but not known. `Undecided.why` says why it is not known."""
     PERMISSION = "permission"
-    """A permission is needed: brokers might hide offsets in topics on which the user lacks DESCRIBE.
+    """The user needs a permission: brokers might hide offsets in topics on which the user lacks DESCRIBE.
 
-    The reported verdict is based only on the visible offsets.
+    The reported verdict is based only on the offsets that the user is allowed to see.
     """
 
 
 @dataclass(frozen=True, slots=True)
 class Undecided:
-    """A verdict that is worse than the reported one, and may be the true one. There is too little data to decide.
+    """A possible verdict that is worse than the reported one. kgtui lacks the data to confirm or exclude it.
 
     Attributes:
-        status: the undecided verdict, such as STOP.
+        status: the possible verdict, such as STOP.
         lack: kind of missing data.
         needs: how many seconds (if `lack` is TIME) or commits (if it is COMMITS) are needed for the verdict.
         has: how many of these seconds or commits kgtui has observed so far.
-        partitions: number of partitions with this undecided verdict.
+        partitions: number of partitions to which this possible verdict applies.
         why: reason for an unknown lag, such as `forbidden`, or `kgtui.model.access.HIDDEN`; otherwise empty.
     """
 
@@ -94,8 +92,8 @@ class TimeLag:
     Attributes:
         seconds: the age, or its lowest possible value; 0 if nothing is unread.
         at_least: whether the record may be older than `seconds`.
-        at_most: highest possible age in seconds, if only a range of times was found; otherwise None.
-        exact: whether the age comes from the record's timestamp, not from an estimate.
+        at_most: highest possible age in seconds, if the time of the record is known only as a range; otherwise None.
+        exact: whether the age comes from the record's timestamp. If False, it is an estimate.
         reason: why no timestamp was found, or empty.
     """
 
@@ -115,10 +113,10 @@ class Loss:
         basis: what the estimate is based on: `retention` (the age of the oldest unread record), `log start` (how fast
             the log start offset moves) or `size` (`retention.bytes`, which can delete records at any time).
         lead: number of records from the log start offset to the committed offset; None if unknown.
-        at_most: whether the loss can also happen sooner than in `seconds` seconds.
+        at_most: whether `seconds` is an upper bound, because the loss can also happen sooner.
         at: time of the loss in epoch seconds; None for the basis `size`.
         exact: whether `at` comes from the timestamp of the first unread record. This is possible only if the group
-            reads nothing, because otherwise it may read this record in time.
+            reads nothing. Otherwise, the group may read this record before it is deleted.
         in_older_half: whether the first unread record is in the older half of the log.
     """
 
@@ -142,22 +140,23 @@ class Loss:
 
     @property
     def is_near(self) -> bool:
-        """Whether the loss is a problem: expected within `NEAR` seconds, and of records in the older half of the log.
+        """Whether the loss counts as a problem.
 
-        The time alone says little if the retention time is short. With a retention time of one day, for example, every
-        unread record expires within `NEAR` seconds.
+        The loss must be expected within `NEAR` seconds, and the first unread record must be in the older half of the
+        log. The time alone is not enough: if the retention time is one day, every unread record expires within `NEAR`
+        seconds. A loss with the basis `size` never counts, because its time is unknown.
         """
         return self.basis != "size" and self.seconds <= self.NEAR and self.in_older_half
 
 
 @dataclass(frozen=True, slots=True)
 class RebalanceRate:
-    """How often the state and the epoch of a group changed in the last hour, except in times without reads.
+    """How often the state and the epoch of a group changed in the last hour. Changes across a gap do not count.
 
     Attributes:
-        state_changes: number of reads that found a state different from that in the previous read.
+        state_changes: number of reads that found another state than the previous read.
         epoch_steps: increase of the group epoch; None for groups without epochs.
-        rebalances: the larger of `epoch_steps` and the number of observed rebalances.
+        rebalances: number of observed rebalances, or `epoch_steps` if it is larger.
         seconds: for how many seconds of the last hour kgtui has watched the group.
     """
 
@@ -167,9 +166,10 @@ class RebalanceRate:
     seconds: float
 
     FLAPPING = 6.0
-    """A group is flapping at this many rebalances per hour or more, if at least `FLAPPING_LEAST` were observed.
+    """A group is flapping if it has at least this many rebalances per hour.
 
-    The background read of all groups uses a different limit: `FLAPPING_SECONDS` in `kgtui.monitor.trail_rules`.
+    At least `FLAPPING_LEAST` rebalances must have been observed. The background check of all groups uses another limit:
+    `FLAPPING_SECONDS` in `kgtui.monitor.trail_rules`.
     """
     FLAPPING_LEAST = 3
 
@@ -193,8 +193,8 @@ class EmptyPeriod:
         seconds: observed time in the state Empty.
         at_least: whether the group may have been Empty for longer.
         expires_in: seconds until the offsets can expire; None if unknown, or if they never expire.
-        after_commit: whether each offset expires a fixed time after its own commit (consumer and streams groups).
-            `expires_in` is an upper bound in this case.
+        after_commit: True if each offset expires a fixed time after its own commit (consumer and streams groups). Then
+            `expires_in` is an upper bound, because it is counted from the time at which the group became Empty.
     """
 
     seconds: float
@@ -231,12 +231,12 @@ class PartitionHealth:
 
     Attributes:
         position: committed offset or share-partition start offset, or None.
-        still: seconds since the last change of `position`. For a share group: seconds in which nothing was
+        still: seconds since the last change of `position`. For a share group: for how many seconds nothing has been
             acknowledged, although the lag was above `Options.allowed_lag`.
-        commits: number of commits in the window, which has at most `Options.intervals` commits. For a share group:
-            number of observed start offsets.
-        complete: `commits` as a fraction (0 to 1) of `Options.intervals`. For a share group, it is the number of polls
-            with a known lag, as a fraction of `Options.intervals`, at most 1.
+        commits: number of commits in the window, at most `Options.intervals`. For a share group: number of observed
+            changes of the start offset, plus 1 for the first observed start offset.
+        complete: `commits` divided by `Options.intervals`. For a share group: number of reads with a known lag, divided
+            by `Options.intervals`, but at most 1.
         undecided: worse verdicts that cannot be excluded.
         subscribed: whether a member subscribes to the topic; None if unknown.
         age: age of the first unread record; None if unknown.
@@ -266,9 +266,9 @@ class GroupHealth:
     Attributes:
         verdict: verdict on the group by the rules in `kgtui.model.health.judging`.
         basis: always `observed`, because the verdict is computed from polled offsets.
-        worst: the partition with the worst status; None if all partitions are OK. If several partitions have this
-            status, the one with the largest lag.
-        affected: number of partitions with the status of `worst`; 0 if all partitions are OK.
+        worst: the partition with the worst status; None if all partitions are OK. If several partitions have the worst
+            status, `worst` is the one with the largest lag.
+        affected: number of partitions that have the same status as `worst`; 0 if all partitions are OK.
         undecided: worse verdicts that cannot be excluded.
         lag: newest total lag; None if offsets were never read.
         trend: change of the lag in records per second; None if there are too few comparable reads.
@@ -280,10 +280,11 @@ class GroupHealth:
         lost: number of records that expired before they were read, or None.
         loss: soonest expected loss of records; None if no loss is expected, or if it cannot be predicted.
         expiry_reason: why it is not known when unread records expire, or empty.
-        stopped_after: when the newest consumed record in stopped partitions was written (epoch seconds), or None.
-        rebalances: how often the group rebalanced in the last hour; None until the state was read twice.
-        holding_up: members that have not reached the target assignment: member id → number of epochs that the member
-            is behind. The number is None for a static member that left temporarily.
+        stopped_after: when the newest record that the group has consumed in its stopped partitions was written, in
+            epoch seconds; None if unknown.
+        rebalances: how often the group rebalanced in the last hour; None until the state was read twice without a gap.
+        holding_up: id of each member whose epoch is below the assignment epoch → how many epochs the member is behind.
+            The number is None for a static member that left temporarily.
         empty: how long the group has been Empty; None if the group is not Empty.
         unsettled: for how many seconds the group has been observed in a rebalance or in the state NotReady; None if the
             group is in another state, or if this time is still normal (`kgtui.model.judgment.unsettled_limit`).
@@ -323,7 +324,7 @@ class GroupHealth:
     unsettled: float | None = None
 
     GROWS_BY = 0.05
-    """The lag counts as growing only if more than this fraction of the newly written records stays unread."""
+    """The lag grows only if the group leaves more than this fraction of the newly written records unread."""
     GROWS_AFTER = 60.0
     """Minimum length of a trend, in seconds. A shorter trend does not show whether the lag grows."""
 
@@ -345,5 +346,5 @@ class GroupHealth:
 
     @property
     def kind(self) -> Status:
-        """Status of the worst partition, such as STOP; the status of the group if all partitions are OK."""
+        """Status of the worst partition, such as STOP. If all partitions are OK, the status of the group."""
         return self.worst.status if self.worst is not None else self.verdict.status

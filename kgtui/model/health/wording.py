@@ -1,7 +1,7 @@
-"""Texts about the health of groups: reasons for verdicts, expected losses of records, why verdicts are not final.
+"""Texts about the health of groups: why a group has its verdict, when records will be lost, why a verdict is not final.
 
-The verdict on a group is OK, WARN, ERR or NOT_FOUND. The verdict is not final as long as kgtui lacks data
-that it needs to rule out a worse verdict.
+The verdict on a group is OK, WARN, ERR or NOT_FOUND. It is not final as long as kgtui cannot exclude a worse verdict,
+because data is missing.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 _UNITS = ((86_400, "d"), (3_600, "h"), (60, "min"), (1, "s"))
 
 _WITH_DATE = 43_200.0
-"""A time that is at least this many seconds (12 hours) in the past or future is shown with its date."""
+"""A time is shown with its date if it is at least this many seconds (12 hours) in the past or future."""
 
 
 class Clock(Protocol):
@@ -38,7 +38,7 @@ def lost_records(number: int) -> str:
 
 
 def duration(seconds: float) -> str:
-    """Format a duration with its two largest units: `45 s`, `3 h 20 min`, `5 d 1 h`."""
+    """Format a duration with at most two units: `45 s`, `3 h 20 min`, `5 d 1 h`."""
     whole = max(round(seconds), 0)
     for index, (size, unit) in enumerate(_UNITS):
         if whole >= size:
@@ -51,12 +51,12 @@ def duration(seconds: float) -> str:
 
 
 def reason(health: GroupHealth, group_type: str | None = None) -> str:
-    """Return the reason for the verdict on a group in one line; empty for OK.
+    """Return one line that says why a group has its verdict; empty if the verdict is OK.
 
-    The reason may contain a topic name with control characters. The caller must escape them.
+    The line may contain a topic name with control characters. The caller must escape them.
 
     Args:
-        group_type: None if unknown. For a share group, the reason is about acknowledged records instead of commits.
+        group_type: None if unknown. For a share group, the line is about acknowledged records instead of commits.
     """
     if health.status is Status.NOT_FOUND:
         return "the group no longer exists"
@@ -88,12 +88,14 @@ def _sentence(worst: PartitionHealth, share: bool, state: str | None, partitions
 
 
 def loss_when(loss: Loss, clock: Clock | None = None) -> str:
-    """Return when a loss of records is expected, as text: `in about 3 h, 04:12`, `from 01:18:04` or `at any time`.
+    """Return a text that says when a loss of records is expected.
 
-    `04:12` is the time of day of the expected loss. `from 01:18:04` means that records can be lost from this time on.
+    - `in about 3 h, 04:12`: an estimate, and the time of day of the expected loss.
+    - `from 01:18:04`: records can be lost from this time on. The time is known exactly.
+    - `at any time`: the loss has the basis `size`.
 
     Args:
-        clock: converts epoch seconds to text; None for a text without a time of day.
+        clock: converts epoch seconds to text. If None, the text contains no time of day, as in `in about 3 h`.
     """
     if loss.basis == "size":
         return "at any time"
@@ -122,8 +124,9 @@ def expiry(empty: EmptyPeriod, clock: Clock | None = None, read_at: float | None
 
     Args:
         empty: how long the group has been in the state Empty, and when its offsets can expire.
-        clock: converts epoch seconds to text; None for a text without a time of day.
-        read_at: when `empty` was computed, in epoch seconds; None for a text without a time of day.
+        clock: converts epoch seconds to text, such as `04:12`.
+        read_at: when `empty` was computed, in epoch seconds. If `clock` or `read_at` is None, the text contains no time
+            of day.
     """
     if empty.expires_in is None:
         return ""
@@ -134,7 +137,7 @@ def expiry(empty: EmptyPeriod, clock: Clock | None = None, read_at: float | None
 def local_clock(now: float) -> Clock:
     """Return a function that converts epoch seconds to local time, such as `01:18`.
 
-    The returned function adds the date to a time that is at least 12 hours before or after `now` (epoch seconds).
+    The returned function puts the date before a time that is at least 12 hours before or after `now` (epoch seconds).
     """
 
     def clock(at: float, *, seconds: bool = False) -> str:
@@ -146,7 +149,7 @@ def local_clock(now: float) -> Clock:
 
 
 def missing(undecided: Undecided) -> str:
-    """Return a text that says which data is missing to confirm or exclude a possible verdict.
+    """Return a text that says which data kgtui lacks to confirm or exclude a possible verdict.
 
     For example: `STOP requires more than 45 s without progress; observed so far: 20 s`.
     """
@@ -165,19 +168,19 @@ def missing(undecided: Undecided) -> str:
 
 
 def undecided_lines(groups: Iterable[GroupHealth], seconds: float) -> list[str]:
-    """Return lines for `kgtui check` that say why verdicts are not final: one line per reason.
+    """Return lines for `kgtui check` that say why verdicts on groups are not final.
 
-    Each line contains the number of groups to which the reason applies.
+    There is one line per reason. It contains the number of groups to which the reason applies.
 
     Args:
         groups: health of each group.
-        seconds: how long the groups were watched.
+        seconds: how long kgtui has watched the groups.
     """
     by_reason: dict[tuple[object, ...], list[Undecided]] = {}
     for health in groups:
         for one in health.undecided:
             if one.why == HIDDEN and one.lack is Lack.LAG:
-                # No line is needed, because `kgtui check` prints an error with the same reason for this group.
+                # Skip this reason, because `kgtui check` already prints it for the group as an error.
                 continue
             by_reason.setdefault((one.status, one.lack, one.why), []).append(one)
     lines = []

@@ -1,7 +1,7 @@
 """The filter language of the terminal UI and the commands.
 
-`parse` turns a text into a `Query`, which selects groups of a `Snapshot`. `HELP` describes all terms. RE2 is imported
-only for filters with a regular expression.
+`parse` turns a text into a `Query`, which selects groups of a `Snapshot`. `HELP` describes all terms. The regular
+expression library RE2 is imported only for filters that need it.
 
 | module | contents |
 |---|---|
@@ -14,7 +14,7 @@ only for filters with a regular expression.
 | `terms` | classes of filter terms, which decide whether a group matches |
 | `spelling` | finds names that are similar to a mistyped name, and the filter that the user probably meant |
 | `verdict_terms` | the filter term `verdict:` |
-| `patterns` | wildcards, letter sequences and regular expressions |
+| `patterns` | matches texts against wildcards, letter sequences and regular expressions |
 | `ranges` | ranges of counts and times, such as `1k+` and `..5m` |
 """
 

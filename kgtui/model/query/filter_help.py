@@ -50,7 +50,7 @@ NOTES: tuple[str, ...] = (
 
 
 def help_text(width: int = 16) -> str:
-    """Return the help on filter terms as plain text, with one line per term and note.
+    """Return the help on the filter language as plain text: one line per filter term, then one line per note.
 
     Args:
         width: width of the column with examples, in characters.
@@ -60,7 +60,7 @@ def help_text(width: int = 16) -> str:
 
 
 def markdown() -> str:
-    """Return the help on filter terms in Markdown, for the README: a table with the rows of `HELP`, then the notes."""
+    """Return the help on the filter language in Markdown, for the README: a table of the terms, then the notes."""
     lines = ["| term | meaning | example |", "|---|---|---|"]
     lines += [f"| `{row.term}` | {_cell(row.meaning)} | `{row.example}` |" for row in HELP]
     return "\n".join([*lines, "", *map(_cell, NOTES)])

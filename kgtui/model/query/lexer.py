@@ -1,7 +1,7 @@
 r"""Splits a filter into terms and values.
 
-Blanks separate terms, and commas separate values. Quotes and `\` remove the special meaning of characters. Terms and
-values contain their positions in the filter text (indexes from 0), so that error messages can point at a mistake.
+Blanks separate terms, and commas separate values. Quotes and `\` remove the special meaning of characters. Each term
+and value contains its position in the filter (an index from 0), so that error messages can point at a mistake.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from kgtui.model.number_format import counted
 LONGEST = 4_096
 """Maximum length of a filter in characters. A longer filter is rejected with a `QueryError`.
 
-The limit is low enough that RE2 can compile a regular expression that fills the whole filter.
+The limit is low enough for RE2, which can compile a regular expression of this length.
 """
 
 WILD = "*?%"
-"""Wildcards in names. `%` means the same as `*`, but it needs no quotes in a shell."""
+"""The wildcard characters. `%` means the same as `*`, but `%` needs no quotes in a shell."""
 
 _SIMPLE = {"n": "\n", "t": "\t", "r": "\r"}
 _HEXADECIMAL = frozenset("0123456789abcdefABCDEF")
@@ -31,13 +31,13 @@ class Value:
     """One value of a term.
 
     Attributes:
-        text: the value without quotes and escapes, or a regular expression.
+        text: the value without quotes and escapes, or a regular expression without its slashes.
         start: position in the filter at which the value begins.
         end: position in the filter directly after the value.
-        regex: whether the value is a regular expression between slashes.
-        quoted: whether a part of the value was quoted or escaped. In some terms, such as `state:`, users must quote a
-            value that kgtui does not know. Without quotes, the value is rejected as a typing error.
-        wild: positions of wildcards in `text`.
+        regex: whether the value is a regular expression, written between slashes.
+        quoted: whether a part of the value was quoted or escaped. Some terms, such as `state:`, accept a value that
+            kgtui does not know only if it is quoted. Without quotes, such a value is rejected as a typing error.
+        wild: indexes of the wildcard characters in `text`.
     """
 
     text: str
@@ -50,7 +50,7 @@ class Value:
 
 @dataclass(frozen=True, slots=True)
 class RawTerm:
-    """A term of a filter, split into negation, key and values. Whether key and values are valid is not checked yet.
+    """A term of a filter, split into negation, key and values, which may still be invalid.
 
     `key` is None for a term about the group id. `start`, `end` and `key_start` are positions in the filter.
     """
@@ -113,7 +113,7 @@ class Lexer:
             )
         key_start = self._at
         key = self._key()
-        # Only a term about group ids can be a regular expression. In other terms, a slash at the beginning is a part of
+        # Only a term about the group id can be a regular expression. In all other terms, a leading slash is a part of
         # the value, as in the host `/10.0.0.7`.
         read = self._id_value if key is None else self._value
         values = [read()]
@@ -244,9 +244,10 @@ def spelled(text: str, wild: frozenset[int] | None = None, *, first: bool = Fals
     """Return a value as it is written in a filter, with as few escapes as possible.
 
     Args:
-        wild: positions of wildcards in `text`; every other `*`, `?` and `%` is escaped. If None, the term supports no
-            wildcards, so none of these characters is escaped.
-        first: whether the value is at the beginning of a term. There, `!` and `:` must be escaped.
+        wild: indexes of the wildcards in `text`. All other `*`, `?` and `%` are escaped. None if the term supports no
+            wildcards; then these characters need no escape.
+        first: whether the value begins a term. Then a leading `!` and the first `:` are escaped, because they would
+            mean a negation and the end of a key.
     """
     if not text:
         return '""'

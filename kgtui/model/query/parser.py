@@ -28,7 +28,9 @@ _FLAGS = {"yes": True, "true": True, "no": False, "false": False}
 def parse(text: str) -> Query:
     """Parse a filter. An empty filter selects every group.
 
-    Raises `QueryError` if the filter is wrong, with position and length of the mistake, and what was expected.
+    Raises:
+        QueryError: the filter is wrong. The error contains the position and length of the mistake, and what was
+            expected there.
     """
     terms: list[Term] = []
     order: list[SortKey] = []
@@ -105,7 +107,7 @@ def _not_empty(value: Value) -> str:
 
 
 def _glob(value: Value) -> Glob:
-    # Replace the wildcard `%` with `*`. Users can type `%` instead of `*`, because a shell does not interpret `%`.
+    # Replace the wildcard `%` with `*`. Both mean the same, but users can type `%` in a shell without quotes.
     text = "".join("*" if index in value.wild and char == "%" else char for index, char in enumerate(value.text))
     return Glob(text, value.wild)
 

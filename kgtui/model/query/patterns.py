@@ -13,9 +13,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 _LARGE_PROGRAM = 5_000
-"""`re2.Set` is used for a regular expression only up to this `programsize` (RE2's size of a compiled expression).
+"""Maximum `programsize` (RE2's size of a compiled expression) for matching with `re2.Set`.
 
-Matching with `re2.Set` is faster than with the compiled expression, but can run out of memory for larger expressions.
+For larger expressions, kgtui calls `search` of the compiled expression. This is slower, but `re2.Set` can run out of
+memory.
 """
 
 
@@ -56,7 +57,7 @@ def _glob_matcher(text: str, wild: frozenset[int]) -> Callable[[str], object]:
             parts[-1] += "."
         else:
             parts.append("")
-    # Atomic groups prevent backtracking, so that matching takes linear time.
+    # The atomic groups `(?>…)` prevent backtracking, so matching takes linear time.
     middle = "".join(f"(?>.*?{part})" for part in parts[1:-1] if part)
     last = f".*{parts[-1]}" if len(parts) > 1 else ""
     pattern = re.compile(f"{parts[0]}{middle}{last}", re.DOTALL)
@@ -65,9 +66,10 @@ def _glob_matcher(text: str, wild: frozenset[int]) -> Callable[[str], object]:
 
 @lru_cache(maxsize=64)
 def fuzzy_matcher(word: str) -> Callable[[str], object]:
-    """Return a function that returns a truthy value for lower-case texts that match `word`.
+    """Return a function that takes a lower-case text, and returns a truthy value if the text matches `word`.
 
-    `pst` matches `payments.settle`: all letters occur in the same order, with any characters in between.
+    A text matches if it contains the characters of `word` in the same order, with any characters between them. For
+    example, `payments.settle` matches `pst`.
     """
     steps = "".join(f"[^{re.escape(char)}]*+{re.escape(char)}" for char in word.lower())
     return re.compile(steps, re.DOTALL).match
@@ -75,7 +77,7 @@ def fuzzy_matcher(word: str) -> Callable[[str], object]:
 
 @lru_cache(maxsize=64)
 def regex_matcher(source: str) -> Callable[[str], object]:
-    """Return a function that returns a truthy value if RE2 finds the expression in a text.
+    """Return a function that takes a text, and returns a truthy value if RE2 finds the regular expression in it.
 
     Case is ignored, unless the expression contains `(?-i)`. The returned function raises `UnicodeEncodeError` for a
     text with a lone surrogate.
@@ -97,7 +99,7 @@ def regex_matcher(source: str) -> Callable[[str], object]:
         raise PatternError(_reason(error)) from None
     search: Callable[[str], object] = compiled.search
     if compiled.programsize <= _LARGE_PROGRAM:
-        # `re2.Set` is four times as fast as `search`, because it does not report where the expression matches.
+        # `re2.Set` is four times as fast as `search`, because it finds only whether the text matches, not where.
         one = re2.Set.SearchSet(options)
         one.Add(source)
         one.Compile()

@@ -1,6 +1,6 @@
 """Parsed filters, which select and sort the groups of a snapshot.
 
-A filter is applied to 1,000 groups at a time, so that the terminal UI can handle key presses in between.
+A filter is applied to slices of 1,000 groups. Between two slices, the terminal UI can handle key presses.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ _Terms = tuple["IdTerm", ...]
 
 
 if TYPE_CHECKING:
-    # At run time, only the parser imports `VerdictTerm`, and only if a filter contains the term `verdict:`. This makes
-    # parsing all other filters faster.
+    # At run time, the parser imports `VerdictTerm` only for a filter with the term `verdict:`. All other filters are
+    # parsed faster without this import.
     GroupTerm = NameTerm | NumberTerm | FlagTerm | VerdictTerm
     Term = IdTerm | ListingTerm | GroupTerm
 
@@ -39,9 +39,9 @@ class FilterCache:
     If the next filter has the same id terms, or stricter ones (such as `payments` instead of `pay`), only the cached
     ids are tested.
 
-    Ids are cached per `Listing`: the type, protocol, state and coordinator that many groups share. The cached ids of a
-    `Listing` are valid as long as its ids in newer snapshots (`Snapshot.by_listing`) are the same sequence object. Such
-    a sequence must therefore never be modified.
+    The ids are cached separately for each `Listing` (type, protocol, state and coordinator, which many groups share).
+    The cached ids of a `Listing` are valid only as long as `Snapshot.by_listing` contains the same sequence object for
+    it. Such a sequence must therefore never be modified.
     """
 
     def __init__(self) -> None:
@@ -51,32 +51,32 @@ class FilterCache:
         """Drop the cached ids that the next filter cannot use.
 
         Args:
-            lists: `Listing` (type, protocol, state and coordinator) → ids of its groups in the newest snapshot. If the
-                ids are not in the same sequence object as before, the cached ids of the `Listing` are dropped.
+            lists: `Listing` (type, protocol, state and coordinator) → ids of its groups in the newest snapshot. If this
+                is another sequence object than before, the cached ids of the `Listing` are dropped.
             terms: terms about the group id in the next filter, such as `pay`. If there are none, all cached ids are
                 dropped.
         """
         self._kept = {listing: kept for listing, kept in self._kept.items() if terms and lists.get(listing) is kept[0]}
 
     def left(self, listing: Listing, ids: Sequence[str], terms: _Terms) -> tuple[Sequence[str], _Terms]:
-        """Return `(group ids to test, terms to test)`: `ids` and `terms`, or fewer of both if the cache can be used.
+        """Return `(group ids to test, terms to test)`.
 
-        If the cache can be used, only the ids that matched the last filter must be tested, and only against the terms
-        that the last filter did not contain.
+        If the cache can be used, these are only the ids that matched the last filter, and only the terms that the last
+        filter did not contain. Otherwise, they are `ids` and `terms`.
 
         Args:
             ids: ids of all groups with this type, protocol, state and coordinator.
             terms: terms about the group id in the new filter, such as `payments`.
         """
         kept = self._kept.get(listing)
-        # The cache can be used if the new filter contains each term of the last filter, or a stricter one instead, such
-        # as a longer word.
+        # The cache can be used if, for each term of the last filter, the new filter contains the same or a stricter
+        # term, such as a longer word.
         if kept is None or kept[0] is not ids or not all(any(new.within(old) for new in terms) for old in kept[1]):
             return ids, terms
         return kept[2], tuple(term for term in terms if term not in kept[1])
 
     def keep(self, listing: Listing, ids: Sequence[str], terms: _Terms, passed: Sequence[str]) -> None:
-        """Store which of the groups with this `Listing` matched all terms about the group id in a filter.
+        """Store the ids of the groups with this `Listing` that matched all terms about the group id in a filter.
 
         Args:
             ids: ids of all groups with this type, protocol, state and coordinator.
@@ -88,9 +88,9 @@ class FilterCache:
 
 @dataclass(frozen=True, slots=True)
 class SortKey:
-    """A value by which groups are sorted, such as the lag. If `descending` is true, the largest value comes first.
+    """A value by which groups are sorted, such as the lag. If `descending` is True, the largest value comes first.
 
-    `key` is a key of the dict `SORT_KEYS`.
+    The attribute `key` is the name of the value. It must be in the dict `SORT_KEYS`.
     """
 
     key: str
@@ -98,7 +98,7 @@ class SortKey:
 
     @property
     def needs(self) -> frozenset[Need]:
-        """The kinds of data, besides the list of groups, that must be read before groups can be sorted by this key."""
+        """The kinds of data that must be read before groups can be sorted by this key, besides the list of groups."""
         return SORT_KEYS[self.key].needs
 
     def spelled(self) -> str:
@@ -107,9 +107,9 @@ class SortKey:
 
 
 def ordered(ids: Iterable[str], keys: tuple[SortKey, ...], snapshot: Snapshot) -> list[str]:
-    """Return the group ids, sorted by the keys and then by id. The first key is the most important one.
+    """Return the group ids, sorted by the first key, then by the next keys, and finally by id.
 
-    Groups for which the value of a key is unknown come last.
+    For each key, groups with an unknown value come after all other groups.
     """
     found = sorted(ids)
     for key in reversed(keys):
@@ -126,9 +126,9 @@ def ordered(ids: Iterable[str], keys: tuple[SortKey, ...], snapshot: Snapshot) -
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """A filter: terms that must all be true of a group, and a sort order.
+    """A parsed filter: terms, all of which must be true for a selected group, and a sort order.
 
-    A filter that has no terms selects every group.
+    A filter without terms selects every group.
     """
 
     terms: tuple[Term, ...] = ()
@@ -143,9 +143,9 @@ class Query:
 
     @property
     def words(self) -> list[str]:
-        """The words in the filter that every matching group id must contain.
+        """The words that a group id must contain to match the filter.
 
-        Words in negated terms (`not:a`) and in alternatives (`a,b`) are left out.
+        Words in negated terms (`not:a`) and words that are alternatives (`a,b`) are not included.
         """
         alternatives = [term.any_of for term in self._id_terms if not term.negated]
         return [any_of[0].text for any_of in alternatives if len(any_of) == 1 and any_of[0].kind == "word"]
@@ -159,18 +159,19 @@ class Query:
 
     @property
     def needs(self) -> frozenset[Need]:
-        """The kinds of data, besides the list of groups, that must be read before the filter can be applied."""
+        """The kinds of data that must be read before the filter can be applied, besides the list of groups."""
         parts = [*self._group_terms, *self.order]
         return frozenset(need for part in parts for need in part.needs)
 
     def limited(self, known: Collection[Need]) -> Query:
-        """Return a copy of this filter that can be applied before all data was read.
+        """Return a copy of this filter that can be applied when only some kinds of data are known.
 
-        The copy has no sort order, and contains only the terms that need no data except `known` and the list of groups.
-        A group that does not match the copy cannot match this filter either, so kgtui need not read more data about it.
+        The copy has no sort order, and contains only terms for which the `known` data and the list of groups are
+        enough. A group that does not match the copy cannot match this filter, so kgtui need not read more data about
+        the group.
 
         Args:
-            known: kinds of data that were read. The list of groups was always read.
+            known: kinds of data that are known, besides the list of groups.
         """
         allowed = frozenset(known)
         return Query(tuple(t for t in self.terms if isinstance(t, IdTerm | ListingTerm) or t.needs <= allowed))
@@ -234,7 +235,8 @@ class Query:
         Args:
             marked: ids of the groups that the user has marked.
             size: number of groups per slice.
-            cache: matches of the last filter, or None. They are replaced with the matches of this filter.
+            cache: group ids that matched the id terms of the last filter. They are replaced with those of this filter.
+                None if there is no last filter.
         """
         chosen: dict[Listing, Sequence[str]] = {}
         id_terms, cache = tuple(self._id_terms), cache or FilterCache()
@@ -255,9 +257,9 @@ class Query:
     def searched(self, snapshot: Snapshot) -> tuple[int, int]:
         """Return `(number of searched candidates, number of candidates)`, to show how complete the search is.
 
-        A candidate is a group that matches all terms about id, type, protocol, state and coordinator. It counts as
-        searched if the data that its other terms need was read. Terms with `yes` or `no`, such as `problem:yes`, are
-        not considered.
+        A candidate is a group that the terms about id, type, protocol, kind, state and coordinator do not exclude. A
+        candidate counts as searched if kgtui has read the data that all terms of the filter need. Terms with the value
+        `yes` or `no`, such as `problem:yes`, are ignored.
         """
         return run_at_once(self.search_steps(snapshot))
 

@@ -28,7 +28,7 @@ TIME_EXPECTED = (
 )
 
 LARGEST = 10**15 - 1
-"""Largest number that a range can contain, as a count or in seconds. A larger number is an error."""
+"""Largest count, or number of seconds, that can be written in a range. A larger number is an error."""
 
 _NUMBER = re.compile(r"([0-9]{1,15})(?:\.([0-9]{1,9}))?([A-Za-z]*)")
 _ORDERED = re.compile(r"([<>]=?)(.+)", re.DOTALL)
@@ -49,11 +49,12 @@ class Range:
     unknown: bool = False
 
     def holds(self, value: float, at_least: bool = False) -> bool | None:
-        """Return whether a number is in the range; None if only a lower bound is known, and this is not enough.
+        """Return whether a number is in the range; None if this cannot be told from a lower bound of the number.
 
         Args:
             value: the number, or a lower bound of the number.
-            at_least: whether `value` is only a lower bound. In this case, the range `unknown` contains the number.
+            at_least: whether `value` is only a lower bound. If so, the number counts as unknown, and the result for
+                the range `unknown` is True.
         """
         if self.unknown:
             return at_least

@@ -30,10 +30,10 @@ class SortKeyEntry(NamedTuple):
         needs: data that must be read before groups can be sorted. The list of groups is always read.
         cycled: whether the user can select this sort key with the key `s` in the terminal UI.
         largest_first: whether the largest value comes first when the user selects this sort key.
-        in_summary: name of the attribute of `Summary` that contains the value, such as `lag`. Reading the attribute is
-            faster than calling `value`. Empty if there is no such attribute.
-        newer_in: name of the mapping in `Snapshot` that may have newer data than the summaries, such as `offsets`.
-            `value` is called for the groups in this mapping. Empty if `in_summary` is empty.
+        in_summary: name of the attribute of `Summary` that contains the value, such as `lag`. The attribute is read
+            instead of calling `value`, because that is faster. Empty if there is no such attribute.
+        newer_in: name of the mapping in `Snapshot` that may have newer data than the summaries, such as `offsets`. For
+            groups in this mapping, `value` is called nevertheless. Empty if `in_summary` is empty.
     """
 
     value: Callable[[Snapshot, str], float | str | None]
@@ -44,7 +44,7 @@ class SortKeyEntry(NamedTuple):
     newer_in: str = ""
 
     def reader(self, snapshot: Snapshot) -> ValueReader:
-        """Return a function that takes a group id, and returns the value to sort by; None if the value is unknown."""
+        """Return a function that takes a group id, and returns the value to sort by, or None if it is unknown."""
         if not self.in_summary:
             return partial(self.value, snapshot)
         value, in_summary = self.value, attrgetter(self.in_summary)
@@ -118,5 +118,5 @@ CYCLED_SORT_KEYS = tuple(key for key, entry in SORT_KEYS.items() if entry.cycled
 
 
 def joined(keys: tuple[str, ...] = tuple(SORT_KEYS)) -> str:
-    """Return names, by default those of all sort keys, as one text such as `name, lag or members`."""
+    """Return the names of sort keys (by default, of all sort keys) as text, such as `name, lag or members`."""
     return f"{', '.join(keys[:-1])} or {keys[-1]}"

@@ -38,9 +38,9 @@ _CUTOFF = 0.7
 
 
 def similar_names(texts: Iterable[str], names: Iterable[str]) -> list[str]:
-    """Return at most `MOST` names that are similar to one of the texts, the most similar first.
+    """Return at most `MOST` names that are similar to one of the texts. Names similar to the first text come first.
 
-    It is enough that one word in a name is similar: for `setle`, the result contains `payments.settle`.
+    It is enough that one word in a name is similar. For example, the name `payments.settle` is similar to `setle`.
     """
     return run_at_once(similar_steps(texts, names))
 
@@ -152,9 +152,9 @@ def _alternatives(found: re.Match[str]) -> str:
 def meant_steps(query: Query, snapshot: Snapshot) -> Generator[None, None, Query | None]:
     """Return the filter that the user probably meant; None if the filter seems to contain no mistake.
 
-    This generator corrects the same mistakes as `likely_meant`. It also replaces names that no group has. For example,
-    if there is no topic `payments`, it replaces `topic:payments` with `topic:payments%` or with the most similar topic.
-    It yields regularly, so that other tasks can run.
+    This generator corrects the same mistakes as `likely_meant`. It also corrects terms with names that no group has.
+    For example, if there is no topic `payments`, it replaces `topic:payments` with `topic:payments%` if this finds
+    topics, and otherwise with a term for the most similar topic. It yields regularly, so that other tasks can run.
     """
     meant = likely_meant(query)
     terms = list((meant or query).terms)

@@ -28,8 +28,8 @@ class Number(NamedTuple):
     """A number of a group, such as its lag, that a filter term compares with a range.
 
     Attributes:
-        applies: whether the group can have such a number; None if not known. For example, the time since a group
-            became Empty exists only for an Empty group.
+        applies: whether the number exists for the group; None if that is not known. For example, the time since a
+            group became Empty exists only for an Empty group.
         value: the number; None if unknown.
         at_least: whether the true number may be larger than `value`.
     """
@@ -103,13 +103,13 @@ class NumberKey(TermKey):
     Attributes:
         units: units of the ranges: `COUNT_UNITS` or `TIME_UNITS`.
         number: function that takes a snapshot and a group id, and returns the group's number, such as its lag.
-        in_summary: name of the attribute of `Summary` that contains the number, such as `lag`. Reading the attribute
-            is faster than calling `number`. Empty if there is no such attribute.
-        newer_in: name of the mapping in `Snapshot` that may have newer data than the summaries, such as `offsets`.
-            `number` is called for the groups in this mapping. Empty if `in_summary` is empty.
-        searched_without_value: whether `Query.searched` counts a group as searched if its data was read, but the number
-            is still unknown. False only for `empty:`. If a group became Empty before kgtui started, its data does not
-            show when this was, so the group never counts as searched.
+        in_summary: name of the attribute of `Summary` that contains the number, such as `lag`. The attribute is read
+            instead of calling `number`, because that is faster. Empty if there is no such attribute.
+        newer_in: name of the mapping in `Snapshot` that may have newer data than the summaries, such as `offsets`. For
+            groups in this mapping, `number` is called nevertheless. Empty if `in_summary` is empty.
+        searched_without_value: whether `Query.searched` counts a group as searched after its data was read, even if the
+            number is still unknown. False only for `empty:`: a group that became Empty before kgtui started does not
+            count as searched, because no data shows when it became Empty.
     """
 
     units: Mapping[str, int] = field(kw_only=True)
@@ -124,8 +124,8 @@ class FlagKey(TermKey):
     """The catalog entry of a filter term with the value `yes` or `no`, such as `marked:`.
 
     Attributes:
-        holds: function that takes a snapshot, a group id and the ids of all marked groups. It returns True if the value
-            `yes` matches the group.
+        holds: function that takes a snapshot, a group id and the ids of all marked groups. It returns whether the term
+            with the value `yes`, such as `marked:yes`, is true for the group.
     """
 
     holds: Callable[[Snapshot, str, Collection[str]], bool] = field(kw_only=True)
@@ -143,7 +143,7 @@ def _names_of_coordinator(snapshot: Snapshot, listing: Listing) -> tuple[str, ..
 
 
 def _hosts(snapshot: Snapshot, group: str) -> tuple[str, ...] | None:
-    """Return each host of the members twice: as brokers write it (`/10.0.0.7`), and without the slash."""
+    """Return the hosts of the members, as brokers write them (`/10.0.0.7`) and without the slash; None if not read."""
     hosts = facts.hosts(snapshot, group)
     return None if hosts is None else hosts + tuple(host[1:] for host in hosts if host.startswith("/"))
 

@@ -1,8 +1,8 @@
 """The terms of a filter, such as `lag:1k+`, and their evaluation for a group.
 
-The result of a term is True, False or None. It is None if a value that the term needs is unknown, even if the term is
-negated. Only a term that asks for unknown values, such as `lag:unknown`, is True in this case. A filter selects a group
-only if the results of all its terms are True.
+The result of a term is True, False or None. If a value that the term needs is unknown, the result is None, even if the
+term is negated. There is one exception: the result of a term that asks for unknown values, such as `lag:unknown`, is
+then True. A filter selects a group only if the results of all its terms are True.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ class IdMatch:
         """Return this alternative as it is written in a filter.
 
         Args:
-            first: whether this is the first alternative of the term. There, `!` and `:` must be escaped.
+            first: whether this is the first alternative of the term. Only in the first one, `!` and `:` are escaped.
         """
         if self.kind == "regex":
             return "/" + _escape_slashes(self.text) + "/"
@@ -102,9 +102,9 @@ class IdTerm:
             return self._filter(ids, [_tolerant(matcher) for matcher in matchers])
 
     def within(self, other: IdTerm) -> bool:
-        """Return True only if every group id that matches this term certainly matches the other term, too.
+        """Return whether every group id that matches this term also matches the other term; False if not certain.
 
-        For example, each id that matches the term `payments` also matches `pay`.
+        For example, every id that matches the term `payments` also matches the term `pay`.
         """
         if self == other:
             return True
@@ -163,8 +163,8 @@ class ListingTerm:
     def of_group(self, group: str, snapshot: Snapshot) -> bool | None:
         """Return whether the term is true for one group; None if that is not known.
 
-        If the state of the group is unknown, for example, the term `state:unknown` is true. For all other terms about
-        the state, the result is None.
+        For example, if the state of the group is unknown, the result of the term `state:unknown` is True, and the
+        result of every other `state:` term is None.
         """
         read = self._entry.of_group
         if read is None:
@@ -217,10 +217,10 @@ class NameTerm:
         return self.tester(snapshot, marked)(group)
 
     def tester(self, snapshot: Snapshot, marked: Collection[str] = ()) -> Tester:
-        """Return a function that takes a group id, and returns whether the term is true for this group."""
+        """Return a function that takes a group id, and returns the same result as `of_group`."""
         matchers = [glob.matcher() for glob in self.any_of]
         read, negated = self._entry.names, self.negated
-        # Thousands of groups have the same topics and hosts, so the result is cached per tuple of names.
+        # Thousands of groups can have the same names, such as the same topics, so results are cached by tuple of names.
         decided: dict[tuple[str, ...], bool] = {}
 
         def holds(group: str) -> bool | None:
@@ -276,7 +276,7 @@ class NumberTerm:
         return None if answer is None else answer is not self.negated
 
     def tester(self, snapshot: Snapshot, marked: Collection[str] = ()) -> Tester:
-        """Return a function that takes a group id, and returns whether the term is true for this group."""
+        """Return a function that takes a group id, and returns the same result as `of_group`."""
         entry = self._entry
         if not entry.in_summary:
             return lambda group: self.of_group(group, snapshot, marked)
@@ -297,9 +297,10 @@ class NumberTerm:
         return holds
 
     def known(self, group: str, snapshot: Snapshot) -> bool:
-        """Return whether enough data about the group was read for `Query.searched` to count the group as searched.
+        """Return whether `Query.searched` counts a group as searched for this term.
 
-        For most terms, the number itself may still be unknown (`NumberKey.searched_without_value`).
+        This is so if the group cannot have such a number, or if the data about the number was read. For the term
+        `empty:`, the number itself must be known, too (`NumberKey.searched_without_value`).
         """
         entry = self._entry
         applies, value, _ = entry.number(snapshot, group)

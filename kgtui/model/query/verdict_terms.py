@@ -90,11 +90,11 @@ class VerdictTerm:
         return None if judgment.status in (GroupStatus.UNKNOWN, GroupStatus.NOT_FOUND) else self.negated
 
     def tester(self, snapshot: Snapshot, marked: Collection[str] = ()) -> Callable[[str], bool | None]:
-        """Return a function that takes a group id, and returns whether the term is true for this group."""
+        """Return a function that takes a group id, and returns the same result as `of_group`."""
         return lambda group: self.of_group(group, snapshot)
 
     def known(self, group: str, snapshot: Snapshot) -> bool:
-        """Return whether the known verdict or state of the group is enough to tell if the term is true."""
+        """Return whether the term can be evaluated: the group has a verdict, or its state alone decides the result."""
         if self._is_excluded_by_state(group, snapshot):
             return True
         judgment = snapshot.judgment(group)

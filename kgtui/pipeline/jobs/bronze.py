@@ -23,12 +23,12 @@ if TYPE_CHECKING:
 
 _LAYER = "bronze"
 _FIRST, _LAST = datetime(1970, 1, 1, tzinfo=UTC), datetime(9999, 12, 30, tzinfo=UTC)
-"""Earliest and latest timestamp in the bronze table. Earlier and later ones are replaced with the nearest of the two.
+"""Earliest and latest timestamp in the bronze table. An earlier or later timestamp is replaced with the nearer of them.
 
 Many readers of Delta tables reject years after 9999. 30 December 9999 (UTC) is in the year 9999 in every time zone.
 """
 _TOPIC, _FILES = "kafka-", "files-"
-"""Prefixes of the names of streaming queries: `_TOPIC` if a query reads the topic, `_FILES` if it reads files."""
+"""Prefixes of the names of streaming queries: `_TOPIC` for queries that read the topic, `_FILES` for those on files."""
 
 
 def coordinator_records(records: DataFrame) -> DataFrame:
@@ -110,10 +110,10 @@ def _add_batch(path: str, query_name: str, batch: DataFrame, batch_id: int) -> N
 
 
 def _offset_ranges(batch: DataFrame) -> list[Row]:
-    """Return the range of a batch's offsets in each partition of `__consumer_offsets`, one row per partition.
+    """Return one row for each partition of `__consumer_offsets` that has records in a batch.
 
-    Each row has the `first` and the `last` offset, the `days` of the batch's records, and `copies`: the maximum number
-    of records with the same offset. `copies` is 1 if no record occurs twice in the batch.
+    The row contains the `first` and the `last` offset in the batch, the `days` of the records, and `copies`: the
+    maximum number of records with the same offset. `copies` is 1 if no offset occurs twice.
     """
     each = batch.groupBy("partition", "offset").agg(F.count(F.lit(1)).alias("copies"), F.max("day").alias("day"))
     return each.groupBy("partition").agg(
@@ -127,8 +127,8 @@ def _offset_ranges(batch: DataFrame) -> list[Row]:
 def _rows_in(lake: SparkLake, ranges: list[Row]) -> DataFrame:
     """Return the rows of the bronze table whose offsets are in the given ranges.
 
-    All days are searched, because a different record with the same partition and offset can be from another day. Such
-    a record is an error (see `_check_same_records`).
+    All days are searched, because the table may contain a wrong record: one with a partition and offset of the batch,
+    but from another day. `_check_same_records` finds such records.
 
     Args:
         ranges: rows with `partition`, `first` and `last` offset.
@@ -143,7 +143,8 @@ def _rows_in(lake: SparkLake, ranges: list[Row]) -> DataFrame:
 def _check_same_records(rows: DataFrame) -> None:
     """Raise `SourceError` if two rows with the same partition and offset differ in their day, key or value.
 
-    Kafka never replaces the record at an offset. Therefore, different records at one offset come from two topics.
+    Kafka never replaces the record at an offset. Therefore, different records at one offset come from two clusters, or
+    from a topic that was deleted and created again.
     """
     record = F.struct("day", F.xxhash64("key", "value"), F.length("key"), F.length("value"))
     different = rows.groupBy("partition", "offset").agg(F.count_distinct(record).alias("records")).where("records > 1")

@@ -73,8 +73,8 @@ def _lag(inputs: GoldInputs) -> DataFrame:
 
 def _health(inputs: GoldInputs) -> DataFrame:
     since, (keyframe, at_before, _) = inputs.since_slot(HEALTH), inputs.health_start
-    # Rows from `since` on are recomputed. Also read the stored rows of `health` from the time before `since`, because
-    # they show when ongoing problems began.
+    # Rows from `since` on are recomputed. Also read the stored rows of `health` from before `since`: they show the
+    # beginnings of problems that continue after `since`.
     before = inputs.rows(HEALTH, DAY_BEFORE).filter(~is_since("window_start", since))
     return health(
         inputs.timeline,
@@ -97,9 +97,9 @@ def _health_state(inputs: GoldInputs) -> DataFrame:
 def _churn(inputs: GoldInputs) -> DataFrame:
     since = inputs.since_slot(CHURN)
     recorded = recorded_churn(inputs.timeline, inputs.groups, inputs.members, inputs.partitions, since=since)
-    # Rows from `since` on are recomputed. Also read the stored rows of the hour before `since`, because they show when
-    # bursts (series of rebalances) began that continue after `since`. Older rows are not needed, because a burst ends
-    # after half an hour without a rebalance.
+    # Rows from `since` on are recomputed. Also read the stored rows of the hour before `since`, because they show the
+    # beginnings of bursts (series of rebalances) that continue after `since`. Older rows are not needed, because a
+    # burst ends after half an hour without a rebalance.
     in_hour_before = ~is_since("hour", since) & is_since("hour", since - HOUR_MS)
     return churn(
         inputs.timeline,
@@ -161,9 +161,9 @@ _ROUNDS: tuple[tuple[dict[Table, Callable[[GoldInputs], DataFrame]], ...], ...] 
 )
 """The functions that compute the gold tables, in rounds that run one after the other.
 
-A round is a tuple of dicts: gold table → function that computes its rows. Each dict has its own thread, which computes
-the dict's tables one after the other. The threads save time, because planning a query on few rows takes longer than
-executing it. Inputs that several dicts use are computed in an earlier round.
+A round is a tuple of dicts. Each dict maps gold tables to the functions that compute their rows. A separate thread for
+each dict computes its tables one after the other. The threads save time, because planning a query on few rows takes
+longer than executing it. A table that several dicts need as an input, such as `lag`, is computed in an earlier round.
 """
 
 TABLES = tuple(table for chains in _ROUNDS for chain in chains for table in chain)
@@ -180,7 +180,8 @@ def gold(
     """Recompute the rows of all gold tables from `since` onwards. A second call with the same inputs changes nothing.
 
     Args:
-        since: milliseconds since the epoch. All later rows are recomputed, because gold rows depend on earlier rows.
+        since: time of the first new or changed input row, in milliseconds since the epoch. All rows from this time on
+            are recomputed, because a gold row can depend on earlier rows.
         on_progress: called with a message for the user before each table is computed.
     """
     inputs = GoldInputs(lake, since, options)
@@ -194,7 +195,7 @@ def _write_chain(
     chain: Mapping[Table, Callable[[GoldInputs], DataFrame]],
     on_progress: Callable[[str], None] | None,
 ) -> None:
-    """Recompute the gold tables in `chain` one after the other. Repeat the computation if Spark loses executors."""
+    """Recompute the gold tables in `chain` one after the other. If Spark loses executors, compute the table again."""
     lake, shared = inputs.lake, inputs
     use_pool(lake.spark, "gold")
     for table, build in chain.items():
@@ -244,8 +245,9 @@ def _with_file_layout(inputs: GoldInputs, table: Table, rows: DataFrame, since: 
         spans = min(max(newest // 1000 // seconds - since // 1000 // seconds + 1, 1), 24 * HOUR_SECONDS // seconds)
         files = max(1, math.ceil(groups / _GROUPS_PER_FILE))
         # `spans` is the number of time spans to write, but at most the number of time spans in one day. `span` is the
-        # number of a row's time span, from 0. If more than a day is written, time spans on different days share a
-        # number. Their rows are in different files anyway, because Delta Lake writes separate files for each day.
+        # number of a row's time span, from 0. If rows of several days are written, time spans of different days can
+        # have the same number. Their rows are still in different files, because Delta Lake writes separate files for
+        # each day.
         span = F.pmod(F.floor(F.unix_seconds(column) / seconds), F.lit(spans))
         number = span * files + F.pmod(F.hash("group"), F.lit(files))
         rows = rows.repartitionById(spans * files, number.cast("int"))

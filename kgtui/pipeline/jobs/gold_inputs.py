@@ -83,8 +83,8 @@ class Slots:
     Attributes:
         column: name of the column with the beginning of the slot.
         seconds: length of a slot in seconds. The first slot of a day begins at midnight UTC.
-        before: rows up to this many seconds before the first new input row are recomputed, too. If all new input rows
-            belong to an hour that was already the newest one in the previous run, this value is ignored.
+        before: gold rows up to this many seconds before the first new input row are recomputed, too. This value is
+            ignored if all new input rows belong to one hour, and the previous run has already computed this hour.
     """
 
     column: str
@@ -210,8 +210,8 @@ class GoldInputs:
     def saves_state(self, table: Table) -> bool:
         """Return whether this run must write `table`, one of the tables in `GOLD_STATE`.
 
-        The next run continues from the state in these tables. They have rows only for complete hours, so nothing is
-        written if no recomputed hour is complete. However, a missing table is always created.
+        The next run continues from the state in these tables. Each row is about a complete hour, so there is nothing to
+        write if none of the recomputed hours is complete. However, a table that does not exist is always created.
         """
         return self.has_complete_hour or not self.lake.exists(table)
 
@@ -224,8 +224,9 @@ class GoldInputs:
     def health_times(self) -> DataFrame:
         """Time slots of the gold table `health`. They are checkpointed, because they are small and used often.
 
-        Column `ends_hour` is true for the last slot with polls in a complete hour. For these slots, later steps also
-        compute the state that is saved for the next run. The column is left out if this run saves no state.
+        In each complete hour, the column `ends_hour` is true for the last slot with polls. Later steps compute the
+        state at the end of this slot, which is saved for the next run. The column is left out if this run saves no
+        state.
         """
         times = time_slots(self.timeline, self.options.window, self.since_slot(HEALTH))
         if self.saves_state(HEALTH_STATE):
@@ -269,14 +270,14 @@ class GoldInputs:
         return hourly_lag(self.lag, since, state).localCheckpoint()
 
     def _steady_since(self) -> int | None:
-        """Return the start of the gapless series of polls that continues in `timeline`, in ms since the epoch.
+        """Return the time of the first poll after the latest gap before `timeline`, in ms since the epoch.
 
-        This is the time of the first poll after the latest gap. It is before the first row of `timeline`, so it is read
-        from the gold table `lag`. Return None if `timeline` begins just after a gap, or if `lag` does not exist.
+        `timeline` has no row of this poll, so the time is read from the gold table `lag`. Return None if `timeline`
+        begins just after a gap, or if `lag` does not exist.
         """
         if not self.lake.exists(LAG):
             return None
-        # The column `steady_since` of `lag` contains the time of the first poll after the latest gap before a row.
+        # In each row of `lag`, `steady_since` is the time of the first poll after the latest gap before the row.
         day = self.first - DAY_BEFORE
         rows = self.lake.read_days(LAG, day, day).filter(~is_since("steady_since", day_start(day)))
         row = rows.select(F.unix_millis("steady_since").alias("at")).first()
@@ -291,8 +292,8 @@ class GoldInputs:
         if not first or not self.lake.exists(HEALTH_STATE):
             return None
         states = self.rows(HEALTH_STATE, DAY_BEFORE)
-        # A state is usable if its poll is before the first recomputed time window. The poll must also not be after
-        # `first`, the first poll whose log end offsets are needed.
+        # A state is usable if it was saved at a poll before the first recomputed time window. This poll must also not
+        # be after `first`, the first poll whose log end offsets are needed.
         earlier = states.filter(~is_since("at", min(first + 1, self.since_slot(HEALTH))))
         at = earlier.agg(F.unix_millis(F.max("at")).alias("at")).collect()[0]["at"]
         return None if at is None else read_state(states, at)
@@ -314,9 +315,9 @@ class GoldInputs:
         return rows
 
     def since_slot(self, table: Table) -> int:
-        """Return the time (ms) from which a table is recomputed: the beginning of its first changed time slot.
+        """Return the beginning of the first time slot of a table that is recomputed, in milliseconds since the epoch.
 
-        If older rows of the table were computed from polls that have been deleted, these rows are not recomputed.
+        Rows that were computed from polls that have since been deleted are not recomputed.
         """
         seconds = self.options.window if table in (HEALTH, HEALTH_STATE) else SLOTS[table].seconds
         before = SLOTS[table].before
@@ -337,12 +338,12 @@ class GoldInputs:
         return not self.rows(FORECAST).filter(is_since("hour", hour)).isEmpty()
 
     def _needs_polls(self, table: Table, first: date) -> bool:
-        """Return whether polls are needed to recompute the rows of a table about days before `first`.
+        """Return whether polls are needed to recompute those rows of a table whose day is before `first`.
 
         Tables that are computed from the gold table `lag` do not need polls.
         """
-        # Rows of `churn` and `cleanup` can be computed from silver tables alone. Column `source` says whether polls
-        # were used, too.
+        # Rows of `churn` and `cleanup` can be computed from silver tables alone. Their column `source` says whether
+        # they were computed from polls, from silver tables, or from both.
         if table in (CHURN, CLEANUP):
             if table not in self._has_recorded_rows:
                 rows = self.lake.read(table).filter((F.col("day") < F.lit(first)) & F.col("source").contains(RECORDED))

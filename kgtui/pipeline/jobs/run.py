@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from kgtui.pipeline.spark_lake import SparkLake
 
     MakeGold = Callable[[SparkLake], object]
-    """Function that recomputes the gold tables of the given lake for the days with new rows."""
+    """Function that recomputes the gold tables of the given lake, from the first day with new rows on."""
 
 TOPIC, FILES, DECODING = "topic", "files", "silver"
 """Short names of the streaming queries, for dicts and messages: two bronze queries and the silver query.
@@ -45,14 +45,15 @@ _AWAIT_SECONDS = 1
 
 @dataclass(frozen=True, slots=True)
 class Sources:
-    """Sources of records for the bronze table. Without a topic and files, only data that is in the lake is processed.
+    """Sources of records for the bronze table. If there are none, only data that is already in the lake is processed.
 
     Attributes:
         topic: `__consumer_offsets` of a cluster; None to read no topic.
         records: folder of Parquet files with records; None to read no files.
         since: records before this time are skipped when the topic is first read, in seconds since the epoch.
         max_files: maximum number of Parquet files per batch. In `run_once`, this is also the maximum number of bronze
-            files that are decoded per batch. None for any number of Parquet files, and at most 512 MB of bronze files.
+            files that are decoded per batch. If it is None, the Parquet files per batch are not limited, and the bronze
+            files per batch have at most 512 MB.
     """
 
     topic: OffsetsTopic | None = None
@@ -90,7 +91,8 @@ def run_continuously(
 ) -> None:
     """Read and decode new records, and recompute the gold tables, every `interval` seconds until interrupted by Ctrl-C.
 
-    Raises `SourceError` when a query fails, or if Spark does not read all partitions of the topic.
+    Raises:
+        SourceError: a query failed, or Spark has not read all partitions of the topic.
     """
     running: dict[str, StreamingQuery] = {}
     with translated_spark_errors():
@@ -137,12 +139,12 @@ def check_first_read(sources: Sources, progress: Any, rows: int | None) -> None:
     if sources.since is None:
         record_sources.check_read_complete(sources.topic, read_up_to or {}, rows)
     elif read_up_to is not None:
-        # The topic may have no records after `since`. Do not pass `rows`, because the check fails if no row was read.
+        # The topic may have no records after `since`, so `rows` may be 0. Do not pass it, because the check would fail.
         record_sources.check_read_complete(sources.topic, read_up_to, None)
 
 
 def end_offsets(progress: Any) -> dict[int, int] | None:
-    """Return a dict: partition → offset at which the next batch will begin; None if the report has no offsets.
+    """Return for each partition the offset at which the next batch will begin; None if the report has no offsets.
 
     Args:
         progress: Spark's report of the newest batch; None if there was no batch.

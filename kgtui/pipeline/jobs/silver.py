@@ -95,10 +95,10 @@ def restart_if_rows_are_gone(
     interval: float | None,
     max_files: int | None = None,
 ) -> StreamingQuery:
-    """Restart a decoding query without its checkpoint, if it failed because it could not find bronze rows to decode.
+    """Restart a decoding query without its checkpoint, if it failed because it needs bronze files that were deleted.
 
-    This happens if the bronze table was compacted or pruned while the pipeline was not running. The new query decodes
-    all rows of the bronze table, and skips rows that the silver tables already have.
+    Such files can be missing if the bronze table was compacted or pruned while the pipeline was not running. The new
+    query decodes all rows of the bronze table, and skips rows that the silver tables already have.
 
     Args:
         error: the error of the failed query. It is raised again if the query failed for another reason.
@@ -125,7 +125,7 @@ def decode_batch(path: str, query_name: str, batch: DataFrame, batch_id: int) ->
     commits = batch.transform(decode_commits if kept is None else kept.decode_commits)
     written = lake.append(COMMITS, commits, app=app, batch_id=batch_id)
     if written is None:
-        # An earlier attempt has already appended commits of this batch. It may have used the other decoder (Java or
+        # An earlier attempt has probably appended commits of this batch. It may have used the other decoder (Java or
         # Spark expressions), and the two decoders leave out different commits. Therefore, compare with the stored rows,
         # and add the missing ones.
         if kept is not None:
@@ -147,7 +147,7 @@ def decode_batch(path: str, query_name: str, batch: DataFrame, batch_id: int) ->
 
 
 def _merge_batch(lake: SparkLake, batch: DataFrame) -> None:
-    """Decode a batch of which some rows may be in the silver tables already, and add only the missing rows."""
+    """Decode a batch that may have been decoded before. Add only rows that the silver tables do not have yet."""
     _merge(lake, COMMITS, batch.transform(decode_commits), days_of(batch))
     others = batch.transform(decode_non_commits).unionByName(batch.transform(decode_unusual_commits))
     _write_decoded(lake, others, _merge)
@@ -207,7 +207,7 @@ def _write_events(lake: SparkLake, events: DataFrame, days: list[str], write_row
 def _write_rebalances(lake: SparkLake, computed: DataFrame, starts: DataFrame, days: list[date]) -> None:
     """Replace the newest stored rebalances of some groups with `computed`. Write only changed rows.
 
-    Each group has an offset `since` in `__consumer_offsets`. Only its rebalances from this offset on are replaced.
+    For each group, the rebalances from an offset `since` on are replaced. It is an offset in `__consumer_offsets`.
 
     Args:
         computed: for each group, the recomputed rebalances whose record offset is not less than `since`.
@@ -235,7 +235,7 @@ def _write_rebalances(lake: SparkLake, computed: DataFrame, starts: DataFrame, d
 
 
 def _count_and_days(decoded: DataFrame) -> tuple[int, dict[Table, list[str]]]:
-    """Return the number of decoded records, and a dict: silver table → days of its new rows, as ISO dates."""
+    """Return the number of decoded records, and for each silver table with new rows, their days as ISO dates."""
     count = 0
     days: dict[Table, list[str]] = {}
     present = [F.col(name).isNotNull().alias(name) for name in STRUCTS]

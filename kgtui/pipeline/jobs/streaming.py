@@ -30,7 +30,9 @@ The error occurs, for example, on a busy machine.
 def start_query(
     lake: SparkLake, writer: DataStreamWriter, layer: str, name: str, interval: float | None
 ) -> StreamingQuery:
-    """Start a streaming query. If Spark's Python worker does not start in time, try up to `_START_ATTEMPTS` times.
+    """Start a streaming query.
+
+    If Spark's Python worker does not start in time, try again. There are at most `_START_ATTEMPTS` attempts.
 
     Args:
         writer: the query to start. This function sets its name, checkpoint and trigger.
@@ -84,7 +86,7 @@ def stop(*queries: StreamingQuery) -> None:
 
 def _rows_read(progress: Any) -> int:
     """Return the number of rows that a batch has read from all its sources."""
-    # In PySpark, the total `numInputRows` is null, so add up the rows of all sources.
+    # In PySpark, the field `numInputRows` with the total is null. Therefore, add up the rows of all sources.
     return sum(source["numInputRows"] or 0 for source in progress["sources"])
 
 

@@ -25,9 +25,9 @@ def compact_tables(lake: SparkLake, on_progress: Callable[[str], None]) -> None:
     Args:
         on_progress: called with a message for the user if a table cannot be compacted.
     """
-    # Compact the bronze and silver tables with Spark, because Spark's streaming queries write to these tables at the
-    # same time. In an object store, Spark would not notice a simultaneous commit of another Delta library. The gold
-    # tables are compacted with such a library (deltalake), because the gold job does not run at the same time.
+    # While this function runs, Spark's streaming queries write to the bronze and silver tables. In an object store,
+    # Spark would not notice simultaneous commits of another Delta library. Therefore, compact these tables with Spark
+    # itself. Nothing else writes to the gold tables now, so they are compacted with the library deltalake.
     for table in (*BRONZE, *SILVER):
         if lake.exists(table):
             try:

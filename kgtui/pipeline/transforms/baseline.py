@@ -24,7 +24,7 @@ DAYS = 14
 An hour is compared with the same hour on these days only if fewer than `FEWEST` of the earlier weeks have data.
 """
 FEWEST = 3
-"""Minimum number of earlier hours with data for a comparison. If there are fewer, the normal value is null."""
+"""An hour is compared only if at least this many earlier hours have data. Otherwise, the normal value is null."""
 
 HOUR_OF_WEEK, HOUR_OF_DAY = "hour of week", "hour of day"
 """Values of column `basis`: an hour was compared with the same hour of earlier weeks, or of earlier days."""
@@ -40,7 +40,7 @@ _SERIES = {"lag": 1.0, "rate_in": 0.1, "rate_out": 0.1}
 Smaller standard deviations are replaced by the minimum. Otherwise, tiny changes of a steady value would look unusual.
 """
 _LEAST_RELATIVE_DEVIATION = 0.05
-"""Minimum standard deviation, as a fraction of the normal value. A larger minimum in `_SERIES` takes precedence."""
+"""Minimum standard deviation, as a fraction of the normal value. The minimum in `_SERIES` is used if it is larger."""
 
 
 def baseline(lag: DataFrame, *, before: DataFrame | None = None, since: int | None = None) -> DataFrame:

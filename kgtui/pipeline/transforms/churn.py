@@ -43,10 +43,9 @@ _MEMBER_KEY = ("group", "member_id")
 _EVENTS = ("changes", "entered", "steps", "shuffles", "joined", "left", "moved")
 
 _LEAST_COVERED = 1_800.0
-"""Polls must cover at least this many seconds of an hour. Otherwise, the extrapolated rate `per_hour` is not reliable.
+"""If polls cover fewer seconds of an hour than this, the extrapolated rate `per_hour` is not reliable.
 
-If polls cover less, a high `per_hour` is not enough for a group to be `flapping` (rebalances too often): the number of
-observed rebalances must be high, too.
+A group is then `flapping` (its rebalances are too frequent) only if the number of observed rebalances is high, too.
 """
 
 _BURST_PAUSE = 1_800_000
@@ -159,7 +158,7 @@ def _with_rate(rows: DataFrame) -> DataFrame:
       hour, and rebalances in decoded records.
     - `records_held_up`: estimated number of records that were written during rebalances
     - `source`: whether recordings, decoded records or both have data for this hour
-    - `flapping`: whether `rebalances` and `per_hour` reach the limits in `RebalanceRate`
+    - `flapping`: whether rebalances are too frequent: `rebalances` and `per_hour` reach the limits in `RebalanceRate`
     """
     recorded, decoded = F.col("recorded_rebalances"), F.col("decoded_rebalances")
     recorded_rate = recorded * 3600 / F.nullif(F.col("covered_seconds"), F.lit(0.0))
@@ -243,10 +242,10 @@ def recorded_churn(
 
 
 def _owners_since(owners: DataFrame, keyframe: int) -> DataFrame:
-    """Return all rows of `owners` since a keyframe, and older rows about some partitions.
+    """Return all rows of `owners` since a keyframe, and older rows about partitions whose previous owner is needed.
 
     A keyframe is a poll of which all rows were recorded, not only changed ones. If a partition had no owner at the
-    keyframe, older rows about this partition are needed, because they show its previous owner.
+    keyframe and got an owner later, its older rows are needed, because only they show its previous owner.
     """
     recent = owners.filter(F.col("keyframe") >= keyframe)
     unowned = recent.filter((F.col("poll") == keyframe) & F.col("owner").isNull()).select(*PARTITION_KEY)
@@ -273,7 +272,9 @@ def _covered_hours(timeline: DataFrame) -> DataFrame:
 
 
 def _group_changes(rows: DataFrame) -> DataFrame:
-    """Compare each row of table `groups` with the group's previous row, unless there is a gap between the two polls.
+    """Compare each row of table `groups` with the previous row of the same group.
+
+    Rows of the first poll after a gap between polls are left out.
 
     Returns:
         DataFrame with group, hour, `at` (time of the poll), `changes` (1 if the state changed), `entered` (1 if a
@@ -295,10 +296,10 @@ def _group_changes(rows: DataFrame) -> DataFrame:
 
 
 def _member_changes(rows: DataFrame) -> DataFrame:
-    """Return one row for each group and poll that shows that members joined or left the group.
+    """Return one row for each group and each poll that found new or missing members of the group.
 
-    The columns are group, hour, `at` (time of the poll), `joined` and `left` (numbers of members), and `shuffles`.
-    `shuffles` is always 1, so its sum is the number of such polls.
+    The columns are group, hour, `at` (time of the poll), `joined` (number of new members), `left` (number of missing
+    members) and `shuffles`. `shuffles` is always 1, so its sum is the number of these polls.
     """
     rows = rows.withColumns({
         "appeared": begins_lifetime(_MEMBER_KEY),

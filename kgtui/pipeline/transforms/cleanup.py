@@ -82,9 +82,11 @@ def cleanup(
 
 
 def family_of(group: Column) -> Column:
-    """Return the family of a group id, such as `team-007.*` for `team-007.settle`; null if the id has no separator.
+    """Return the family of a group id, such as `team-007.*` for `team-007.settle`; null if no separator can be used.
 
-    The prefix ends at the first dot; without dots, at the first `:`, `/` or `_`; without these, at the first hyphen.
+    The id is cut after its first `.`. If this is not possible, the id is cut after the first `:`, `/` or `_`, and if
+    this is not possible either, after its first `-` (`PREFIX_SEPARATORS`). A separator cannot be used if its first
+    occurrence is the first or the last character of the id.
     """
     family = F.lit(None).cast("string")
     # Search the group id for hyphens first, and for dots last. Each match replaces the previous one, so that dots take
@@ -143,8 +145,8 @@ def _expires_at(retention: int) -> Column:
     delete its offsets (share groups).
     """
     # Without a decoded commit, the last commit is only known from polls. Polls do not show commits that repeat the
-    # previous offset, so the last commit may have been later. Use `quiet_since`, which is never before the last commit
-    # in polls.
+    # previous offset, so the last commit may have been later. Therefore, use `quiet_since`, which is never before the
+    # last commit that polls show, and can be later.
     group_type, is_simple = F.col("type"), F.coalesce(F.col("protocol") == "", F.lit(False))
     by_commit = F.when(F.col("decoded_last_commit").isNotNull(), F.col("last_commit")).otherwise(F.col("quiet_since"))
     after_commit = group_type.isin(*TYPES_BY_OFFSET_EXPIRY[OffsetExpiry.AFTER_COMMIT]) | is_simple
@@ -266,7 +268,7 @@ def _with_empty_since(groups: DataFrame) -> DataFrame:
 def _with_last_offset_change(partitions: DataFrame) -> DataFrame:
     """Add the times of two polls to each row about a partition.
 
-    - `moved_at`: newest poll, up to the poll of the row, at which the partition's offset had changed
+    - `moved_at`: last poll, up to the poll of the row, that found a changed offset of the partition; null if none did
     - `seen_at`: first poll with a row about the partition
     """
     order = Window.partitionBy(*PARTITION_KEY).orderBy("poll")
@@ -283,8 +285,8 @@ def decoded_activity(commits: DataFrame, events: DataFrame, days: DataFrame) -> 
     """Return the state and last activity of each group at the end of each day, from silver tables.
 
     The columns are those of `recorded_activity`, without `protocol` and `offsets_may_be_hidden`. However, the times are
-    those of commits and records, not of polls. In all states, `empty_since` is the time of the newest change to the
-    group or a member.
+    those of commits and records, not of polls. `empty_since` is the time of the newest change to the group or a member,
+    and is also set in states other than Empty.
 
     Args:
         commits, events: silver `commits` and `group_events`.

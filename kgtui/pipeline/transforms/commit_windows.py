@@ -88,7 +88,7 @@ def with_silver_commits(
         partitions: recorded table `partitions`, used for log end offsets.
         carried: saved state from which `observed` was computed; None if there was none.
     """
-    # `read_until`: time of the newest decoded record. To find it, records before the saved state need not be read.
+    # `read_until` is the time of the newest decoded record. Records before the saved state need not be searched for it.
     recent = commits if carried is None else commits.filter(_is_after(carried.at))
     read_until = recent.agg(F.max(F.unix_millis("record_time")).alias("read_until"))
     if carried is not None:
@@ -177,8 +177,9 @@ def _commit_rings(
     order = Window.partitionBy(*PARTITION_KEY).orderBy("record_offset")
     lifetime = Window.partitionBy(*PARTITION_KEY, "lifetime").orderBy("record_offset")
     newest = F.max("committed_at").over(lifetime.rowsBetween(Window.unboundedPreceding, -1))
-    # A tombstone deletes the committed offset of a partition, so the commits after it get a new number `lifetime`. The
-    # same condition holds for a row from the saved state (its `offset` is null, too), which begins the first lifetime.
+    # `starts` is true for a tombstone, which deletes the committed offset of a partition, so that the commits after it
+    # get a new number `lifetime`. `starts` is also true for a row from the saved state, because its `offset` is null,
+    # too. Such a row begins the first lifetime.
     starts = F.col("offset").isNull() & F.col("is_asked").isNull()
     in_order = (
         records.transform(_with_log_end, rows, carried)

@@ -30,10 +30,10 @@ A jump is an increase of the log start offset. It shows that retention has delet
 """
 
 _NOISE = 0.1
-"""A group falls behind if its time lag (age of the first unread record) grows by this many seconds per second or more.
+"""Minimum growth of the time lag (age of the first unread record) of a group that falls behind, in seconds per second.
 
-If the growth of the time lag is unknown, the fraction of written records that stays unread must reach this number.
-Smaller values can be measurement errors.
+If this growth is unknown, the fraction of the written records that the group does not consume is used instead. Smaller
+values can be measurement errors.
 """
 
 _MAX_ESTIMATE_RATIO = 3.0
@@ -44,7 +44,7 @@ used if it is at most this many times as long as the second one. The ratio is ab
 """
 
 _MIN_BACKLOG_AGE = 60.0
-"""Minimum age of a group's oldest unread record for which the start of the backlog is computed, in seconds."""
+"""The start of a backlog is computed only if the group's oldest unread record has at least this age, in seconds."""
 
 
 def forecast(
@@ -63,8 +63,8 @@ def forecast(
         hours: result of `hourly_lag`; None to compute it from all rows of `lag`.
     """
     hours = hourly_lag(lag, since) if hours is None else hours
-    # Find the last hour of each day, even if no group has lag in this hour. The last hour with lag must not be used
-    # instead, because it can be before `since`, and stored rows before `since` are not updated.
+    # Find the last hour of each day before the hours without lag are dropped. The last hour in which a group has lag
+    # could be before `since`, where stored rows are not updated.
     last_hours = hours.groupBy("day").agg(F.max("hour").alias("last_hour"))
     if retention is None:
         hours = hours.withColumn("retention_seconds", F.lit(None).cast("double"))
@@ -120,8 +120,8 @@ def _with_deletion_rate(lag: DataFrame, carried: DataFrame | None = None) -> Dat
         rows = rows.unionByName(carried, allowMissingColumns=True)
     jumped = F.col("log_start") > F.lag("log_start").over(order)
     at, start = F.when(jumped, F.unix_millis("covered_to")), F.when(jumped, F.col("log_start"))
-    # In each row, the time of a jump and the new log start offset are both null or both known. Therefore, both values
-    # come from the same jump, although the two columns are filled independently of each other.
+    # The time of a jump and the log start offset after it are copied to later rows independently of each other. Both
+    # values still come from the same jump, because in each row, either both or none of them are known.
     jumps = {name: F.coalesce(name, at if name.endswith("_at") else start) for name in _JUMPS}
     rows = rows.withColumns(jumps)
     until_now = order.rowsBetween(Window.unboundedPreceding, 0)
@@ -185,11 +185,14 @@ def _hours(lag: DataFrame, since: int | None = None) -> DataFrame:
 
 
 def _with_trend(rows: DataFrame) -> DataFrame:
-    """Add the trends of the lag and the time lag (age of the first unread record), and the time until the lag is 0.
+    """Add the trends of the lag and of the time lag, and estimates of the time until the group has caught up.
+
+    The time lag is the age of the first unread record.
 
     - `trend`, `trend_error`: growth of the lag in records/s, and its standard error
     - `age_trend`, `age_error`: growth of the time lag in seconds per second, and its standard error
-    - `drain_seconds`: estimated seconds until the group has caught up; null if its lag does not clearly fall
+    - `drain_seconds`: estimated seconds until the group has caught up. It is computed from `age_trend` or, if that is
+      null, from `trend`. It is null if this trend does not clearly point down, or if lags are unknown.
     - `drain_min_seconds`, `drain_max_seconds`: lowest and highest plausible value of `drain_seconds`
     """
     rows = rows.withColumns({
@@ -275,8 +278,8 @@ def _with_loss(rows: DataFrame) -> DataFrame:
     falls_behind = (growth > 0) & ((growth >= _NOISE) | F.col("time_lag_at_least"))
     by_age = F.when(retention.isNotNull() & age.isNotNull(), F.greatest(retention - age, F.lit(0.0)) / growth)
     by_log_start = F.when(approach > 0, F.col("lead") / approach)
-    # `kept` is the time until retention has deleted all current records. Losses after this time are not predicted,
-    # because the current trend says little about them.
+    # `kept` is the time until retention has deleted all records that the log contains now. Later losses are not
+    # predicted, because the current trend says little about them.
     kept = F.coalesce(retention, (F.col("log_end") - F.col("log_start")) / F.col("deletion_rate"))
     varies = F.when(F.col("time_lag_at_least"), F.lit(1.0)).otherwise(_MAX_ESTIMATE_RATIO)
     soonest = F.when(by_age <= by_log_start * varies, by_age).otherwise(F.coalesce(by_log_start, by_age))
@@ -295,7 +298,7 @@ def _with_loss(rows: DataFrame) -> DataFrame:
 
 
 def _with_group_risk(rows: DataFrame) -> DataFrame:
-    """Copy into each row about a group the loss forecast of the partition that will lose unread records first."""
+    """Set the loss forecast of each group to the forecast of its partition that will lose unread records first."""
     group = Window.partitionBy("group", "hour")
     is_group_row = F.col("topic").isNull()
     names = ("loss_seconds", "loss_basis", "loss_at_most")

@@ -120,7 +120,7 @@ def _with_epochs(record: CoordinatorRecord, value: Mapping[str, Any], about: str
 
 
 def _partition_names(rows: Iterable[Mapping[str, Any]]) -> list[str]:
-    """Return names of partitions (`topic id-partition`) or of streams tasks (`subtopology-partition`)."""
+    """Return sorted names such as `TOPIC_ID-0` for partitions, or `SUBTOPOLOGY-0` for tasks of streams groups."""
     return sorted(f"{_topic_or_subtopology(row)}-{partition}" for row in rows for partition in row["Partitions"])
 
 

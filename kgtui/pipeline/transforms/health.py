@@ -97,7 +97,7 @@ def with_verdicts(rows: DataFrame, watching: Watching = _DEFAULT) -> DataFrame:
 
     - `status`: integer value of a `Status`
     - `undecided`: integer value of a worse `Status` that the polls can neither prove nor exclude; null if there is none
-    - `complete`: number of known commits, as a fraction of `Options.intervals`, the number that Burrow uses; at most 1
+    - `complete`: number of known commits divided by `Options.intervals` (the size of a full commit window); at most 1
     - `basis`: `commits` (silver `commits`) or `observed` (polls)
 
     Args:
@@ -138,7 +138,7 @@ def _window_fill(options: Options) -> Column:
 
 
 def _observed_verdict(watching: Watching) -> Column:
-    """Return a Spark struct: `status` of a partition from polls, and `undecided` (a possible worse status, or null).
+    """Judge a partition by polls. Return a struct: its `status`, and `undecided` (a possible worse status, or null).
 
     The rules are those of `judging.judge_observed`.
     """
@@ -339,7 +339,7 @@ def _row(columns: dict[str, Column]) -> list[Column]:
 
 
 def _started() -> Column:
-    """Return when the status of a partition began, if it is not OK, in milliseconds since the epoch.
+    """Return when the status of a partition began, in milliseconds since the epoch. Only used if the status is not OK.
 
     - STOP or STALL of a share partition: the last poll at which a consumer was active
     - STOP of other partitions: time of the last commit

@@ -1,6 +1,6 @@
 """Save the state of each partition, so that old polls and commits are not needed to update the gold table `health`.
 
-The state at the last poll of an hour is saved. It has one row per partition, with the newest commits of the partition.
+The state at the last poll of each hour is saved. It has one row per partition, with the partition's newest commits.
 The next update of `health` reads this state and the rows of later polls.
 """
 
@@ -25,7 +25,9 @@ RECORDED = ("keyframe", "kind", "committed", "spso", "lag", "error", "log_end", 
 """Columns of the recorded table `partitions` from which commit windows (newest commits) are computed."""
 
 DECODED = f"struct<ring: array<{COMMIT}>, at: bigint, record_offset: bigint, log_end: bigint>"
-"""Spark type of the field `decoded` of `STATE`, which is computed from silver `commits`; null if only polls are used.
+"""Spark type of the field `decoded` in `STATE`.
+
+The field is computed from silver `commits`. If only polls are used, the field is null.
 
 - `ring`: the newest commits of the partition; null if there are none
 - `at`: time of the newest commit or tombstone, in milliseconds

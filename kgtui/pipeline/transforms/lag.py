@@ -31,7 +31,7 @@ MINUTE = 60
 """Length of time that one row of the gold table `lag` covers, in seconds."""
 
 _MIN_LOG_END_HISTORY_MS = 900_000
-"""The recorded log end offsets are read from at least this many milliseconds before the first computed minute.
+"""The recorded log end offsets are also read for at least this many milliseconds before the first computed minute.
 
 This suffices for time lags (ages of the first unread record) up to 15 minutes. For partitions with a longer time lag,
 older log end offsets are read, too.
@@ -85,7 +85,8 @@ def _first_keyframe(timeline: DataFrame, minutes: DataFrame) -> int | None:
     """Return the time of the keyframe from which rows are read, in ms since the epoch; None if there are no polls.
 
     A keyframe is a poll of which all rows were recorded, not only changed ones. The result is the last keyframe that is
-    early enough to compute time lags (ages of the first unread record) up to `_MIN_LOG_END_HISTORY_MS`.
+    early enough to compute time lags (ages of the first unread record) up to `_MIN_LOG_END_HISTORY_MS`. If there is no
+    such keyframe, the result is the keyframe of the first minute.
     """
     first = minutes.agg(F.min("at").alias("first"), F.min("keyframe").alias("of_first"))
     early = F.max(F.when(F.col("poll") <= F.col("first") - _MIN_LOG_END_HISTORY_MS, F.col("keyframe"))).alias("early")
@@ -244,8 +245,8 @@ def _with_older_log_ends(
     older = older.localCheckpoint()
     if older.isEmpty():
         return recent
-    # `generation` is counted from the oldest row. Subtract its value in the first row of `recent`, so that it is 0
-    # there, as in `positions`. In older rows, it becomes negative or 0.
+    # `with_log_growth` counts `generation` from the oldest row of `every`. In `positions`, it is counted from the first
+    # row of `recent`. Therefore, subtract the value in this row. In older rows, the result is negative or 0.
     every = with_timeline(partitions.join(F.broadcast(older), [*_LOG]), timeline).transform(with_log_growth)
     counted = F.min(F.when(F.col("poll") >= F.col("first_poll"), F.col("generation"))).over(Window.partitionBy(*_LOG))
     every = every.withColumn("generation", F.col("generation") - counted).drop("first_poll")

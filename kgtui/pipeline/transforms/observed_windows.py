@@ -4,7 +4,8 @@ In a poll, kgtui reads the committed offset of each partition, but not each comm
 the one in the previous poll, this difference counts as one commit at the time of the poll, as in
 `kgtui.model.health.judging`.
 
-The commit window of a partition becomes empty again after a gap between polls, and after the partition disappeared.
+After a gap between polls (missing polls, for example because the recorder was stopped), all commit windows start empty
+again. The commit window of a partition also starts empty again after the partition disappeared.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
     from kgtui.pipeline.transforms.health_state import Carried
 
 _REFRESH_EARLY = 0.9
-"""Factor for `Options.offset_refresh`; the product is the minimum age of a log end offset, in seconds.
+"""Factor by which `Options.offset_refresh` is multiplied to get the minimum age of a log end offset, in seconds.
 
 The lag of a commit is computed from the newest log end offset that had at least this age at the time of the commit.
 This imitates Burrow, which reads log end offsets only every `offset_refresh` seconds. The factor is below 1, because
@@ -42,9 +43,9 @@ _STATE = (
     "keyframe", "gone", "steady_since", "kind", "position", "lag", "missing", "commits", "moves", "first_read",
     "still_since",
 )  # fmt: skip
-"""Columns that `observed_windows` takes from a partition's newest row in a time slot.
+"""Columns that `observed_windows` takes from the newest row of each partition at the end of a time slot.
 
-`keyframe` and `gone` only show whether the partition still exists, and are not returned.
+`keyframe` and `gone` only show whether the partition still exists. `observed_windows` does not return them.
 """
 
 _SAVED = ("recorded", "latest", "known_end", "ends", "commits", "moves", "first_read", "still_since")
@@ -64,8 +65,9 @@ def observed_windows(
         partitions: recorded table `partitions`.
         times: result of `time_slots`. Column `saved` is returned only if `times` has the column `ends_hour` (see
             `with_hour_ends`).
-        carried: state that an earlier run saved at a poll, or None. It is used instead of the rows up to this poll. The
-            poll must not be later than the poll from `first_poll_of_windows`.
+        carried: state that an earlier run saved at the poll `carried.at`, or None. It is used instead of the rows of
+            `partitions` up to this poll. This poll must not be after the first poll whose log end offsets are needed
+            (see `first_poll_of_windows`).
 
     Returns:
         DataFrame with at (last poll of the slot), group, topic, partition, kind, position, lag, and
@@ -74,7 +76,7 @@ def observed_windows(
         - `moves`: number of observed commits since the commit window was last empty (see the docstring of the module)
         - `lowest_end`: lowest log end offset at the polls that `_log_end_ranges` selects
         - `now`: same as `at`; the rules in `health` use this name
-        - `first_read`: first poll that found a position (committed offset or SPSO)
+        - `first_read`: first poll that found a position (committed offset or share-partition start offset)
         - `missing`: see `with_offset_summary`
         - `steady_since`: see `poll_timeline`
         - `still_since`: last poll at which the consumer of a share partition was active
@@ -114,8 +116,9 @@ def observed_windows(
 def _log_end_ranges(timeline: DataFrame, times: DataFrame, intervals: int, refresh_ms: float) -> DataFrame:
     """Return for each poll in `times` the polls whose log end offsets show whether a group has recently caught up.
 
-    The polls are a range that ends with the poll in `times`. As in Burrow, the range is long enough for `intervals` log
-    end offsets, one every `refresh_ms` milliseconds. The range begins after the latest gap between polls.
+    These polls form a range that ends with the poll in `times`. As in Burrow, the range is long enough for `intervals`
+    log end offsets, one every `refresh_ms` milliseconds. The range is shorter if there was a gap between polls, because
+    polls from before the gap are left out.
 
     Returns:
         The ranges. A range with several keyframes (polls of which all rows were recorded, not only changed ones) is
@@ -147,7 +150,8 @@ def _reach(intervals: int, refresh_ms: float) -> Column:
 def first_poll_of_windows(options: Options) -> Column:
     """Return a Spark aggregate over `time_slots`: the `number` of the earliest poll in any range of `_log_end_ranges`.
 
-    The first poll of the timeline has number 1. The result is below 1 if the timeline begins too late for a range.
+    The first poll of the timeline has number 1. A result below 1 means that the timeline begins too late to contain all
+    polls of a range.
     """
     return F.min(F.col("number") - _reach(options.intervals, options.offset_refresh * 1000 * _REFRESH_EARLY))
 
@@ -155,7 +159,8 @@ def first_poll_of_windows(options: Options) -> Column:
 def _with_observed_commits(rows: DataFrame, options: Options) -> DataFrame:
     """Add `commits`, `moves` and `first_read` (see `observed_windows`), computed from each row and earlier rows.
 
-    As in Burrow, the lag of a commit is computed from the log end offset about `offset_refresh` seconds before it.
+    As in Burrow, the lag of a commit is computed from the log end offset about `offset_refresh` seconds before the
+    commit. In a share partition, it is the lag that the poll found.
     """
     if "carried" not in rows.columns:
         rows = rows.withColumn("carried", F.lit(None).cast(STATE))
@@ -163,12 +168,12 @@ def _with_observed_commits(rows: DataFrame, options: Options) -> DataFrame:
     order = Window.partitionBy(*_LIFETIME).orderBy("poll")
     earlier = order.rowsBetween(Window.unboundedPreceding, -1)
     refreshed = order.rangeBetween(Window.unboundedPreceding, -refresh_ms)
-    # `usable`: the position, or null for a share partition without a known lag. Its position must not be used (see
-    # `kgtui.model.health.judging.judge_share`).
+    # `usable` is the position. It is null for a share partition whose lag is unknown, because the position of such a
+    # share partition must not be used (see `kgtui.model.health.judging.judge_share`).
     usable = F.when((F.col("kind") != "share") | F.col("lag").isNotNull(), F.col("position"))
     current = F.when(usable.isNotNull(), F.struct("position", "lag"))
-    # `carried` is the state that the previous run saved. Only the first row in the lifetime of a Kafka partition can
-    # have this state. Copy the state to the column `state` in all rows of this lifetime.
+    # `carried` is the state that the previous run saved. Only the first row of a lifetime (the time until a partition
+    # disappears, or until a gap between polls) can have this state. Copy it to `state` in all rows of this lifetime.
     state = F.first("carried").over(order)
     rows = rows.withColumns({
         "is_carried": F.col("carried").isNotNull(),
@@ -178,7 +183,7 @@ def _with_observed_commits(rows: DataFrame, options: Options) -> DataFrame:
         "state": state,
     })  # fmt: skip
     # `end`: newest log end offset from a poll that is at least `refresh_ms` before the poll of the row.
-    # `before`: last known position (committed offset or SPSO) in earlier rows, and its lag.
+    # `before`: last known position (committed offset or share-partition start offset) in earlier rows, and its lag.
     end = F.last("any_end", ignorenulls=True).over(refreshed)
     rows = rows.withColumns({"end": end, "before": F.last("current", ignorenulls=True).over(earlier)})
     known_early = F.filter("state.ends", lambda seen: seen["at"] <= F.col("poll") - refresh_ms)
@@ -218,8 +223,8 @@ def newest_commits(earlier: Column, later: Column, options: Options) -> Column:
 def _with_still_since(rows: DataFrame, options: Options) -> DataFrame:
     """Add `still_since`: the last poll up to this row at which the consumer of a share partition was active.
 
-    The consumer counts as inactive between two polls if there was lag at the first poll, the position did not change,
-    and the lag did not decrease.
+    The consumer counts as inactive between two polls if the lag at the first poll was above `Options.allowed_lag`, the
+    position did not change, and the lag did not decrease.
     """
     order = Window.partitionBy(*_LIFETIME).orderBy("poll")
     before = F.col("before")

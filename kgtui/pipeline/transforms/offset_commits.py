@@ -93,7 +93,7 @@ The first two bytes of a key are its version, which is 0 or 1 for offset commits
 """
 
 _INT16, _INT32 = 1 << 15, 1 << 31
-"""An unsigned number that is at least `_INT16` (or `_INT32`) has the bytes of a negative int16 (or int32) number."""
+"""If a negative int16 (or int32) is read as an unsigned number, the result is at least `_INT16` (or `_INT32`)."""
 
 _UNKNOWN_EPOCH = 0xFFFFFFFF
 """Value of an unknown leader epoch: the int32 -1, read as an unsigned number."""
@@ -106,7 +106,7 @@ _UUID_SIZE = 16
 _MAX_V4_METADATA_BYTES = 126
 """Maximum size of the metadata of a version 4 commit that Spark expressions can decode, in bytes.
 
-The varint with the length of larger metadata has more than one byte.
+If the metadata is larger, its length is a varint of more than one byte.
 """
 
 _POSITION = ("day", "partition", "offset", "timestamp", "key")
@@ -118,7 +118,7 @@ For other commits, the column is the version of the value, but 0 for version 2, 
 
 
 def regular_commits(records: DataFrame) -> DataFrame:
-    """Decode the commits that Spark expressions can decode into rows of silver `commits`. Leave out other records."""
+    """Return rows of silver `commits` for the offset commits that Spark expressions can decode, and for no others."""
     return records.transform(commit_records).transform(_with_fields).where(_is_regular()).transform(_to_table)
 
 
@@ -130,7 +130,8 @@ def commit_records(records: DataFrame) -> DataFrame:
 def non_commits(records: DataFrame) -> DataFrame:
     """Return the bronze rows whose keys are not keys of offset commits.
 
-    Comparing whole keys is fast, because Spark skips most row groups by the Parquet statistics of the column `key`.
+    Whole keys are compared, because Spark can then use the Parquet statistics of the column `key` to skip most row
+    groups.
     """
     key = F.col("key")
     return records.where((key < F.lit(_COMMIT_KEYS)) | (key >= F.lit(_OTHER_KEYS)) | key.isNull())
@@ -151,7 +152,7 @@ def _with_fields(commits: DataFrame) -> DataFrame:
 def _with_layout(commits: DataFrame) -> DataFrame:
     """Add `_layout`, which says where the fields of a value are, and `_group_size`, the size of the group id in bytes.
 
-    The value of a tombstone, null, is replaced by empty bytes.
+    The null value of a tombstone is replaced by empty bytes.
     """
     value = F.coalesce("value", F.lit(b""))
     version = _bytes(value, 1, 2)
@@ -290,9 +291,9 @@ def _text(data: Column, position: Column, size: Column) -> Column:
 
 
 def _int16(data: Column, position: Column) -> Column:
-    """Return the two bytes from `position + 2` on as an unsigned number. The first byte has position 1.
+    """Return the two bytes from `position + 2` on as an unsigned number. The first byte of `data` has position 1.
 
-    The number is extracted from the four bytes from `position` on, because `uint32_at` is fast.
+    The function reads four bytes from `position` on with `uint32_at`, which is fast, and drops the first two of them.
     """
     return uint32_at(data, position).bitwiseAND(F.lit(0xFFFF)).cast("int")
 

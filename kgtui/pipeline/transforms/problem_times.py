@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
 HISTORY_MS = 86_400_000
-"""To find when the problem or backlog in a row began, time lags of this many milliseconds before the row are searched.
+"""How far back the recorded time lags are searched to find when a problem or backlog began, in milliseconds.
 
 A time lag is the age of the first unread record.
 """
@@ -90,11 +90,11 @@ def with_problem_times(rows: DataFrame, before: DataFrame | None, lag: DataFrame
     - `ended_since`: beginning of the group's problem that ended in this time window; null if no problem ended
 
     Args:
-        rows: one row per time window and group or partition. Column `started` is the time (ms) at which the problem of
-            a partition began. This time was computed from the partition's commits.
+        rows: for each time window, one row per group and one per unhealthy partition. The column `started` is the time
+            (ms) at which the problem of a partition began, computed from the partition's commits.
         before: stored rows of `health` for earlier time windows; None if there are none.
-        lag: the gold table `lag`, which shows more exactly than `started` when a problem began. If it is None,
-            `started` is used.
+        lag: the gold table `lag`, from which the start of a WARN or STOP problem is computed more exactly. None to use
+            `started` for all problems.
     """
     order = Window.partitionBy(*_KEY).orderBy("at")
     bad, is_group = F.coalesce(F.col("status") != "OK", F.lit(False)), F.col("topic").isNull()
@@ -120,7 +120,7 @@ def with_problem_times(rows: DataFrame, before: DataFrame | None, lag: DataFrame
 
 
 def _with_earlier_problems(rows: DataFrame, before: DataFrame | None, follows: Column) -> DataFrame:
-    """Add the column `earlier`: value of `bad_since` in the previous time window.
+    """Add the column `earlier`: the value of `bad_since` that `before` contains for the previous time window.
 
     `earlier` is null if the status was OK, if `before` has no row for that time window, or after a gap between polls.
 

@@ -28,7 +28,8 @@ def rebalances(events: DataFrame) -> DataFrame:
     Args:
         events: rows of the table `group_events`: either all events of some groups, or only the events that
             `needed_events` selects. In the second case, ignore the returned rebalances with a record offset less than
-            `since` (see `rebalance_starts`), because they are incomplete. The column `created` must be set.
+            `since` (see `rebalance_starts`), because they are incomplete. The column `created` must already have been
+            set with `with_created`.
     """
     classic = events.where("type = 'classic'").transform(_classic)
     return classic.unionByName(events.where("type <> 'classic'").transform(_by_epoch))
@@ -60,8 +61,9 @@ def needed_events(stored: DataFrame, starts: DataFrame) -> DataFrame:
 
     The needed events are:
 
-    - all events of a group from the record offset `since` on; the column `is_state` is false
-    - the newest earlier event of each kind, per group or member, to know the state before `since`; `is_state` is true
+    - all events of a group from the record offset `since` on. Their column `is_state` is false.
+    - of the events before `since`, the newest one of each kind for the group and for each member. They show the state
+      of the group before `since`. Their column `is_state` is true.
 
     Args:
         stored: all rows of silver `group_events`.
@@ -165,7 +167,7 @@ def _owners(assignment: Column) -> Column:
 
 
 def _moved(before: Column, after: Column) -> Column:
-    """Return how many partitions have different owners in `before` and `after`, which are results of `_owners`."""
+    """Return how many partitions have an owner in `before` and a different owner in `after` (results of `_owners`)."""
 
     def partition(owner: Column) -> Column:
         return F.substring_index(owner, "\n", 1)

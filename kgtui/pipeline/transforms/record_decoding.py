@@ -1,7 +1,7 @@
 """Decode in Python the records of `__consumer_offsets` that `offset_commits` cannot decode with Spark expressions.
 
-A decoded row has the columns in `POSITION`, and one struct column for each of three silver tables: `commit`, `event`
-and `quarantine`. Only the struct of the table to which the record belongs is set; the other two are null.
+A decoded row has the columns in `POSITION` and three struct columns, one for each silver table: `commit`, `event` and
+`quarantine`. Only the struct for the table to which the record belongs is set; the other two are null.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ POSITION = ("day", "record_partition", "record_offset", "record_time")
 """The first columns of the silver tables in `STRUCTS`: day, partition, offset and timestamp of the Kafka record."""
 
 STRUCTS: dict[str, Table] = {"commit": COMMITS, "event": GROUP_EVENTS, "quarantine": QUARANTINE}
-"""Dict: name of a struct column in the result of `decode_records` → silver table to which the struct's row belongs."""
+"""Dict: struct column in the result of `decode_records` → silver table to which rows in this struct belong."""
 
 _COMMIT_TYPES = (RecordType.LEGACY_OFFSET_COMMIT, RecordType.OFFSET_COMMIT)
 
@@ -69,7 +69,7 @@ def decode_records(records: DataFrame) -> DataFrame:
 
 
 def with_positions(records: DataFrame) -> DataFrame:
-    """Select the key and value of bronze rows, and where each record is in Kafka (the columns in `POSITION`)."""
+    """Select from bronze rows the columns in `POSITION` (under their names in silver tables), the key and the value."""
     return records.select(
         "day",
         F.col("partition").alias("record_partition"),

@@ -31,13 +31,13 @@ _HOUR_MS = 3_600_000
 def poll_timeline(polls: DataFrame, steady_since: int | None = None) -> DataFrame:
     """Number the polls of a recording, and find the keyframe of each poll and the gaps before and after it.
 
-    A keyframe is a poll of which all rows were recorded, not only changed ones. A gap is a
-    time for which the recording lacks polls, for example because the recorder was stopped.
+    A keyframe is a poll of which all rows were recorded, not only changed ones. A gap is a time for which the recording
+    lacks polls, for example because the recorder was stopped.
 
     Args:
         polls: recorded table `polls`, possibly without its oldest rows.
-        steady_since: the first poll after the latest gap, if this poll is one of the oldest rows that `polls` lacks;
-            otherwise None.
+        steady_since: time of the first poll after the latest gap, if the row of this poll is missing from `polls`. None
+            if `polls` contains the row, or if the time is unknown.
 
     Returns:
         DataFrame with the columns poll, keyframe (the newest up to the poll), interval_ms (configured interval) and
@@ -48,7 +48,7 @@ def poll_timeline(polls: DataFrame, steady_since: int | None = None) -> DataFram
         - `steady_since`: the first poll after the latest gap
         - `next_keyframe`: the next keyframe; null if a gap or the end of `polls` comes first
         - `lasts`: the last time at which rows of this poll can be valid: `next_keyframe` or, if it is null, the last
-          poll before the next gap
+          poll before the next gap or the end of `polls`
     """
     order = _single_window("poll")
     before = F.lag("poll").over(order)
@@ -91,8 +91,8 @@ def time_slots(timeline: DataFrame, seconds: int, since: int | None = None) -> D
     Args:
         timeline: result of `poll_timeline`.
         seconds: length of a slot in seconds.
-        since: time in milliseconds since the epoch. The slots from this time on are returned, and also the last earlier
-            slot that contains polls. None to return all slots.
+        since: time in milliseconds since the epoch. Slots before this time are left out, except the last one of them
+            that contains polls. None to return all slots.
 
     Returns:
         DataFrame with the columns
@@ -175,10 +175,9 @@ def state_at(rows: DataFrame, times: DataFrame, key: Sequence[str]) -> DataFrame
 
 
 def with_until(rows: DataFrame, keyframes: DataFrame, key: Sequence[str]) -> DataFrame:
-    """Add the column `until`: the time of the poll that recorded the next row of the same key.
+    """Add the column `until`: time of the poll that recorded the next row with the same key and keyframe, or null.
 
-    `until` is null if no later row of the same key belongs to the same keyframe. Rows whose keyframe is not in
-    `keyframes` are dropped first, so that Spark need not sort them.
+    Rows whose keyframe is not in `keyframes` are dropped first, so that Spark does not have to sort them.
 
     Args:
         rows: rows of a recorded table that `with_timeline` has returned.
@@ -222,9 +221,9 @@ def groups_at(groups: DataFrame, faults: DataFrame, times: DataFrame) -> DataFra
     offset_faults = state_at(faults.filter(F.col("scope") == "offsets"), times.select("at", "keyframe"), FAULT_KEY)
     of_group = offset_faults.filter(F.col("group").isNotNull())
     of_group = of_group.select("at", "group", F.lit(True).alias("refused")).distinct()
-    # A fault (a recorded error) with a broker id, but without a group id, concerns all groups that the broker
-    # coordinates; `silent` contains the ids of these brokers. A fault with neither a broker id nor a group id concerns
-    # all groups; `all_silent` says whether there is such a fault.
+    # A fault is a recorded error. If a fault has no group id, but a broker id, it concerns all groups that the broker
+    # coordinates; `silent` contains the ids of these brokers. If it has neither id, it concerns all groups;
+    # `all_silent` says whether there is such a fault.
     of_broker = (
         offset_faults.filter(F.col("group").isNull())
         .groupBy("at")
@@ -292,7 +291,7 @@ def day_start(day: date) -> int:
 
 
 def is_since(column: str, since: int) -> Column:
-    """Return an expression that is true if a timestamp column is at or after `since`, in ms since the epoch."""
+    """Return an expression that is true if the timestamp in a column is at or after `since` (ms since the epoch)."""
     return F.col(column) >= F.timestamp_millis(F.lit(since))
 
 

@@ -1,8 +1,8 @@
 """Decode and encode the metadata and assignments that members of classic groups exchange.
 
 Brokers pass these bytes from member to member without changing them. The format depends on the group's protocol type.
-There is one module per protocol type: `consumer` (also for Kafka Streams), `connect` and `schema_registry`. The
-decoders raise no errors, and return None for empty or malformed bytes.
+There is one module per protocol type: `consumer` (also for Kafka Streams), `connect` and `schema_registry`. For empty
+or malformed bytes, the decoders return None instead of raising an error.
 """
 
 from __future__ import annotations
@@ -34,14 +34,15 @@ def version_bytes(version: int) -> bytes:
 
 
 def decode_versioned(message: Message, version: int, data: bytes) -> dict[str, Any] | None:
-    """Decode `data` into a dict. Return None if `data` matches no version of `message`.
+    """Decode `data` into a dict. Return None if `data` matches neither `version` nor an older version of `message`.
 
-    Some clients omit the last fields of the version that they name at the start of `data`. Such data is decoded as an
-    older version. An older version matches only if encoding the decoded dict gives the same bytes again.
+    Some clients write a version at the start of `data`, but omit the last fields of this version. Such data is decoded
+    as the newest older version that matches it. An older version matches if encoding the decoded dict gives the same
+    bytes again.
 
     Args:
-        version: version at the start of `data`. Data of a version above `message.high` is decoded as `message.high`.
-        data: encoded data, including the version at its start.
+        version: the version that is tried first. If it is above `message.high`, `message.high` is tried first.
+        data: encoded data. The version at its start is skipped.
     """
     version = min(version, message.high)
     try:

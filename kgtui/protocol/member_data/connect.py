@@ -1,7 +1,8 @@
 """Member metadata and assignments of Kafka Connect workers (protocol type `connect`).
 
 Version 0 is the protocol with eager rebalancing, and version 1 the protocol with incremental cooperative rebalancing
-(KIP-415). Version 2 adds session keys (KIP-507). Kafka calls the versions `default`, `compatible` and `sessioned`.
+(KIP-415). Version 2 adds session keys (KIP-507). Kafka's names for versions 0, 1 and 2 are `default`, `compatible` and
+`sessioned`.
 """
 
 from __future__ import annotations
@@ -32,8 +33,8 @@ _CONNECTOR_TASKS: Rows = (
     ("Tasks", "[]int32", "0+"),
 )
 
-# The version numbers in this table are not Kafka's. Connect workers can omit some of the last three fields, so an
-# assignment with n of these fields is called version n here.
+# The version numbers in this table are not Kafka's. Connect workers can omit some of the last three fields (Assigned,
+# Revoked and Delay), so the version in this table is the number of these fields that an assignment contains.
 _ASSIGNMENT: Rows = (
     ("Error", "int16", "0+"),
     ("Leader", "string", "0+"),
@@ -55,7 +56,7 @@ class Assignment:
 
     version: int
     error: int
-    """0 for success, 1 if another worker has read more of the configuration topic than the leader."""
+    """0 for success, 1 if a worker has read further in Connect's configuration topic than the leader."""
     leader: str
     """Member id of the leader."""
     leader_url: str
@@ -64,7 +65,7 @@ class Assignment:
     assigned: Tasks = ()
     revoked: Tasks = ()
     delay_ms: int = 0
-    """How much longer the tasks of a worker that has left the group stay unassigned, in milliseconds."""
+    """Time until the tasks of workers that have left the group are assigned again, in milliseconds; 0 for no delay."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +77,7 @@ class Subscription:
     """URL of the worker's REST interface."""
     config_offset: int
     allocation: Assignment | None = None
-    """The worker's current assignment when it joins the group; None in version 0, or if the worker has none."""
+    """The assignment that the worker already has when it joins again; None in version 0, or if it has none."""
 
 
 def decode_subscription(data: bytes) -> Subscription | None:

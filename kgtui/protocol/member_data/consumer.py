@@ -1,7 +1,7 @@
-"""Member metadata and assignments of protocol type `consumer`, also for Kafka Streams in classic groups.
+"""Member metadata and assignments of protocol type `consumer`, which Kafka Streams also uses in classic groups.
 
 The formats are Kafka's ConsumerProtocolSubscription and ConsumerProtocolAssignment, versions 0 to 3. The user data that
-Kafka Streams adds is returned as bytes.
+Kafka Streams adds is not decoded.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class Subscription:
     owned: TopicPartitions = ()
     """The partitions that the member owned before the rebalance; empty in version 0."""
     generation: int = -1
-    """The group generation in which `owned` was assigned; -1 if unknown."""
+    """The group generation in which the partitions in `owned` were assigned; -1 if unknown."""
     rack: str | None = None
     """Rack of the member; None if the member has no rack, or in versions before 3."""
 
@@ -66,7 +66,7 @@ class Subscription:
 def decode_subscription(data: bytes) -> Subscription | None:
     """Decode the metadata of a member. Return None for empty or malformed bytes.
 
-    The last results are cached, because the members of a group often have the same metadata.
+    The most recent results are cached, because the members of a group often have the same metadata.
     """
     version = version_of(data)
     value = None if version is None else decode_versioned(SUBSCRIPTION, version, data)
@@ -115,7 +115,7 @@ def encode_assignment(
 
     Args:
         assigned: pairs `(topic, partitions)`.
-        user_data: bytes from the group's assignor, or None.
+        user_data: bytes that the group's assignor adds to the assignment, or None.
     """
     rows = [{"Topic": topic, "Partitions": tuple(partitions)} for topic, partitions in assigned]
     body = ASSIGNMENT.encode(version, {"AssignedPartitions": rows, "UserData": user_data})

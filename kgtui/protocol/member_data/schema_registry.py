@@ -1,6 +1,7 @@
 """Member metadata and assignments of schema registries (protocol type `sr`), in JSON.
 
-Some versions of schema registries add or omit fields. A missing field becomes None, and an unknown field is ignored.
+Versions of schema registries differ in the fields that they send. Unknown fields are ignored. A missing field becomes
+None, but a missing `scheme` becomes `http`, and metadata without a `host` is not decoded.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ class Identity:
     host: str
     port: int | None
     master_eligibility: bool | None
-    """Whether this registry can become the primary. In a group, only the primary writes schemas."""
+    """Whether this registry can become the primary, which is the only registry of a group that writes schemas."""
     scheme: str = "http"
     leader: bool | None = None
     """Whether this registry is the primary; None if its version is too old to send this field."""
@@ -33,7 +34,7 @@ class Identity:
 
 @dataclass(frozen=True, slots=True)
 class Assignment:
-    """The assignment of a schema registry. It names the primary registry of the group."""
+    """The assignment of a schema registry. It tells the registry which member of the group is the primary."""
 
     version: int | None
     error: int | None
@@ -44,7 +45,7 @@ class Assignment:
 
 
 def decode_identity(data: bytes) -> Identity | None:
-    """Decode the metadata of a registry. Return None for empty or malformed bytes."""
+    """Decode the metadata of a registry. Return None for empty or malformed bytes, or if the host is missing."""
     return _identity(_fields(data))
 
 
@@ -107,7 +108,7 @@ def _fields(data: bytes) -> dict[str, Any]:
     try:
         value = json.loads(data)
     except (ValueError, RecursionError):
-        # The bytes are not UTF-8 or not JSON, the JSON is nested too deeply, or a number has too many digits.
+        # The bytes are not valid text or not JSON, the JSON is nested too deeply, or a number has too many digits.
         return {}
     return value if isinstance(value, dict) else {}
 

@@ -1,4 +1,4 @@
-"""Tables of the fields of all requests and responses that kgtui uses, as in Kafka 4.4.0.
+"""Tables that define the fields of the requests and responses that kgtui uses, as in Kafka 4.4.0.
 
 This package may import `kgtui.protocol.api`. To support another API or version, change these tables:
 
@@ -26,4 +26,4 @@ __all__ = ["APIS"]
 _TABLES = [api for module in (groups, offsets, cluster) for api in vars(module).values() if isinstance(api, Api)]
 
 APIS: Mapping[int, Api] = MappingProxyType({api.key: api for api in sorted(_TABLES, key=lambda api: api.key)})
-"""API key → API, in ascending order of keys, for the APIs that the simulated cluster supports."""
+"""The APIs that the simulated cluster supports: API key → API, in ascending order of keys."""

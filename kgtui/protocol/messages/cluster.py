@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from kgtui.protocol.api import Api, Rows
 
-# ApiVersions: API versions and features of a broker (KIP-35, KIP-511, KIP-584).
+# ApiVersions: the API versions and features that a broker supports (KIP-35, KIP-511, KIP-584).
 
 _API_VERSIONS_REQUEST: Rows = (
     ("ClientSoftwareName", "string", "3+", "ignorable"),
@@ -43,7 +43,7 @@ API_VERSIONS = Api.define(
     18, "ApiVersions", versions=(0, 4), flexible=3, request=_API_VERSIONS_REQUEST, response=_API_VERSIONS_RESPONSE
 )
 
-# Metadata: brokers, topics and partition leaders (KIP-4, KIP-516).
+# Metadata: the brokers and topics of the cluster, and the leaders of partitions (KIP-4, KIP-516).
 
 _METADATA_REQUEST_TOPIC: Rows = (
     ("TopicId", "uuid", "10+", "ignorable"),
@@ -96,7 +96,7 @@ METADATA = Api.define(
     3, "Metadata", versions=(1, 12), flexible=9, request=_METADATA_REQUEST, response=_METADATA_RESPONSE
 )
 
-# FindCoordinator: the broker that coordinates a group (KIP-699).
+# FindCoordinator: the broker that coordinates a group; since version 4, also for several groups at once (KIP-699).
 
 _COORDINATOR_REQUEST: Rows = (
     ("Key", "string", "0-3"),
@@ -127,7 +127,7 @@ FIND_COORDINATOR = Api.define(
     10, "FindCoordinator", versions=(0, 6), flexible=3, request=_COORDINATOR_REQUEST, response=_COORDINATOR_RESPONSE
 )
 
-# DescribeConfigs: configs of brokers, topics and groups (KIP-133, KIP-569, KIP-848).
+# DescribeConfigs: the configs of brokers, topics and groups (KIP-133, KIP-569, KIP-848).
 
 _CONFIGS_RESOURCE: Rows = (
     ("ResourceType", "int8", "0+"),

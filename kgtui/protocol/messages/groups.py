@@ -279,7 +279,7 @@ STREAMS_GROUP_DESCRIBE = Api.define(
     89, "StreamsGroupDescribe", versions=(0, 1), flexible=0, request=_STREAMS_REQUEST, response=_STREAMS_RESPONSE
 )
 
-# DeleteGroups: deletes groups in the state Empty (KIP-229).
+# DeleteGroups: deletes groups, which must have no members (KIP-229).
 
 _DELETE_REQUEST: Rows = (("GroupsNames", "[]string", "0+"),)
 

@@ -1,4 +1,7 @@
-"""Message fields of the APIs that read committed, share-partition start, log start and log end offsets."""
+"""Message fields of the APIs that read offsets.
+
+These are committed offsets, start offsets of share partitions, and offsets in the log of a partition.
+"""
 
 from __future__ import annotations
 
@@ -73,7 +76,7 @@ OFFSET_FETCH = Api.define(
     9, "OffsetFetch", versions=(1, 9), flexible=6, request=_OFFSET_FETCH_REQUEST, response=_OFFSET_FETCH_RESPONSE
 )
 
-# DescribeShareGroupOffsets: start offsets and, since version 1, lags of share partitions (KIP-932, KIP-1226).
+# DescribeShareGroupOffsets: the start offsets of share partitions and, since version 1, their lags (KIP-932, KIP-1226).
 
 _SHARE_OFFSETS_REQUEST_TOPIC: Rows = (
     ("TopicName", "string", "0+"),
@@ -125,8 +128,8 @@ DESCRIBE_SHARE_GROUP_OFFSETS = Api.define(
     response=_SHARE_OFFSETS_RESPONSE,
 )
 
-# ListOffsets: the log start offset or log end offset of a partition, or the offset of its first record at or after a
-# timestamp (KIP-79, KIP-98, KIP-734).
+# ListOffsets: the log start offset or log end offset of a partition, the offset of its first record at or after a
+# timestamp, or the offset of the record with the highest timestamp (KIP-79, KIP-98, KIP-734).
 
 _LIST_OFFSETS_PARTITION: Rows = (
     ("PartitionIndex", "int32", "0+"),

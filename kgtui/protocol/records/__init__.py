@@ -1,7 +1,7 @@
 """Decode and encode the records of `__consumer_offsets`, which group coordinators write for every group.
 
-This package may import other modules of `kgtui.protocol`, but must not import sockets or Spark, so that it can be
-shipped to Spark executors.
+This package may import other modules of `kgtui.protocol`, but neither sockets nor Spark. Spark executors, to which
+kgtui sends its code, import this package too.
 
 | record types  | content                                                                          |
 |---------------|----------------------------------------------------------------------------------|
@@ -12,8 +12,8 @@ shipped to Spark executors.
 | 17, 19 to 23  | streams groups (KIP-1071)                                                        |
 
 A key begins with its record type, and a value with its version. A record without a value is a tombstone, which deletes
-the earlier record with the same key. Records of aborted transactions must be ignored, so read the topic with
-`isolation.level=read_committed`.
+the earlier records with the same key. Consumers of the topic must ignore the records of aborted transactions, so they
+need the config `isolation.level=read_committed`.
 """
 
 from __future__ import annotations

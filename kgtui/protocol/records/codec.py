@@ -28,7 +28,7 @@ _read_header = _HEADER.unpack_from
 
 @dataclass(frozen=True, slots=True)
 class CoordinatorRecord:
-    """A decoded record of a group coordinator."""
+    """A decoded record of `__consumer_offsets`, which a group coordinator has written."""
 
     type: RecordType
     key: Mapping[str, Any]
@@ -36,20 +36,20 @@ class CoordinatorRecord:
     value: Mapping[str, Any] | None
     """The decoded value: name of a field in Kafka's schema → content. None for a tombstone.
 
-    Fields that the value's version lacks have their defaults. Unknown tagged fields have the key `UNKNOWN_TAGS`.
+    Fields that the value's version lacks have their defaults. Unknown tagged fields are under the key `UNKNOWN_TAGS`.
     """
     version: int | None
     """The version in which the value was encoded; None for a tombstone."""
 
     @property
     def group(self) -> str:
-        """Id of the group that the record belongs to."""
+        """Id of the group that the record describes."""
         group: str = self.key["GroupId"] if "GroupId" in self.key else self.key["group"]
         return group
 
     @property
     def member(self) -> str | None:
-        """Id of the member that the record belongs to; None if it belongs to the whole group."""
+        """Id of the member that the record describes; None if the record does not describe a single member."""
         return self.key.get("MemberId")
 
 
@@ -63,12 +63,12 @@ class DecodeFailure(StrEnum):
     DAMAGED_KEY = "damaged key"
     """The key is missing or malformed."""
     DAMAGED_VALUE = "damaged value"
-    """The value does not match the schema of its version."""
+    """The value is too short to contain a version, or does not match the schema of its version."""
 
 
 @dataclass(frozen=True, slots=True)
 class Undecodable:
-    """A record that cannot be decoded. The Spark pipeline stores such records in a quarantine table."""
+    """Why a record cannot be decoded. The Spark pipeline stores undecodable records in a quarantine table."""
 
     failure: DecodeFailure
     reason: str
@@ -83,9 +83,10 @@ class Undecodable:
 
 
 def decode(key: bytes | None, value: bytes | None) -> CoordinatorRecord | Undecodable:
-    """Decode one record of `__consumer_offsets`. Never raises.
+    """Decode one record of `__consumer_offsets`. If it cannot be decoded, return `Undecodable` and raise no error.
 
-    A record with trailing bytes or invalid UTF-8 is undecodable, because no broker writes such records.
+    A record with invalid UTF-8, or with bytes after its last field, is undecodable, because no broker writes such
+    records.
     """
     if key is None or len(key) < _HEADER_SIZE:
         return Undecodable(
@@ -117,7 +118,8 @@ def decode(key: bytes | None, value: bytes | None) -> CoordinatorRecord | Undeco
 def value_message(record_type: RecordType, version: int) -> Message:
     """Return the `Message` object that encodes and decodes values of this record type and version.
 
-    Before Kafka 4, values of record type 0 could have version 1 or higher. These are encoded like values of type 1.
+    Before Kafka 4, records of type 0 could contain a value of version 1 or higher. Such a value has the same format as
+    the value of a record of type 1.
     """
     if record_type is RecordType.LEGACY_OFFSET_COMMIT and version != 0:
         record_type = RecordType.OFFSET_COMMIT
@@ -130,11 +132,11 @@ def encode(
     """Encode a record as `(key, value)`, or a tombstone as `(key, None)` if `value` is None.
 
     Args:
-        version: version of the value; by default the newest.
+        version: version of the value; None for the newest version.
 
     Raises:
-        EncodeError: a value has the wrong type, or this version lacks a field whose value must not be dropped (see
-            `Message.encode`).
+        EncodeError: the content of a field has the wrong type, or this version lacks a field whose content must not be
+            dropped (see `Message.encode`).
     """
     schema = RECORD_SCHEMAS[record_type]
     written = _HEADER.pack(record_type) + schema.key.encode(KEY_VERSION, key)
@@ -158,7 +160,7 @@ def as_json(record: CoordinatorRecord) -> dict[str, Any]:
     """Convert a record to the dict that Kafka's console consumer prints as JSON (CoordinatorRecordJsonConverters).
 
     The result is `{"key": {"type": …, "data": …}, "value": {"version": …, "data": …} or None}`. UUIDs are in URL-safe
-    base64, bytes in standard base64. Unlike Kafka, kgtui adds unknown tagged fields, under `unknownTaggedFields`.
+    base64, bytes in standard base64. Unlike Kafka, kgtui also includes unknown tagged fields (`unknownTaggedFields`).
     """
     schema = RECORD_SCHEMAS[record.type]
     key = {"type": record.type.value, "data": _struct(schema.key.struct, KEY_VERSION, record.key)}
@@ -182,7 +184,7 @@ def _struct(struct: Struct, version: int, value: Mapping[str, Any]) -> dict[str,
 
 
 def unknown_tags(value: Mapping[str, Any]) -> dict[str, str]:
-    """Return the unknown tagged fields of a struct, as a dict: tag number as text → content in standard base64."""
+    """Return the unknown tagged fields of a decoded struct, as a dict: tag number as text → content in base64."""
     return {str(number): b64encode(content).decode() for number, content in sorted(value.get(UNKNOWN_TAGS, {}).items())}
 
 
@@ -205,10 +207,10 @@ def _single(field: Field, version: int, value: Any) -> Any:
 
 
 Subscription: TypeAlias = consumer.Subscription | connect.Subscription | schema_registry.Identity
-"""The decoded metadata of a consumer, Connect worker or schema registry that has joined the group."""
+"""The decoded metadata of a group member: a consumer, a Connect worker or a schema registry."""
 
 Assignment: TypeAlias = consumer.TopicPartitions | connect.Assignment | schema_registry.Assignment
-"""The decoded assignment of a consumer, Connect worker or schema registry."""
+"""The decoded assignment of a group member: a consumer, a Connect worker or a schema registry."""
 
 _DECODERS: dict[str, Any] = {
     "consumer": (consumer.decode_subscription, consumer.decode_assignment),
@@ -219,11 +221,11 @@ _DECODERS: dict[str, Any] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClassicMember:
-    """One member of a classic group, as stored in its GroupMetadata record."""
+    """One member of a classic group, as stored in the GroupMetadata record of the group."""
 
     member_id: str
     instance_id: str | None
-    """Instance id of a static member (KIP-345). None for other members, and in versions of the record before 3."""
+    """Instance id of a static member (KIP-345). None if the member is not static, or in record versions before 3."""
     client_id: str
     client_host: str
     rebalance_timeout_ms: int

@@ -70,7 +70,7 @@ class RecordSchema:
 
         Args:
             newest_value: newest version of the value.
-            flexible: first version of the value with tagged fields (KIP-482), or None.
+            flexible: first version of the value that has tagged fields (KIP-482); None if no version has them.
         """
         name = record_type.name.title().replace("_", "")
         return cls(
@@ -118,7 +118,8 @@ _OFFSET_COMMIT_VALUE: Rows = (
     ("topicId", "uuid", "4+", "tag 0, ignorable"),
 )
 
-# Tables of the record that stores a classic group with all its members. Brokers write one after each rebalance.
+# Tables of the record that stores a classic group with all its members. Brokers write such a record after each
+# rebalance of the group.
 
 _CLASSIC_KEY: Rows = (("group", "string", "0"),)
 
@@ -142,8 +143,8 @@ _CLASSIC_VALUE: Rows = (
     ("members", "[]MemberMetadata", "0+", _CLASSIC_MEMBER),
 )
 
-# Tables of the records of consumer groups (KIP-848). `ClassicMemberMetadata` is null unless the member uses the classic
-# protocol.
+# Tables of the records of consumer groups (KIP-848). `ClassicMemberMetadata` is only set if the member uses the classic
+# protocol; otherwise, it is null.
 
 _CONSUMER_METADATA: Rows = (
     ("Epoch", "int32", "0+"),
@@ -260,7 +261,7 @@ _SHARE_STATE_PARTITION_METADATA: Rows = (
     ("DeletingTopics", "[]TopicInfo", "0+", _SHARE_STATE_TOPIC),
 )
 
-# Tables of the records of streams groups (KIP-1071), in the format since Kafka 4.2.
+# Tables of the records of streams groups (KIP-1071), as in Kafka 4.2 and later.
 
 _STREAMS_LAST_ASSIGNMENT_CONFIG: Rows = (
     ("Key", "string", "0+"),
@@ -362,7 +363,7 @@ _ALL = (
     _schema(RecordType.GROUP_METADATA, _CLASSIC_KEY, _CLASSIC_VALUE, newest_value=4, flexible=4),
     _schema(RecordType.CONSUMER_GROUP_METADATA, GROUP_KEY, _CONSUMER_METADATA),
     # Since Kafka 4.1, brokers no longer write CONSUMER_GROUP_PARTITION_METADATA. Instead, CONSUMER_GROUP_METADATA
-    # contains a hash of the subscribed topics (KIP-1101).
+    # contains a hash of the metadata of all subscribed topics (KIP-1101).
     _schema(RecordType.CONSUMER_GROUP_PARTITION_METADATA, GROUP_KEY, _CONSUMER_PARTITION_METADATA),
     _schema(RecordType.CONSUMER_GROUP_MEMBER_METADATA, MEMBER_KEY, _CONSUMER_MEMBER_METADATA),
     _schema(RecordType.CONSUMER_GROUP_TARGET_ASSIGNMENT_METADATA, GROUP_KEY, TARGET_ASSIGNMENT_METADATA),
@@ -386,4 +387,4 @@ _ALL = (
 )
 
 RECORD_SCHEMAS: Mapping[int, RecordSchema] = MappingProxyType({schema.type.value: schema for schema in _ALL})
-"""Record type, as an integer → its schema."""
+"""Number of a record type → schema of the record type."""

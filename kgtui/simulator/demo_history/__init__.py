@@ -46,7 +46,7 @@ class HistoryPlan:
 
         Args:
             jitter: any text. A hash of this text and the seed moves the time by up to ten minutes, earlier or later.
-                Empty text does not move it.
+                An empty text does not move the time.
         """
         return max(0.0, self.seconds - hours * HOUR + (self._jitter(jitter) if jitter else 0.0))
 
@@ -55,7 +55,8 @@ class HistoryPlan:
 
         Args:
             fraction: 0 is the start of the history, 1 its end.
-            jitter: any text. A hash of this text and the seed moves the time by up to ten minutes, earlier or later.
+            jitter: any text. A hash of this text and the seed moves the time by up to ten minutes, earlier or later,
+                even if the text is empty.
         """
         return max(0.0, self.seconds * fraction + hash_number(self.seed, "when", jitter) % 1_200 - 600.0)
 
@@ -116,8 +117,9 @@ class TimeSpec(Struct, frozen=True, forbid_unknown_fields=True):
         hours_before_end: hours before the end of the history.
         hours_after_start: hours after the start of the history; a negative number is a time before the start.
         fraction: 0 is the start of the history, 1 its end.
-        jitter: any text. A hash of this text and the seed moves the time by up to ten minutes, earlier or later. The
-            jitter has no effect on `hours_after_start`.
+        jitter: any text. A hash of this text and the seed moves the time by up to ten minutes, earlier or later. A time
+            given as `fraction` is always moved, even if the text is empty. A time given as `hours_before_end` is moved
+            only if the text is not empty. A time given as `hours_after_start` is never moved.
         plus_hours: hours that are added to the time.
     """
 
@@ -131,7 +133,7 @@ class TimeSpec(Struct, frozen=True, forbid_unknown_fields=True):
         """Return this time in seconds since the start of the history.
 
         Raises:
-            ValueError: not exactly one of `hours_before_end`, `hours_after_start` and `fraction` is set.
+            ValueError: none or more than one of `hours_before_end`, `hours_after_start` and `fraction` is set.
         """
         values = [
             value for value in (self.hours_before_end, self.hours_after_start, self.fraction) if value is not None
@@ -148,13 +150,14 @@ class TimeSpec(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class RotationBetween(Struct, frozen=True, forbid_unknown_fields=True):
-    """The value of the key `rotation_between` of a group: from `begin` to `end`, its members change periodically.
+    """The key `rotation_between` in a group's TOML table: the group's members change periodically for a limited time.
 
     Attributes:
         begin, end: times of the first and the last change, in seconds since the start of the history.
         every: seconds between two changes.
-        turns: one tuple per period (time between two changes), with the member numbers, from 0, of the members that
-            exist during the period. After the last tuple, the first tuple is used again.
+        turns: each tuple contains the numbers (from 0) of the members that exist at one time. The first tuple applies
+            before `begin` and after `end`. In between, each change switches to the next tuple; after the last tuple,
+            the first one follows again.
             Example: with `((0, 1), (0,))`, member 1 leaves and returns again and again.
     """
 
@@ -187,9 +190,12 @@ def add_history(state: ClusterState, plan: HistoryPlan, path: Path = INCIDENTS) 
 
 
 def _with_times(value: Any, plan: HistoryPlan, where: str) -> Any:
-    """Return a copy of parsed TOML in which the tables that define a time are replaced by numbers.
+    """Return a copy of parsed TOML in which each table that defines a time is replaced by a number.
 
     Such a table has the keys of `TimeSpec`. The number is the time in seconds since the start of the history.
+
+    Args:
+        where: name of the TOML file, for error messages.
     """
     if isinstance(value, list):
         return [_with_times(item, plan, where) for item in value]

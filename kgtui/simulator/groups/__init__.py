@@ -3,7 +3,7 @@
 | module | contents |
 |---|---|
 | `base` | the base class: members, rebalances and committed offsets |
-| `classic` | classic groups: consumers, Connect workers, schema registries, simple clients |
+| `classic` | classic groups: groups of consumers, Connect workers and schema registries; simple groups |
 | `consumer` | consumer groups (KIP-848) |
 | `share` | share groups (KIP-932) |
 | `streams` | streams groups (KIP-1071) |

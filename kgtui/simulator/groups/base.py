@@ -49,7 +49,7 @@ class Client(Struct, frozen=True, forbid_unknown_fields=True):
     Attributes:
         name: prefix of the client ids and of the instance ids.
         static: whether members have instance ids (KIP-345).
-        racks: racks to which the members belong in turn (member 0 to the first rack); empty for no rack.
+        racks: racks, which are assigned to members 0, 1, 2, … in turn; empty if the members report no rack.
         host: text from which the host addresses are derived; empty to derive them from the group id.
     """
 
@@ -125,9 +125,10 @@ class Group(ABC):
         return self.state_with(self.membership(t))
 
     def state_with(self, membership: Membership) -> str:
-        """Return the state of the group for a given membership, which tells how long ago the members changed.
+        """Return the state of the group, computed from its members and the time since the last membership change.
 
-        After a membership change, the group passes through the rebalance states in `phases` before it is Stable.
+        After a membership change, the group passes through the rebalance states in `phases` before it is Stable. A
+        group without members is Empty.
         """
         if not membership.slots:
             return "Empty"
@@ -149,8 +150,8 @@ class Group(ABC):
     def commits(self, t: float) -> Iterator[tuple[ConsumedTopic, list[tuple[int, int]]]]:
         """Yield `(topic, [(partition, committed offset), …])` for each topic with committed offsets."""
         membership = self.membership(t)
-        # If no member is reading records, compute the offsets for the time of the last membership change, because they
-        # have not changed since then.
+        # If no member is reading records, the offsets have not changed since the last membership change. Compute them
+        # for the time of this change.
         at = t if membership.slots and not self.pauses(membership) else t - min(membership.since, t)
         for read in self.topics_read:
             offsets = read.commits.committed_offsets(read.topic, at)
@@ -166,11 +167,11 @@ class Group(ABC):
         return iter(())
 
     def pauses(self, membership: Membership) -> bool:
-        """Return whether the members read no records, because the group is in a state such as PreparingRebalance."""
+        """Return whether the state of the group, such as PreparingRebalance, keeps the members from reading records."""
         return self.state_with(membership) not in ("Stable", "Reconciling", "Assigning")
 
     def member_id(self, slot: Slot) -> str:
-        """Return a member id as brokers generate it: client id (for a static member, instance id) and UUID."""
+        """Return a member id as brokers generate it: `client id-UUID`, or `instance id-UUID` for a static member."""
         if self.client.static:
             return f"{self.instance_id(slot)}-{hash_uuid(self.seed, self.name, slot)}"
         return f"{self.client_id(slot)}-{hash_uuid(self.seed, self.name, slot)}"
@@ -192,7 +193,7 @@ class Group(ABC):
         return racks[slot.number % len(racks)] if racks else None
 
     def host(self, slot: Slot) -> str:
-        """Return the host of a member as brokers report it: a slash and an IPv4 address. Each host has two members."""
+        """Return the host of a member as brokers report it: a slash and an IPv4 address. Two members share a host."""
         return hash_host(self.seed, self.client.host or self.name, slot.number // 2)
 
     def assign_ranges(self, slots: Sequence[Slot]) -> list[Assignment]:
@@ -215,7 +216,7 @@ class Group(ABC):
 
 
 def topic_partitions(assignment: Assignment) -> dict[str, Any]:
-    """Convert an assignment to the dict that ConsumerGroupDescribe and ShareGroupDescribe responses contain for it."""
+    """Convert an assignment to the format of ConsumerGroupDescribe and ShareGroupDescribe responses."""
     return {
         "TopicPartitions": [
             {"TopicId": topic.id, "TopicName": topic.name, "Partitions": partitions} for topic, partitions in assignment

@@ -63,7 +63,7 @@ class ConnectMemberData(Struct, frozen=True, forbid_unknown_fields=True, tag_fie
     """Member data (metadata and assignments) of Kafka Connect workers; format `connect` in scenario files.
 
     Attributes:
-        name: name of the protocol, `default` (eager), `compatible` or `sessioned` (both cooperative).
+        name: name of the protocol: `default` for eager rebalances; `compatible` or `sessioned` for cooperative ones.
         connectors: `(name, number of tasks)` of each connector.
         delay_ms: scheduled rebalance delay in milliseconds.
         domain: domain of the workers' host names.
@@ -110,7 +110,7 @@ class ConnectMemberData(Struct, frozen=True, forbid_unknown_fields=True, tag_fie
     def _revoked(self, membership: Membership) -> connect.Tasks:
         """Return the tasks that the leader of the group must give up, so that other workers can take them over.
 
-        For 30 s after a worker has joined, this is one task. Otherwise, there is no such task.
+        For 30 s after a worker has joined, return one task. At any other time, return no tasks.
         """
         joined = len(membership.slots) > len(membership.before)
         return ((self.connectors[0][0], (0,)),) if joined and membership.since < 30 and self.connectors else ()
@@ -138,7 +138,7 @@ class SchemaRegistryMemberData(
         name: name of the protocol.
         domain: domain of the registries' host names.
         ineligible: numbers (from 0) of the registries that cannot become the primary.
-        duplicate: whether all registries have the same URL, which real registries report as an error.
+        duplicate: whether all registries have the same URL. Real registries report duplicate URLs as an error.
     """
 
     name: str = "v0"
@@ -190,9 +190,9 @@ class RawMemberData(Struct, frozen=True, forbid_unknown_fields=True, tag_field="
 
 
 AnyMemberData: TypeAlias = ConsumerMemberData | ConnectMemberData | SchemaRegistryMemberData | RawMemberData
-"""One of the classes for the member data (metadata and assignments) of a Stable classic group.
+"""The member data (metadata and assignments) of a Stable classic group: one class per format.
 
-The attribute `name` of these classes is the protocol of the group, such as the assignor `range`.
+In each class, the attribute `name` is the protocol of the group. For a consumer, this is an assignor such as `range`.
 """
 
 

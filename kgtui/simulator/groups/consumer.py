@@ -15,7 +15,7 @@ class ConsumerKeys(GroupKeys, tag="consumer", frozen=True, forbid_unknown_fields
     """The properties of a consumer group in scenario files.
 
     Attributes:
-        assignor: name of the assignor on the broker.
+        assignor: name of the assignor that the broker uses.
         regex: regular expression to which the members subscribe; empty if they subscribe to topic names.
         classic: numbers (from 0) of the members that still use the classic protocol.
     """
@@ -43,7 +43,7 @@ class ConsumerGroup(Group):
     def describe(self, t: float, *, operations: int) -> dict[str, Any]:
         """Return the group's fields in a ConsumerGroupDescribe response.
 
-        If the group is Reconciling, some members have not adopted their target assignments yet.
+        While the group is Reconciling, the current assignment of some members differs from their target assignment.
         """
         membership = self.membership(t)
         state = self.state_with(membership)

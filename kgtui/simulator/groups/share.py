@@ -17,8 +17,8 @@ class ShareKeys(GroupKeys, tag="share", frozen=True, forbid_unknown_fields=True,
     """The properties of a share group in scenario files.
 
     Attributes:
-        in_flight: number of records per partition that are acknowledged out of order: their offsets are above the
-            share-partition start offset, whose record is not acknowledged yet. These records do not count as lag.
+        in_flight: number of records per partition that are already acknowledged, but follow a record that is not. The
+            share-partition start offset is therefore below their offsets. Acknowledged records do not count as lag.
     """
 
     in_flight: int = 3
@@ -66,8 +66,8 @@ class ShareGroup(Group):
     def _assignment(self, index: int, members: int) -> Assignment:
         """Return the assignment of one member.
 
-        The partitions of each topic are assigned by round robin. In addition, each member gets two adjacent partitions,
-        so that some partitions are assigned to several members.
+        The partitions of each topic are distributed to the members by round robin. In addition, each member gets two
+        adjacent partitions of each topic, so that some partitions are assigned to several members.
         """
         rows: Assignment = []
         for read in self.topics_read:

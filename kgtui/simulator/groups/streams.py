@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from kgtui.simulator.membership import Membership, Slot
 
 Tasks = dict[str, list[int]]
-"""Tasks as a dict: subtopology id → partitions. A task is identified by its subtopology and its partition."""
+"""Tasks as a dict: subtopology id → partitions. There is one task per partition of a subtopology."""
 
 
 class Subtopology(Struct, frozen=True, forbid_unknown_fields=True):
@@ -173,7 +173,7 @@ class StreamsGroup(Group):
 
         Args:
             behind: number of changelog records that each task has not restored yet. With 0, the result contains the
-                log end offsets of the changelog.
+                log end offsets of the changelog partitions.
         """
         return [
             {"SubtopologyId": row["SubtopologyId"], "Partition": p, "Offset": max(0, 40_000 + int(t) * 3 - behind)}

@@ -39,7 +39,7 @@ FIRST_WITH_SOFTWARE = 3
 FIRST_WITHOUT_NAME = 12
 FIRST_WITH_ZERO_FEATURES = 4
 TOPIC_OPERATIONS, CLUSTER_OPERATIONS = 3576, 8096
-"""Bit fields of the operations on a topic and on the cluster that a broker without an authorizer allows."""
+"""Bit fields of the operations on a topic and on the cluster that clients may perform if brokers have no authorizer."""
 
 DESCRIBE_ONLY = 1 << 8
 """Bit field of the authorized operations on the cluster for a user who has only the permission DESCRIBE."""
@@ -83,7 +83,7 @@ def api_keys(request: RequestContext) -> list[dict[str, int]]:
 
 
 def metadata(request: RequestContext) -> dict[str, Any]:
-    """Return the brokers and the requested topics, or all topics if `Topics` is null."""
+    """Return the brokers and the requested topics. If `Topics` is null in the request, return all topics."""
     state = request.state
     requested = request.fields["Topics"]
     if (
@@ -191,7 +191,8 @@ def _coordinator(request: RequestContext, key_type: int, key: str) -> dict[str, 
     if not error and node_id < 1:
         error = COORDINATOR_NOT_AVAILABLE
     if error:
-        # Like a real broker, return an error message only for an invalid key type.
+        # In responses since FindCoordinator v4, real brokers fill in the error message only if the key type is invalid.
+        # For older versions, `find_coordinator` replaces the message that is set here.
         message = lookup(error).message if key_type not in KEY_TYPES else ""
         return {"Key": key, "NodeId": -1, "Host": "", "Port": -1, "ErrorCode": error, "ErrorMessage": message}
     node = request.state.node(node_id)
@@ -199,17 +200,18 @@ def _coordinator(request: RequestContext, key_type: int, key: str) -> dict[str, 
 
 
 def _key_error(request: RequestContext, key_type: int, key: str) -> int:
-    """Return the error code for a FindCoordinator key; 0 if the key is valid.
+    """Return the error code for a FindCoordinator key; 0 if there is no error.
 
-    Only groups have coordinators in the simulated cluster, so all keys of transactions and share partitions get errors.
+    In the simulated cluster, only groups have coordinators, so the keys of transactions and of share partitions always
+    result in an error.
     """
     if key_type not in KEY_TYPES:
         return INVALID_REQUEST
     if key_type == GROUP_KEY:
         return GROUP_AUTHORIZATION_FAILED if request.faults.group_forbidden(key) else 0
     if key_type == SHARE_KEY:
-        # Since Kafka 4.0, brokers reject malformed keys of share partitions, although Kafka 4.0 has share groups only
-        # as an early preview.
+        # Brokers reject malformed keys of share partitions since Kafka 4.0, which already contains share groups as an
+        # early-access feature.
         wrong = request.node.release.number >= (4, 0) and not SHARE_STATE.fullmatch(key)
         return INVALID_REQUEST if wrong or request.version < FIRST_WITH_SHARE_KEY else COORDINATOR_NOT_AVAILABLE
     return COORDINATOR_NOT_AVAILABLE

@@ -28,9 +28,8 @@ class ConfigDefault(NamedTuple):
     """A config with its default value.
 
     Attributes:
-        type: number of the value's type in DescribeConfigs responses: a constant such as `INT`, which is 3.
-        synonym: name of the broker config that sets the default value; empty if the broker config has the same name as
-            this config.
+        type: number that stands for the type of the value in DescribeConfigs responses, such as 3 (`INT`).
+        synonym: name of the broker config that sets the default value; empty if its name is equal to `name`.
     """
 
     name: str
@@ -158,7 +157,7 @@ def _topic_error(request: RequestContext, name: str) -> tuple[int, str]:
 
 
 def group_defaults(release: Release) -> tuple[ConfigDefault, ...]:
-    """Return the group configs of a Kafka release: the configs of each group type that the release supports."""
+    """Return the group configs that a Kafka release has: those of the group types that the release supports."""
     return tuple(row for row in GROUP_DEFAULTS if release.has_type(row.name.partition(".")[0]))
 
 

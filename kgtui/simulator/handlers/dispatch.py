@@ -59,16 +59,16 @@ class Dispatcher:
         }
 
     def build_row_caches(self) -> None:
-        """Encode the ListGroups rows of all generated groups, so that the first response is fast."""
+        """Encode the ListGroups rows of all generated groups in advance, so that the first response is fast."""
         if self.state.generated is not None:
             for node in self.state.nodes:
                 self._row_cache(self.state.generated, node.release.ranges[LIST_GROUPS.key][1])
 
     def respond(self, node: Node, request: bytes) -> bytes | None:
-        """Return the response to a request; None if the broker does not support the API or its version.
+        """Return the response to a request; None if the broker does not support the API or the version of the request.
 
-        If None is returned, the caller must close the connection, as a real broker does. The only exception is
-        ApiVersions: a request with an unsupported version gets a response with an error (KIP-511).
+        If None is returned, the caller must close the connection, as a real broker does. If an ApiVersions request has
+        an unsupported version, a response with an error is returned instead of None (KIP-511).
 
         Raises:
             DecodeError: the request is malformed.
@@ -92,9 +92,9 @@ class Dispatcher:
         return encode_response_header(api, header.version, header.correlation_id) + body
 
     def _unsupported_api_versions(self, node: Node, correlation_id: int) -> bytes:
-        """Return an ApiVersions response v0: error 35 (UNSUPPORTED_VERSION), and the supported versions of ApiVersions.
+        """Return the response to an ApiVersions request with an unsupported version, as defined by KIP-511.
 
-        KIP-511 defines this response to an ApiVersions request with an unsupported version.
+        The response has version 0 and contains error 35 (UNSUPPORTED_VERSION) and the supported ApiVersions versions.
         """
         low, high = node.release.ranges[API_VERSIONS.key]
         keys = [{"ApiKey": API_VERSIONS.key, "MinVersion": low, "MaxVersion": high}]

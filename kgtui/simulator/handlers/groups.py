@@ -36,7 +36,8 @@ def list_groups(request: RequestContext, row_cache: Callable[[GeneratedGroups, i
     """Return the encoded response: the groups that this broker coordinates and that match the request's filters.
 
     Args:
-        row_cache: function that returns the cache with the encoded rows of the generated groups for one API version.
+        row_cache: function that returns the encoded rows of the generated groups. Its second argument is the version of
+            ListGroups.
     """
     error = request.error
     loading = request.faults.loading(request.node.id)
@@ -158,7 +159,7 @@ def _classic(request: RequestContext, name: str) -> dict[str, Any]:
 
 
 def describe_typed(request: RequestContext, group_type: str, feature: str) -> dict[str, Any]:
-    """Describe groups of one of the newer types, which are all types except `classic`.
+    """Describe groups of one type, which can be any type except `classic`.
 
     Args:
         group_type: type of the groups, such as `share`.
@@ -174,7 +175,7 @@ def describe_typed(request: RequestContext, group_type: str, feature: str) -> di
 def _newer_type(request: RequestContext, name: str, group_type: str, feature: str) -> dict[str, Any]:
     blank: dict[str, Any] = {"GroupId": name, "AuthorizedOperations": OPERATIONS_NOT_REQUESTED}
     old = request.node.release.number < (4, 0)
-    # Brokers since Kafka 4.0 return UNSUPPORTED_VERSION if share or streams groups are disabled (observed with 4.1.2).
+    # Since Kafka 4.0, brokers return UNSUPPORTED_VERSION if share or streams groups are disabled (observed with 4.1.2).
     if not old and not request.feature_enabled(feature):
         return {**blank, "ErrorCode": UNSUPPORTED_VERSION}
     error = request.group_error(name)
@@ -197,7 +198,7 @@ def _newer_type(request: RequestContext, name: str, group_type: str, feature: st
 
 
 def delete_groups(request: RequestContext) -> dict[str, Any]:
-    """Delete Empty groups of any type. As in a real broker, the results are not in the order of the request."""
+    """Delete groups of any type that have no members. Like a real broker, do not keep the order of the request."""
     results = []
     for name in _in_response_order(request, set(request.fields["GroupsNames"])):
         error = request.group_error(name)
@@ -233,9 +234,10 @@ def _response_body(version: int, throttle_ms: int, error: int, count: int, rows:
 
 
 class ListGroupsRowCache:
-    """Encoded ListGroups rows of all generated groups, for one version of the API.
+    """Encoded rows of all generated groups, for responses of one ListGroups version.
 
-    The rows are kept per partition of `__consumer_offsets`.
+    The rows are kept per partition of `__consumer_offsets`, because a broker lists the groups of the partitions that it
+    leads.
     """
 
     def __init__(self, generated: GeneratedGroups, version: int) -> None:

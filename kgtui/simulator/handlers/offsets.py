@@ -45,7 +45,7 @@ FIRST_WITH_MAX_TIMESTAMP = 7
 FIRST_WITH_LOCAL_START = 8
 LATEST, EARLIEST, MAX_TIMESTAMP, EARLIEST_LOCAL = -1, -2, -3, -4
 NO_RECORD = (-1, -1)
-"""`(offset, timestamp)` in a ListOffsets response if there is no record with the requested timestamp or later."""
+"""`(offset, timestamp)` in a ListOffsets response if no record has the requested timestamp or a later one."""
 
 
 def offset_fetch(request: RequestContext) -> dict[str, Any] | bytes:
@@ -108,7 +108,8 @@ def _commits(request: RequestContext, name: str) -> Iterator[tuple[str, list[dic
 def _epoch(group: Group | None, read: ConsumedTopic) -> int:
     """Return the leader epoch that a group has committed with its offsets for a topic.
 
-    Return -1 if the group does not exist, or if it is a simple group, whose clients commit offsets without joining.
+    Return -1 (no epoch) if the group does not exist or is a simple group. Clients of a simple group commit offsets
+    without joining the group.
     """
     return -1 if group is None or group.protocol == "" else read.topic.salt % 9
 
@@ -128,8 +129,8 @@ def _asked(request: RequestContext, row: dict[str, Any], rows: list[dict[str, An
 
     Args:
         row: the topic in the request.
-        rows: response rows of the topic's partitions with a committed offset. All other requested partitions get the
-            offset -1.
+        rows: one response row per partition of the topic for which the group has committed an offset. All other
+            requested partitions get the offset -1.
     """
     if request.faults.topic_forbidden(row["Name"]):
         return _without_offsets([row], TOPIC_AUTHORIZATION_FAILED)[0]
@@ -252,17 +253,20 @@ def _log_partition(request: RequestContext, log: Log, index: int, target: int) -
 
 
 def _lowest_special_timestamp(version: int) -> int:
-    """Return the lowest special timestamp, such as -2 for the log start, that a version of ListOffsets accepts."""
+    """Return the lowest timestamp that a version of ListOffsets accepts.
+
+    Negative timestamps have special meanings: for example, -2 requests the log start offset.
+    """
     if version >= FIRST_WITH_LOCAL_START:
         return EARLIEST_LOCAL
     return MAX_TIMESTAMP if version >= FIRST_WITH_MAX_TIMESTAMP else EARLIEST
 
 
 def _record_at(request: RequestContext, log: Log, index: int, target: int) -> tuple[int, int]:
-    """Return offset and timestamp of the first record that is not older than `target`; `NO_RECORD` if there is none.
+    """Return `(offset, timestamp)` of the first record that is not older than `target`; `NO_RECORD` if there is none.
 
     Args:
-        target: milliseconds since the epoch, or MAX_TIMESTAMP for the newest record.
+        target: time in milliseconds since the epoch, or MAX_TIMESTAMP for the newest record.
     """
     start, end = log.starts[index], log.ends[index]
     offset = end - 1 if target == MAX_TIMESTAMP else max(start, request.state.first_record(log.topic, index, target))

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from kgtui.simulator.groups.base import Group
 
 OPERATIONS_NOT_REQUESTED = -(2**31)
-"""Value of the field for authorized operations in a response if the request did not ask for them."""
+"""Value of the bit field of authorized operations in responses to requests that do not ask for these operations."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +56,7 @@ class RequestContext:
         return 0
 
     def feature_enabled(self, feature: str) -> bool:
-        """Return whether the finalized level of a feature is above 0, so that the feature is enabled."""
+        """Return whether a feature is enabled. An enabled feature has a finalized level above 0."""
         return self.state.features.get(feature, 0) > 0
 
     def reads_forbidden_topic(self, group: Group) -> bool:

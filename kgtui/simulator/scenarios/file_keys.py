@@ -35,7 +35,7 @@ from kgtui.simulator.membership import (
 from kgtui.simulator.topics import Topic
 
 _DELETED_RECORDS = 400_000
-"""Number of records per partition that retention deleted before the cluster started, if a topic has the key `kept`."""
+"""For topics with the key `kept`: number of records per partition that retention deleted before the cluster started."""
 
 _DELETED_BASE = 48_000
 """Log end offset of partition 0 of a deleted topic. The other partitions have slightly higher log end offsets."""
@@ -45,7 +45,7 @@ AnyGroupKeys: TypeAlias = ClassicKeys | ConsumerKeys | ShareKeys | StreamsKeys
 GROUP_CLASSES: dict[type, type[Group]] = {
     group_class.keys_class: group_class for group_class in (ClassicGroup, ConsumerGroup, ShareGroup, StreamsGroup)
 }
-"""Dict: class with the keys of a group type, such as `ConsumerKeys` → class of its groups, such as `ConsumerGroup`."""
+"""Dict: class with the TOML keys of a group type → class of the groups, such as `ConsumerKeys` → `ConsumerGroup`."""
 
 
 class TopicSpec(Struct, frozen=True, forbid_unknown_fields=True):
@@ -91,11 +91,13 @@ class GroupSpec(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
 
     Attributes:
         members: number of members, if the members never change.
-        constant: members that never change, in a group that can be in an endless rebalance.
+        constant: members that never change, and a constant value for the time since the last membership change. If this
+            time is shorter than a rebalance, the group rebalances forever.
         rotation: members that change periodically.
         schedule: members that join and leave at given times.
         configs: group configs that differ from the defaults.
-        keys: keys that only this group type has, such as those in `ConsumerKeys`, and the keys in `GroupKeys`.
+        keys: all other keys of the table: the keys for groups of any type (`GroupKeys`), and the keys that only this
+            group type has (for example, `ConsumerKeys`).
     """
 
     id: str
@@ -153,11 +155,12 @@ class PaddedId(Struct, frozen=True, forbid_unknown_fields=True):
 class HostileIds(Struct, frozen=True, forbid_unknown_fields=True):
     """Group ids that many programs handle incorrectly, such as ids with escape sequences.
 
-    For each id, there is a classic group that reads the topic `topic`. The group has one member or no members.
+    For each id, there is a classic group that reads the topic `topic`. The group has one member or no members. Users
+    can delete the groups without members.
 
     Attributes:
         padded: more group ids, which are very long. These groups have no members.
-        empty: those of `ids` whose groups have no members, so that users can delete these groups.
+        empty: those of `ids` whose groups have no members. The groups of all other ids have one member.
     """
 
     topic: str

@@ -97,7 +97,7 @@ def build_groups(specs: list[GroupSpec], topics: dict[str, Topic], seed: int, wh
 
 
 def read_file(path: Path) -> ScenarioFile:
-    """Read one scenario file, without the scenarios that it extends. Raises UsageError if the file is invalid."""
+    """Read one scenario file, without the scenario that it extends. Raises UsageError if the file is invalid."""
     data = read_toml(path)
     specs = group_specs(data, path.name)
     file: ScenarioFile = check_keys({**data, "groups": []}, ScenarioFile, path.name)
@@ -105,7 +105,7 @@ def read_file(path: Path) -> ScenarioFile:
 
 
 def load_scenario(path: Path, *, seed: int) -> Scenario:
-    """Read a scenario file and the files that it extends, and build their topics and groups.
+    """Read a scenario file and the files that it extends directly or indirectly, and build their topics and groups.
 
     Raises:
         UsageError: a file is invalid.

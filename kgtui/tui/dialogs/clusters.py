@@ -114,7 +114,7 @@ class ClusterDialog(ModalScreen["Session | None"]):
 
     def on_resize(self) -> None:
         if self._session.clusters:
-            # Textual ignores layout requests during a resize, so the rows are written after the resize.
+            # Write the rows after the resize, because Textual ignores layout requests during a resize.
             self.call_after_refresh(self._write_rows)
 
     def _write_rows(self) -> None:
@@ -155,7 +155,7 @@ class ClusterDialog(ModalScreen["Session | None"]):
 
 
 def cluster_rows(clusters: Sequence[ClusterChoice], open_name: str, width: int) -> list[Content]:
-    """Return a heading and one row per cluster, each `width` terminal cells wide.
+    """Return a heading and one row per cluster. The lines are laid out for `width` terminal cells.
 
     The row of the open cluster, whose name is `open_name`, begins with a symbol.
     """

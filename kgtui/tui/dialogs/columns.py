@@ -23,12 +23,12 @@ if TYPE_CHECKING:
 
 
 class ColumnsDialog(ModalScreen[None]):
-    """Lists all columns of the group tree. `[x]` marks the columns that the tree shows.
+    """Lists all columns of the group tree. `[x]` marks the chosen columns.
 
     Args:
-        columns: ids of the columns that the tree shows. A column is left out if it does not
-            fit beside the columns before it.
-        choose: function that is called after each change, with the ids of the columns to show.
+        columns: ids of the chosen columns, the most important first. The tree leaves out a column if it does not fit
+            beside the more important columns.
+        choose: function that is called after each change, with the ids of the chosen columns.
     """
 
     DEFAULT_CSS = """
@@ -89,8 +89,7 @@ class ColumnsDialog(ModalScreen[None]):
         if column in self._columns:
             self._columns = tuple(one for one in self._columns if one != column)
         else:
-            # Keep the columns in the default order: insert the column before the first shown column that follows it in
-            # the default order.
+            # Insert the new column before the first chosen column that comes later in the default order.
             later = TREE_COLUMNS[TREE_COLUMNS.index(column) :]
             at = next((index for index, one in enumerate(self._columns) if one in later), len(self._columns))
             self._columns = (*self._columns[:at], column, *self._columns[at:])

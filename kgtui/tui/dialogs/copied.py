@@ -1,7 +1,7 @@
 """The dialog that shows a command after kgtui has copied it to the clipboard.
 
-The user can also select the command with the mouse, because some terminals ignore the escape sequence that sets the
-clipboard (OSC 52).
+Some terminals ignore OSC 52, the escape sequence that sets the clipboard. The user can then select the command in the
+dialog with the mouse.
 """
 
 from __future__ import annotations

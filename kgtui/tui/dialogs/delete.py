@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     from kgtui.tui.session import Session
 
 _LINES_WITHOUT_DETAILS = 13
-"""Height of the dialog without the details, in lines: frame, title, question, text fields, status and buttons."""
+"""Number of lines that the dialog needs in addition to the details: title, text fields, buttons and so on."""
 
 
 MOST_REPLANNED_GROUPS = 100
@@ -141,7 +141,7 @@ class DeleteDialog(ModalScreen[Results | None]):
         self._rejected = False
         """Whether the status line says that the text typed as confirmation is wrong."""
         self._planned_from: tuple[object, ...] = ()
-        """The monitor's data about the groups when the planning started. A new plan is made when this data changes."""
+        """The monitor's data about the groups when the plan was requested. If the data changes, a new plan is made."""
 
     def compose(self) -> ComposeResult:
         with Vertical(id="box"):
@@ -162,8 +162,8 @@ class DeleteDialog(ModalScreen[Results | None]):
         self._show_status("Describing the groups and reading their offsets", MUTED)
         monitor = self._session.monitor
         if monitor is not None and len(self.groups) <= MOST_REPLANNED_GROUPS:
-            # `_post` only posts a message to this dialog, and draws nothing itself, because it runs in the monitor's
-            # task. In this task, the context variable with the display settings, such as UTC, is not set.
+            # The monitor calls `_post` in its own task, where the context variable with the display settings (such as
+            # the time zone) is not set. Therefore, `_post` draws nothing, but posts a message to this dialog.
             self._unsubscribe = monitor.subscribe(self._post)
         self._make_plan()
 
@@ -215,7 +215,7 @@ class DeleteDialog(ModalScreen[Results | None]):
             return
         if not self._planning and self._observed_groups() != self._planned_from:
             self._make_plan()
-        # Draw the details again even if the plan is the same, because ages in them, such as `2 h ago`, change.
+        # Draw the details again even if the plan is the same, because the details contain ages, such as `2 h ago`.
         self._show_details()
 
     def _last_commits(self) -> dict[str, float]:
@@ -266,8 +266,8 @@ class DeleteDialog(ModalScreen[Results | None]):
         if asked is None:
             self.query_one("#cancel").focus()
             return
-        # Do not escape the text that the user must type, because escaping would double each backslash. The text is
-        # safe without escaping, because it is always printable ASCII.
+        # Show the text that the user must type without escaping, because escaping would double each backslash. The text
+        # is always printable ASCII, so it contains no control characters.
         question = Content.assemble(f"To confirm, {asked.what}:\n", (asked.asked, "bold"))
         self.query_one("#question", Static).update(question)
         self.query_one("#second-word", Input).placeholder = f"type {asked.second_word} here as well"
@@ -292,7 +292,10 @@ class DeleteDialog(ModalScreen[Results | None]):
         self._show_status(f"No delete request was sent: {message.reason}", ERROR)
 
     def on_key(self, event: events.Key) -> None:
-        """If a character is typed while a button has the focus, insert it into the text field and focus this field."""
+        """If a character other than a blank is typed while a button has the focus, pass it on to the text field.
+
+        The text field also gets the focus.
+        """
         character = event.character
         if not event.is_printable or character is None or character == " " or not isinstance(self.focused, Button):
             return
@@ -308,7 +311,7 @@ class DeleteDialog(ModalScreen[Results | None]):
         self.query_one("#delete", Button).disabled = not self._confirmed
         if self._rejected:
             self._rejected = False
-            self._show_status("", MUTED)  # Remove the message that the text was wrong, because the text has changed.
+            self._show_status("", MUTED)  # Remove the message about the wrong text, because the user changes the text.
 
     @property
     def _confirmed(self) -> bool:
@@ -335,7 +338,7 @@ class DeleteDialog(ModalScreen[Results | None]):
         self.query_one("#delete", Button).disabled = self.deleting or not self._confirmed
 
     def _reject(self) -> None:
-        """Show which typed text is wrong.
+        """Show which of the two typed texts is wrong.
 
         If the first text is right and the second text field is still empty, move the focus to the second field instead.
         The second field is shown only for deletions that cannot be undone.

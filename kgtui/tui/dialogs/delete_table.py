@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 
 class DeleteResultDialog(ModalScreen[None]):
-    """Shows the result of a deletion for each group, failures first, and the paths of the backups and the audit log."""
+    """Shows the result of a deletion for each group, worst first, and the paths of the backups and the audit log."""
 
     DEFAULT_CSS = """
     DeleteResultDialog { align: center middle; }
@@ -89,7 +89,7 @@ class DeleteResultDialog(ModalScreen[None]):
 
 
 LABEL_WIDTH = 12
-"""Width of the labels to the left of the details of a group, in terminal cells."""
+"""Width of the labels in the details of a group, such as `Last commit`, in terminal cells."""
 
 _STATUS_ROLES = {
     DeletionStatus.DELETED: OK,
@@ -159,11 +159,11 @@ class ObservedGroups:
 
     Attributes:
         now: current time.
-        empty_since: group id → time at which the group's state last changed; for an empty group, when it became empty.
-            A group is missing here if kgtui has not observed a change of its state.
-        consumed_until: group id → timestamp of the newest record that the group has read. A group is missing here if
-            this time is unknown.
-        appeared: ids of groups that were created while kgtui was running, and whose state has not changed since.
+        empty_since: group id → time at which the current state of the group began: for an Empty group, when the last
+            member left or the group was created. A group is missing here if kgtui has not observed this.
+        consumed_until: group id → time at which the newest consumed record was written, or an earlier time if the exact
+            time is unknown. A group is missing here if nothing is known about this time.
+        appeared: ids of groups that were created while kgtui was running, and have been in the same state since then.
     """
 
     now: float
@@ -172,7 +172,7 @@ class ObservedGroups:
     appeared: Collection[str] = ()
 
     def safety_of(self, line: Allowed | Refused) -> Safety:
-        """Return whether it is safe to delete a group, and the reasons.
+        """Return whether it is safe to delete a group, and the reason.
 
         Args:
             line: the group's entry in the deletion plan, which allows or refuses the deletion.
@@ -198,7 +198,7 @@ def plan_rows(made: Plan, observed: ObservedGroups) -> list[DeleteRow]:
 
 
 def result_rows(results: Results) -> list[DeleteRow]:
-    """Return one table row per group with the result of its deletion, failures first."""
+    """Return one table row per group with the result of its deletion, worst results first."""
     ordered = sorted(results.by_group.values(), key=lambda result: _WORST_FIRST.index(result.status))
     return [
         DeleteRow(
@@ -293,7 +293,10 @@ def _fields(fields: Iterable[tuple[str, tuple[Cell, ...]]], width: int) -> Conte
 
 
 def _command(command: CommandLine, width: int) -> Iterable[Content]:
-    """Return the lines that show a command (already quoted for the shell) and, if there is one, the note about it."""
+    """Return lines that show a command and, below the command, its note. If the note is empty, it is left out.
+
+    The command is already quoted for the shell, so it contains no control characters that must be escaped.
+    """
     shown = Cell(SafeText(text.fit(command.text, 600, cut="middle")))
     yield Content.assemble("\n", _fields([("Command", (shown,))], width))
     if command.note:
@@ -301,9 +304,9 @@ def _command(command: CommandLine, width: int) -> Iterable[Content]:
 
 
 def kafka_commands(made: Plan, bootstrap: str, command_config: str | None) -> list[CommandLine]:
-    """Return commands of Kafka's own tools that delete the groups whose deletion the plan allows.
+    """Return the commands with which Kafka's own tools would delete the groups in `made.allowed`.
 
-    There is one command for each kind of group (such as consumer or share).
+    Each command deletes all groups of one kind, such as consumer groups or share groups.
 
     Args:
         bootstrap: bootstrap servers of the cluster, separated by commas.

@@ -100,8 +100,8 @@ class ExplainDialog(ModalScreen[None]):
         """Create a dialog that explains the health verdict (such as `STOPPED`), the errors and the state of a group.
 
         Args:
-            refused: an action that is not available, such as deleting the group, and the reason. The dialog begins with
-                this reason. None if the dialog is not about an unavailable action.
+            refused: (action that is not available, such as deleting the group; reason why it is not available). The
+                dialog begins with this reason. None if the dialog is not about an unavailable action.
         """
         explanations = explain_group(snapshot, group, time_text)
         return cls(group, [explain_refusal(*refused), *explanations] if refused is not None else explanations)

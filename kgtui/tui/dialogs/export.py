@@ -1,4 +1,4 @@
-"""The Export dialog, which writes the data of a group to a file, so that it can be added to an incident report."""
+"""The Export dialog, which writes the data of a group to a file. The user can attach the file to an incident report."""
 
 from __future__ import annotations
 

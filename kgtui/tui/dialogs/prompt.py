@@ -48,8 +48,8 @@ class TextPrompt(ModalScreen["ResultT | None"], Generic[ResultT]):
     Subclasses override `compose_fields` and `submit`. If `submit` raises an error, the dialog shows the error message.
 
     Attributes:
-        action_done: asyncio event that is cleared while `submit` is running, and set otherwise. Until the event is set,
-            `KeyOrder` holds back all keys except keys such as Escape, which closes the dialog.
+        action_done: asyncio event that is set unless `submit` is running. While `submit` is running, `KeyOrder` lets
+            only Escape (which closes the dialog) and the keys that quit kgtui through, and holds back all other keys.
     """
 
     PROMPT_TITLE: ClassVar[str]
@@ -89,7 +89,7 @@ class TextPrompt(ModalScreen["ResultT | None"], Generic[ResultT]):
             yield Static(f" {text.marks().dot} ".join(self.key_hints()), classes="note", markup=False)
 
     def compose_fields(self) -> ComposeResult:
-        """Create the explanation and the text fields. Subclasses must override this method."""
+        """Create the text fields, and the texts that explain them. Subclasses must override this method."""
         raise NotImplementedError
 
     def key_hints(self) -> tuple[str, ...]:

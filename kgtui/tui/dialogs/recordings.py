@@ -75,7 +75,8 @@ def _usable_folder(folder: str) -> LakePath:
     """Return the path of a folder into which kgtui can record.
 
     Raises:
-        LakeError: the folder contains files but no recording, or a required Python package is missing.
+        LakeError: the folder cannot be used (for example, because it contains other files, or because a newer kgtui
+            recorded into it), or a required Python package is missing.
     """
     from kgtui.lake.delta import load_deltalake
     from kgtui.lake.folder import LakeFolder
@@ -87,13 +88,13 @@ def _usable_folder(folder: str) -> LakePath:
 
 
 class OpenRecordingDialog(TextPrompt["Session"]):
-    """Asks for the folder of a recording and a time, and opens the recording at this time.
+    """Asks for a folder and a time, and opens the recording in this folder at this time.
 
-    The dialog's result is a `Session` that shows the recording, or None if the user canceled.
+    The dialog's result is the `Session` of the opened recording, or None if the user canceled.
 
     Args:
-        lake: folder that the folder field contains at first; None for the default folder of the open cluster.
-        at: time that the time field contains at first, in seconds since the epoch; None for an empty field.
+        lake: initial value of the folder field; None for the folder that `lake_of` returns.
+        at: initial value of the time field, in seconds since the epoch; None for an empty field.
     """
 
     PROMPT_TITLE = "Open a recording"
@@ -118,8 +119,8 @@ class OpenRecordingDialog(TextPrompt["Session"]):
         self._at = at
 
     def compose_fields(self) -> ComposeResult:
-        # Round the time up to full seconds, not down. The recording opens at the last poll that is not later than the
-        # time in this field, so a time that is rounded down could select an earlier poll.
+        # Round the time up to full seconds. The recording opens at the newest poll at or before the time in this field.
+        # If the time were rounded down, a poll at exactly `self._at` could be missed.
         time = "" if self._at is None else text.to_datetime(math.ceil(self._at)).isoformat(timespec="seconds")
         yield Static(self.ABOUT, id="about", classes="note", markup=False)
         yield Static("Folder of the recording", classes="note", markup=False)
@@ -142,7 +143,11 @@ class OpenRecordingDialog(TextPrompt["Session"]):
         return self.query_one("#time", Input)
 
     def on_mount(self) -> None:
-        """Focus the time field. If the default folder contains no recording yet, focus the folder field instead."""
+        """Focus the time field.
+
+        If the folder field contains the default folder, but this folder contains no recording yet, clear the folder
+        field. Then also focus the folder field, unless the time field contains a time.
+        """
         self.time.focus()
         if not self._lake.chosen:
             self._ask_for_missing_lake()

@@ -5,7 +5,7 @@ A Spark job computes gold tables from a recording of the cluster. The Insights s
 | module | contents |
 |---|---|
 | `screen` | the screen: a table of findings, and the details of the finding under the cursor |
-| `evidence` | the table with the evidence of a finding: rows of a gold table |
-| `findings` | texts about findings; marks the groups of a finding in the tree |
+| `evidence` | the table that shows the evidence of a finding, which consists of rows of a gold table |
+| `findings` | texts about findings, and the function that marks the groups of a finding in the group tree |
 | `finding_plot` | the plot of the lag and rates of a finding's group |
 """

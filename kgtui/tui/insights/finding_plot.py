@@ -73,7 +73,10 @@ class FindingPlot(TextLines):
 
     @property
     def gold(self) -> Gold | None:
-        """Object that reads the gold tables, which Spark has computed from a recording; None if there are none."""
+        """Object that reads the gold tables, which Spark has computed from a recording.
+
+        None before the Insights screen has read the tables. Also None if the folder cannot be opened as a lake.
+        """
         return self._gold
 
     @gold.setter
@@ -82,7 +85,7 @@ class FindingPlot(TextLines):
 
     @property
     def span(self) -> str:
-        """The time span of the plot, such as `: last 1 d`, to be appended to a title; empty if there is no plot."""
+        """End of a title that says which time the plot covers, such as `: last 1 d`; empty if there is no plot."""
         request = self.request
         return "" if request is None else f": last {text.age(request.until - request.since)}"
 

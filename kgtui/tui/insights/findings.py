@@ -48,8 +48,9 @@ class FindingRow(NamedTuple):
     Attributes:
         number: position in the list of all findings, which identifies the row; 0 for the most urgent finding.
         as_of: time of the newest data in the gold tables, in epoch seconds; None if the tables are empty.
-        marked: whether all groups of the finding are marked in the tree, for a deletion. True only in findings about
-            unused groups, because the groups of other findings cannot be marked on this screen.
+        marked: whether all groups of the finding are marked in the group tree, for a deletion. Groups that no longer
+            exist do not count. Always False unless the finding is about unused groups, because the groups of other
+            findings cannot be marked on this screen.
     """
 
     number: int
@@ -76,9 +77,9 @@ def finding_rows(
 
 
 def is_marked(finding: Finding, group_ids: Collection[str], marked: Collection[str]) -> bool:
-    """Return whether a finding is about unused groups that are marked in the tree.
+    """Return whether all groups of a finding are marked in the group tree. Groups that no longer exist do not count.
 
-    All groups of the finding that still exist must be marked.
+    Return False if the finding is not about unused groups, or if none of its groups exists.
 
     Args:
         group_ids: ids of the groups that exist now.
@@ -259,10 +260,10 @@ def findings_summary(found: Insights, now: float) -> list[PaneLine]:
 
 
 def table_warnings(found: Insights, path: LakePath, now: float) -> list[PaneLine]:
-    """Return warnings about missing, unreadable and outdated gold tables, and the command that computes the tables.
+    """Return lines with warnings about missing, unreadable and outdated gold tables, and with a command.
 
-    If there is no warning, but the newest data is older than `OLD_SECONDS`, return only the command. If the data is not
-    that old either, return an empty list. If the tables contain no data, the command is left out.
+    The command creates or updates the tables. It is left out if the tables contain no data, or if there are no warnings
+    and the newest data is at most `OLD_SECONDS` old. The list is empty if there are neither warnings nor the command.
 
     Args:
         path: folder with the recording and the gold tables.
@@ -312,7 +313,7 @@ def pipeline_command(path: LakePath) -> str:
 def no_findings_lines(
     which: LakeChoice, error: str, *, recorded: bool, seeds: Sequence[str], width: int
 ) -> list[PaneLine]:
-    """Return lines that say why there are no findings, and which commands create the tables with the findings.
+    """Return lines that say why there are no findings, and which commands the user must run to get findings.
 
     Args:
         which: the lake (folder for a recording and its gold tables), and whether the user has chosen this folder.

@@ -49,10 +49,10 @@ Because of this delay, kgtui does not read the details of every finding that the
 """
 
 LOW_SCREEN, LOWEST_SCREEN = 32, 22
-"""Limits for the height of the screen, in lines, below which there is no room for all details of a finding.
+"""Heights of the screen, in lines, that decide which details of a finding are shown.
 
-A screen with at least `LOW_SCREEN` lines can show the plot and the evidence together. A screen with fewer lines shows
-only one of them at a time and, with fewer than `LOWEST_SCREEN` lines, never shows the plot.
+With at least `LOW_SCREEN` lines, the screen can show the plot and the evidence together. With fewer lines, it shows
+only one of them at a time. With fewer than `LOWEST_SCREEN` lines, it never shows the plot.
 """
 
 KEYS = "enter go to group  space mark  v next kind  l evidence  Y copy  esc close"
@@ -80,9 +80,10 @@ class FindingText(TextLines):
 
 
 class InsightsScreen(ModalScreen["str | None"]):
-    """Shows findings: problems of groups that kgtui has found in gold tables, which a Spark job writes.
+    """Shows findings. A finding is a problem that kgtui has found in gold tables, which a Spark job computes.
 
-    The screen's result is the id of the group that the user wants to see on the main screen, or None.
+    The screen's result is the id of the group that the user has chosen, to which the main screen should go. If the user
+    has only closed the screen, the result is None.
     """
 
     DEFAULT_CSS = """
@@ -106,8 +107,8 @@ class InsightsScreen(ModalScreen["str | None"]):
     }
     """
 
-    # Let Textual draw a plain background for this screen, because this is faster. The user never sees the background,
-    # because the box covers the whole screen.
+    # If `BLANK` is true, Textual fills the background with one color, which is faster than rendering the widget. The
+    # background is not visible anyway, because the container `#box` covers the whole screen.
     BLANK = True
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (100, "-wide")]  # noqa: RUF012 - declared as in Textual
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -175,11 +176,11 @@ class InsightsScreen(ModalScreen["str | None"]):
 
     @property
     def group(self) -> str | None:
-        """Id of the group that the plot shows and that Enter opens; None if there is no finding.
+        """Id of the group that the plot shows, and to which Enter goes; None if there is no finding.
 
-        If the evidence table has the focus, and the table's row under the cursor names a group of the finding, this is
-        the named group. Otherwise, it is the first group of the finding that still exists or, if none of them exists,
-        the first group.
+        If the evidence table has the focus, and its row under the cursor contains the id of a group of the finding,
+        this group is used. Otherwise, the first group of the finding that still exists is used. If none of the groups
+        exists, the first group is used.
         """
         row = self.findings.row
         if row is None:
@@ -304,7 +305,10 @@ class InsightsScreen(ModalScreen["str | None"]):
         self._show_findings()
 
     def action_evidence(self) -> None:
-        """Hide the plot, or show it again. On a screen with few lines, show the evidence instead of the hidden plot."""
+        """Hide the plot, or show it again.
+
+        On a screen with fewer than `LOW_SCREEN` lines, the evidence is shown only while the plot is hidden.
+        """
         self.toggle_class("-evidence")
         self.findings.focus()
 
@@ -327,7 +331,10 @@ class InsightsScreen(ModalScreen["str | None"]):
             self.app.push_screen(CopiedDialog(command))
 
     def action_choose(self) -> None:
-        """Close the screen, and move the cursor of the group tree to the group of the selected finding."""
+        """Close the screen, and move the cursor of the group tree to the selected group (the property `group`).
+
+        If this group does not exist, show a message instead.
+        """
         group = self.group
         if group is None:
             return

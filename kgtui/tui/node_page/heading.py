@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class PagePart(NamedTuple):
-    """One of the tables of the node page. The keys `1`, `2` and so on show the tables, in the order of `PARTS`.
+    """One of the tables of the node page. Key `1` shows the first table in `PARTS`, key `2` the second, and so on.
 
     Attributes:
         short: short title, which is shown if the page is too narrow for the long titles of all tables.
@@ -62,7 +62,10 @@ class PageTitle(LineWidget):
         self.redraw()
 
     def pieces(self, width: int) -> Sequence[Piece]:
-        """Return the parts of a title line that is `width` terminal cells wide."""
+        """Return the parts of the title line: the name on the left, and the number of groups on the right.
+
+        The line is `width` terminal cells wide. A name that is too long is shortened.
+        """
         if not self._title:
             return []
         groups = f"{counted(self._groups, 'group')} "

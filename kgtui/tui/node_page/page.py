@@ -45,9 +45,9 @@ if TYPE_CHECKING:
 MOST_EVENTS = 300
 """Maximum number of events in the table of changes."""
 ROWS_PER_GROUP = 2
-"""Number of events of one group that have their own rows in the table of changes: the newest events of the group.
+"""In the table of changes, this many of the newest events of each group have their own rows.
 
-If the group has two or more older events, these share one row.
+If a group has two or more older events, the older events share one row.
 """
 SPARKLINE_POINTS = 12
 """Maximum number of values in a sparkline. Each value, such as the total lag, comes from a different snapshot."""
@@ -105,7 +105,7 @@ class ProblemTable(LineTable[tables.ProblemRow]):
         """Post a `GroupChosen` message for the group under the cursor. The handler of the message runs the action.
 
         Args:
-            action: `open` goes to the group, and `explain` or `acknowledge` acts on the problem of the group.
+            action: `open` (go to the group), `explain` (explain its problem) or `acknowledge` (hide its problem).
         """
         if self.row is not None:
             self.post_message(NodePage.GroupChosen(self.row.group, action))
@@ -135,9 +135,9 @@ class _Sums:
 
     Attributes:
         at: time of the newest snapshot, in epoch seconds.
-        lag: total lags in records, the value of the oldest snapshot first.
-        written: records written per second, the value of the oldest snapshot first.
-        consumed: records consumed per second, the value of the oldest snapshot first.
+        lag: total lag in records, with one value per snapshot, oldest first.
+        written: records written per second, with one value per snapshot, oldest first.
+        consumed: records consumed per second, with one value per snapshot, oldest first.
     """
 
     at: float = 0.0
@@ -146,7 +146,9 @@ class _Sums:
     consumed: deque[float] = field(default_factory=lambda: deque(maxlen=SPARKLINE_POINTS))
 
     def add(self, at: float, summary: GroupSetSummary) -> None:
-        """Append the total lag and the rates of a snapshot. Do nothing if the snapshot has already been added.
+        """Append the total lag and the rates of a snapshot, except unknown values.
+
+        Do nothing if the snapshot has already been added.
 
         If the snapshot is older than the previous one, remove all values first, because the user has gone back in a
         recording.
@@ -190,7 +192,7 @@ class NodePage(Vertical):
         """Posted when the user has chosen a group in a table of the page.
 
         Attributes:
-            action: `open` goes to the group, and `explain` or `acknowledge` acts on the problem of the group.
+            action: `open` (go to the group), `explain` (explain its problem) or `acknowledge` (hide its problem).
         """
 
         def __init__(self, group: str, action: str) -> None:
@@ -294,7 +296,7 @@ class NodePage(Vertical):
 
     @on(LineTable.CursorMoved)
     def _show_reason(self) -> None:
-        """Show the full reason of the selected problem below the table, because the table cuts off long reasons."""
+        """Show the selected group and the full reason for its problem below the table, which cuts off long reasons."""
         row, line = self.problem_table.row, self.query_one("#page-reason", SummaryLine)
         cells: PaneLine = ()
         if row is not None:
@@ -333,10 +335,10 @@ class NodePage(Vertical):
         return summary.groups
 
     def _earlier_summary(self, subject: PageSubject) -> GroupSetSummary | None:
-        """Return the previous summary (sums and counts) of the same groups if it can be reused; otherwise None.
+        """Return the previous summary (sums and counts) of the same tree node; None if it must not be reused.
 
-        A summary is reused only if it is recent, and only if there are more than `GROUPS_PER_SECOND` groups. For
-        fewer groups, the sums are computed again each time, because this is fast.
+        For example, a summary of 100,000 groups is reused for 40 s (see `GROUPS_SUMMED_PER_SECOND`). If there are at
+        most `GROUPS_PER_SECOND` groups, the sums are computed again each time, because this is fast.
         """
         if self._summary is None or self._summary[0] != subject.path or self._summary[1].groups <= GROUPS_PER_SECOND:
             return None
@@ -403,8 +405,8 @@ def no_problem_placeholder(summary: GroupSetSummary) -> str:
 def no_problem_text(snapshot: Snapshot, summary: GroupSetSummary, since: float | None) -> str:
     """Return a text such as `no problem found; 90 of 100 groups read within 12 s, observed for 5 min`.
 
-    In this example, the newest data about each of the 90 groups was read in the 12 s before the snapshot, and kgtui
-    has been reading groups for 5 min.
+    In this example, kgtui has been reading groups for 5 min. It has read 90 groups, each of them at least once in the
+    12 s before the snapshot. If no group has been read yet, the text is only `0 of 100 groups read`.
 
     Args:
         since: time of the first snapshot with data about at least one group, in epoch seconds; None if there is none.

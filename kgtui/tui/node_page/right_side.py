@@ -47,7 +47,10 @@ class RightSide(Vertical):
     """
 
     class ProblemsChanged(Message):
-        """Posted after each search for problems, and when the user acknowledges a problem or withdraws this."""
+        """Posted after each search for problems.
+
+        Also posted when the user acknowledges a problem, or withdraws an acknowledgment.
+        """
 
     def __init__(self, detail: GroupDetail, index: ProblemIndex) -> None:
         super().__init__(id="right")
@@ -119,7 +122,7 @@ class RightSide(Vertical):
             self.show_page(PageSubject(None, cluster, list(tree.snapshot.by_listing.values())))
 
     def bring(self, pane: str, *, of_group: bool) -> bool:
-        """Show a pane of the group or, if `of_group` is false, the node page's table that has the same number key.
+        """Show a pane of the group or, if `of_group` is false, the table of the node page with the key of this pane.
 
         For example, key `2` shows the pane Members or, on the node page, the table of recent changes. Return False if
         no table of the node page has this key.

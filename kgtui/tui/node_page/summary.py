@@ -39,16 +39,16 @@ class GroupSetSummary:
 
     Attributes:
         read: number of groups whose offsets have been read.
-        oldest_read: time at which the group with the oldest data was read, in epoch seconds; None if no group has been
-            read.
+        oldest_read: the earliest of the times at which the groups were last read, in epoch seconds; None if no group
+            has been read.
         problems: (group id, problem with its reason) of at most `MOST_PROBLEMS` groups, the most severe problem first.
         problem_counts: problem that needs attention → number of groups, the most severe problem first.
         counted: problem that needs no attention (such as `UNUSED`) → number of groups.
         acknowledged: number of groups whose problem the user has acknowledged, so that the page does not list it.
         states: (label of type and protocol, state) → number of groups.
         lag: sum of the known lags in records; None if no lag is known.
-        lag_unknown: number of groups whose lag is unknown in at least one partition. Groups that have not been read are
-            included.
+        lag_unknown: number of groups whose total lag is not fully known. The reason can be that the group has not been
+            read, that the last read failed, that the lag of a partition is unknown, or that topics may be hidden.
         written: records written per second; None if unknown for all groups.
         consumed: records consumed per second; None if unknown for all groups.
     """
@@ -97,7 +97,8 @@ class GroupSetSummary:
             self.read += 1
             if self.oldest_read is None or summary.lag_at < self.oldest_read:
                 self.oldest_read = summary.lag_at
-            # `facts.may_hide_topics` is slow, so call it only if `ask` is true. Otherwise, the result would be False.
+            # `facts.may_hide_topics` is slow, so it is called only if `ask` is true. If `ask` is false, it would return
+            # False.
             ask = hides_topics or summary.hidden or group in offsets or group in faults
             if summary.lag_unknown or summary.fault is not None or (ask and facts.may_hide_topics(snapshot, group)):
                 self.lag_unknown += 1

@@ -30,7 +30,7 @@ class ProblemRow(NamedTuple):
     """A row of the table of problems: a group that needs attention.
 
     Attributes:
-        judgment: the problem of the group, the reason for this judgment, and the time when the problem began.
+        judgment: the problem of the group, with its reason and the time when it began.
         lag: total lag in records; None if unknown.
         lags: total lag in each of the last few reads of the group, oldest first.
         progress: time at which a committed offset last moved forward, in epoch seconds; None if not observed by kgtui.
@@ -199,7 +199,7 @@ BROKER_COLUMNS: tuple[Column[BrokerRow], ...] = (
 
 
 class StateRow(NamedTuple):
-    """A row of the table that counts groups by type and state. It counts the groups of one type and protocol.
+    """A row of the table that counts groups by type and state: one type and protocol, with a count for each state.
 
     Attributes:
         label: type and protocol of the groups; `all` in the last row, which contains the totals.
@@ -218,7 +218,8 @@ class StateRow(NamedTuple):
 def state_table(states: Mapping[tuple[str, str], int]) -> tuple[list[StateRow], list[Column[StateRow]]]:
     """Return (rows, columns) of the table that counts groups by type and state.
 
-    There is a column for each state that at least one group has.
+    There is one row per type and protocol. If there are several such rows, a row with the totals follows. There is one
+    column for each state that occurs, and a column with the totals.
 
     Args:
         states: (label of type and protocol, state) → number of groups.

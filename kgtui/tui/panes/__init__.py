@@ -42,8 +42,8 @@ class PaneEntry(NamedTuple):
     Attributes:
         id: id of the pane, and name of its module.
         short: title on a narrow screen.
-        shortened: order in which titles are shortened if the line is too narrow for all of them. The pane with 1 is the
-            first whose `title` is replaced with its `short` title, and the pane with 6 is the last.
+        shortened: if the line is too narrow for all titles, they are replaced with the `short` titles in the order of
+            these numbers: first the title of the pane with number 1, then that of the pane with number 2, and so on.
         name: class name of the pane's widget.
         help: sentence in the help screen that says what the key shows.
         needs_configs: whether the pane shows the group's configs. Configs are read only while such a pane is visible.
@@ -60,7 +60,7 @@ class PaneEntry(NamedTuple):
 
     @property
     def widget(self) -> type[Pane]:
-        """The class of the pane's widget. Its module is imported at the first access to this property."""
+        """The class of the pane's widget. The module of this class is imported when the property is first read."""
         return getattr(import_module(f"{__name__}.{self.id}"), self.name)  # type: ignore[no-any-return]
 
 

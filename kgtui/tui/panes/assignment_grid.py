@@ -33,9 +33,9 @@ class GridMember:
     """A member that has a column in the grid.
 
     Attributes:
-        title: title of the column. This is the end of the member's name, such as `-10`, or the number of the column if
-            two members would have the same title.
-        idle: whether the member has no partitions, neither now nor in the target assignment.
+        title: title of the column: the end of the member's name, such as `-10`. If the ends of the names are not
+            unique, the titles of all members are numbers instead.
+        idle: whether the member owns no partitions now, and has none in the target assignment.
         reported: whether the broker reported the member's assignment.
     """
 
@@ -83,7 +83,8 @@ def grid_columns(
 ) -> tuple[list[Column[PlacementRow]], int]:
     """Return (columns of the grid, number of members that have a column in the available width).
 
-    The first two columns show the name and the status of the partition or task. The columns of members follow.
+    The first column has the name of the partition or task. The second column has a `!` if the partition or task has no
+    owner. The columns of the members follow.
 
     Args:
         first: index of the leftmost member that has a column.
@@ -108,7 +109,10 @@ def grid_columns(
 
 
 def item_name(row: PlacementRow) -> str:
-    """Return the name of a row: a partition (`topic-3`), Kafka Streams task (`0_3 active`), connector or its task."""
+    """Return the name of a row, such as `orders-3` (partition 3 of a topic) or `0_3 active` (Kafka Streams task).
+
+    The name of a connector task consists of the connector and a number (`sink-0`).
+    """
     item = row.placement.item
     if item.role in ("", "task"):
         return f"{item.name}-{item.number}"

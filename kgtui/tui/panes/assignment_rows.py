@@ -59,8 +59,9 @@ class LoadRow:
     Attributes:
         even: number of partitions or tasks that this row would have if each member owned the same number.
         heaviest: the largest number of partitions or tasks in any row. For this number, the bar has its full width.
-        gives_up: number of partitions or tasks that the member must revoke.
-        behind: whether the member has not reached the epoch of the target assignment.
+        gives_up: number of partitions or tasks that the member must revoke; 0 in the row of a host or rack.
+        behind: whether the member's epoch is older than the epoch of the target assignment; False in the row of a host
+            or rack.
     """
 
     load: Load
@@ -152,7 +153,8 @@ _TITLES = {"": "TOPIC", "active": "SUBTOPOLOGY", "standby": "SUBTOPOLOGY", "warm
 def placement_columns(assignment: Assignment) -> list[Column[PlacementRow]]:
     """Return the columns of the list view, which has one row per partition or task.
 
-    The column ROLE exists only for tasks, and TARGET and WAITS FOR exist only if there is a target assignment.
+    The column ROLE exists only for tasks and connectors. The columns TARGET and WAITS FOR exist only if the group has a
+    target assignment.
     """
     roles = {one.item.role for one in assignment.placements}
     title = _TITLES.get(min(roles, default=""), "CONNECTOR")
@@ -259,10 +261,10 @@ def _holds_text(row: LoadRow) -> str | None:
 
 
 def holds_up_text(gives_up: int, *, behind: bool) -> str:
-    """Return why a member delays the target assignment, such as `must revoke 2, behind`; empty if there is no delay.
+    """Return why a member delays the target assignment, such as `must revoke 2, behind`.
 
-    In this example, the member must revoke 2 partitions or tasks, and its epoch is behind the assignment epoch.
-
+    In this example, the member must revoke 2 partitions or tasks, and its epoch is older than the epoch of the target
+    assignment. If neither is the case, return an empty text.
     Args:
         gives_up: number of partitions or tasks that the member must revoke.
         behind: whether the member's epoch is older than the epoch of the target assignment.

@@ -62,7 +62,7 @@ class AssignmentsPane(Pane):
     |---|---|
     | v | show a list, a grid, or the number of partitions per member, host or rack |
     | left / right | in the grid, choose the next member to the left or right; the legend shows its name |
-    | l | show only partitions that must move, have no owner, or have an unknown owner; or show all again |
+    | l | show only partitions that must move, have no owner, or have an unknown owner; press again to show all |
     """
 
     reading_field: ClassVar[str] = "details"
@@ -134,7 +134,8 @@ class AssignmentsPane(Pane):
     def views(self) -> list[str]:
         """Names of the available views: `partition` (the list), `grid`, `member`, `host` and `rack`.
 
-        The view `rack` exists only if members report their racks.
+        Only the list is always available. The grid needs at least one member and one partition or task. The views
+        `member` and `host` need a known assignment, and `rack` also needs a member that reports its rack.
         """
         if self._assignment is None:
             return ["partition"]
@@ -205,7 +206,10 @@ class AssignmentsPane(Pane):
         self._arrange(fresh=True)
 
     def action_only(self) -> None:
-        """Show only partitions that must move, have no owner, or have an unknown owner; when called again, show all."""
+        """Show only partitions that must move, have no owner, or have an unknown owner; when called again, show all.
+
+        The views `member`, `host` and `rack` have no such filter. From these views, switch to the list.
+        """
         self._unsettled = not self._unsettled
         self._view = "grid" if self._view == "grid" else "partition"
         self._arrange()

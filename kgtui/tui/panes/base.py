@@ -48,8 +48,8 @@ MOST_ITEMS_INLINE = 400
 class AutoHeightText(Static, NoRelayout):
     """A widget with a few lines of text. It is hidden while it has no text.
 
-    For a new text, Textual computes the layout of the whole screen again only if the width or the number of lines
-    changes.
+    When the text changes, Textual computes the layout of the whole screen again only if the width of this widget or the
+    number of its lines has changed.
     """
 
     DEFAULT_CSS = """
@@ -130,7 +130,7 @@ class Pane(Vertical):
         self.snapshot: Snapshot | None = None
         self.group: str | None = None
         self.placeholder = ""
-        """The text that is shown while no group is selected, or until the data of the group has been read."""
+        """The text in the empty pane, such as `reading the members…` while the data of the group has not been read."""
         self._drawn: tuple[object, ...] | None = None
         self._fresh = True
         self.command_config: str | None = None
@@ -171,7 +171,8 @@ class Pane(Vertical):
     def draw_inputs(self, snapshot: Snapshot, group: str) -> tuple[object, ...]:
         """Return the parts of the snapshot that the pane shows.
 
-        The pane is drawn again only if a part is not the same Python object as in the previous snapshot.
+        When a new snapshot of the same group arrives, the pane is drawn again only if at least one part is a different
+        Python object than in the previous snapshot.
         """
         return (self.readings.get(group),)
 
@@ -190,7 +191,7 @@ class Pane(Vertical):
     def draw(self, prepared: Any, *, fresh: bool) -> None:
         """Show the data that `prepare` returned.
 
-        `fresh` is true if the pane showed a different group before, or no group.
+        `fresh` is true if, before this call, the pane showed a different group or was empty.
         """
         raise NotImplementedError
 
@@ -203,7 +204,10 @@ class Pane(Vertical):
         return self
 
     def action_only(self) -> None:
-        """Show only rows with a problem. When called again, show all rows. Panes without this filter do nothing."""
+        """Show only a part of the content, such as partitions with lag. When called again, show everything.
+
+        Subclasses can override this method. Panes that have no such filter do nothing.
+        """
 
     def action_view(self) -> None:
         """Switch to the next view of the data, for example from a list to a grid. A pane with one view does nothing."""
@@ -315,7 +319,8 @@ def reading_notices(
 
     Args:
         readings: group id → the data that the pane shows.
-        faults_below: whether the pane itself explains the group's errors. If true, these lines omit the explanations.
+        faults_below: whether the pane itself explains the group's errors. If true, the returned lines do not explain
+            errors, but still say how old the data is.
     """
     lines: list[PaneLine] = []
     reading = readings.get(group)
@@ -394,5 +399,5 @@ def missing_cells(snapshot: Snapshot, group: str) -> PaneLine:
 
 
 def single_line(message: str) -> str:
-    """Replace line breaks with blanks, because error messages of brokers can have several lines."""
+    """Return a message in one line, with blanks in place of line breaks. Messages of brokers can have several lines."""
     return " ".join(message.split())

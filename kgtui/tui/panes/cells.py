@@ -69,7 +69,7 @@ class Cell(NamedTuple):
 
 
 PaneLine = tuple[Cell, ...]
-"""One line of text in a pane, which consists of cells (pieces of text in one color)."""
+"""One line of text in a pane, as a tuple of cells. A cell is a piece of text in one color."""
 
 
 class Field(NamedTuple):
@@ -87,7 +87,7 @@ class Section(NamedTuple):
 
 
 def one_line_field(label: str, *cells: Cell | str) -> Field:
-    """Return a field whose text is one line. The line consists of these cells and strings."""
+    """Return a field that has one line of text beside its label. The line consists of `cells`, from left to right."""
     return Field(label, (tuple(Cell(one) if isinstance(one, str) else one for one in cells),))
 
 
@@ -155,7 +155,8 @@ def format_ranges(parts: tuple[int, ...]) -> str:
 def wrap_cells(cells: Iterable[Cell], width: int) -> list[PaneLine]:
     """Wrap cells into lines of at most `width` terminal cells.
 
-    A cell that ends with a blank counts as a label, and is kept on the same line as the cell after it.
+    A cell that ends (but does not begin) with a blank counts as a label. The label and the cell after it are kept on
+    the same line if both fit on one line.
     """
     lines: list[list[Cell]] = [[]]
     used = 0

@@ -139,7 +139,7 @@ def fit_columns(
     """Choose the columns that fit the table, and return (column, width in terminal cells) for each.
 
     Args:
-        preferred: column id → width at which no value is cut off (`preferred_width`).
+        preferred: column id → width that the column gets if all columns fit (`preferred_width`), in terminal cells.
         room: available width for all columns together, in terminal cells.
     """
     shown = [column for column in columns if preferred[column.id] or not column.if_values]

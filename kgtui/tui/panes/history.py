@@ -32,8 +32,8 @@ if TYPE_CHECKING:
 SPANS = (3600.0, 21_600.0, 86_400.0, 900.0)
 """Time spans that the plots can cover, in seconds. Key `v` switches to the next time span.
 
-On a live cluster, the plots can cover a shorter time, because kgtui only has samples from after its start, and keeps
-only the newest `kgtui.model.series.LENGTH` of them per group.
+On a live cluster, the plots can cover a shorter time. The reason is that kgtui has no samples from the time before its
+start, and keeps only the newest `kgtui.model.series.LENGTH` samples of each group.
 """
 
 SHORTEST_SPAN = 60.0
@@ -51,7 +51,7 @@ class HistoryPlotRequest(NamedTuple):
     Attributes:
         since: time at the left edge of the plots.
         until: time at the right edge of the plots.
-        newest: time of the newest lag sample of a live cluster; None in a recording.
+        newest: time of the group's newest lag sample, which is the same as `until`; None in a recording.
         at: displayed time of the recording; None for a live cluster.
         width: width of the plots in terminal cells.
         utc: whether the time axis is in UTC.
@@ -263,10 +263,11 @@ def history_plot_lines(timeline: GroupTimeline, request: HistoryPlotRequest) -> 
 
 
 def _interval_around(at: float, span: float, first: float, last: float) -> tuple[float, float]:
-    """Return (start, end) of the time axis for a displayed time of a recording, in seconds since the epoch.
+    """Return (start, end) of a time axis that contains the displayed time of a recording.
 
-    When the user goes to a different time, the time axis moves only in steps of a quarter of `span`, so that the
-    recording is read less often.
+    Start and end are in seconds since the epoch. They are within the recording, unless the recording is shorter than
+    `SHORTEST_SPAN`. When the user goes to a different time, the time axis moves only in steps of a quarter of `span`,
+    so that the recording is read less often.
 
     Args:
         at: the displayed time.

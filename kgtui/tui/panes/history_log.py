@@ -21,10 +21,7 @@ if TYPE_CHECKING:
     from kgtui.model.timeline import Change, GroupTimeline
 
 MOST_MEMBERS_NAMED = 100
-"""Maximum number of names of joined members in the detail area of a change.
-
-The same limit applies separately to the names of the members that left.
-"""
+"""The detail area of a change names at most this many members that joined, and at most this many that left."""
 
 
 def _role(change: Change) -> str:
@@ -43,9 +40,10 @@ def _state(state: str | None) -> str:
 
 
 def _state_text(change: Change) -> SafeText:
-    """Return the text of the column CHANGE: the group's state, such as `Stable` or `Empty → Stable`, or `deleted`.
+    """Return the text of the column CHANGE, such as `Stable`, `Empty → Stable` or `deleted`.
 
-    If the change is an event (`Change.event`), return the kind of the event instead, such as `joined`.
+    The text says in which state the group is, or from which state to which state it has changed. If the change is an
+    event (`Change.event`), return the kind of the event instead, such as `joined`.
     """
     before, now = change.before, change.now
     if change.event is not None:
@@ -100,7 +98,7 @@ def _members_text(change: Change, most: int = 3) -> SafeText:
     If the change is an event (`Change.event`), return the text of the event instead.
 
     Args:
-        most: maximum number of names of joined members. The same limit applies separately to members that left.
+        most: maximum number of members that are named as joined, and also of those that are named as left.
     """
     if change.event is not None:
         return event_text(change.event, with_kind=False)
@@ -152,8 +150,8 @@ def with_member_names(changes: Iterable[Change], members: Iterable[Member]) -> l
     """Return the changes with readable member names in place of member ids.
 
     Args:
-        members: the current members, whose names are made from client ids. The name of a member that has left is made
-            from its member id.
+        members: the current members, whose instance ids or client ids are used as names. The name of a member that has
+            left is made from its member id.
     """
     every = list(changes)
     ids = {one for change in every for one in (*change.now.joined, *change.now.left)}

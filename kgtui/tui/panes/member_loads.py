@@ -83,7 +83,7 @@ class MemberRow:
         threads: all members of the process; empty in the row of a member.
         load: partitions, lag and read rate; None in the row of a process.
         holds_up: why the member delays the change to the target assignment; empty if it causes no delay.
-        name: the shortest name that no other member of the group has.
+        name: short name of the member that no other member of the group has, such as its client id.
     """
 
     member: Member
@@ -131,8 +131,8 @@ def member_loads(
 def _sum(partitions: list[TopicPartition], values: Mapping[TopicPartition, float | None], idle: bool) -> float | None:
     """Return the sum of the known values of a member's partitions, such as their lags.
 
-    If no value is known, return None. For an idle member, which has no partitions, return 0 instead, unless `values` is
-    empty because nothing was read.
+    If no value is known, return None. A member is idle if it has no partitions. For an idle member, return 0, but None
+    if `values` is empty because nothing was read.
     """
     known = [value for value in map(values.get, partitions) if value is not None]
     return sum(known) if known or (idle and values) else None

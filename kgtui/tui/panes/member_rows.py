@@ -81,7 +81,7 @@ Columns = list[Column[MemberRow]]
 def member_columns(description: GroupDescription, rows: Sequence[MemberRow] = ()) -> Columns:
     """Return the columns for the group's type and protocol.
 
-    Columns that would be empty for all members are left out.
+    Some columns are left out if they would be empty for all members, such as the column with the rack.
     """
     if description.kind == "connect":
         return [*connect_columns(), _host(4), _id(5)]
@@ -282,8 +282,8 @@ def row_restore_lag(row: MemberRow) -> int | None:
 def member_restore_lag(streams: StreamsMember) -> int | None:
     """Return how many records a member must still restore: the sum of (task end offset − task offset) over its tasks.
 
-    The sum leaves out tasks for which one of these offsets (KIP-1071) is unknown. If this applies to all tasks, return
-    None. Return 0 if the member has neither standby nor warm-up tasks.
+    Members report these offsets (KIP-1071). The sum leaves out tasks without both offsets. If no task has both offsets,
+    return None. Return 0 if the member has neither standby nor warm-up tasks.
     """
     if not streams.assignment.standby and not streams.assignment.warmup:
         return 0
@@ -317,7 +317,7 @@ def connect_columns() -> Columns:
 
 
 def registry_columns() -> Columns:
-    """Return the columns for schema registry nodes: URL, whether the node is or can become the leader, error code."""
+    """Return the columns for schema registry nodes: NODE (the URL), LEADS, ELIGIBLE (can become the leader), ERROR."""
     return [
         Column("url", "NODE", lambda row: _node(row).url, min_width=16, max_width=44),
         Column("leads", "LEADS", lambda row: _leads(_node(row).leader).text, lambda row: _leads(_node(row).leader),

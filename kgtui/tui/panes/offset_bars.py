@@ -31,12 +31,13 @@ class OffsetRow(NamedTuple):
     Attributes:
         partition: −1 in the row of a topic.
         lag: offsets and lag of the partition; None in the row of a topic.
-        owner: name of the owner; with several owners, a text such as `3 members`; None if there is no owner.
-        member_id: ids of the owners, separated by commas; None if there is no owner.
+        owner: name of the member that owns the partition; with several owners, a text such as `3 members`; None if
+            there is no owner.
+        member_id: member ids of the owners, separated by commas; None if there is no owner.
         topic_total: total lag of the topic; None in the row of a partition.
         lost: number of records that expired before the group read them.
         share: whether the group is a share group.
-        scale: the lag for which the bar has its full width; the same value in all rows.
+        scale: the lag for which the lag bar has its full width; the same value in the rows of all partitions.
     """
 
     topic: str
@@ -76,7 +77,7 @@ def _full_lag_bar(row: OffsetRow) -> Cell:
 def lead_fraction(row: OffsetRow) -> float | None:
     """Return the position of the committed offset in the log as a fraction: 0 is the log start, and 1 is the log end.
 
-    Return None if one of these offsets is unknown, or if the log is empty.
+    Return None if the committed offset, the log start or the log end is unknown, or if the log is empty.
     """
     one = row.lag
     if one is None or one.lead is None or one.log_start is None or one.log_end is None or one.log_end <= one.log_start:

@@ -47,9 +47,9 @@ CYCLED_COLUMNS = ("topic", "lag", "lead", "owner")
 """Ids of the columns by which key `s` sorts the table. Each press of the key switches to the next one."""
 
 LARGEST_FIRST = frozenset({"lag", "lag-bar", "note"})
-"""Ids of the columns that are sorted in descending order.
+"""Ids of the columns by which rows are sorted in descending order, unless the user reverses the order.
 
-The other columns are sorted in ascending order. For example, partitions with the smallest lead (committed offset minus
+For all other columns, the order is ascending. For example, partitions with the smallest lead (committed offset minus
 log start) come first, because their unread records expire soonest.
 """
 
@@ -80,13 +80,14 @@ def filter_and_sort(
 ) -> list[OffsetRow]:
     """Return the rows that match the filters, in the given order.
 
-    If the rows are sorted by topic, rows with the total lag of a topic are added.
+    If the rows are sorted by topic, a row with the topic's total lag precedes the rows of each topic that has several
+    partitions. The total includes partitions that do not match the filters.
 
     Args:
         order: id of the column to sort by. Rows that have no value in this column come last.
         lagging: whether to return only partitions with lag, unknown lag or lost records (`is_lagging`).
-        filter_text: text that the topic, the partition (`topic-3`), the owner's name or id, or the note must contain,
-            ignoring case; empty for all rows.
+        filter_text: text to search for, ignoring case. A row matches if the text occurs in its topic, its partition
+            (such as `topic-3`), an owner's name or id, or its note. An empty text matches every row.
     """
     kept = [row for row in rows if (not lagging or is_lagging(row)) and _matches(row, filter_text)]
     if order == "topic":
@@ -149,7 +150,7 @@ def offset_columns(*, share: bool, timed: bool = True) -> list[Column[OffsetRow]
 
     Args:
         share: whether the group is a share group, which has start offsets instead of committed offsets.
-        timed: whether to include the age and the expiry of unread records.
+        timed: whether to include the columns for the age and the expiry of the first unread record.
     """
 
     position = partition_fields.START_OFFSET if share else partition_fields.COMMITTED
@@ -252,8 +253,8 @@ def _age(row: OffsetRow) -> Cell:
         return Cell("")
     if seconds is None:
         return unknown_cell() if row.lag.times is not None else Cell("")
-    # If the age was determined for an earlier committed offset, the group has read more records since then. The first
-    # unread record is then younger, so show the age as an upper bound.
+    # If the age belongs to the first unread record at an earlier committed offset, the group has read more records
+    # since then. The record that is now the first unread one is younger, so show the age as an upper bound.
     return Cell(("" if row.lag.exact_times else text.marks().at_most) + duration(seconds))
 
 
@@ -314,14 +315,13 @@ def _note(row: OffsetRow) -> Cell:
 
 
 def offsets_summary(rows: Sequence[OffsetRow], *, hidden: bool) -> list[PaneLine]:
-    """Return the parts of the summary above the table, such as the total lag, lost records, and number of partitions.
+    """Return the parts of the summary line above the table, such as the total lag and the number of partitions.
 
-    For each reason why lags are unknown, one part contains the reason, and the number of partitions that it affects.
+    If lags are unknown, each reason has its own part, such as `3 no leader` if three partitions have no leader.
 
     Args:
         rows: one row per partition, without the rows that show the total of a topic.
-        hidden: whether partitions are possibly missing from `rows`, because the user lacks the permission DESCRIBE on
-            the topics of these partitions.
+        hidden: whether `rows` may lack partitions, because the user lacks the permission DESCRIBE on their topics.
     """
     summed = total(row.lag for row in rows if row.lag is not None)
     lag = text.lag(summed.lag, hidden or summed.lower_bound)

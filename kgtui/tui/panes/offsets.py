@@ -161,7 +161,7 @@ class OffsetsPane(Pane):
         self.table.focus()
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Disable the action `drop_filter` while the filter line is hidden, so that the app can handle Escape."""
+        """Disable the action `drop_filter` while the filter's input line is hidden, so that the app handles Escape."""
         return action != "drop_filter" or self.has_class("-filtering")
 
     def _sort_by(self, column: str, *, descending: bool | None = None) -> None:

@@ -52,16 +52,17 @@ if TYPE_CHECKING:
     from kgtui.model.snapshot import Snapshot
     from kgtui.tui.panes.overview_health import OffsetSummary
 
-_OLD_VERDICT_SECONDS = 60.0  # A health verdict that is older than this, in seconds, is shown with its age.
+_OLD_VERDICT_SECONDS = 60.0  # If the data of a health verdict is older than this (in seconds), its age is shown.
 
 
 def mark_and_role(status: str, *, problem: bool) -> tuple[str, str]:
     """Return (symbol, color role such as `kg-error`) of the health verdict on a group.
 
+    If the status is not OK, although no problem was found, kgtui cannot judge the group. The symbol is then `?`.
+
     Args:
         status: name of a `GroupStatus`, such as `WARN`.
-        problem: whether the group has a problem. If it has none, a status other than OK means that kgtui cannot judge
-            the group, so the symbol is `?`.
+        problem: whether kgtui has found a problem of the group.
     """
     if not problem and status != GroupStatus.OK.name:
         return text.marks().unknown, MUTED
@@ -71,16 +72,16 @@ def mark_and_role(status: str, *, problem: bool) -> tuple[str, str]:
 def verdict_fields(snapshot: Snapshot, group: str) -> Iterator[Field]:
     """Yield the fields about the health verdict (such as `STOPPED`) on a group. Fields without a value are left out.
 
-    The fields are `verdict`, `also` (other problems), `who` (the members, broker or user with the problem) and `next`
-    (what to do).
+    The fields are `verdict`, `also` (other problems), `who` (the members, broker or user that the problem concerns) and
+    `next` (what to do).
     """
     diagnosis = diagnose(snapshot, group, time_text)
     judgment, health = diagnosis.judgment, snapshot.health.get(group)
     name = diagnosis.name
     mark, role = mark_and_role(judgment.status.name, problem=judgment.kind is not None)
     if health is not None and any(one.why == HIDDEN for one in health.undecided):
-        # Append a question mark to the verdict, because the verdict leaves out topics on which the user lacks the
-        # permission DESCRIBE.
+        # Append a question mark, because the group may have offsets in topics on which the user lacks the permission
+        # DESCRIBE. The verdict does not cover these offsets.
         name, role = f"{name}?", MUTED if judgment.status is GroupStatus.OK else role
     cells = [Cell(f"{mark} {name}", role)]
     if judgment.since is None and judgment.after is not None and judgment.kind in (Problem.UNUSED, Problem.EMPTY):
@@ -197,7 +198,7 @@ class OverviewPane(Pane):
 
 
 LONGEST_ID = 400
-"""Maximum width of a group id, in terminal cells. Longer ids are cut in the middle."""
+"""Maximum width of a group id, in terminal cells. Longer ids are shortened in the middle."""
 
 
 def overview_sections(
@@ -215,7 +216,7 @@ def overview_sections(
         offset_summary: totals over the group's partitions; None if the offsets have not been read.
         command_config: path of the client config file for the option `--command-config` in the displayed Kafka command;
             None to omit the option.
-        series: lag samples of all groups, for the lag trend; None if there are none.
+        series: past lags of groups, from which the lag trend is computed; None if there are none.
         placeholder: text that is shown until kgtui has read the description of the group.
     """
     # `overview_health` is imported only when the pane is drawn, so that kgtui starts faster.

@@ -1,4 +1,4 @@
-"""The fields of the Overview pane about health, lag, and the data that a deletion of the group would remove."""
+"""The fields of the Overview pane about the health and lag of a group, and about what its deletion would remove."""
 
 from __future__ import annotations
 
@@ -39,13 +39,16 @@ if TYPE_CHECKING:
     from kgtui.model.snapshot import Snapshot
 
 TREND_WINDOW = 60.0
-"""Time span of the lag samples from which the trend is computed, in seconds. It ends at the newest sample."""
+"""The lag trend is computed from the newest sample and the samples in this many seconds before it."""
 STEADY = 0.05
 """If the lag grows or shrinks by less than this many records per second, the trend is shown as `steady`."""
 _DATE_SHOWN_AFTER = 43_200.0
 """A time that is at least this many seconds before or after now is shown with its date."""
 _MOST_MEMBERS_NAMED = 3
-"""Maximum number of members that the field `held up by` names. These members delay the target assignment."""
+"""Maximum number of members that the field `held up by` names.
+
+These members have not yet reached the epoch of the target assignment, so they delay the change to it.
+"""
 
 
 def health_fields(
@@ -76,7 +79,10 @@ def health_fields(
 
 
 def _progress(snapshot: Snapshot, group: str) -> Iterator[Field]:
-    """Yield the field `progress`: the time at which a committed offset last moved forward."""
+    """Yield the field `progress`: when a committed offset last moved forward.
+
+    On a live cluster, the field also says when kgtui first saw the group.
+    """
     at, first = facts.last_progress(snapshot, group), facts.first_seen(snapshot, group)
     if first is None:
         return
@@ -86,7 +92,7 @@ def _progress(snapshot: Snapshot, group: str) -> Iterator[Field]:
 
 
 def _trend(snapshot: Snapshot, group: str, series: Series | None) -> Iterator[Field]:
-    """Yield the field `trend`: how fast the lag rises or falls, and for a falling lag, when it will reach 0."""
+    """Yield the field `trend`: how fast the lag rises or falls and, if the lag falls, when it will reach 0."""
     rate, span, gone, health = None, 0.0, None, snapshot.health.get(group)
     if health is not None and health.trend is not None:
         rate, span, gone = health.trend, health.trend_seconds, health.drain
@@ -125,7 +131,7 @@ def time_text(at: float, *, seconds: bool = False) -> str:
 
 
 def _rate_text(rate: float) -> str:
-    """Format a rate of change as `lag +20/s` or `lag −264/s`."""
+    """Format the change of the lag in records per second, as `lag +20/s` or `lag −264/s`."""
     minus = "-" if text.display_settings().ascii else "−"
     return f"lag {'+' if rate > 0 else minus}{abs(rate):,.1f}".removesuffix(".0") + "/s"
 
@@ -200,7 +206,10 @@ def _held_up(health: GroupHealth) -> Iterator[Field]:
 
 
 def _empty(snapshot: Snapshot, group: str, health: GroupHealth) -> Iterator[Field]:
-    """Yield the field `Empty for`: how long the group has been in state Empty, and when its offsets can expire."""
+    """Yield the field `Empty for`: how long the group has been in state Empty, and when its offsets can expire.
+
+    The field is left out if it would only repeat the duration in the field `state`.
+    """
     spell = health.empty
     if spell is None or (group in snapshot.state_since and spell.expires_in is None):
         return
@@ -218,13 +227,13 @@ class OffsetSummary:
 
     Attributes:
         total: total lag, in records.
-        partitions: number of partitions with a committed offset or an owner.
-        topics: number of topics to which these partitions belong.
+        partitions: number of partitions in which the group has an offset, or that have an owner.
+        topics: number of topics with a partition that `partitions` counts.
         worst: the partition with the largest lag; None if all known lags are 0.
         lost: number of records that expired before the group read them.
         lost_in: number of partitions with lost records.
         committed: number of partitions with a committed offset or, in a share group, with a start offset.
-        committed_topics: number of topics to which those partitions belong.
+        committed_topics: number of topics with a partition that `committed` counts.
         share: whether the group is a share group, which has start offsets instead of committed offsets.
     """
 
@@ -292,7 +301,11 @@ def _count(value: int, *, lower_bound: bool) -> Cell:
 
 
 def loss_fields(snapshot: Snapshot, group: str, offset_summary: OffsetSummary | None) -> Iterator[Field]:
-    """Yield the fields of the section `If deleted`: the lost offsets and, if kgtui refuses to delete, the reason."""
+    """Yield the fields of the section `If deleted`: what a deletion of the group would remove.
+
+    The fields are `offsets` (the offsets that would be deleted), `unread` (the total lag) and, if kgtui refuses to
+    delete the group now, `delete` (the reason).
+    """
     if offset_summary is None:
         yield one_line_field("offsets", *missing_cells(snapshot, group))
     elif offset_summary.committed:

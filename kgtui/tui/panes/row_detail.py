@@ -88,6 +88,6 @@ class DetailedTable(Vertical, Generic[RowT]):
         shown = (row, [column.id for column in self.table.columns])
         if force or shown != self._shown:
             self._shown = shown
-            # Wrap the text to the width of this widget. The detail area cannot be used, because its width is 0
-            # while it is hidden.
+            # Wrap the text to the width of this widget. The width of the detail area cannot be used, because it is 0
+            # while the detail area is hidden.
             self.query_one(RowDetail).describe(self.table.columns, row, self.size.width)

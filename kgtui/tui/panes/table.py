@@ -1,6 +1,6 @@
 """A table widget that draws only visible rows, so that 10,000 rows scroll as fast as ten.
 
-When the rows are replaced, the cursor moves to the new row that has the key of the old row under the cursor.
+When the rows are replaced, the cursor stays on the row with the same key, if the new rows contain one.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class LineTable(LineView, Generic[RowT], can_focus=True):
     | `table--sorted` | the title of the column by which rows are sorted |
     | `table--cursor` | the row under the cursor, while the table has the focus |
     | `table--cursor-blurred` | the row under the cursor, while another widget has the focus |
-    | `table--kg-…` | text of the cells with a color role, such as `kg-error` |
+    | `table--kg-…` | text of cells with the color role that follows `table--`, such as `kg-error` |
     """
 
     BINDINGS: ClassVar[list[BindingType]] = movement_bindings(
@@ -89,7 +89,7 @@ class LineTable(LineView, Generic[RowT], can_focus=True):
 
         @property
         def control(self) -> LineTable[Any]:
-            """The table that sent this message. Textual compares it with the selector in `@on(message, selector)`."""
+            """The table that sent this message. Textual applies the selector in `@on(message, selector)` to it."""
             return self.table
 
     class HeadingPressed(Message):
@@ -103,7 +103,7 @@ class LineTable(LineView, Generic[RowT], can_focus=True):
 
         @property
         def control(self) -> LineTable[Any]:
-            """The table that sent this message. Textual compares it with the selector in `@on(message, selector)`."""
+            """The table that sent this message. Textual applies the selector in `@on(message, selector)` to it."""
             return self.table
 
     cursor = reactive(0, repaint=False)
@@ -157,7 +157,7 @@ class LineTable(LineView, Generic[RowT], can_focus=True):
                 self.refresh()
 
     def set_sorted(self, column: str, *, descending: bool) -> None:
-        """Highlight the title of the column by which the caller has sorted the rows."""
+        """Highlight the title of the column by which the caller has sorted the rows. The rows are not changed."""
         if self.sorted_by != (column, descending):
             self.sorted_by = (column, descending)
             self.refresh()
@@ -172,11 +172,11 @@ class LineTable(LineView, Generic[RowT], can_focus=True):
     ) -> None:
         """Show these rows, and replace the columns if `columns` is not None.
 
-        Unless `fresh` or `at_top` is true, the cursor moves to the new row that has the key of the old row under the
-        cursor. If no new row has this key, the cursor stays at the same index, or moves to the last row.
+        Unless `fresh` or `at_top` is true, the cursor stays on the row with the same key. If no new row has this key,
+        the cursor stays at the same index or, if there are fewer rows, moves to the last row.
 
         Args:
-            fresh: whether the rows are about a different group. If so, the cursor moves to the first row.
+            fresh: whether the rows are about a different group than before. If so, the cursor moves to the first row.
             at_top: whether to move the cursor to the first row even if the rows are about the same group.
         """
         old, at = self._rows, self.cursor
@@ -299,7 +299,7 @@ class LineTable(LineView, Generic[RowT], can_focus=True):
             self.cursor = event.y - 1 + self.scroll_offset.y
 
     def render_line(self, y: int) -> Strip:
-        """Render line `y` of the visible lines. Line 0 has the column titles or, without rows, the placeholder."""
+        """Render line `y` of the widget. Line 0 shows the column titles or, if there are no rows, the placeholder."""
         width = self.size.width
         index = y - 1 + self.scroll_offset.y
         if not self._rows and y == 0 and self._placeholder:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 class TextLines(LineView, can_focus=True, inherit_bindings=False):
     """A widget for scrolling text that changes often.
 
-    When the text changes, only the visible lines with a different text are redrawn.
+    When the text changes, only the visible lines whose text has changed are redrawn.
     """
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {f"lines--{role}" for role in ROLES}
@@ -65,7 +65,7 @@ class TextLines(LineView, can_focus=True, inherit_bindings=False):
     def columns(self) -> int:
         """Width of a line in terminal cells, without the scroll bar.
 
-        While the widget is hidden, this is the width that it had before.
+        While the widget is hidden, this is the width before it was hidden.
         """
         self._last_columns = self.scrollable_content_region.width or self._last_columns
         return self._last_columns
@@ -76,9 +76,11 @@ class TextLines(LineView, can_focus=True, inherit_bindings=False):
         return "\n".join("".join(safe_text(cell.text) for cell in line) for line in self._lines)
 
     def set_lines(self, lines: Sequence[PaneLine], *, fresh: bool = False) -> None:
-        """Show these lines.
+        """Show these lines instead of the previous lines.
 
-        If `fresh` is true, scroll to the top, because the text is about a different group than before.
+        Args:
+            fresh: whether the text is about a different group than before. If so, scroll to the top. Otherwise, keep
+                the scroll position.
         """
         old, self._lines = self._lines, lines
         top = self.scroll_offset.y

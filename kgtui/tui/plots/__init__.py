@@ -1,6 +1,6 @@
 """Plots of a group's lag, rates, members and states over time, as lines of text.
 
-Curves need the package textual-plotext (extra `plots`). If it is missing, plots consist of bars of block characters.
+Curves need the package textual-plotext (extra `plots`). Without it, plots consist of bars of block characters.
 Drawing takes tens of milliseconds, so callers should run it in a thread.
 
 | module | contents |

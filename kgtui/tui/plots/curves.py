@@ -32,7 +32,8 @@ def curve_rows(curves: Sequence[Sequence[float]], width: int, rows: int, top: fl
     Args:
         curves: values of each curve, `VALUES_PER_CELL` per terminal cell. A NaN is drawn as a gap in the curve.
         width: width of a line in terminal cells.
-        top: value at the upper edge of the plot. The lower edge is 0.
+        rows: number of lines.
+        top: value at the upper edge of the plot. The value at the lower edge is 0.
     """
     first, second = ("*", "+") if text.display_settings().ascii else ("braille", "•")
     plot = unlimited_plot(width, rows)

@@ -43,8 +43,8 @@ class StackedPlot(NamedTuple):
     """One of the plots of a group, such as the plot of its lag.
 
     Attributes:
-        labels: labels of the vertical axis, one per text row, from top to bottom. If there are fewer labels than rows,
-            the remaining rows have no label, except for the last row, which has the label `0`.
+        labels: labels to the left of the rows, from top to bottom. If there are fewer labels than rows, the last row
+            has the label `0`, and the rows between have no label.
         rows: text rows of the plot, from top to bottom.
     """
 
@@ -189,8 +189,8 @@ def _members(timeline: GroupTimeline, plot_width: int, at: float | None) -> Stac
 def _states(timeline: GroupTimeline, plot_width: int) -> StackedPlot:
     """Plot the state of the group over time.
 
-    If the group was in several states during the time span of a terminal cell, the cell shows one of the rebalancing
-    states. If none of the states is a rebalancing state, the cell shows one of the states other than Stable.
+    Each terminal cell stands for a time span and shows one state. If the group was in several states in this time span,
+    the cell shows a rebalancing state or, if there was none, a state other than Stable.
     """
     change_points = _by_cell(timeline, plot_width)
     marks: list[tuple[str, str]] = []
@@ -278,7 +278,7 @@ def _clock(timeline: GroupTimeline, plot_width: int, column: int | None) -> Pane
         part = number / (label_count - 1)
         start = min(max(round(part * plot_width - size / 2), 0), plot_width - size)
         if column is not None and start - 1 <= column <= start + size:
-            # Leave out this label of the time axis, because the `^` at the marked time would hide one of its digits.
+            # Leave out this label of the time axis, because the `^` at the marked time would overlap or touch it.
             continue
         line[start : start + size] = write(timeline.since + part * span)
     blank = Cell(SafeText(" " * (LABEL_WIDTH + 1)))
@@ -294,8 +294,8 @@ Summary = Literal["largest", "mean", "last"]
 def resample(timeline: GroupTimeline, values: Sequence[float], count: int, summary: Summary) -> list[float]:
     """Divide the timeline into `count` equal time spans, and return one value for each time span.
 
-    A time span without samples gets the value of the previous sample. However, the value is NaN before the first
-    sample, after the last sample, and in a gap of the recording (a time without polls).
+    A time span without samples gets the value of the previous sample. However, it gets NaN if it is before the first
+    sample, after the last sample, or in a gap of the recording (a time without polls).
 
     Args:
         values: samples, such as lags, one for each time in `timeline.times`. An unknown sample is NaN.

@@ -35,7 +35,7 @@ class ActionContext:
 
 
 def always(_: ActionContext) -> str | None:
-    """Return None, which means that the action is available. For actions that are always available."""
+    """Return None, which means that the action is available. Used for actions that are always available."""
     return None
 
 
@@ -59,7 +59,8 @@ class Action:
         unavailable: returns why the action is unavailable now; None if it is available.
         writes: whether the action changes the cluster. Read-only sessions do not offer such actions.
         in_palette: whether the command palette lists the action.
-        exists: returns whether a session has the action. For example, some actions exist only in a recording.
+        exists: returns whether the footer and the command palette may list the action in a session. For example, they
+            list `live` only in a recording that was opened from a live cluster.
         everywhere: whether the key works on every screen, even in a text field.
     """
 

@@ -44,7 +44,7 @@ def _copy_id(screen: ClusterScreen) -> None:
 
 
 def _copy_command(screen: ClusterScreen) -> None:
-    """Copy the command line of the Kafka tool that prints the same data as the visible pane."""
+    """Copy the Kafka command that prints the data of the visible pane, and show the command in a dialog."""
     from kgtui.tui.dialogs.copied import CopiedDialog
 
     snapshot, group = screen.snapshot, screen.group

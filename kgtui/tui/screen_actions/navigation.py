@@ -17,12 +17,10 @@ if TYPE_CHECKING:
 
 
 def _move(screen: ClusterScreen, in_tree: Callable[[], object], *actions_elsewhere: str) -> None:
-    """Call `in_tree` if the tree of groups has the focus. Otherwise, run an action of the focused widget.
-
-    `in_tree` is also called if no widget has the focus.
+    """Call `in_tree` if the tree of groups or no widget has the focus. Otherwise, run an action of the focused widget.
 
     Args:
-        actions_elsewhere: names of actions. The first one that the focused widget supports is run.
+        actions_elsewhere: names of actions. The first action that the focused widget supports is run.
     """
     focused = screen.focused
     if focused is None or focused is screen.group_tree:

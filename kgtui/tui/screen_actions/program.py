@@ -30,7 +30,7 @@ def _toggle_recording(screen: ClusterScreen) -> None:
 
 
 def _show_recording(screen: ClusterScreen) -> None:
-    # Draw nothing while Textual removes the screen, because the header and the footer no longer exist.
+    # Do not draw if the tree no longer exists. Textual is then removing the screen with its header and footer.
     if screen.query("GroupTree"):
         screen.draw_bars()
 
@@ -51,7 +51,7 @@ def _needs_other_cluster(context: ActionContext) -> str | None:
 
 
 def _show_help(screen: ClusterScreen) -> None:
-    # Let the app open the help screen, because importing the help screen here would be a circular import.
+    # Let the main screen open the help screen, because importing the help screen here would be a circular import.
     screen.post_message(HelpRequested())
 
 

@@ -24,9 +24,9 @@ SPEEDS = (1, 2, 5, 10, 30, 60, 120, 300, 600, 1_800, 3_600)
 """Speeds at which a recording can be played, as multiples of real time. Keys + and - switch between them."""
 
 PLAY_INTERVAL = 0.5
-"""Time between two moves of the displayed time while a recording is playing, in seconds of real time.
+"""While a recording is playing, the displayed time moves forward at this interval, in seconds of real time.
 
-If reading the recording takes longer, the displayed time moves less often, but by a larger amount.
+If reading the recording takes longer than the interval, the displayed time moves less often, but by a larger amount.
 """
 
 MIN_PAUSE = 0.1
@@ -91,7 +91,8 @@ def _to_change(screen: ClusterScreen, *, back: bool) -> None:
 def go_to_time(screen: ClusterScreen, at: float) -> None:
     """Go to the time `at` in the displayed recording, in seconds since the epoch.
 
-    On a live cluster, show the dialog that opens a recording. The dialog is filled in with this time.
+    On a live cluster, show the dialog that opens a recording, with this time filled in. If no recording can be opened,
+    show the reason instead.
     """
 
     async def seek(position: ReplayPosition) -> bool:
@@ -114,6 +115,7 @@ def _move(screen: ClusterScreen, move: Callable[[ReplayPosition], Awaitable[bool
     Do nothing on a live cluster. If the recording is playing, stop playing.
 
     Args:
+        move: changes the displayed time, and returns whether it has changed.
         at_the_end: message to show if `move` returns False, for example because there is no earlier or later poll.
     """
     position = screen.session.replay_position
@@ -170,7 +172,10 @@ async def _play(screen: ClusterScreen, position: ReplayPosition) -> None:
 
 
 def change_speed(screen: ClusterScreen, step: int) -> None:
-    """Switch to the playing speed that is `step` places later in `SPEEDS` (faster). A negative `step` means slower."""
+    """Switch to the playing speed that is `step` entries later in `SPEEDS` (faster), or earlier if `step` is negative.
+
+    If there is no such entry, switch to the last or the first entry.
+    """
     playback, position = screen.playback, screen.session.replay_position
     index = SPEEDS.index(playback.speed) + step
     playback.speed = SPEEDS[max(0, min(index, len(SPEEDS) - 1))]

@@ -30,13 +30,13 @@ FOOTER: tuple[str, ...] = (
     "filter", "group-by", "sort", "faults", "delete", "copy", "pause", "refresh", "explain", "events", "palette",
     "help", "quit",
 )  # fmt: skip
-"""Ids of the actions in the footer of a live cluster, from left to right."""
+"""Ids of the actions that the footer shows on a live cluster, from left to right."""
 
 REPLAY_FOOTER: tuple[str, ...] = (
     "filter", "time", "earlier", "later", "play", "live", "group-by", "sort", "copy", "explain", "events", "palette",
     "help", "quit",
 )  # fmt: skip
-"""Ids of the actions in the footer of a recording, from left to right."""
+"""Ids of the actions that the footer shows for a recording, from left to right."""
 
 
 def offered(*, read_only: bool) -> tuple[Action, ...]:

@@ -129,9 +129,9 @@ class ClusterScreen(Screen[None]):
         return ActionFooter((), lambda _: None)
 
     def on_mount(self) -> None:
-        """Show the newest snapshot.
+        """Show the snapshot.
 
-        The tree has the settings of the previous screen or, if there is none, the saved settings.
+        Before that, apply the tree settings of the previous screen or, if there is none, the saved settings.
         """
         if self._like is not None:
             self._arrange_like(self._like)
@@ -174,15 +174,18 @@ class ClusterScreen(Screen[None]):
 
     @property
     def group(self) -> str | None:
-        """Id of the group under the tree's cursor; None if the cursor is on a tree node, or if the tree is empty."""
+        """Id of the group under the tree's cursor.
+
+        None if the cursor is on a node that contains groups, such as a group type, or if the tree is empty.
+        """
         return self.group_tree.group
 
     @property
     def action_done(self) -> asyncio.Event:
-        """Asyncio event that is cleared by Enter in the filter bar, and set when the tree shows the matching groups.
+        """Asyncio event that is not set while the tree does not yet show the groups that match a new filter.
 
-        While the event is not set, `textual_compat.key_order` holds further keys back, so that these keys act on the
-        matching groups.
+        Enter in the filter bar clears the event. Until the event is set again, `textual_compat.key_order` holds further
+        keys back, so that these keys act on the matching groups.
         """
         return self.group_tree.match_selected
 
@@ -245,7 +248,7 @@ class ClusterScreen(Screen[None]):
             right_side.show_node(self.group_tree.model, self.session.target.name)
 
     def redraw(self) -> None:
-        """Redraw all widgets that show times, for example after a change of the time zone."""
+        """Redraw header, footer, broker errors and visible pane, for example after a change of the time zone."""
         self.draw_bars()
         self.query_one(FaultLines).show(self.snapshot)
         self.detail.redraw()
@@ -288,7 +291,7 @@ class ClusterScreen(Screen[None]):
     def go_to(self, group: str) -> None:
         """Put the cursor on a group, and focus the tree.
 
-        If the tree does not show the group, first clear the filter, and show groups without a problem as well.
+        If the filter hides the group, first clear the filter, and show all groups instead of only those with a problem.
         """
         if not self.group_tree.reveal(group):
             self.filter_bar.clear_filter()
@@ -349,7 +352,10 @@ class ClusterScreen(Screen[None]):
         self.group_tree.filter(parse(f"{expression} problem:yes" if self.only_problems else expression))
 
     def toggle_problems(self) -> None:
-        """Show only groups with a problem, the most severe first, or show all groups in their previous order again."""
+        """Show only groups with a problem, the most severe problem first.
+
+        When called again, show all groups in their previous order.
+        """
         self.only_problems = not self.only_problems
         self.left_side.set_worst_first(enabled=self.only_problems)
         self.apply_filter()
@@ -366,8 +372,8 @@ class ClusterScreen(Screen[None]):
     def bring(self, pane: str) -> None:
         """Show a pane of the selected group.
 
-        If the cursor is on a tree node, show a table on the page of the node instead: the table with the same number
-        key as the pane.
+        If the cursor is not on a group, but on a tree node that contains groups, show a table on the page of the node
+        instead: the table that has the same number key as the pane.
         """
         if self.group is None and self._matching == 0:
             self.toast("no group matches; press esc to clear the filter")
@@ -398,7 +404,7 @@ class ClusterScreen(Screen[None]):
         self.update_monitored_configs()
 
     def leave_panes(self) -> None:
-        """Move the focus back to the tree, and leave the full-screen view of the panes."""
+        """Focus the tree. If the panes cover the tree (full screen or narrow screen), show the tree again."""
         self.remove_class("-pane", "-full")
         self.set_focus(self.group_tree)
         self.update_monitored_configs()

@@ -54,7 +54,9 @@ class Difference(NamedTuple):
 
 
 def differences(comparison: Comparison, only_group: str | None = None) -> tuple[list[Difference], int]:
-    """Return (at most `MAX_ROWS` differences of each kind, number of further differences).
+    """Return (differences, number of differences that are left out).
+
+    At most `MAX_ROWS` differences of each kind are returned. Further differences are left out.
 
     Args:
         only_group: id of a group, to return and count only differences of this group; None for all groups.
@@ -202,7 +204,7 @@ class ComparisonScreen(ModalScreen["str | None"]):
     """
     | key | does |
     |---|---|
-    | v | show all differences, or only groups, members, partitions or lag |
+    | v | show the next kind of difference: groups, members, partitions, lag or all kinds |
     | l | switch between the differences of the selected group and of all groups |
     | escape, q, M | close |
     """

@@ -51,9 +51,9 @@ _KINDS: dict[str, frozenset[EventKind]] = {
         for shown in EVENT_KINDS.values()
     },
 }
-"""Choices for the events to show: name of the choice, such as `all events` → kinds of events that are shown.
+"""Selections of events: name of the selection, such as `all events` → kinds of events that the selection shows.
 
-Key `o` switches to the next choice.
+Key `o` switches to the next selection.
 """
 
 _SELECTIONS = tuple(_KINDS)
@@ -62,13 +62,16 @@ MAX_EVENTS = 2_000
 """Maximum number of events in the list. If there are more, only the newest are listed."""
 
 _WIDEST_TEXT = "-" * 200
-"""Text of the preferred width of the column WHAT. Measuring the texts of all events would take too long."""
+"""A text whose width is the preferred width of the column WHAT.
+
+The width is not computed from the texts of the events, because measuring all of them would take too long.
+"""
 
 ROWS_PER_GROUP = 5
-"""Number of events of one group that have their own rows in the list: the newest events of the group.
+"""In the list, each of the newest events of a group has its own row, up to this number of events.
 
-If the group has two or more older events, these share one row. Without this limit, a group that rebalances often would
-fill the list. If only one group is shown, each of its events has its own row.
+If the group has two or more older events, they share one row. Without this limit, a group that rebalances often would
+fill the list. The limit does not apply if the list shows only one group.
 """
 
 
@@ -90,7 +93,7 @@ class EventSelection(NamedTuple):
     """The conditions that an event must meet to be shown.
 
     Attributes:
-        query: filter that the group of the event must match.
+        query: filter that the group of the event must match. An event of a broker matches only an empty filter.
         kinds: kinds of events that are shown.
         group: id of the only group whose events are shown; None for all groups and brokers.
         since: time in epoch seconds; only later events are shown.
@@ -158,7 +161,7 @@ class EventsScreen(ModalScreen["str | None"]):
     |---|---|
     | / | type a filter, so that only events of matching groups are shown |
     | v | show the events of the last 10 minutes, hour, 6 hours or day |
-    | o | choose the events: all, or only of groups, of members, of offsets, of verdicts and configs, or of brokers |
+    | o | show the next selection: all events, groups, members, offsets, "verdicts and configs" or brokers |
     | l | switch between the events of the selected group and the events of all groups and brokers |
     | U | switch between UTC and local time |
     | escape, q, E | close |
@@ -274,7 +277,10 @@ class EventsScreen(ModalScreen["str | None"]):
         self._list(fresh=True)
 
     def action_kind(self) -> None:
-        """Show only the events of the next choice in `_KINDS`, such as events of members. After the last, show all."""
+        """Show the next selection of events in `_KINDS`, such as the events of members.
+
+        After the last selection, show all events.
+        """
         self._kind = (self._kind + 1) % len(_SELECTIONS)
         self._list(fresh=True)
 
@@ -296,7 +302,8 @@ class EventsScreen(ModalScreen["str | None"]):
     def action_choose(self) -> None:
         """Close the screen, and put the tree's cursor on the group of the current row.
 
-        If the row stands for several events, list all events of the group instead.
+        If the row stands for several events, list all events of the group instead. If the group no longer exists, show
+        a message.
         """
         row = self.table.row
         group = None if row is None else row.event.group

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 LEFT_WIDTH = 20
 _HELP_KEYS = next(action.keys for action in table.ACTIONS if action.id == "help")
-"""The keys that open and close the help screen."""
+"""Default keys that open the help screen, separated by commas. On the help screen, these keys close it."""
 
 
 class HelpScreen(ModalScreen[None]):

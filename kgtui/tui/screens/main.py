@@ -1,4 +1,7 @@
-"""The main screen: shows one cluster, and handles all keys. A recording opens in a second main screen on top."""
+"""The main screen: shows one cluster, and handles all keys.
+
+A recording that the user opens from a live cluster has a second main screen, on top of the first one.
+"""
 
 from __future__ import annotations
 
@@ -69,7 +72,10 @@ class MainScreen(ClusterScreen):
         replay.go_to_time(self, message.at)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Disable keys in a read-only session: return False for actions that change the cluster."""
+        """Return False for an action that changes the cluster if the session is read-only.
+
+        Textual then disables the key of the action.
+        """
         if action != "run_action" or not parameters:
             return True
         known = table.BY_ID.get(str(parameters[0]))
@@ -82,6 +88,7 @@ class ReplayOverlay:
     Meanwhile, kgtui continues to poll the live cluster.
 
     Args:
+        session: the session of the recording.
         live: the screen of the live cluster.
     """
 
@@ -103,7 +110,7 @@ class ReplayOverlay:
             self._worker = self._app.run_worker(monitor.run(), name="replay", group="replay", exclusive=True)
 
     def close(self) -> None:
-        """Stop the monitor of the recording, close its screen, and redraw the screen of the live cluster."""
+        """Stop the monitor and close the screen of the recording. Redraw the screen of the live cluster."""
         if self._unsubscribe is not None:
             self._unsubscribe()
         if self._worker is not None:
@@ -118,7 +125,10 @@ class ReplayOverlay:
 
 
 def forward_snapshots(monitor: GroupMonitor, screen: ClusterScreen) -> Callable[[], None]:
-    """Post each new snapshot of a monitor to a screen as a message. Return a function that ends the subscription."""
+    """Post a `SnapshotArrived` message to a screen for each new snapshot of a monitor.
+
+    Return a function that ends the subscription.
+    """
 
     def post(snapshot: Snapshot) -> None:
         screen.post_message(SnapshotArrived(snapshot))

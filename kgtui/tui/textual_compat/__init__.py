@@ -1,7 +1,7 @@
 """Workarounds for problems of Textual 8.2. Only this package uses private members of Textual.
 
-The modules `tests/unit/tui/test_textual_compat*.py` have one canary test per workaround. If the canary test fails, the
-installed version of Textual no longer has the problem, so the workaround can be deleted.
+The modules `tests/unit/tui/test_textual_compat*.py` have one canary test per workaround. It checks that the installed
+version of Textual still has the problem. If the canary test fails, the workaround can be deleted.
 
 | Problem in Textual 8.2.8 | Workaround |
 |---|---|
@@ -11,9 +11,10 @@ installed version of Textual no longer has the problem, so the workaround can be
 | A key passes through the message queue of every ancestor before its action runs. | `key_order.run_binding` |
 | Input that is not UTF-8, or an unexpected escape sequence in the input, ends the program. | `terminal_driver` |
 | A second click or key that dismisses a screen also removes the screen below it. | `ignored_input` |
-| A key ends the program if the list of the command palette does not exist yet, or has no size yet. | `ignored_input` |
+| A key such as Down ends the program while the command palette has no list widget. | `ignored_input` |
+| Page Up or Page Down ends the program if the list that has the focus has no size yet. | `ignored_input` |
 | A search of the command palette ends the program if the palette is closed before the search ends. | `ignored_input` |
-| A list in a terminal of 5 or 7 columns ends the program, because its text has a width of 0 cells. | `narrow_text` |
+| In a terminal of 5 or 7 columns, a list ends the program, because its texts get a width of 0 cells. | `narrow_text` |
 | If the worker of a completion is canceled before it begins, Python prints a warning. | `completion` |
 | The traceback after a crash contains local variables, which may be passwords. | `crash_message` |
 | Textual computes the styles of a widget again whenever the widget is refreshed. | `rendering.StyleCache` |

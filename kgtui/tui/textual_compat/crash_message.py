@@ -61,8 +61,8 @@ class CrashReportingApp(App[int]):
             # their widgets have been removed.
             _log.info("error while exiting: %s", type(cause).__name__)
             return
-        # Textual removes the children of a widget before it stops the widget's workers. If a worker then looks for a
-        # child and does not find it, only log the error.
+        # Textual removes the children of a widget before it stops the widget's workers. If a worker fails because it
+        # cannot find a removed child, only log the error.
         if isinstance(cause, NoMatches) and _is_being_removed(_failed_node(error)):
             _log.info("error in a widget that is being removed: %s", cause)
             return

@@ -1,7 +1,7 @@
 """Ignore keys, clicks and search results at moments when Textual cannot handle them.
 
-- `Screen.dismiss` of Textual 8.2.8 always removes the topmost screen. If the first click outside the command palette
-  closes the palette, a second click therefore removes the screen below the palette.
+- `Screen.dismiss` of Textual 8.2.8 removes the topmost screen, even if it is called on another screen. If the user
+  clicks twice outside the command palette, the first click removes the palette, and the second click the screen below.
 - An `OptionList` raises `KeyError` if the user presses Page Up or Page Down before the list has been laid out.
 - The command palette raises `NoMatches` for a key or a search result while its list widget does not exist.
 """
@@ -36,7 +36,7 @@ METHODS_THAT_NEED_THE_LIST: dict[str, Callable[..., Any]] = {
 
 
 def ignore_input_that_textual_cannot_handle() -> None:
-    """Patch methods of Textual, so that they ignore a key, click or search result that would make them fail."""
+    """Patch methods of Textual, so that they ignore the keys, clicks and search results that they cannot handle."""
     setattr(Screen, "dismiss", _dismiss)  # noqa: B010 - mypy forbids a plain assignment to a method
     setattr(OptionList, "_move_page", _move_page)  # noqa: B010
     for name, method in METHODS_THAT_NEED_THE_LIST.items():

@@ -24,19 +24,19 @@ if TYPE_CHECKING:
     from textual.widget import Widget
 
 ROUNDS = 3
-"""Number of times that the app waits, after a key, until the widgets have handled all messages in their queues.
+"""Number of times that `KeyOrder` waits for the widgets to handle all messages in their queues before the next key.
 
-Waiting once is not enough, because handling a message can put new messages into a queue, such as `Input.Submitted`.
+One wait is not enough, because a widget that handles a message can post new messages, such as `Input.Submitted`.
 """
 
 HOLD_TIMEOUT = 3.0
-"""Maximum time for which a key is held back until the previous key has been handled, in seconds.
+"""Maximum total time of the `ROUNDS` waits for the widgets, in seconds. Meanwhile, further keys are held back.
 
 Without this limit, a widget that hangs would block all keys.
 """
 
 ACTION_TIMEOUT = 10.0
-"""Maximum time for which a key waits for the end of an action, such as opening a recording, in seconds."""
+"""Maximum time for which further keys wait for the end of an action, such as opening a recording, in seconds."""
 
 CLOSING_KEYS = frozenset({"escape", "ctrl+c", "ctrl+q"})
 """Keys that never wait for the end of a running action, so that the user can cancel the action."""
@@ -48,7 +48,9 @@ KEYS_WITHOUT_FOCUS_CHANGE = frozenset({
 
 
 class KeyOrder:
-    """After a key that can move the focus, delays the next keys until the widgets have handled that key.
+    """Sends keys to the focused widget, in the typed order.
+
+    After a key that can move the focus, further keys are held back until the widgets have handled that key.
 
     Args:
         forward: sends a key to the focused widget.
@@ -63,8 +65,8 @@ class KeyOrder:
     async def send(self, event: events.Event) -> None:
         """Forward a key or pasted text to the focused widget.
 
-        If the widgets have not yet handled an earlier key that can move the focus, store the event, and forward it
-        after they have handled that key.
+        If the widgets have not yet handled an earlier key that can move the focus, store the event, and forward the
+        event after they have handled that key. While an action is running, keys in `CLOSING_KEYS` are not stored.
         """
         if self._in_progress is None:
             await self._send(event)

@@ -29,7 +29,8 @@ def movement_bindings(*actions: str) -> list[BindingType]:
     """Return key bindings for moving in a list or a text.
 
     Args:
-        actions: names of six Textual actions, for: line up, line down, page up, page down, first line, last line.
+        actions: names of the six Textual actions, in this order: one line up, one line down, one page up, one page
+            down, first line, last line.
     """
     keys = (
         ("up,k", "Up", "up"),
@@ -116,7 +117,7 @@ class LineView(StyleCache, ScrollView):
         return strip
 
     def shift_cached_lines(self, lines: int) -> None:
-        """Adjust the line numbers of the cached lines after scrolling down by `lines` lines, or up if negative."""
+        """Adjust the line numbers of the cached lines after scrolling down by `lines` lines; negative for up."""
         self._line_cache = shift_lines(self._line_cache, lines, self.FIXED_LINES, self.size.height)
 
     def watch_scroll_y(self, old_value: float, new_value: float) -> None:
@@ -173,7 +174,9 @@ class LineView(StyleCache, ScrollView):
 
 
 def shift_lines(by_line: dict[int, T], lines: int, fixed: int, height: int) -> dict[int, T]:
-    """Return a copy of the dict `by_line` with the line numbers after scrolling, without lines that become invisible.
+    """Return a copy of the dict `by_line`, in which the keys are the line numbers after scrolling.
+
+    Lines that are no longer visible are left out.
 
     Args:
         by_line: line number in the widget → value.
@@ -189,5 +192,5 @@ def shift_lines(by_line: dict[int, T], lines: int, fixed: int, height: int) -> d
 
 
 def _thumb_changed(lines: int, old: int, height: int) -> bool:
-    """Return whether the thumb (movable part) of the scroll bar looks different with `lines` than with `old` lines."""
+    """Return whether the scroll bar's thumb (movable part) visibly changes if `old` lines become `lines` lines."""
     return abs(lines - old) * height * 8 > old

@@ -1,7 +1,8 @@
 """Create plots that can be larger than the terminal size that plotext 5.3.2 detects.
 
-plotext's function `limit_size` can turn off this limit only for plotext's global figure. This module creates its own
-figure, and turns off the limit by calling a private method of the figure.
+By default, plotext limits a plot to the detected size. plotext's public function `limit_size` turns off this limit only
+for plotext's global figure. This module creates a new figure, and turns off the limit with a private method of the new
+figure.
 """
 
 from __future__ import annotations

@@ -34,9 +34,9 @@ class StyleCache(Widget):
         return self._base_style
 
     def component_style(self, component: str) -> Style:
-        """Return the style of a component class (CSS class for a part of the widget), without the widget's background.
+        """Return the style of a component class (CSS class for a part of the widget), without the widget's own style.
 
-        If the name is empty, return `base_style`.
+        If `component` is empty, return `base_style`, the widget's own style.
         """
         base = self.base_style
         if not component:

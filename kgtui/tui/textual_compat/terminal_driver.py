@@ -73,8 +73,8 @@ def input_decoder(encoding: str) -> Callable[[], codecs.IncrementalDecoder]:
     The decoders also remove escape sequences from pasted text.
 
     Args:
-        encoding: the encoding of the input if the encoding of the locale is ASCII. Otherwise, this argument is ignored,
-            and the encoding of the locale is used.
+        encoding: used only if the encoding of the locale is ASCII. Otherwise, the decoders use the encoding of the
+            locale.
     """
     of_locale = codecs.lookup(locale.getencoding()).name
     decoder = codecs.getincrementaldecoder(encoding if of_locale == "ascii" else of_locale)
@@ -88,8 +88,9 @@ class _PasteCleaner(codecs.IncrementalDecoder):
         super().__init__("ignore")
         self._decoder = decoder
         self._is_pasting = False
-        # `_tail` is the end of the text that previous calls decoded. It can be the first part of the mark that starts a
-        # paste. `_held` is an incomplete escape sequence at the end of the pasted text that has been decoded so far.
+        # `_tail` has the last characters that were decoded outside a paste. A mark that starts a paste can begin in
+        # them, and end in the input of the next call. `_held` has an escape sequence in pasted text that is incomplete
+        # so far. The next call decodes the rest of the sequence.
         self._tail = ""
         self._held = ""
 
@@ -103,9 +104,13 @@ class _PasteCleaner(codecs.IncrementalDecoder):
         return "".join(shown)
 
     def _copy_until_paste(self, text: str) -> tuple[str, str]:
-        """Split a text after the first mark that starts a paste. Return (text with the mark, text after the mark)."""
-        # A start mark can begin in `_tail`, so search `_tail` as well. Do not return `_tail` again: the previous call
-        # has already returned it, so that the key Escape is handled without delay.
+        """Split a text after the first mark that starts a paste: return (text up to the end of the mark, rest).
+
+        Without such a mark, the rest is empty.
+        """
+        # A mark can begin in the text of the previous call, so search `_tail` as well. Do not return `_tail` again: the
+        # previous call has already returned it. It did not wait for the rest of the mark, because a mark begins with
+        # the code of the key Escape, which must be handled without delay.
         searched = self._tail + text
         before, mark, pasted = searched.partition(_PASTE_BEGINS)
         self._is_pasting = bool(mark)
@@ -114,9 +119,9 @@ class _PasteCleaner(codecs.IncrementalDecoder):
         return shown, pasted
 
     def _clean_paste(self, text: str, final: bool) -> tuple[str, str]:
-        """Split a text after the mark that ends the paste. Return (text with the mark, text after the mark).
+        """Split a text after the mark that ends the paste: return (text up to the end of the mark, rest).
 
-        Escape sequences are removed from the pasted text.
+        Without such a mark, the rest is empty. Escape sequences are removed from the pasted text before the mark.
         """
         pasted, mark, rest = text.partition(_PASTE_ENDS)
         if not mark and not final and (unfinished := _UNFINISHED.search(pasted)):
@@ -159,7 +164,10 @@ class LossTolerantTerminal:
 
 _RESET = "\x1b[0m"
 _RUN = re.compile(r"\x1b\[([0-9;]*[1-9][0-9;]*)m([^\x1b\r\n]*)\x1b\[0m((?:\r?\n|\x1b\[[0-9]+;[0-9]+H)*)")
-"""Matches a run of cells with one style: SGR sequence, text, reset sequence, and then newlines and cursor moves."""
+"""Matches a run of cells with one style: SGR sequence, text, and reset sequence.
+
+Newlines and cursor moves directly after the reset sequence also belong to the match.
+"""
 _MOVE = re.compile(r"\x1b\[[0-9]+;[0-9]+H\Z")
 """Matches an absolute cursor move at the end of a text.
 
@@ -233,7 +241,7 @@ def _parse(codes: str) -> _Style | None:
 
 @lru_cache(maxsize=4096)
 def _transition(current: _Style, target: _Style) -> str:
-    """Return the shortest SGR escape sequence that changes the terminal's style from `current` to `target`."""
+    """Return an SGR escape sequence that changes the terminal's style from `current` to `target`; empty if equal."""
     if target == _PLAIN != current:
         return _RESET
     if current.attributes - target.attributes:

@@ -29,16 +29,20 @@ FRESH_SECONDS = 15.0
 
 LAG_WIDTH = 9
 _NAME_WIDTHS = (16, 22, 28, 28, 34)
-"""Minimum width of group names in terminal cells, beside one, two, three, four, or at least five other columns."""
+"""Minimum width of the group names, in terminal cells.
+
+The first width applies if one column is shown beside the names, the second for two columns, and so on. The last width
+applies for five or more columns.
+"""
 _UNCHANGED = 0.05
 """If a lag grows or shrinks by less than this, in records per second, the change is shown as 0."""
 _WITH_FRACTION = 10.0
 """If a lag grows or shrinks by less than this, in records per second, the change is shown with one decimal place."""
 
 _SMALLEST_AGE_BOUND = 10.0
-"""Smallest lower bound, in seconds, that is shown for the age of the oldest unread record, such as `≥ 20 s`.
+"""Lower bounds of the age of the oldest unread record are shown from this value on, in seconds.
 
-If the lower bound is smaller, the age is shown as unknown.
+For example, the lower bound 20 is shown as `≥ 20 s`. If kgtui knows only a smaller one, the age is shown as unknown.
 """
 
 
@@ -143,7 +147,7 @@ class FittedColumns:
     def before_numbers(self) -> int:
         """Width available for the name of a tree node, in terminal cells.
 
-        In the row of a tree node, the name also covers the columns `problem` and `state`.
+        It includes the columns `problem` and `state`, because these columns are empty in the row of a tree node.
         """
         return self.name + self.width("problem") + self.width("state")
 
@@ -195,7 +199,9 @@ def severity_mark(level: int) -> Piece:
 
 
 def status_mark(row: TreeRow) -> Piece:
-    """Return (symbol, color role) of a group's problem or, if the group has none, of its state.
+    """Return (symbol, color role) of a group's problem or, if the group has no problem, of its state.
+
+    If kgtui has found the problem in old data, the color role is `stale`.
 
     The symbol of state Stable is a check mark, which users understand as OK. Therefore, a Stable group whose status is
     not OK, such as UNKNOWN, gets a dot instead.

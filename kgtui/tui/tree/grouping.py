@@ -72,7 +72,7 @@ class TreeNodes:
     Attributes:
         top: the nodes directly below the root, in display order. In an ungrouped tree, this is only the root itself.
         root: the node of the whole cluster; None if there are no groups.
-        by_path: path → node, for all nodes except the root. In an ungrouped tree, the root is the only node in it.
+        by_path: path → node, for all nodes except the root. In an ungrouped tree, `by_path` contains only the root.
     """
 
     top: list[Node] = field(default_factory=list)
@@ -128,10 +128,11 @@ def _path(listing: Listing, grouping: Grouping, group_type: str | None, state: s
 
 
 def family_of(group: str) -> str | None:
-    """Return the prefix of a group id: `team-007.settle` → `team-007.*`. Return None if the id has no separator.
+    """Return the prefix of a group id, such as `team-007.*` for `team-007.settle`; None if no separator can be used.
 
-    The id is cut after its first `.`, or else after its first `:`, `/` or `_`, or else after its first `-`
-    (`PREFIX_SEPARATORS`). A separator that first occurs at the beginning or the end of the id is not used.
+    The id is cut after its first `.`. If this is not possible, the id is cut after the first `:`, `/` or `_`, and if
+    this is not possible either, after its first `-` (`PREFIX_SEPARATORS`). A separator cannot be used if its first
+    occurrence is the first or the last character of the id.
     """
     for separators in PREFIX_SEPARATORS:
         ends = [at for at in (group.find(sign) for sign in separators) if at > 0]
@@ -183,12 +184,13 @@ def _split_by_known_state(
     ids: Sequence[str],
     buckets: dict[Path, list[Sequence[str]]],
 ) -> Generator[None, None, None]:
-    """Put groups under tree nodes by type and state, which kgtui has read separately for each group.
+    """Put the groups `ids` under tree nodes, according to the type and state that kgtui has read for each group.
 
-    This is necessary if a broker is too old to report types or states in its list of groups (ListGroups).
+    This is necessary if `listing` has no type or no state, because the broker is too old to report types or states in
+    its list of groups (ListGroups).
 
     Args:
-        buckets: path of a node → lists of group ids. The groups are added to these lists.
+        buckets: path of a node → lists of group ids. For each node, this function adds one list.
     """
     ids_by_path: dict[Path, list[str]] = defaultdict(list)
     for start in range(0, len(ids), SLICE):

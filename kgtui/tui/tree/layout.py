@@ -98,7 +98,7 @@ class RowLayout:
         return None if index is None else self._starts[index]
 
     def find(self, row_key: RowKey) -> int | None:
-        """Return the number of the row with this key; None if there is no such row, for example in a closed node."""
+        """Return the number of the row with this key; None if there is no such row, or if a closed node hides it."""
         if row_key.group is None:
             return self.node_row(row_key.path)
         span = self.span(row_key.path)
@@ -111,7 +111,8 @@ class RowLayout:
     def span(self, path: Path) -> tuple[int, Sequence[str]] | None:
         """Return (row number of a node's first group, ids of the node's groups in display order).
 
-        Return None if the groups are hidden because a node is closed, or if the node contains only child nodes.
+        Return None if the node contains only child nodes, or if the groups are hidden because the node or one of its
+        ancestors is closed.
         """
         index = self._groups_at.get(path)
         if index is None:
@@ -128,7 +129,10 @@ class RowLayout:
 
 
 def position(ids: Sequence[str], group: str) -> int | None:
-    """Return the index of a group in a list of group ids; None if it is not in the list. Fast if the list is sorted."""
+    """Return the index of a group in a list of group ids; None if the group is not in the list.
+
+    The search is fast if the group is found and the list is sorted.
+    """
     at = index_of(ids, group)
     if at is not None:
         return at

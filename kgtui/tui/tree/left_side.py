@@ -53,8 +53,8 @@ def load_view(path: Path, configured: tuple[str, ...]) -> SavedView | None:
     """Return the columns and sort order that are saved in a file; None if the file is missing or invalid.
 
     Args:
-        configured: ids of the columns in `config.toml`. They replace the saved columns if `config.toml` listed other
-            columns at the time of saving.
+        configured: ids of the columns that `config.toml` lists now. If `config.toml` listed other columns when the file
+            was saved, the result contains `configured` instead of the saved columns.
     """
     try:
         with open(open_private(path, os.O_RDONLY), "rb") as file:

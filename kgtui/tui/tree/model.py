@@ -51,8 +51,8 @@ class TreeModel:
         columns: ids of the columns, the most important first. A column is left out if it does not fit beside the more
             important columns.
         sort: a key of `SORT_KEYS`.
-        cursor_key: the row to which the user moved the cursor. While this row is hidden, the cursor is in another row.
-        cursor_row: number of the row where the cursor is now.
+        cursor_key: key of the row to which the user moved the cursor; None before the first layout that has rows.
+        cursor_row: number of the row that shows the cursor. It is another row while the row of `cursor_key` is hidden.
         filter_cache: groups that matched recent filters. If the user extends a filter, only these groups are tested.
     """
 
@@ -204,9 +204,10 @@ class TreeModel:
         self.cursor_key = self.layout.row_key(self.cursor_row)
 
     def next_group(self) -> int | None:
-        """Return the row number of the next group below the cursor, and open its node; None if there are no groups.
+        """Find the next group below the cursor, and return its row number; None if there are no groups.
 
-        After the last row, the search continues at the top.
+        If the next row shows a closed node, open this node, and use its first group. After the last row, the search
+        continues at the top.
         """
         start = self.cursor_row + 1
         for row in chain(range(start, self.layout.rows), range(min(start, self.layout.rows))):
@@ -246,9 +247,10 @@ class TreeModel:
         return min(self.cursor_row, layout.rows - 1) if row is None else row
 
     def _row_after_move(self, group: str) -> int | None:
-        """Move the cursor with a group that is now under a different tree node, and return the row number of the group.
+        """Find a group that is now under a different tree node: return its row number, and set `cursor_key` to its row.
 
-        If the new node is closed, only return the row number of the node. If it is not in the tree, return None.
+        If the new node is closed, return the row number of the node (or of the ancestor that hides the node), and do
+        not change `cursor_key`. If the tree does not contain the new node, return None.
         """
         path = path_of(self.nodes, self.snapshot, group)
         if path is None:

@@ -54,11 +54,11 @@ class TreeRenderer(LineView, can_focus=True, inherit_bindings=False):
     | `group-tree--guide` | The arrow in front of a node, which shows whether the node is open. |
     | `group-tree--count` | The number of groups under a node. |
     | `group-tree--leaf` | The name of a group. |
-    | `group-tree--lag` | A number above zero. |
-    | `group-tree--muted` | A number that is zero or unknown. |
+    | `group-tree--lag` | A number that is known and not zero. |
+    | `group-tree--muted` | A number that is zero or unknown, the name of a state, or the plot of a lag. |
     | `group-tree--stale` | Old data. |
     | `group-tree--mark` | The symbol in front of a group that the user has marked. |
-    | `group-tree--kg-…` | The symbols for states, health verdicts and errors. |
+    | `group-tree--kg-…` | The symbol of a state or problem, or the name of a problem. |
     """
 
     DEFAULT_CSS = """
@@ -109,10 +109,10 @@ class TreeRenderer(LineView, can_focus=True, inherit_bindings=False):
         return self._columns
 
     def scroll_anchor(self) -> tuple[RowKey | None, int]:
-        """Return the row that must stay in place on the screen when rows change: (key, line of the row in the widget).
+        """Return which row must stay where it is on the screen when rows change: (key, line of the row in the widget).
 
-        If the cursor is visible, its row must stay in place, and the key is None. Otherwise, the first visible row must
-        stay in place.
+        If the cursor is visible, this is the row of the cursor, and the key is None. Otherwise, this is the first
+        visible row.
         """
         top, cursor = self.scroll_offset.y, self.model.cursor_row
         if top <= cursor < top + self.size.height:
@@ -192,7 +192,7 @@ class TreeRenderer(LineView, can_focus=True, inherit_bindings=False):
         self._strip_cache.clear()
 
     def shift_cached_lines(self, lines: int) -> None:
-        """Adjust the line numbers of the cached lines after scrolling down by `lines` lines, or up if negative."""
+        """Adjust the line numbers of the cached lines after scrolling down by `lines` lines; negative for up."""
         super().shift_cached_lines(lines)
         self._drawn = shift_lines(self._drawn, lines, self.FIXED_LINES, self.size.height)
 
@@ -245,8 +245,9 @@ class TreeHeading(LineWidget):
     """
     | Class | Description |
     | :- | :- |
-    | `tree-heading--heading`, `--stale` | The title of a column. |
+    | `tree-heading--heading` | The grouping, and the titles of columns. |
     | `tree-heading--sorted` | The title of the column by which groups are sorted. |
+    | `tree-heading--stale`, `--leaf` | Not used for any text in the heading. |
     """
 
     DEFAULT_CSS = """

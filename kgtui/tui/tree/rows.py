@@ -105,8 +105,8 @@ def node_line(
 def _state_mark(state: str | None, total: NodeTotal) -> Piece:
     """Return (symbol, color role) for the state that all groups of a node have.
 
-    The symbol of state Stable is a check mark, which users understand as OK. Therefore, if a group has a problem or an
-    unknown lag, the node gets a dot instead.
+    The symbol of state Stable is a check mark, which users understand as OK. Therefore, the symbol is a dot instead if
+    the groups are Stable, but one of them has a problem or an unknown lag.
     """
     mark, role = text.state_mark(state), text.state_role(state)
     if mark == text.marks().stable and (total.severity or total.unknown):

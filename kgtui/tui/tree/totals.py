@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 GROUPS_SUMMED_PER_SECOND = 2_500
 """Maximum number of groups whose lags are added up per second, on average.
 
-To stay below this number, the sums for 100,000 groups in the tree and on the
-pages beside it are computed only every 40 s. This is often enough, because
-kgtui reads most lags even less often (`kgtui.monitor.sweep`).
+To stay below this number, the tree and the node page (beside the tree) compute their sums less often if there are more
+groups: with 100,000 groups, every 40 s. This is often enough, because kgtui reads the lags of most groups even less
+often (`kgtui.monitor.sweep`).
 """
 
 
@@ -33,7 +33,8 @@ class NodeTotal:
 
     Attributes:
         lag: sum of the known lags, in records; None if no lag is known.
-        unknown: number of groups whose lag is unknown in at least one partition.
+        unknown: number of groups whose total lag is not fully known. The reason can be that the group has not been
+            read, that the last read failed, that the lag of a partition is unknown, or that topics may be hidden.
         severity: the highest `Judgment.severity` of the groups; 0 if no group has a problem.
         problems: number of groups with this severity; 0 if the severity is 0.
     """

@@ -30,9 +30,12 @@ if TYPE_CHECKING:
     from kgtui.tui.tree.model import TreeModel
 
 SLICE_SECONDS = 0.004
-"""While a new snapshot is laid out, each step blocks the event loop for at most this time, in seconds."""
+"""Maximum time for which one step of a layout blocks the event loop if no user waits for the layout, in seconds.
+
+For example, the user does not wait for the layout of a new snapshot.
+"""
 AWAITED_SLICE_SECONDS = 0.012
-"""While the user waits for a layout, each step of the layout blocks the event loop for at most this time, in seconds.
+"""Maximum time for which one step of a layout blocks the event loop if the user waits for the layout, in seconds.
 
 For example, the user waits after setting a new filter.
 """
@@ -87,7 +90,7 @@ class GroupTree(TreeRenderer, inherit_bindings=False):
         self._group_to_reveal: str | None = None
         self._match_to_select: str | None = None
         self.match_selected = asyncio.Event()
-        """Asyncio event that Enter in the filter bar clears, and that is set when the tree shows the matches."""
+        """Asyncio event. Enter in the filter bar clears it. It is set when the tree shows the matching groups."""
         self.match_selected.set()
         self._shown = 0
         self._totals_due = 0.0
@@ -118,7 +121,7 @@ class GroupTree(TreeRenderer, inherit_bindings=False):
         self._choice_made()
 
     def group_by(self, grouping: Grouping) -> None:
-        """Change the grouping of the tree, for example to a node for each topic. The cursor stays on its group."""
+        """Change the grouping of the tree, for example to one node per topic. The cursor stays on its group."""
         self.model.grouping = grouping
         self.model.reset_openness()
         self._choice_made()
@@ -161,7 +164,7 @@ class GroupTree(TreeRenderer, inherit_bindings=False):
             await self._layout_due.wait()
             self._layout_due.clear()
             # Clear `_user_chose` before the layout, not after it. If the user changes a setting during the layout,
-            # `_user_chose` is then still set after the layout, so that `_wait_for_more` does not wait.
+            # `_user_chose` is set again, so that `_wait_for_more` does not wait before the next layout.
             self._user_chose.clear()
             self._layout_done.clear()
             try:
@@ -260,9 +263,10 @@ class GroupTree(TreeRenderer, inherit_bindings=False):
         self._choice_made()
 
     def select_match(self, expression: str) -> None:
-        """Put the cursor on a match of the filter `expression`, as soon as the tree shows the matches.
+        """Move the cursor as soon as the tree shows the groups that match the filter `expression`.
 
-        Choose the group whose id equals `expression`, or else the only match. If there is neither, do nothing.
+        Move the cursor to the group whose id equals `expression`. If there is no such group, but only one group
+        matches, move the cursor to this group. Otherwise, do not move the cursor.
         """
         self._match_to_select = expression or None
         if not expression:

@@ -52,8 +52,8 @@ def _height(lines: list[str], width: int) -> int:
 def fault_lines(snapshot: Snapshot) -> list[str]:
     """Return one line per error of a broker or of the whole cluster, at most `MAX_LINES` lines.
 
-    The brokers that have not responded for the longest time come first. If not all errors fit, the last line says how
-    many are not shown.
+    Errors of brokers come first, beginning with the broker that has not responded for the longest time. If there are
+    more than `MAX_LINES` errors, the last line says how many errors are not shown.
     """
     failing = [status for status in snapshot.brokers.values() if status.fault is not None]
     failing.sort(key=lambda status: (status.answered_at or 0.0, status.node))

@@ -36,9 +36,9 @@ SLICE_SECONDS = 0.005
 """Each step of the search for similar group ids blocks the event loop for at most this time, in seconds."""
 
 _RECORDING_DELAY = 1.0
-"""Delay before the recording is searched for a deleted group whose id the user typed as a filter, in seconds.
+"""Delay before the recording is searched for a deleted group whose id is the typed filter, in seconds.
 
-Each further character restarts the delay, so that the recording is not searched for an incomplete group id.
+Each further character that the user types restarts the delay, so that kgtui does not search for an incomplete id.
 """
 
 
@@ -97,7 +97,10 @@ class EmptyState(Static):
 
     @work(exclusive=True, group="explain", exit_on_error=False, description="explain")
     async def _explain(self, snapshot: Snapshot, session: Session, query: Query) -> None:
-        """Find out why no group matches the filter. The last step searches the recording, which can take seconds."""
+        """Find out why no group matches the filter, and show the reason.
+
+        If the filter can be the id of a deleted group, then search the recording for this group. This can take seconds.
+        """
         # `no_match_steps` is imported here, so that kgtui starts faster.
         from kgtui.model.absence import no_match_steps
 

@@ -134,8 +134,8 @@ class FilterBar(Vertical):
         Args:
             searched: (number of groups that have been tested, number of groups to test); None to omit this part.
             only_problems: whether only groups with a problem are shown (key `z`).
-            unobserved: number of groups that may have a problem, but are not read at every poll, because there are too
-                many such groups. They are only screened: simple rules are applied to less frequent background reads.
+            unobserved: number of groups that may have a problem, but that kgtui reads only in the background (less
+                often), because there are too many such groups. kgtui checks these groups by simple rules only.
         """
         active = self.active_filter.strip()
         notes = [text.plain(name, 24) for name, saved in self._presets.items() if saved == active][:1]
@@ -181,7 +181,7 @@ class FilterBar(Vertical):
         self.post_message(self.Done(self.active_filter.strip()))
 
     def on_key(self, event: events.Key) -> None:
-        """Handle keys: escape, down and tab leave the filter bar, and up inserts the next preset (saved filter).
+        """Leave the filter bar after Escape, Down or Tab. After Up, insert the next preset (saved filter).
 
         Escape also restores the filter that was active when the user entered the filter bar.
         """

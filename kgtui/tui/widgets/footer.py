@@ -40,7 +40,7 @@ class ActionFooter(LineWidget):
 
     Args:
         items: the keys from left to right.
-        why_unavailable: function that takes an action id, and returns why the action is unavailable, or None.
+        why_unavailable: takes an action id, and returns why the action is unavailable; None if it is available.
     """
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {"footer--key", "footer--name", "footer--off"}

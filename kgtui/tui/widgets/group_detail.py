@@ -28,9 +28,9 @@ if TYPE_CHECKING:
     from kgtui.tui.session import ReplayPosition
 
 FILL_DELAY = 0.3
-"""Delay between the first display of groups and the creation of the hidden panes, in seconds.
+"""Time from the first display of groups to the creation of all panes except the visible pane, in seconds.
 
-Creating these panes immediately would delay the first display of groups.
+Creating all panes immediately would delay the first display of groups.
 """
 
 
@@ -75,7 +75,11 @@ class GroupTitle(LineWidget):
         self._snapshot = None
 
     def pieces(self, width: int) -> Sequence[Piece]:
-        """Return the title of the group. If the title is too wide, leave out texts on the right, and shorten the id."""
+        """Return the title of the group.
+
+        If the title is too wide, leave out texts from the right until 20 cells remain for the id, and cut a longer id
+        in its middle.
+        """
         snapshot, group = self._snapshot, self._group
         if snapshot is None or group is None:
             return []

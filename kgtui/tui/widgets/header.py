@@ -33,10 +33,10 @@ The first text, for the time of the poll, is empty here, because all times have 
 """
 
 _MIN_NARROWING = 9
-"""The widget `PollStatus` becomes narrower only if this saves at least this many terminal cells.
+"""Minimum number of terminal cells by which the widget `PollStatus` becomes narrower.
 
-Each change of the widget's width causes a new layout of the screen. The freed space is worth a new layout only if a
-part of the poll status disappears.
+Each change of the widget's width causes a new layout of the screen. Because of this minimum, the width changes only if
+a part of the poll status disappears, and not if a text becomes slightly shorter.
 """
 
 
@@ -59,7 +59,7 @@ class PollStatus(LineWidget):
     def show(self, right: list[Piece]) -> int:
         """Show these pieces of text, and return the resulting width of this widget in terminal cells.
 
-        The widget becomes narrower only if this saves at least `_MIN_NARROWING` cells, because each change of the width
+        The widget becomes narrower by at least `_MIN_NARROWING` cells or not at all, because each change of the width
         causes a new layout of the screen.
         """
         self._shown = _with_blanks(right)
@@ -88,7 +88,7 @@ class ClusterHeader(LineWidget):
     """
     | Class | Description |
     | :- | :- |
-    | `header--name` | Name and environment of the cluster. A color in its configuration replaces the background. |
+    | `header--name` | Name and environment of the cluster. A configured cluster color replaces the background. |
     | `header--live` | The connection state LIVE. |
     | `header--warn` | PAUSED, REPLAY or CONNECTING; hidden topics; problems; brokers that do not respond. |
     | `header--error` | NO ANSWER or REFUSED; severe problems. |
@@ -134,7 +134,10 @@ class ClusterHeader(LineWidget):
         yield PollStatus()
 
     def style_of(self, role: str) -> Style:
-        """Return the style for a component class. The configured color of the cluster replaces the theme's color."""
+        """Return the style for a component class.
+
+        For `header--name`, the color that is configured for the cluster, if any, replaces the theme's background color.
+        """
         if role == "header--name" and self._color is not None:
             foreground = self._color.get_contrast_text(1.0)
             return Style(color=foreground.rich_color, bgcolor=self._color.rich_color, bold=True)
@@ -161,8 +164,9 @@ class ClusterHeader(LineWidget):
     def pieces(self, width: int) -> Sequence[Piece]:
         """Return the left part of the header, and update `PollStatus` in the right part.
 
-        If the line is too narrow, leave out the poll status first, then problems, beginning with the least severe ones.
-        In a recording, keep the displayed time, and leave out problems instead.
+        If the line is too narrow, first shorten or leave out the poll status, then leave out the numbers of brokers and
+        groups, and then problems, beginning with the least severe ones. In a recording, the displayed time takes the
+        place of the poll status. It can be shortened to the time of day, but is never left out.
         """
         is_replay = self._replay_position is not None
         left, right = self._left([problem.piece for problem in self._problems]), self._right()
@@ -265,10 +269,12 @@ class ProblemCount(NamedTuple):
 
 
 def problem_counts(problems: Mapping[Problem, int], *, rebalancing: int = 0) -> list[ProblemCount]:
-    """Return the kinds of problems with at least one group, the most severe first.
+    """Return a `ProblemCount` for each kind of problem that at least one group has, the most severe problem first.
 
     Args:
-        rebalancing: number of all groups that are rebalancing, including short rebalances, which are no problem.
+        problems: problem → number of groups with this problem.
+        rebalancing: number of groups that are rebalancing. They are counted even if a rebalance is short and therefore
+            no problem.
     """
     marks = text.marks()
     counts = {**problems, Problem.REBALANCING: max(rebalancing, problems.get(Problem.REBALANCING, 0))}
@@ -297,7 +303,8 @@ def _after_dots(pieces: Iterable[Piece]) -> list[Piece]:
 def _fitting(problems: Sequence[ProblemCount], width: int) -> list[Piece]:
     """Return the texts of the problems that fit into `width` cells, such as `✘ 2 stopped`.
 
-    If not all texts fit, a text such as `5 more` says how many groups have a problem that is not shown.
+    If not all texts fit, a text such as `5 more` says how many groups have a problem that is not shown. If even the
+    first text does not fit, return only the total number, such as `✘ 7 problems`.
     """
     for shown in range(len(problems), 0, -1):
         hidden = sum(problem.groups for problem in problems[shown:])

@@ -74,7 +74,7 @@ class LineWidget(StyleCache):
 def spread(left: Iterable[Piece], right: Iterable[Piece], width: int) -> list[Piece]:
     """Return the pieces of a line of `width` terminal cells: `left`, then blanks, then `right`, aligned to the right.
 
-    If both do not fit, the end of `left` is cut off.
+    If the line is too narrow for `left` and `right` together, the end of `left` is cut off.
     """
     left, right = list(left), list(right)
     free = max(width - sum(cell_len(piece) for piece, _ in right), 0)

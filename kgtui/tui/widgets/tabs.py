@@ -24,7 +24,7 @@ class LineTabs(LineWidget):
     """
     | Class | Description |
     | :- | :- |
-    | `tabs--front` | The title of the tab in front. |
+    | `tabs--front` | The title of the tab whose content is shown. |
     | `tabs--behind` | The titles of the other tabs. |
     """
 
@@ -64,7 +64,7 @@ class LineTabs(LineWidget):
         raise NotImplementedError
 
     def bring(self, tab: str) -> None:
-        """Highlight the title of a tab, because this tab is now in front. `tab` is its id."""
+        """Highlight the title of the tab with the id `tab`, because the content of this tab is now shown."""
         self.front = tab
         self.redraw()
 
@@ -72,7 +72,7 @@ class LineTabs(LineWidget):
         """Return the titles for a line of this width in terminal cells."""
         pieces: list[Piece] = []
         self._ends, end = [], 0
-        # Subtract one cell for the blank before the first title. `titles` already includes a blank after each title.
+        # Subtract one cell for the blank before the first title. `titles` reserves cells for the blanks after titles.
         for tab, title in self.titles(width - 1).items():
             pieces += [(" ", ""), (title, "tabs--front" if tab == self.front else "tabs--behind")]
             end += 1 + len(title)

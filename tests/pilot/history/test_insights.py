@@ -109,7 +109,7 @@ async def test_insights_screen_lists_findings_by_urgency_with_evidence_and_plot(
 async def test_the_first_finding_is_fully_described_when_the_insights_screen_opens(
     tmp_path: Path, lake: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The first layout determines the height of the description. After it, the app must draw the description again."""
+    """The first layout determines the height of the description. Then the app must draw the description again."""
     monkeypatch.setattr(screen_module, "DETAILS_DELAY", 1e6)
     app, _ = app_on(cluster(), tmp_path)
     async with app.run_test(size=(120, 40)) as pilot:

@@ -166,12 +166,13 @@ async def test_recording_is_refused_if_no_cluster_is_open(tmp_path: Path) -> Non
         await until(pilot, lambda: "no cluster is open" in screen_words(app))
 
 
-async def test_closing_the_record_dialog_while_the_recording_starts_ends_the_recording(
+async def test_a_starting_recording_ends_if_the_record_dialog_is_closed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """After Enter, the dialog stays open for a moment, so that it can show an error that occurs at once.
 
-    In this test, the user closes the dialog with escape before this wait ends. Afterward, the user can record again.
+    In this test, the user presses escape during this moment, which also ends the recording. Afterward, the user can
+    record again.
     """
     monkeypatch.setattr(recording, "FIRST_ERRORS_WAIT", 60)
     app = live(tmp_path)
