@@ -147,7 +147,7 @@ class DeadlineError(ClientError):
     """No response arrived before the deadline."""
 
     fault_name = "NO_ANSWER"
-    advice = "check the load of the broker and the network; the terminal UI keeps showing the last known values"
+    advice = "check the network and the load of the broker; the terminal UI keeps showing the last known values"
 
 
 class DisconnectedError(ClientError):

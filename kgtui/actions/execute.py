@@ -63,7 +63,7 @@ _STILL_THERE = (
     "the broker reported that the group was deleted, but the group exists; check whether an application has created it "
     "again"
 )
-_NOT_VERIFIED = "the broker reported success, but the result could not be verified"
+_NOT_VERIFIED = "the broker reported that the group was deleted, but kgtui could not check this"
 
 
 async def execute(
@@ -231,10 +231,13 @@ class _Deletion:
                 else:
                     await self._refuse(one, why_not_described(fault), fault)
             elif description.type != one.line.type:
-                changed = f"the group was a {one.line.type} group in the plan but is a {description.type} group now"
+                changed = (
+                    f"the group was a {one.line.type} group when the deletion was planned, but is a {description.type} "
+                    "group now"
+                )
                 await self._refuse(one, changed)
             elif (why := why_not_delete(group, description)) is not None:
-                await self._refuse(one, f"the group changed since the plan: {why}")
+                await self._refuse(one, f"the group changed after the deletion was planned: {why}")
             else:
                 passed.append(one)
         return passed

@@ -216,5 +216,5 @@ def _seconds(properties: Mapping[str, str], claim: str, default: int, highest: i
 def _boolean(properties: Mapping[str, str], key: str) -> bool:
     text = properties.get(key, "").strip().lower() or "false"
     if text not in {"true", "false"}:
-        raise ConfigError(f"{key}={text} is neither true nor false")
+        raise ConfigError(f"{key}={text} is not valid: write true or false")
     return text == "true"

@@ -80,7 +80,7 @@ def _short_text(key: str, text: str) -> str:
     size = len(text.encode("utf-8", "surrogatepass"))
     if size > MAX_CLIENT_ID_BYTES:
         raise ConfigError(
-            f"{key} has {size:,} bytes: shorten it to at most {MAX_CLIENT_ID_BYTES:,}, the limit of Kafka"
+            f"the value of {key} has {size:,} bytes, but Kafka allows at most {MAX_CLIENT_ID_BYTES:,}: shorten it"
         )
     return text
 

@@ -31,8 +31,8 @@ tries to renew the ticket in a ticket cache.
 
 _MUST_BE_FALSE = {
     "storePass": "kgtui never asks for a password: remove the option",
-    "tryFirstPass": "kgtui takes no password from another login module: set useKeyTab or useTicketCache",
-    "useFirstPass": "kgtui takes no password from another login module: set useKeyTab or useTicketCache",
+    "tryFirstPass": "kgtui cannot use the password of another login module: set useKeyTab or useTicketCache",
+    "useFirstPass": "kgtui cannot use the password of another login module: set useKeyTab or useTicketCache",
 }
 """Option of Krb5LoginModule that must not be true, because kgtui does not support it → advice to the user."""
 
@@ -94,7 +94,7 @@ def kerberos_from_properties(properties: Mapping[str, str], module: LoginModule)
     if kerberos.keytab and not kerberos.principal:
         raise ConfigError(
             f'{JAAS_KEY}: principal is missing: write principal="NAME@REALM" with a principal of the keytab; klist -k '
-            f"{kerberos.keytab} lists them"
+            f"{kerberos.keytab} lists its principals"
         )
     check_installed()
     return kerberos

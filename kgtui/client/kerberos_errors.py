@@ -89,7 +89,7 @@ def explain_failure(failure: Failure, kerberos: Kerberos, server: str) -> str:
     source = f"the keytab {kerberos.keytab}" if kerberos.keytab else _cache(kerberos)
     who = f" as {kerberos.principal}" if kerberos.principal else ""
     return (
-        f"there is no Kerberos ticket for {server}{who}, from {source}: {_advice(failure, kerberos, server)} "
+        f"kgtui could not get a Kerberos ticket for {server}{who} from {source}: {_advice(failure, kerberos, server)} "
         f"(GSSAPI: {failure.text})"
     )
 

@@ -199,7 +199,7 @@ class Link:
         while True:
             progress.step = f"{self._name} throttles kgtui; {api.name} was not sent"
             await self._throttle()
-            progress.step = f"kgtui did not connect to {self._name} to send {api.name}"
+            progress.step = f"{api.name} was not sent, because kgtui could not connect to {self._name}"
             session = await self.session()
             picked = self._pick(session, api, version)
             body = api.request.encode(picked, fields(picked) if callable(fields) else fields)

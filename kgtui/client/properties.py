@@ -65,12 +65,13 @@ The accepted values are Kafka's defaults, and names of Java classes whose task k
 
 _REFUSED = {
     "bootstrap.controllers": "kgtui does not connect to controllers: set --bootstrap-server to a broker",
-    "config.providers": "set config.providers to the names of the providers, in a file for --command-config or in a "
-    "table of config.toml",
-    "sasl.client.callback.handler.class": "remove the property, because kgtui cannot run this Java class, and put user "
-    "name and password into sasl.jaas.config",
-    "sasl.login.callback.handler.class": "use Kafka's OAuthBearerLoginCallbackHandler, or remove the property, because "
-    "kgtui cannot run this Java class, and put user name and password into sasl.jaas.config",
+    "config.providers": "config providers work only if config.providers contains their names, and if the properties "
+    "are in a file for --command-config or in a table of config.toml",
+    "sasl.client.callback.handler.class": "kgtui cannot run this Java class; remove the property, and put user name "
+    "and password into sasl.jaas.config",
+    "sasl.login.callback.handler.class": "kgtui cannot run this Java class; for OAUTHBEARER, use Kafka's "
+    "OAuthBearerLoginCallbackHandler; otherwise, remove the property, and put user name and password into "
+    "sasl.jaas.config",
     "sasl.login.class": "remove the property, because kgtui cannot run this Java class",
     "security.providers": "remove the property, because kgtui cannot run these Java classes",
     "ssl.cipher.suites": "remove the property and set the ciphers in the OpenSSL configuration of this machine",

@@ -175,8 +175,8 @@ class Tickets:
             yield context.wrap(_NO_LAYER + self.principal.encode(), False).message
         except GSSError as error:
             raise ConnectError(
-                f"the broker's response to the login with the ticket for {self.server(host)} is wrong: check that the "
-                f"broker has the current key of this principal (GSSAPI: {failure_of(error).text})"
+                "the broker's response to the Kerberos login is wrong: check that the broker has the current key of "
+                f"{self.server(host)} (GSSAPI: {failure_of(error).text})"
             ) from error
 
     async def _lifetime(self) -> float:

@@ -241,8 +241,8 @@ def _explain_status(error: urllib.error.HTTPError, oauth: OAuth, endpoint: str) 
             clock = _clock(error.headers)
             ahead = 0.0 if clock is None else clock - time.time()
             return (
-                f"{endpoint} refused the assertion (HTTP {error.code}{reason}): check that it knows the public key, "
-                f"and that the claims iss, sub and aud and the scope are right; {clock_advice(ahead)}"
+                f"{endpoint} refused the assertion (HTTP {error.code}{reason}): check that the endpoint knows the "
+                f"public key, and check the scope and the claims iss, sub and aud; {clock_advice(ahead)}"
             )
         return (
             f"{endpoint} refused the client {oauth.client_id!r} (HTTP {error.code}{reason}): check client id, client "

@@ -47,9 +47,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     from kgtui.commands.parser import add_format_option
 
     parser.epilog = (
-        "Deletes only groups that the describe RPC of their type reports as Empty, each after a backup of its\n"
-        "offsets. To confirm on a terminal, type the id of the group, or the number of groups. Without a terminal,\n"
-        "pass --yes --expect N.\n"
+        "Deletes only groups that are Empty according to the describe RPC of their type. Before a group is deleted,\n"
+        "its offsets are backed up. To confirm on a terminal, type the id of the group, or the number of groups.\n"
+        "Without a terminal, pass --yes --expect N.\n"
         "Exit codes: 4 at least one group was refused, or the deletion was not confirmed; 1 some deletions failed,\n"
         "or no group matches."
     )

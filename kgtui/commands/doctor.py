@@ -42,7 +42,7 @@ LIMITED_BELOW = {
         (4, "the list of groups has no states, so each group is described to learn its state"),
         (5, "the list of groups has no types"),
     ),
-    "DescribeGroups": ((6, "DescribeGroups reports groups that are not classic as Dead"),),
+    "DescribeGroups": ((6, "DescribeGroups reports the state Dead for groups that are not classic"),),
     "OffsetFetch": ((8, "each request reads the offsets of one group only, so reading lag takes longer"),),
     "FindCoordinator": ((4, "coordinators are looked up one at a time"),),
     "DescribeShareGroupOffsets": ((1, "the lag of share groups is unknown"),),

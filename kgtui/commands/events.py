@@ -58,8 +58,8 @@ With --lake, the command prints the recorded events up to --at; with --for 1h, o
 A recording contains no events about verdicts and configs.
 
 The filter selects groups as in kgtui ls; a group that no longer exists is selected by its id, type and last state.
---timeout limits the first connection and each request, not the time for which events are printed. Later requests never
-take longer than {policy.MonitorOptions().timeout:g} s.
+--timeout limits the first connection and each request, not the time for which events are printed. After the first
+connection, no request takes longer than {policy.MonitorOptions().timeout:g} s, even if --timeout is longer.
 Exit codes: 0 the time of --for is over; 1 a broker never answered; 2 wrong usage; 3 no broker could be reached;
 130 Ctrl-C; 141 the reader of stdout has exited."""
 

@@ -52,8 +52,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def epilog() -> str:
     """Return the text below the options of `kgtui lake --help`."""
     return (
-        "A running recorder compacts and prunes the tables that it writes. Files that optimize and prune have\n"
-        "replaced stay on the disk for an hour, because other programs may still be reading them."
+        "A running recorder compacts and prunes the tables that it writes. Files that were replaced by optimize or\n"
+        "prune stay on the disk for an hour, because other programs may still be reading them."
     )
 
 

@@ -140,7 +140,7 @@ def _print(
     _notify_limits(query, selection, "use kgtui check --lake" if args.lake else "add --watch, or use kgtui check")
     if query is not None and not args.lake and query.has_term("age"):
         notify(
-            "the filter term age: works only in the terminal UI, because kgtui ls reads each group just before it "
+            "the filter term `age:` works only in the terminal UI, because kgtui ls reads each group just before it "
             "prints the group"
         )
     missing = notify_missing(args, query, selection)
@@ -188,7 +188,7 @@ def _notify_limits(query: Query | None, selection: Selection, advice: str) -> No
 
         message = undecided_text(searched, every)
         if query.has_term("empty"):
-            message += "; the filter term empty: works only in the terminal UI"
+            message += "; the filter term `empty:` works only in the terminal UI"
         elif Need.WATCHING in query.needs:
-            message += f"; the filter terms verdict: and timelag: need several reads; {advice}"
+            message += f"; the filter terms `verdict:` and `timelag:` need several reads; {advice}"
         notify(message)

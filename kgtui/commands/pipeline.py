@@ -51,7 +51,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--every",
         default="10s",
         metavar="TIME",
-        help="time between two reads of new records and of new polls of the recorder (default: %(default)s)",
+        help="time between two searches for new records and new recorded polls (default: %(default)s)",
     )
     pipeline_demo.configure(demo)
     pipeline_submit.configure(submit)

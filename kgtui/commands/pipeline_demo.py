@@ -49,7 +49,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         type=int,
         default=1,
         metavar="S",
-        help="seed for random choices; the same --seed and --until give the same history (default: %(default)s)",
+        help="seed for random choices; the same options (with --until) give the same history (default: %(default)s)",
     )
     parser.add_argument(
         "--history-only", action="store_true", help="record the history, but do not run the pipeline; needs no Java"
@@ -86,7 +86,7 @@ def _history(args: argparse.Namespace) -> DemoHistory:
     if not 0.04 <= args.days <= _MOST_DAYS:
         raise UsageError(f"--days takes a number from 0.04 (an hour) to {_MOST_DAYS}")
     if not 10 <= interval <= 3_600:
-        raise UsageError("--every takes a time from 10s to 1h")
+        raise UsageError("--every takes a duration from 10s to 1h")
     until = time.time()
     if args.until is not None:
         try:

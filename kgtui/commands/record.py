@@ -46,7 +46,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--keep",
         default=keep,
         metavar="TIME",
-        help=f"age at which recorded days are deleted; all keeps them forever (default: {keep})",
+        help=f"age at which recorded days are deleted; the value all keeps them forever (default: {keep})",
     )
     parser.add_argument(
         "--for", dest="seconds", default=None, metavar="TIME", help="stop after this duration (default: never)"
@@ -56,10 +56,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def epilog() -> str:
     """Return the text below the options of `kgtui record --help`."""
     return (
-        "Ctrl-C or SIGTERM stops the recorder after it has written everything. If the recorder is killed, the reads\n"
-        "since the last flush are lost, and the next start reports the gap. Only one recorder at a time can write\n"
-        "to a lake. A lake contains ids of groups, topics, members and hosts, but no secrets. Only you can read local\n"
-        "lakes. To replay the recording: kgtui replay LAKE."
+        "Ctrl-C or SIGTERM stops the recorder after it has written everything. If the recorder is killed, the polls\n"
+        "since its last write (see --flush) are lost, and the next start reports this. Only one recorder at a time\n"
+        "can write to a lake. A lake contains ids of groups, topics, members and hosts, but no secrets. Only you can\n"
+        "read local lakes. To replay the recording: kgtui replay LAKE."
     )
 
 

@@ -135,7 +135,7 @@ def _read_settings(path: Path) -> Settings:
     if version is None:
         version = 1
     elif not isinstance(version, int) or version < 1:
-        raise ConfigError(f"{path}: version must be a number from 1 to {VERSION}: the version of the file's format")
+        raise ConfigError(f"{path}: version (the version of the file's format) must be a number from 1 to {VERSION}")
     if version > VERSION:
         raise ConfigError(
             f"{path}: version {version} of the format is newer than version {VERSION}, the newest that this kgtui can "

@@ -210,7 +210,8 @@ class Flusher:
             await self._off_loop(self._writer.maintain, keyframe, self._options.keep_days, self._now())
         except storage_errors() as error:
             message = (
-                f"recording continues, but the maintenance of {self._folder.path} failed: {lake_error_text(error)}"
+                f"recording continues, but files in {self._folder.path} could not be merged or deleted: "
+                f"{lake_error_text(error)}"
             )
             if message != self._maintenance_error:
                 self._notify(message)

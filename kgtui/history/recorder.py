@@ -164,8 +164,8 @@ class Recorder:
             return "recorder stopped"
         last_poll = rfc3339(before / 1000, "seconds")
         self._notify(
-            f"the previous recorder ({holder}) crashed. The lake contains all polls until {last_poll}. Later polls are "
-            "lost, at most those of one flush interval."
+            f"the previous recorder ({holder}) crashed. The lake contains all polls until {last_poll}. Later polls, at "
+            "most those of one flush interval, are lost."
         )
         return "recorder killed"
 

@@ -31,7 +31,7 @@ _PAUSE = 1_800.0
 _ENDED = {
     "STOP": "the group committed again",
     "STALL": "the group's offsets moved forward again",
-    "REWIND": "the group no longer committed lower offsets than before",
+    "REWIND": "the committed offsets no longer went back",
     "WARN": "the group's lag fell again",
 }
 _MEMBERS_CAME = "members joined the group, and it committed again"

@@ -103,8 +103,8 @@ class LakeFolder:
             where = "its path" if given else f"its full path, {visible(os.path.realpath(self.path))},"
             raise LakeError(
                 f"{visible(str(self.path))} cannot be used as a lake, because {where} contains "
-                f"{visible(found[0])}, with which Delta Lake's library cannot open tables. Rename the folder, or use "
-                "another one."
+                f"{visible(found[0])}. Delta Lake's library cannot open tables in such a folder. Rename the folder, or "
+                "use another one."
             )
 
     def check(self) -> None:

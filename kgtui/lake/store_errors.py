@@ -35,7 +35,7 @@ _NO_BUCKET = (
     "AWS_REGION"
 )
 _NO_PERMISSION = (
-    "the store refuses the access: the user needs permission to list, read, write and delete the files of the lake "
+    "the store refuses access: the user needs permission to list, read, write and delete the files of the lake "
     "(s3:ListBucket, s3:GetObject, s3:PutObject and s3:DeleteObject)"
 )
 _NO_ANSWER = (
@@ -43,10 +43,10 @@ _NO_ANSWER = (
 )
 _NO_CONDITIONAL_WRITES = (
     "the store does not support conditional writes, which Delta tables need. For S3, set "
-    "AWS_S3_LOCKING_PROVIDER=dynamodb, or if only one process writes to the lake, AWS_CONDITIONAL_PUT=disabled and "
-    "AWS_S3_ALLOW_UNSAFE_RENAME=true"
+    "AWS_S3_LOCKING_PROVIDER=dynamodb. If only one process writes to the lake, set AWS_CONDITIONAL_PUT=disabled and "
+    "AWS_S3_ALLOW_UNSAFE_RENAME=true instead"
 )
-_HTTP = "connections to an http:// address are not encrypted; to use such a connection anyway, set AWS_ALLOW_HTTP=true"
+_HTTP = "kgtui refuses http:// addresses, because the connection is not encrypted; to allow it, set AWS_ALLOW_HTTP=true"
 
 _EXPLANATIONS: Sequence[tuple[str, str]] = (
     (r"/latest/api/token|169\.254\.169\.254|metadata\.google\.internal|(?i:credential provider)", _NO_CREDENTIALS),

@@ -272,5 +272,5 @@ def _conditional_file(path: StorePath) -> ConditionalFile | None:
 def _duration(text: str) -> timedelta:
     found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*(ms|s|m|h)?", text)
     if found is None:
-        raise LakeError(f"the storage option {text} is not a duration: write it as 20s or 2m")
+        raise LakeError(f"the value {text} of a storage option is not a duration: write it as 20s or 2m")
     return timedelta(seconds=float(found[1]) * {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}[found[2] or "s"])

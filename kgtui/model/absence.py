@@ -81,10 +81,10 @@ def why_not_listed(
     lines = [f"{name} was deleted or expired at {clock(gone_at)}, as the recording shows."] if gone_at else []
     lines += _gone_in_this_run(snapshot, group, clock) if events else []
     if fault is not None and fault.name.endswith("AUTHORIZATION_FAILED"):
-        lines.append(f"If {name} exists, an ACL hides it: you lack the operation DESCRIBE on this group.")
+        lines.append(f"If {name} exists, it is hidden: you lack the ACL operation DESCRIBE on this group.")
     elif snapshot.access is not None and not snapshot.access.lists_every_group:
         lines.append(
-            f"An ACL may hide {name}, because you are not allowed to describe the cluster. "
+            f"{name} may exist but be hidden from you, because you are not allowed to describe the cluster. "
             f"Ask for DESCRIBE on the group {name} or on the cluster."
         )
     return lines + _brokers(snapshot, name, whole=whole)

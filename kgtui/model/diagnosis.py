@@ -280,7 +280,7 @@ def _explain_state_of(snapshot: Snapshot, group: str, state: str, judgment: Judg
     if state == states.EMPTY and judgment.kind is not Problem.UNREADABLE:
         refusal = delete_availability(snapshot, group)
         if refusal is not None:
-            return replace(explanation, advice=f"It cannot be deleted now: {refusal}.")
+            return replace(explanation, advice=f"The group cannot be deleted now: {refusal}.")
         needed = judgment.kind is not None and judgment.kind not in _ABOUT_EMPTY
         return replace(explanation, advice=_LOSS if needed else _DELETABLE)
     return explanation

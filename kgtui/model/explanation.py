@@ -129,13 +129,13 @@ _FAULTS: dict[str, _Text] = {
     ),
     "NON_EMPTY_GROUP": _Text(
         "The group has members, so the broker refuses to delete it or to change its offsets.",
-        "session.timeout.ms: killed members and stopped static members remain in the group until it has passed",
+        "session.timeout.ms: killed members and stopped static members remain in the group for this time",
         "Wait until the group is Empty, and try again.",
     ),
     "GROUP_SUBSCRIBED_TO_TOPIC": _Text(
         "A member subscribes to the topic, so the offsets of the topic cannot be deleted.",
         "",
-        "Stop the members that subscribe to the topic first.",
+        "First stop the members that subscribe to the topic.",
     ),
     "INVALID_GROUP_ID": _Text("The broker does not accept this group id.", "", "Use a group id that is not empty."),
     "COORDINATOR_LOAD_IN_PROGRESS": _Text(
@@ -162,7 +162,8 @@ _FAULTS: dict[str, _Text] = {
     "UNKNOWN_TOPIC_OR_PARTITION": _Text(
         "The topic or partition no longer exists although the group has an offset in it, or you lack the permission to "
         "see it.",
-        "offsets.retention.minutes; a coordinator that learns that the topic was deleted drops the offsets immediately",
+        "offsets.retention.minutes; if the coordinator learns that the topic was deleted, it deletes the offsets "
+        "immediately",
         "You can delete the offsets of this topic.",
     ),
     "LEADER_NOT_AVAILABLE": _Text(
@@ -203,7 +204,7 @@ _STATES: dict[str, _Text] = {
         "offsets.retention.minutes, the time after which brokers delete the offsets (but not those of share groups)",
     ),
     states.DEAD: _Text(
-        "The group is being removed. Older brokers also report groups as Dead that do not exist or are not classic.",
+        "The group is being removed. Older brokers also report Dead for a group that does not exist or is not classic.",
         "",
         "Dead does not prove that the group is gone. List the groups again.",
     ),
@@ -284,7 +285,7 @@ def explain_fault(fault: Fault) -> Explanation:
 
 def explain_state(state: str) -> Explanation:
     """Explain a group state. If kgtui does not know the state, the explanation says so."""
-    text = _STATES.get(state, _Text("This version of kgtui does not know the state. The broker reported its name."))
+    text = _STATES.get(state, _Text("This version of kgtui does not know this state, which the broker reported."))
     return Explanation(state, "", *text, is_problem=False)
 
 

@@ -46,8 +46,8 @@ def why_not_delete(group: str, description: GroupDescription) -> str | None:
         return f"this version of kgtui does not know groups of type {description.type or '?'}"
     if not description.authoritative:
         return (
-            f"{description.source or 'the broker'} cannot distinguish a {description.type} group from other types, so "
-            "kgtui does not delete the group"
+            f"no describe request found this {description.type} group, which is known only from the list of groups, so "
+            "kgtui does not delete it"
         )
     rpc = group_type.describe_rpc
     if description.source.partition(" ")[0] != rpc:

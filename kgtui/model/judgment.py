@@ -119,7 +119,7 @@ PROBLEM_TEXTS: dict[Problem, ProblemTexts] = {
     ),
     Problem.STALL: ProblemTexts(
         "stall", "stalled",
-        "Read the logs of the members: they may fail to process and acknowledge the same records again and again.",
+        "Read the logs of the members: processing of the same records may fail again and again, so they stay unread.",
     ),
     Problem.REWIND: ProblemTexts(
         "rewind", "rewound", "Find out who reset the offset. The group reads the records after the new offset again."
@@ -144,7 +144,7 @@ PROBLEM_TEXTS: dict[Problem, ProblemTexts] = {
     ),
     Problem.REBALANCING: ProblemTexts(
         "rebalancing", "rebalance",
-        "Read the logs of the members. A busy member delays a rebalance up to max.poll.interval.ms.",
+        "Read the logs of the members. A busy member can delay a rebalance by up to max.poll.interval.ms.",
     ),
     Problem.UNREADABLE: ProblemTexts("unreadable", "not read"),
     Problem.EMPTY: ProblemTexts("empty", "empty", _START_AGAIN),
@@ -191,8 +191,8 @@ def unsettled_reason(state: str | None) -> str:
     The reason is either that a rebalance does not end, or that a streams group stays NotReady.
     """
     if state == NOT_READY:
-        return f"{state} for too long; a source topic or an internal topic may not exist"
-    return f"{state} for too long; a member may not have rejoined"
+        return f"{state} for too long; perhaps a source topic or an internal topic does not exist"
+    return f"{state} for too long; perhaps a member has not rejoined"
 
 
 ABANDONED_TIME = f"{ABANDONED_AFTER / 3_600:g} h"

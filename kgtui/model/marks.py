@@ -112,7 +112,7 @@ PROBLEM_LOOKS: dict[Problem, Look] = {
 _MEANINGS = {
     "odd": "a state that the broker did not report, or a number that is not known yet",
     "empty": f"ABANDONED: the group has unread records and has been Empty for at least {ABANDONED_TIME}",
-    "dot": "a Stable group with too few reads to say that nothing is wrong",
+    "dot": "a Stable group that was not read often enough to be called OK",
     "warn": "WARN: the group has a problem; key 1 shows it",
     "error": "ERR: the group has a severe problem; key 1 shows it",
     "marked": "marked by you",

@@ -323,7 +323,7 @@ def _download(url: str, credentials: str, jar: Jar, into: Path) -> Path:
 
 def _check_digest(jar: Jar, sha256: str) -> None:
     if sha256 != jar.sha256:
-        raise ValueError(f"the SHA-256 of {jar.file} is not the SHA-256 of the released jar")
+        raise ValueError(f"the SHA-256 of {jar.file} is wrong: the file is not the released jar")
 
 
 def _jar_folders() -> list[Path]:

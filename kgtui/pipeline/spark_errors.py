@@ -62,10 +62,11 @@ _MESSAGES = {
     "install pandas and pyarrow for it",
     'Cannot run program "python': "Spark's workers have no Python on their PATH: install Python "
     f"{_PYTHON} there, and set PYSPARK_PYTHON to its path",
-    "All masters are unresponsive": "no Spark master answers at the address that --master gives, or its Spark "
-    f"version is not {PYSPARK}",
-    "No FileSystem for scheme": "Spark has no connector for this kind of store. Name its package, such as "
-    "org.apache.hadoop:hadoop-azure:3.5.0, in spark.jars.packages of spark-defaults.conf in the folder SPARK_CONF_DIR",
+    "All masters are unresponsive": "no Spark master answers at the address that --master gives, or the master does "
+    f"not run Spark {PYSPARK}",
+    "No FileSystem for scheme": "Spark has no connector for this kind of object store. Add the package of a connector, "
+    "such as org.apache.hadoop:hadoop-azure:3.5.0, to the option spark.jars.packages in the file spark-defaults.conf. "
+    "The file must be in the folder that SPARK_CONF_DIR names",
     "KAFKA_DATA_LOSS": _RECORDS_GONE,
     "some data may have been missed": _RECORDS_GONE,
     "AccessDeniedException": _NO_PERMISSION,
@@ -76,8 +77,8 @@ _MESSAGES = {
     "ApiCallTimeoutException": _STORE_SILENT,
     "AbfsRestOperationException": _STORE_SILENT,
     "failed on connection exception": _STORE_SILENT,
-    "InvalidClassException": "the Spark cluster runs another version of Spark than kgtui, which uses "
-    f"{PYSPARK}. Install Spark {PYSPARK} on the cluster",
+    "InvalidClassException": f"kgtui uses Spark {PYSPARK}, but the Spark cluster runs a different version. Install "
+    f"Spark {PYSPARK} on the cluster",
     "TopicAuthorizationException": NOT_PERMITTED,
     "GroupAuthorizationException": "not permitted to read with a consumer group: the user needs Read on groups whose "
     f"ids begin with {GROUP_PREFIX}",

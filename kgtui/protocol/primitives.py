@@ -167,7 +167,7 @@ def is_null(message: str, field: str, pos: int) -> DecodeError:
 
 def too_long(message: str, field: str, length: int, pos: int) -> DecodeError:
     """Build the error for a string, array or tagged field that is too long for the rest of the message."""
-    return DecodeError(f"{message}: {field} has a length of {length}, but fewer bytes are left", pos)
+    return DecodeError(f"{message}: {field} has a length of {length}, but the message ends earlier", pos)
 
 
 def trailing_bytes(message: str, size: int, pos: int) -> DecodeError:
@@ -195,7 +195,7 @@ def not_in_version(message: str, field: str) -> EncodeError:
 
     There is no error if the value is the default or the field is ignorable (`Field.ignorable`): the value is dropped.
     """
-    return EncodeError(f"{message} has no field {field}, and its value must not be dropped")
+    return EncodeError(f"{message} has no field {field}, so the value for this field cannot be encoded")
 
 
 def unknown_fields(message: str, names: list[str]) -> EncodeError:

@@ -50,7 +50,9 @@ class Options:
         check_scenario_name(self.scenario)
         releases(self.kafka_version)
         if self.port + self.brokers > 1 << 16:
-            raise UsageError(f"{self.brokers} brokers need ports from {self.port} to more than 65535; use a lower port")
+            raise UsageError(
+                f"{self.brokers} brokers from port {self.port} on need ports above 65535; use a lower port"
+            )
 
     @property
     def host(self) -> str:
@@ -111,7 +113,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         type=int,
         default=None,
-        help="total number of groups; generated groups are added to the groups of the scenario",
+        help="total number of groups; if the scenario has fewer groups, the missing ones are generated",
     )
     add(
         "--partitions",

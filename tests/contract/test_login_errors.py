@@ -38,7 +38,9 @@ async def test_the_login_error_for_a_missing_ticket_mentions_the_kinit_command(
 ) -> None:
     use_kdc(secure_broker, monkeypatch)
     reason = await refusal(secure_broker.sasl, with_cache(secure_broker.kdc.config.with_name("none")))
-    assert reason.startswith(f"there is no Kerberos ticket for {secure_broker.kdc.broker}, from the ticket cache ")
+    assert reason.startswith(
+        f"kgtui could not get a Kerberos ticket for {secure_broker.kdc.broker} from the ticket cache "
+    )
     assert "the cache has no ticket; run kinit -c " in reason
 
 

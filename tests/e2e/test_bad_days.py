@@ -146,7 +146,7 @@ def test_an_empty_tree_mentions_the_permission_that_could_be_missing(
     cluster_with_faults.control("forbid_cluster")
     cluster_with_faults.control("forbid_groups", patterns=["*"])
     ui.terminal.keys("r")
-    screen = ui.terminal.wait_for("no group that this user may see", FAULT_TIMEOUT)
+    screen = ui.terminal.wait_for("no group that this user is allowed to see", FAULT_TIMEOUT)
     assert "DESCRIBE" in screen
     cluster_with_faults.control("clear")
     ui.terminal.keys("r")

@@ -80,7 +80,7 @@ def test_a_user_without_permissions_sees_which_permission_to_request(secure_brok
     login = str(secure_broker.command_config("nobody"))
     terminal.start("--bootstrap-server", secure_broker.sasl, "--command-config", login)
     screen = terminal.wait_for("DESCRIBE on Cluster", BROKER_TIMEOUT)
-    assert "no group that this user may see" in screen
+    assert "no group that this user is allowed to see" in screen
     terminal.keys("q")
     assert terminal.status() == 0
 

@@ -298,7 +298,7 @@ async def test_screen_suggests_a_correction_for_a_filter_that_matches_no_group(t
         await until_text(app, pilot, "Similar: payments.settle")
         assert "did you mean" not in screen_text(app)
         await pilot.press(*(["backspace"] * 15), *"payments", "space", *"state:Dead")
-        await until_text(app, pilot, "The id of payments.settle")
+        await until_text(app, pilot, "The id payments.settle")
 
 
 async def until_text(app: KgtuiApp, pilot: Pilot[int], expected: str) -> None:

@@ -67,7 +67,7 @@ async def test_an_empty_tree_says_which_permission_is_missing(tmp_path: Path) ->
     app, monitor = app_on(snapshot_of([]), tmp_path)
     async with app.run_test(size=(100, 30)) as pilot:
         await settled(pilot)
-        assert "there is no group that this user may see" in screen_text(app)
+        assert "there is no group that this user is allowed to see" in screen_text(app)
         forbidden = Fault("CLUSTER_AUTHORIZATION_FAILED", "Cluster authorization failed.", 31, broker=1)
         monitor.publish(snapshot_of([], faults=dict.fromkeys((1, 2, 3), forbidden)))
         await settled(pilot)

@@ -208,6 +208,6 @@ def test_a_forged_array_length_is_rejected_without_allocating_memory(spark: Spar
     forged = value[:-4] + bytes.fromhex("7fffffff")
     (row,) = bronze_rows(spark, [(key, forged)]).transform(decode_in_jvm).collect()
     assert row.quarantine.reason == (
-        "GroupMetadataValue v3: members has a length of 2147483647, but fewer bytes are left"
+        "GroupMetadataValue v3: members has a length of 2147483647, but the message ends earlier"
     )
     assert row.quarantine.value == as_bytearray(forged)

@@ -157,7 +157,7 @@ async def test_the_recorder_error_says_that_the_store_lacks_conditional_writes(b
 async def test_the_recorder_error_says_that_the_write_permission_is_missing(bucket: Bucket) -> None:
     bucket.switch_on("refuse-writes")
     message = await error_of_recorder(bucket.uri())
-    assert message.startswith(f"{bucket.uri()} cannot be written: the store refuses the access")
+    assert message.startswith(f"{bucket.uri()} cannot be written: the store refuses access")
     assert "s3:PutObject" in message
 
 

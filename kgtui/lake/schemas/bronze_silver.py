@@ -40,12 +40,12 @@ COMMITS = table(
         "timestamp",
         "expiry time that an old client requested; null in a tombstone, or if the client requested no expiry time",
     ),
-    Column("topic_id", "string", "topic id as Kafka prints it; null in a tombstone and in records before version 4"),
+    Column("topic_id", "string", "topic id as Kafka prints it; null in a tombstone, and in values of versions below 4"),
     Column(
         "unknown_fields",
         "string",
-        "JSON object with the tagged fields that this kgtui does not know: number -> content in base64; null if there "
-        "are none, and in rows of an older kgtui",
+        "JSON object with the tagged fields that this kgtui does not know: tag number -> content in base64; null if "
+        "there are none, and in rows that an older kgtui wrote",
     ),
 )
 
@@ -120,8 +120,9 @@ GROUP_EVENTS = table(
     Column(
         "assignment",
         "string",
-        "JSON object: member id -> sorted array of partitions, such as topic-0 (classic groups), subtopology-0 "
-        "(streams groups) or topic id-0 (other groups); null without an assignment, or if it cannot be decoded",
+        "JSON object: member id -> sorted array of partitions, written as TOPIC-PARTITION (classic groups), "
+        "SUBTOPOLOGY-PARTITION (streams groups) or TOPIC_ID-PARTITION (other groups); null without an assignment, or "
+        "if it cannot be decoded",
     ),
     Column("detail", "string", "value of the record as JSON, as Kafka prints it; null in a tombstone"),
 )
@@ -159,8 +160,8 @@ REBALANCES = table(
     Column(
         "cause",
         "string",
-        "joined (members joined), left (members left), joined and left, subscription (a member changed its "
-        "subscription) or topics (the subscribed topics or their partitions changed); null if unknown",
+        "`joined` (members joined), `left` (members left), `joined and left`, `subscription` (a member changed its "
+        "subscription) or `topics` (the subscribed topics or their partitions changed); null if unknown",
     ),
     Column("joined", "int", "number of members that joined in the rebalance; null if unknown"),
     Column("left", "int", "number of members that left in the rebalance; null if unknown"),
@@ -185,7 +186,7 @@ QUARANTINE = table(
     Column(
         "version",
         "int",
-        "version of the value, read from the start of the value; null if the value is missing or too short",
+        "version number at the start of the record's value; null if the value is missing or too short",
     ),
     Column("key", "binary", "key of the record; null if the record has no key"),
     Column("value", "binary", "value of the record; null in a tombstone"),

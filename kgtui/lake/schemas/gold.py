@@ -117,8 +117,8 @@ LAG = table(
 HEALTH = table(
     "gold",
     "health",
-    "status of a group, or of one partition that is not OK, at the end of a time window; computed by the rules of "
-    "Burrow, LinkedIn's lag checker",
+    "status of a group, or of one partition whose status is not OK, at the end of a time window; computed by the "
+    "rules of Burrow, LinkedIn's lag checker",
     ("group", "topic", "partition", "window_start"),
     DAY,
     GROUP,
@@ -169,7 +169,7 @@ HEALTH = table(
         "complete",
         "double",
         "how complete the data are, from 0 to 1: for a partition, number of known commits (see `basis`) divided by "
-        "the number that Burrow's rules need; for the whole group, fraction of its partitions that have the value 1",
+        "the number that Burrow's rules need; for the whole group, fraction of its partitions with complete data",
     ),
     Column(
         "commits",
@@ -211,8 +211,8 @@ HEALTH = table(
 CHURN = table(
     "gold",
     "churn",
-    "rebalances of a group in one hour: how many, how long, and how many members and partitions changed; hours "
-    "without changes have no row",
+    "rebalances of a group in one hour: their number and duration, how many members joined or left, and how many "
+    "partitions changed their owner; hours without changes have no row",
     ("group", "hour"),
     DAY,
     GROUP,
@@ -254,8 +254,8 @@ CHURN = table(
     Column(
         "per_hour",
         "double",
-        "rebalances per hour: number of recorded rebalances divided by the recorded fraction of the hour; or, if it "
-        "is larger, number of rebalances decoded from __consumer_offsets",
+        "rebalances per hour, the larger of two numbers: recorded rebalances divided by the recorded fraction of the "
+        "hour, and rebalances decoded from __consumer_offsets",
     ),
     Column(
         "flapping",
@@ -329,8 +329,8 @@ CLEANUP = table(
     Column(
         "expires_at",
         "timestamp",
-        "latest time at which brokers will delete the group's offsets; in rows about a family, the latest known value; "
-        "null if the offsets may never expire",
+        "time by which brokers will have deleted the group's offsets; in rows about a family, the latest known value; "
+        "null if the group has no offsets, or if brokers never delete them",
     ),
     Column(
         "offsets_may_be_hidden",

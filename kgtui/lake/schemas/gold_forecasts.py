@@ -41,16 +41,16 @@ FORECAST = table(
     Column(
         "drain_min_seconds",
         "double",
-        "lowest plausible value of `drain_seconds`, in seconds: the time if the lag falls faster by two standard "
-        "errors of its trend; or, if it is shorter, the time computed from the lag in records instead of the time "
-        "lag; null if drain_seconds is null",
+        "lowest plausible value of `drain_seconds`: the time that the group needs if the lag falls faster by two "
+        "standard errors of its trend. If the trend of the time lag is known, but the time computed from the lag in "
+        "records is shorter, the value is that time. Null if drain_seconds is null",
     ),
     Column(
         "drain_max_seconds",
         "double",
-        "highest plausible value of `drain_seconds`, in seconds: the time if the lag falls more slowly by two "
-        "standard errors of its trend; or, if it is longer, the time computed from the lag in records instead of the "
-        "time lag; null if drain_seconds is null",
+        "highest plausible value of `drain_seconds`: the time that the group needs if the lag falls more slowly by "
+        "two standard errors of its trend. If the trend of the time lag is known, but the time computed from the lag "
+        "in records is longer, the value is that time. Null if drain_seconds is null",
     ),
     Column(
         "drained_at",
@@ -87,9 +87,10 @@ FORECAST = table(
     Column(
         "behind_since",
         "timestamp",
-        "start of the group's current backlog (unread records), searched in the last 24 hours. The search is slow, so "
-        "the value is null except in the last two hours of a day. It is also null in rows about a partition, in rows "
-        "without a forecast, and if the oldest unread record is less than a minute old",
+        "start of the group's current backlog (unread records), searched in the 24 hours before `covered_to`. The "
+        "search is slow, so the value is null except in the newest hour of each day with data, and in the hour before "
+        "it. It is also null in rows about a partition, in rows without a forecast, and if the oldest unread record is "
+        "less than a minute old",
     ),
     Column(
         "behind_since_at_least",
@@ -115,7 +116,7 @@ FORECAST_STATE = table(
     Column(
         "steady_since",
         "timestamp",
-        "start of the uninterrupted series of polls to which this minute belongs",
+        "start of the uninterrupted series of polls to which the last minute of the hour belongs",
         nullable=False,
     ),
     Column("log_start", "long", "log start offset; null if unknown"),

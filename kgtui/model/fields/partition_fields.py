@@ -85,7 +85,8 @@ LOST: PartitionField = Field(
     lambda row: row.lag.lost, unit="records", missing=Missing.UNREAD,
 )  # fmt: skip
 UNREAD_SINCE: PartitionField = Field(
-    "unread_since", "UNREAD-SINCE", "timestamp", f"{_TIMES}: when the first unread record was written",
+    "unread_since", "UNREAD-SINCE", "timestamp",
+    f"{_TIMES}: when the first unread record was written, or the earliest possible time",
     lambda row: None if (found := _times(row)) is None or found.unread is None else found.unread.earliest,
     format=_time_text, encode=rfc3339, hide_empty=True,
 )  # fmt: skip
@@ -118,10 +119,11 @@ METADATA: PartitionField = Field(
     lambda row: row.lag.metadata,
 )  # fmt: skip
 MEMBER_ID: PartitionField = Field(
-    "member_id", "OWNER-ID", "string", "the members' assigned partitions or active tasks", lambda row: row.member_id
-)
+    "member_id", "OWNER-ID", "string", "member to which the partition or its active task is assigned",
+    lambda row: row.member_id,
+)  # fmt: skip
 OWNER: PartitionField = Field(
-    "owner", "OWNER", "string", "shortest name of the owner that distinguishes it from the other members",
+    "owner", "OWNER", "string", "shortest name that distinguishes the owner from the other members",
     lambda row: row.owner,
 )  # fmt: skip
 REASON: PartitionField = Field(

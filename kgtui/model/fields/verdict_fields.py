@@ -70,7 +70,7 @@ VERDICT: GroupField = Field(
 )  # fmt: skip
 VERDICT_COLUMN: GroupField = Field(
     "verdict", "VERDICT", "string",
-    "`ok`, `ok?` if offsets may be hidden, or the name of the problem as in the filter `verdict:`",
+    "`ok`, `ok?` (offsets may be hidden from the user), or the name of the problem, as in the filter `verdict:`",
     _verdict_column, needs="lag", missing=Missing.UNKNOWN,
 )  # fmt: skip
 PROBLEM: GroupField = Field(

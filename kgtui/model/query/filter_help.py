@@ -21,7 +21,7 @@ HELP: tuple[HelpRow, ...] = (
     HelpRow("/re/", "The group id matches the regular expression (RE2); case is ignored.", "/^team-.+v2/"),
     HelpRow(
         "not:TERM",
-        "The group does not match the term. !TERM means the same; in a shell, it needs single quotes.",
+        "The group does not match the term. !TERM means the same, but needs single quotes in a shell.",
         "not:type:share",
     ),
     HelpRow(

@@ -109,7 +109,7 @@ class Lexer:
                 "a term is missing after the negation",
                 position=start,
                 length=self._at - start,
-                expected="expected a term after not:",
+                expected="expected a term after not: or !",
             )
         key_start = self._at
         key = self._key()
@@ -182,7 +182,9 @@ class Lexer:
         kind = self._text[start + 1 : start + 2]
         if not kind:
             raise QueryError(
-                "the filter ends with a backslash", position=start, expected=r"expected a character after \ (or \\)"
+                "the filter ends with a backslash",
+                position=start,
+                expected=r"expected a character after \, or \\ for a backslash",
             )
         if kind in _SIMPLE:
             self._at += 2
@@ -216,7 +218,7 @@ class Lexer:
                     "a regular expression is not closed",
                     position=start,
                     length=self._at - start,
-                    expected='expected a closing / (a name that begins with / is written in quotes: "/name")',
+                    expected='expected a closing /; a name that begins with / needs quotes: "/name"',
                 )
             if char == "\\":
                 following = self._text[self._at + 1 : self._at + 2]

@@ -262,8 +262,8 @@ TERMS: tuple[TermKey, ...] = (
     ),
     NumberKey(
         "lag",
-        f"Total lag in records, with the units {names_of(COUNT_UNITS)}. unknown also finds groups whose lag is only "
-        "partly known.",
+        f"Total lag in records, with the units {names_of(COUNT_UNITS)}. The value unknown also finds groups whose "
+        "lag is only partly known.",
         "lag:1k+",
         needs=_OFFSETS,
         units=COUNT_UNITS,
@@ -273,9 +273,9 @@ TERMS: tuple[TermKey, ...] = (
     ),
     NumberKey(
         "timelag",
-        "Age of the oldest unread record. For the selected group, for suspected problems and in kgtui check, it comes "
-        "from the record's timestamp. For other groups in view it is estimated, and for groups out of view it is a "
-        "lower bound.",
+        "Age of the oldest unread record. For the selected group, for groups with a possible problem and in kgtui "
+        "check, the age comes from the record's timestamp. For other groups in view, it is estimated. For groups out "
+        "of view, it is a lower bound.",
         "timelag:5m+",
         needs=_WATCHING,
         units=TIME_UNITS,

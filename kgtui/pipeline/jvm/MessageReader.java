@@ -52,7 +52,7 @@ class MessageReader {
 
     private DamagedException tooLong(String field, long length) {
         return new DamagedException(
-            message.label + ": " + field + " has a length of " + length + ", but fewer bytes are left");
+            message.label + ": " + field + " has a length of " + length + ", but the message ends earlier");
     }
 
     private Message.Node struct(Message.Struct struct) {

@@ -30,7 +30,7 @@ CONFIG_EXAMPLE = """\
   [clusters.staging]
   bootstrap = "broker-1.example:9092"
   command_config = "/etc/kafka/client.properties"   # Java properties
-  environment = "PROD"    # a label; optional, as are color and read_only
+  environment = "STAGE"   # a label; optional, as are color and read_only
 """
 """Example of configured clusters in `config.toml`."""
 

@@ -71,7 +71,7 @@ class ColumnsDialog(ModalScreen[None]):
             box.border_title = "Columns of the tree"
             yield OptionList(*(Option(self._row(column), id=column) for column in TREE_COLUMNS), markup=False)
             keys = f" {text.marks().dot} ".join(("space show or hide", "esc close"))
-            hint = f"A column is left out if it does not fit beside the columns before it in this list.\n{keys}"
+            hint = f"The tree leaves out a column that does not fit beside the columns above it in this list.\n{keys}"
             yield Static(hint, id="hint", markup=False)
 
     def _row(self, column: str) -> Content:

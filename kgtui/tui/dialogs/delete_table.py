@@ -145,7 +145,7 @@ def columns(details_title: str) -> tuple[Column[DeleteRow], ...]:
 class DeleteTable(DetailedTable[DeleteRow]):
     """A table with one row per group, and below the table the full text of the row under the cursor."""
 
-    def __init__(self, rows: Sequence[DeleteRow] = (), details_title: str = "WHY, OR WHAT IS LOST") -> None:
+    def __init__(self, rows: Sequence[DeleteRow] = (), details_title: str = "LOSS, OR WHY REFUSED") -> None:
         super().__init__(LineTable(columns(details_title), lambda row: row.group, id="lines"), id="many")
         self._initial_rows = rows
 
@@ -226,7 +226,7 @@ def plan_summary(made: Plan, folder: StateFolder, observed: ObservedGroups) -> C
     unread = sum(line.loss.unread.lag or 0 for line in allowed)
     at_least = "at least " if any(line.loss.hidden for line in allowed) else ""
     more = at_least or ("at least " if any(line.loss.unread.lower_bound for line in allowed) else "")
-    lost = f"Lost: the offsets of {at_least}{counted(total, 'partition')}, {more}{counted(unread, 'unread record')}"
+    lost = f"Lost: the offsets of {at_least}{counted(total, 'partition')} with {more}{counted(unread, 'unread record')}"
     commits = [line.loss.last_commit for line in allowed if line.loss.last_commit is not None]
     if commits:
         lost = f"{lost}; newest commit {_time_text(max(commits), observed.now)}"

@@ -38,8 +38,8 @@ class RecordDialog(TextPrompt[None]):
 
     PROMPT_TITLE = "Record"
     ABOUT = (
-        f"While kgtui is open, all groups are read every {RECORD_INTERVAL:g} s and changes are written to the"
-        " folder: names of groups, topics, members and hosts, but no secrets. Press R again to stop."
+        f"While kgtui is open, it reads all groups every {RECORD_INTERVAL:g} s, and writes changes to the folder. The"
+        " changes contain names of groups, topics, members and hosts, but no secrets. Press R again to stop."
     )
 
     def __init__(self, session: Session, on_change: Callable[[], None]) -> None:
@@ -102,7 +102,7 @@ class OpenRecordingDialog(TextPrompt["Session"]):
         "Shows the cluster as it was at a recorded time. In a recording, nothing can be changed. [ and ] go to the"
         " previous and the next poll. L, or esc in the tree, returns to the live cluster."
     )
-    NO_LAKE = "This cluster has no recording yet; press R to record it, or type a folder that kgtui record wrote."
+    NO_LAKE = "This cluster has no recording yet. Close this dialog and press R to record, or type another folder."
 
     DEFAULT_CSS = """
     OpenRecordingDialog {

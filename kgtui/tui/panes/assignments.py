@@ -54,7 +54,7 @@ class AssignmentsPane(Pane):
             "only",
             "Unsettled",
             id="only",
-            tooltip="Show only partitions that must move, have no owner, or whose owner is unknown.",
+            tooltip="Show only partitions that must move, have no owner, or have an unknown owner.",
         ),
     ]
     """

@@ -336,7 +336,7 @@ def offsets_summary(rows: Sequence[OffsetRow], *, hidden: bool) -> list[PaneLine
     quiet = unknown.pop("no commit", 0)
     parts += [(Cell(f"{text.exact(count)} {reason_text(reason)}", WARN),) for reason, count in unknown.items()]
     whole = f"{counted(len(rows), 'partition')} of {counted(len({row.topic for row in rows}), 'topic')}"
-    parts.append((Cell(f"{whole} that you may see" if hidden else whole, MUTED),))
+    parts.append((Cell(f"{whole} that you are allowed to see" if hidden else whole, MUTED),))
     if quiet:
         parts.append((Cell(f"{text.exact(quiet)} no commit", MUTED),))
     return parts

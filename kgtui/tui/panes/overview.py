@@ -287,7 +287,7 @@ def _state(snapshot: Snapshot, group: str) -> Iterator[Cell]:
     elif not is_simple(snapshot.groups.get(group)):
         yield note(f"since {before_text(snapshot.state_search, text.clock)}")
     if described is not None and not described.authoritative:
-        yield note("(this broker also reports Dead for a group that does not exist)", WARN)
+        yield note("(known only from the list of groups; no describe request found the group)", WARN)
 
 
 def _coordinator(snapshot: Snapshot, node: int | None) -> Field:

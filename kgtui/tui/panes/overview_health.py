@@ -115,7 +115,8 @@ def _trend(snapshot: Snapshot, group: str, series: Series | None) -> Iterator[Fi
         return
     cells = [Cell(_rate_text(rate), WARN if rate > 0 else OK), over]
     if gone:
-        cells.append(note(f"caught up in about {duration(gone)}, {time_text(text.display_settings().now() + gone)}"))
+        at = time_text(text.display_settings().now() + gone)
+        cells.append(note(f"caught up in about {duration(gone)}, at {at}"))
     yield one_line_field("trend", *cells)
 
 
@@ -170,7 +171,7 @@ def _loss(health: GroupHealth) -> Iterator[Field]:
     possible = "" if when.startswith("in ") else "possible "
     cells = [Cell(f"{possible}{when}", role), note(f"unread records in {loss.topic}-{loss.partition}", "")]
     if loss.basis == "size":
-        cells.append(note("retention.bytes is set"))
+        cells.append(note("because retention.bytes is set"))
     if loss.lead is not None:
         ahead = f"the group is {counted(loss.lead, 'record')} ahead of the log start"
         cells.append(note(ahead if loss.lead else "the first unread record expires next"))

@@ -85,8 +85,8 @@ ACTIONS: tuple[Action, ...] = (
     _ActAction(id="copy-command", keys="Y", shown_keys="Y", name="Copy command", run=_copy_command,
                unavailable=needs_group, help="Copy the Kafka command that shows the data of the pane."),
     _ActAction(id="export", keys="x", shown_keys="x", name="Export", run=_export, unavailable=needs_group,
-               help="Write the group, its brokers and other groups that read its topics to a file for an incident "
-                    "report."),
+               help="Write a file for an incident report about the group, its brokers, and other groups that read its "
+                    "topics."),
     _ActAction(id="explain", keys="e", shown_keys="e", name="Explain", run=_explain,
                unavailable=needs_group, help="Explain the state and the problems of the group, and what to do."),
 )  # fmt: skip

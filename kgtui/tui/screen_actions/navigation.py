@@ -152,12 +152,13 @@ ACTIONS: tuple[Action, ...] = (
     _MoveAction(id="switch", keys="tab", shown_keys="tab", name="Tree or pane",
                 help="Switch between the tree and the panes.", run=_switch),
     _MoveAction(id="back", keys="escape", shown_keys="esc", name="Back", run=_back,
-                help="Go back one step: close the dialog, full screen or pane, then clear the filter and the marks; "
-                     "from a recording opened with t, return to the live cluster."),
+                help="Go back one step: close the dialog, full screen or pane; clear the filter; show all groups; "
+                     "unmark all groups; or return to the live cluster from a recording opened with t."),
     _FindAction(id="filter", keys="slash", shown_keys="/", name="Filter", run=_filter,
-                help="Type a filter; enter keeps it and goes to the only match, esc restores the previous one."),
+                help="Type a filter; enter keeps it and, if only one group matches, goes to this group; esc restores "
+                     "the previous filter."),
     _FindAction(id="next", keys="n", shown_keys="n", name="Next match", run=_next_match,
-                help="Go to the next group that matches the filter, expanding its branch if necessary."),
+                help="Go to the next group that matches the filter, expanding its node if necessary."),
     _FindAction(id="group-by", keys="b", shown_keys="b", name="Group by", run=_next_grouping,
                 help=f"Go to the next grouping of the tree: {'; '.join(GROUPING_TITLES.values())}."),
     _FindAction(id="sort", keys="s", shown_keys="s", name="Sort", run=_next_sorting,
@@ -172,7 +173,7 @@ ACTIONS: tuple[Action, ...] = (
                 help="Acknowledge the problem of the group: it needs no attention until its problem changes. Press "
                      "again to undo this."),
     _FindAction(id="mark", keys="space", shown_keys="space", name="Mark", run=lambda screen: screen.group_tree.mark(),
-                help="Mark or unmark the group; on a branch of the tree, all its groups that match the filter."),
+                help="Mark or unmark the group; on a node, all groups of the node that match the filter."),
     _FindAction(id="mark-all", keys="asterisk", shown_keys="*", name="Mark all",
                 run=lambda screen: screen.group_tree.mark_all(),
                 help="Mark all groups that match the filter, or unmark them."),

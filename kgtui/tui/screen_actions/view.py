@@ -91,7 +91,7 @@ def _needs_monitor(context: ActionContext) -> str | None:
 def _cannot_pause(context: ActionContext) -> str | None:
     session = context.session
     if session.monitor is not None and session.recording is not None and session.replay_position is None:
-        return "the recording needs every poll; press R to end it first"
+        return "polling cannot be paused during a recording; press R to end the recording first"
     return _needs_monitor(context)
 
 
@@ -119,14 +119,14 @@ ACTIONS: tuple[Action, ...] = (
     _ViewAction(id="columns", keys="C", shown_keys="C", name="Columns", run=_choose_columns,
                 help="Choose the columns of the tree; a click on the title of a column sorts by it."),
     _ViewAction(id="full", keys="f", shown_keys="f", name="Full screen", run=_toggle_full_screen,
-                help="Show only the pane, or the tree and the pane again."),
+                help="Show only the pane; press again to show the tree and the pane."),
     _ViewAction(id="utc", keys=UTC_KEY, shown_keys=UTC_KEY, name="UTC", run=_toggle_utc,
-                help="Show times in UTC, or in local time again."),
+                help="Show times in UTC; press again to show local times."),
     _ViewAction(id="refresh", keys="r", shown_keys="r", name="Refresh", unavailable=_needs_monitor,
                 run=lambda screen: screen.monitor.refresh(), help="Poll every broker now."),
     _ViewAction(id="pause", keys="p", shown_keys="p", name="Pause", run=_toggle_pause,
                 unavailable=_cannot_pause,
-                help="Pause polling, or resume it. During a recording, polling cannot be paused."),
+                help="Pause or resume polling. While kgtui is recording the cluster, polling cannot be paused."),
     _ViewAction(id="faster", keys="plus,equals_sign", shown_keys="+", name="Faster", run=_poll_more_often,
                 unavailable=_needs_monitor, help="Poll more often."),
     _ViewAction(id="slower", keys="minus", shown_keys="-", name="Slower", run=_poll_less_often,

@@ -272,7 +272,7 @@ COLUMNS: dict[str, TreeColumn] = {
     column.id: column
     for column in (
         TreeColumn("problem", "problem", 10, "the problem of the group", "verdict", _problem),
-        TreeColumn("state", "state", 13, "the state, if no node shows it", "state", _state),
+        TreeColumn("state", "state", 13, "the state, unless the tree nodes show it", "state", _state),
         TreeColumn("members", "count", 8, "the number of members; for a node, the number of groups", "members",
                    _members),
         TreeColumn("lag", "lag", LAG_WIDTH, "the total lag in records", "lag", _lag),

@@ -28,7 +28,7 @@ Paragraphs = list[tuple[str, str]]
 
 _LOWER_BOUNDS: Paragraphs = [
     ("You are allowed to describe only some topics, so each lag is a lower bound.", "kg-muted"),
-    ("A filter on lag finds a group only if the lower bound and every larger lag match.", "kg-muted"),
+    ("A filter on lag finds a group only if its lower bound and all higher lags match the filter.", "kg-muted"),
 ]
 
 
@@ -172,7 +172,7 @@ def _why_no_match(snapshot: Snapshot, why: NoMatch, gone_at: float | None) -> Pa
         return [(f"Did you mean {text.plain(why.meant.describe(), 200)}?", "kg-accent")]
     if why.excluded:
         example = text.plain(why.example, 60, cut="middle")
-        what = f"The id of {example} matches" if why.excluded == 1 else f"{why.excluded:,} ids match, such as {example}"
+        what = f"The id {example} matches" if why.excluded == 1 else f"{why.excluded:,} ids match, such as {example}"
         return [(f"{what}, but other terms of the filter exclude {_them(why.excluded)}.", "kg-warn")]
     lines: Paragraphs = []
     if why.similar:
@@ -218,7 +218,7 @@ def _no_groups(answered: int, brokers: int) -> Paragraphs:
     verb = "answers" if answered == 1 else "answer"
     answers = "The broker answers" if brokers == 1 else f"{answered} of {brokers} brokers {verb}"
     return [
-        (f"{answers}, but there is no group that this user may see.", ""),
+        (f"{answers}, but there is no group that this user is allowed to see.", ""),
         ("", ""),
         ("A group appears here as soon as a member joins or an offset is committed.", "kg-muted"),
         ("Brokers leave out groups that a user is not allowed to see, and report no error.", "kg-muted"),
@@ -243,7 +243,7 @@ def _unreachable(snapshot: Snapshot, target: ClusterLabel, interval: float) -> P
         (f"  {marks.arrow} check the address and port, and whether a listener for this network is advertised", ""),
         (f"  {marks.arrow} check security.protocol in --command-config, if the listener requires TLS or SASL", ""),
         ("", ""),
-        (f"kgtui tries again every {interval:g} s, and later less often; groups appear as soon as a broker answers.",
+        (f"kgtui tries again, first every {interval:g} s, later less often; groups appear as soon as a broker answers.",
          "kg-muted"),
     ]  # fmt: skip
 

@@ -92,7 +92,9 @@ async def test_group_that_became_active_after_the_plan_is_not_deleted(
     member_joins(admin)()
     results = await execute(admin, made, folder)
     assert results.by_group["g"].status is DeletionStatus.REFUSED
-    assert results.by_group["g"].reason == "the group changed since the plan: Stable with 1 member: stop it first"
+    assert results.by_group["g"].reason == (
+        "the group changed after the deletion was planned: Stable with 1 member: stop it first"
+    )
     assert results.exit_code == 4
     assert delete_requests(admin) == []
     assert list_backups(folder) == ([], [])
@@ -177,7 +179,7 @@ async def test_group_is_not_deleted_if_its_type_changed_after_the_plan(
     result = (await execute(admin, made, folder)).by_group["g"]
     assert (result.status, result.reason) == (
         DeletionStatus.REFUSED,
-        "the group was a classic group in the plan but is a share group now",
+        "the group was a classic group when the deletion was planned, but is a share group now",
     )
     assert delete_requests(admin) == []
 

@@ -201,7 +201,7 @@ def test_error_for_a_jwt_assertion_mentions_the_invalid_property_or_file(
     for name, value, says in (
         ("claim_exp_seconds", "86401", "exp.seconds=86401 is not a number of seconds from 0 to 86400"),
         ("claim_nbf_seconds", "-1", "nbf.seconds=-1 is not a number of seconds from 0 to 3600"),
-        ("claim_jti_include", "yes", "claim.jti.include=yes is neither true nor false"),
+        ("claim_jti_include", "yes", "claim.jti.include=yes is not valid: write true or false"),
         ("claim_nbf_seconds", "0" * 9 + "9" * 9, "999999999 is not a number of seconds from 0 to 3600"),
         ("template_file", "/no/such", "template.file=/no/such: No such file or directory; expected a JSON object"),
         ("template_file", paths["text"], "this is not JSON; expected a JSON object such as"),
@@ -238,7 +238,7 @@ async def test_error_for_a_refused_assertion_mentions_the_clock_difference(
     endpoint.accepts = lambda _: False
     file = write_key(tmp_path / "key.pem", keys["RS256"])
     oauth = source(properties_of(endpoint, private_key_file=str(file), claim_iss="i"))
-    advice = "check that it knows the public key, and that the claims iss, sub and aud and the scope are right; "
+    advice = "check that the endpoint knows the public key, and check the scope and the claims iss, sub and aud; "
     with pytest.raises(ConnectError) as caught:
         await Tokens(oauth).get()
     assert f"refused the assertion (HTTP 400, invalid_grant): {advice}check the clock of" in str(caught.value)

@@ -173,7 +173,7 @@ def test_missing_ticket_error_gives_advice_for_each_kerberos_error_code(code: in
     """`tests/contract/test_kerberos.py` tests more error codes, with a real KDC."""
     failure = Failure(0xD0000, FIRST_CODE + code, "major; minor")
     text = explain_failure(failure, Kerberos("kafka", "ada@R", use_cache=True), "kafka/b")
-    assert text.startswith("there is no Kerberos ticket for kafka/b as ada@R, from the default ticket cache: ")
+    assert text.startswith("kgtui could not get a Kerberos ticket for kafka/b as ada@R from the default ticket cache: ")
     assert advice in text
     assert text.endswith(" (GSSAPI: major; minor)")
 

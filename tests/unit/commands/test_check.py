@@ -64,8 +64,8 @@ def test_kgtui_check_fails_if_records_of_a_group_were_lost(
 @pytest.mark.parametrize(
     ("group_type", "state", "why"),
     [
-        ("classic", "PreparingRebalance", "PreparingRebalance for too long; a member may not have rejoined"),
-        ("streams", "NotReady", "NotReady for too long; a source topic or an internal topic may not exist"),
+        ("classic", "PreparingRebalance", "PreparingRebalance for too long; perhaps a member has not rejoined"),
+        ("streams", "NotReady", "NotReady for too long; perhaps a source topic or an internal topic does not exist"),
     ],
     ids=["classic", "streams"],
 )

@@ -210,26 +210,26 @@ def test_kgtui_ls_cannot_filter_by_how_long_groups_have_been_empty(run: Callable
     ran = run("ls", "empty:1h+")
     assert (ran.code, groups(ran)) == (1, [])
     assert "the filter could not be applied to 1 of 4 groups" in ran.err
-    assert "the filter term empty: works only in the terminal UI" in ran.err
+    assert "the filter term `empty:` works only in the terminal UI" in ran.err
     assert "--watch" not in ran.err
 
 
 def test_kgtui_ls_cannot_filter_by_the_age_of_the_last_read(run: Callable[..., Completed]) -> None:
     ran = run("ls", "age:..30s")
     assert (ran.code, groups(ran)) == (1, [])
-    assert "the filter term age: works only in the terminal UI" in ran.err
+    assert "the filter term `age:` works only in the terminal UI" in ran.err
 
 
 def test_a_regular_expression_is_not_mistaken_for_the_filter_term_age(run: Callable[..., Completed]) -> None:
     ran = run("ls", "/storage:1/")
-    assert "the filter term age:" not in ran.err
+    assert "the filter term `age:`" not in ran.err
 
 
 def test_kgtui_ls_without_watch_gives_verdicts_only_on_groups_without_members(run: Callable[..., Completed]) -> None:
     ran = run("ls", "verdict:warn+")
     assert (ran.code, groups(ran)) == (0, ["idle"])
     assert "could not be applied to 2 of 4 groups" in ran.err
-    assert "the filter terms verdict: and timelag: need several reads; add --watch, or use kgtui check" in ran.err
+    assert "the filter terms `verdict:` and `timelag:` need several reads; add --watch, or use kgtui check" in ran.err
 
 
 @pytest.mark.parametrize(("verdict", "found"), [("empty", ["idle"]), ("unused,abandoned", [])])

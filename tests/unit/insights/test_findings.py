@@ -252,7 +252,7 @@ def test_past_problem_has_a_start_and_an_end_and_the_reason_why_it_ended(tmp_pat
     [
         ("STOP", 0, {"members": 2}, "members joined the group, and it committed again"),
         ("WARN", 2, {"members": 2}, "the group's lag fell again"),
-        ("REWIND", 2, {"members": 2}, "the group no longer committed lower offsets than before"),
+        ("REWIND", 2, {"members": 2}, "the committed offsets no longer went back"),
         ("STALL", 2, None, "it is not known what ended the problem"),
     ],
 )

@@ -126,7 +126,7 @@ def test_explanation_for_an_unlisted_group_has_the_missing_acl_operation() -> No
     assert "Ask for DESCRIBE on the group xyz or on the cluster." in first
     fault = Fault("GROUP_AUTHORIZATION_FAILED", "not authorized", 30, group="xyz")
     (first, _) = why_not_listed(limited, "xyz", str, fault=fault)
-    assert first == "If xyz exists, an ACL hides it: you lack the operation DESCRIBE on this group."
+    assert first == "If xyz exists, it is hidden: you lack the ACL operation DESCRIBE on this group."
 
 
 def test_explanation_for_a_deleted_group_has_the_time_of_deletion() -> None:

@@ -60,13 +60,13 @@ def test_explained_error_keeps_its_own_advice_before_the_general_advice() -> Non
 @pytest.mark.parametrize("state", STATES)
 def test_every_group_state_is_explained(state: str) -> None:
     found = explanation.explain_state(state)
-    assert "does not know the state" not in found.meaning
+    assert "does not know this state" not in found.meaning
     assert not found.is_problem
 
 
 def test_explanation_of_an_unrecognized_state_contains_its_name() -> None:
     assert explanation.explain_state("Hovering").title == "Hovering"
-    assert "does not know the state" in explanation.explain_state("Hovering").meaning
+    assert "does not know this state" in explanation.explain_state("Hovering").meaning
 
 
 def test_partitions_with_the_same_problem_get_one_common_explanation() -> None:

@@ -79,7 +79,7 @@ def test_deletion_of_an_empty_group_is_allowed_for_every_group_type(type_: str) 
         ({"state": "Stable", "members": (member(instance_id="i"),)}, "until their session times out"),
         ({"state": "Reconciling", "members": None}, "Reconciling: stop the group's members first"),
         ({"state": "Dead", "source": "DescribeGroups v5"}, "Dead"),
-        ({"state": "Dead", "source": "DescribeGroups v5", "authoritative": False}, "v5 cannot distinguish"),
+        ({"state": "Dead", "source": "DescribeGroups v5", "authoritative": False}, "no describe request found this"),
         ({"state": "Hibernating"}, "does not know the state Hibernating"),
         ({"type": "tiered"}, "does not know groups of type tiered"),
         ({"type": "share"}, "only ShareGroupDescribe reliably describes share groups, but DescribeGroups v6 answered"),
@@ -181,7 +181,7 @@ def test_delete_action_needs_a_listed_group_and_is_off_in_read_only_mode() -> No
 
 
 def test_delete_action_accepts_older_descriptions_if_the_polling_interval_is_long() -> None:
-    """With 30 s between polls, a description that is 12 s old is new enough.
+    """With 30 s between polls, a description that is 12 s old is new enough to allow the delete action.
 
     With 2 s between polls, a description that is 100 s old is too old.
     """

@@ -1,4 +1,4 @@
-"""Tests of the judgment on a group: whether something is wrong with it.
+"""Tests of the judgment on a group: whether the group has a problem, and which one.
 
 If kgtui reads a group at every poll, the judgment follows Burrow's rules. Otherwise, the judgment follows simpler rules
 (screening).
@@ -54,7 +54,7 @@ def test_group_that_is_not_listed_has_status_not_found() -> None:
 
 
 @pytest.mark.parametrize(("lag", "expected"), [(0, READ_OK), (5, READ_ONCE)])
-def test_after_one_read_a_group_is_ok_only_without_lag(lag: int, expected: Judgment) -> None:
+def test_group_that_was_read_once_is_ok_only_if_it_has_no_lag(lag: int, expected: Judgment) -> None:
     assert with_group(summaries={"g": summary(lag=lag)}).judgment("g") == expected
 
 
@@ -65,7 +65,7 @@ def test_a_group_whose_lag_could_not_be_read_is_not_ok(screened: bool, lag: int 
     assert with_group(summaries={"g": row}).judgment("g").status is expected
 
 
-def test_judgment_says_not_read_until_offsets_have_been_read() -> None:
+def test_group_counts_as_not_read_until_its_offsets_were_read() -> None:
     unread = replace(summary(lag=None), lag_at=None)
     assert with_group(summaries={"g": unread}).judgment("g").basis is Basis.NOT_READ
 
@@ -75,7 +75,7 @@ def test_group_is_ok_if_its_background_reads_show_no_problem() -> None:
     assert with_group(summaries={"g": row}).judgment("g") == SCREENED_OK
 
 
-def test_empty_group_has_problem_stop_only_if_kgtui_saw_its_members_leave() -> None:
+def test_empty_group_counts_as_stopped_only_if_kgtui_saw_its_members_leave() -> None:
     unseen = with_group(CLASSIC, summaries={"g": summary(lag=5)})
     found = unseen.judgment("g")
     assert (found.status, found.kind, found.since) == (GroupStatus.WARN, Problem.EMPTY, None)
@@ -99,22 +99,22 @@ def test_judgment_contains_only_the_first_line_of_an_error_message() -> None:
     assert (found.status, found.kind, found.reason) == (GroupStatus.UNKNOWN, Problem.UNREADABLE, "Not authorized.")
 
 
-def test_problem_found_in_background_reads_is_kept_while_the_broker_is_silent() -> None:
+def test_problem_found_in_background_reads_is_kept_if_the_broker_stops_responding() -> None:
     broker = {1: BrokerStatus(1, "one:9092", fault=FAULT)}
     found = with_group(screened={"g": SUSPECT}, brokers=broker).judgment("g")
     assert found == SUSPECT
     assert with_group(brokers=broker).judgment("g").kind is Problem.UNREADABLE
 
 
-def test_final_health_verdict_replaces_a_problem_found_in_background_reads() -> None:
+def test_final_health_verdict_ok_removes_a_problem_found_in_background_reads() -> None:
     moving = health_of(watch([offsets((100 + 100 * n, 105 + 100 * n)) for n in range(12)]))
     found = with_group(health={"g": moving}, screened={"g": SUSPECT}).judgment("g")
     assert (found.status, found.basis) == (GroupStatus.OK, Basis.OBSERVED)
     assert found.basis_text == "observed 55 s"
 
 
-def test_problem_in_background_reads_is_kept_until_health_verdict_is_final() -> None:
-    """A verdict is final if longer watching or more commits cannot lead to a worse one."""
+def test_problem_found_in_background_reads_is_kept_until_health_verdict_is_final() -> None:
+    """A health verdict is final if neither a longer observation nor more commits could make the verdict worse."""
     short = health_of(watch([offsets((100, 200))] * 2))
     assert with_group(health={"g": short}, screened={"g": SUSPECT}).judgment("g") == SUSPECT
     found = with_group(health={"g": short}).judgment("g")
@@ -122,7 +122,7 @@ def test_problem_in_background_reads_is_kept_until_health_verdict_is_final() -> 
     assert "STOP requires more than" in found.reason
 
 
-def test_stop_confirmed_by_polls_keeps_the_start_time_found_by_background_reads() -> None:
+def test_stop_in_health_verdict_keeps_the_start_time_found_in_background_reads() -> None:
     stopped = health_of(watch([offsets((100, 200))] * 20))
     found = with_group(health={"g": stopped}, screened={"g": SUSPECT}).judgment("g")
     assert (found.status, found.kind, found.basis) == (GroupStatus.ERR, Problem.STOP, Basis.OBSERVED)

@@ -1,4 +1,4 @@
-"""Tests of the member index: one string per group that contains the client ids, hosts and member ids of all members."""
+"""Tests of the member index of a group: one string with the client ids, hosts and member ids of all its members."""
 
 from __future__ import annotations
 

@@ -17,11 +17,11 @@ def test_a_count_is_followed_by_its_noun_in_the_singular_or_plural(count: int, t
     assert counted(count, "group") == text
 
 
-def test_irregular_plural_is_used_for_every_count_except_one() -> None:
+def test_irregular_plural_is_used_for_every_count_other_than_1() -> None:
     assert [counted(number, "batch", "batches") for number in (0, 1, 2)] == ["0 batches", "1 batch", "2 batches"]
 
 
-def test_number_of_partitions_without_a_commit_has_thousands_separators() -> None:
+def test_partition_count_in_an_explanation_has_a_thousands_separator() -> None:
     rows = tuple(CommittedOffset("t", partition, None) for partition in range(1_200))
     (found,) = explain_offsets(GroupOffsets(rows))
     assert found.title == "no commit, 1,200 partitions"

@@ -1,6 +1,6 @@
 """Tests of lag, lead and lost records of a partition. An unknown value is None, not zero.
 
-The lead is the committed offset minus the log start offset.
+The lead is the committed offset minus the log start offset. Lost records were deleted before the group read them.
 """
 
 from __future__ import annotations
@@ -75,8 +75,8 @@ def test_lag_of_a_share_partition_is_the_lag_that_the_broker_reports() -> None:
     assert lag_of_share(ShareOffset("t", 0, None), None).reason == "no commit"
 
 
-def test_total_lag_is_returned_with_the_number_of_partitions_with_unknown_lag() -> None:
-    """A partition without a committed offset does not count as a partition with unknown lag."""
+def test_total_lag_comes_with_the_number_of_partitions_whose_lag_is_unknown() -> None:
+    """The number (`LagTotal.unknown`) does not include partitions without a committed offset."""
     offsets = GroupOffsets(
         committed=(
             CommittedOffset("b", 0, 10),

@@ -1,6 +1,6 @@
 """Tests of the filter language.
 
-If kgtui does not know a value of a group, such as its lag, the group matches neither `lag:0` nor `not:lag:0`.
+A group whose lag is unknown matches neither `lag:0` nor `not:lag:0`. The same applies to other unknown values.
 """
 
 from __future__ import annotations
@@ -185,8 +185,9 @@ def test_filter_uses_a_description_that_is_newer_than_the_background_read() -> N
 
 def test_search_progress_counts_only_groups_that_can_match() -> None:
     snap = mixed_snapshot()
-    # A candidate is a group that matches all terms about id, type and state. `searched` returns the number of
-    # candidates whose data is known, and the number of all candidates. Only three of the six groups have known topics.
+    # A candidate is a group that the terms about id, type and state do not exclude. `searched` returns the number of
+    # candidates for which all other data that the filter needs is known, and the number of all candidates. For example,
+    # the topics of only three of the six groups are known.
     assert parse("topic:payments").searched(snap) == (3, 6)
     assert parse("type:consumer settle topic:payments").searched(snap) == (1, 1)
     assert parse("connect topic:payments").searched(snap) == (0, 1)
@@ -362,7 +363,7 @@ def test_examples_in_the_filter_help_are_valid_and_need_no_shell_quotes() -> Non
 
 
 def test_filter_help_contains_every_filter_term_and_its_values() -> None:
-    """For a term with the values `yes` and `no`, it is enough if the help contains one of the two values."""
+    """If a term has the values `yes` and `no`, the help needs to contain only one of them."""
     shown = " ".join(f"{row.term} {row.example}" for row in HELP)
     assert [key for key in (*TERM_KEYS, "sort") if f"{key}:" not in shown] == []
     explained = {row.term: f"{row.meaning} {row.example}" for row in HELP}

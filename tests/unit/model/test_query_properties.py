@@ -119,7 +119,7 @@ def test_ids_that_match_a_word_also_match_its_beginning(word: str, more: str, id
 def test_filter_cache_lets_later_searches_test_fewer_ids() -> None:
     """After a search for `o`, a search for `or` tests only the ids that matched `o`.
 
-    If a search is repeated, kgtui tests only the lists of ids that have changed since the first search.
+    If a search for the same text is repeated, it tests only the lists of ids that have changed since then.
     """
     names = ("orders", "stock", "x-ray")
     snap = snapshot({f"{name}-{number}": (CONSUMER, CLASSIC)[number % 2] for name in names for number in range(8)})
@@ -157,7 +157,7 @@ def test_no_group_matches_both_a_filter_term_and_its_negation(term: IdTerm) -> N
 
 
 @given(st.integers(0, 10**9), st.sampled_from(["", "k", "M"]))
-def test_suffix_k_or_m_multiplies_a_number_in_a_filter(number: int, unit: str) -> None:
+def test_suffixes_k_and_m_in_a_filter_mean_thousand_and_million(number: int, unit: str) -> None:
     text = f"{number}{unit}"
     value = number * COUNT_UNITS[unit]
     if value > 10**14:

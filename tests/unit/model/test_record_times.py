@@ -53,7 +53,10 @@ def test_expiry_of_a_record_depends_on_the_configs_of_its_topic(
 
 
 def test_record_times_are_searched_first_in_the_partitions_with_the_largest_lag() -> None:
-    """The partition with the largest lag comes first. Partitions without lag or with unknown offsets are left out."""
+    """`searchable` returns the partition with the largest lag first.
+
+    It leaves out partitions without unread records, and partitions in which an offset is unknown.
+    """
     bounds = {("t", 0): (0, 10), ("t", 1): (0, 99), ("t", 2): (0, 7), ("t", 3): (None, 9), ("t", 4): (0, 9)}
     commits = [CommittedOffset("t", part, None if part == 4 else 7) for part in range(5)]
     offsets = GroupOffsets(tuple(commits), bounds={tp: PartitionBounds(*found) for tp, found in bounds.items()})

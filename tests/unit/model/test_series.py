@@ -53,7 +53,7 @@ def offsets(position: int, end: int) -> GroupOffsets:
 
 
 def test_write_and_read_rates_are_computed_from_consecutive_samples() -> None:
-    """No rate is computed across a failed read or a gap (a long time without reads).
+    """The rates of a sample are unknown if the previous read failed, or was too long ago (a gap).
 
     If the committed offset decreases, the read rate is unknown.
     """

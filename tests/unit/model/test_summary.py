@@ -31,7 +31,7 @@ def test_group_summary_has_none_for_values_that_were_not_read() -> None:
 
 
 def test_topics_of_a_group_are_unknown_unless_members_and_offsets_were_read() -> None:
-    """An Empty group (`memberless`) has no members, so its topics are known as soon as its offsets were read."""
+    """An Empty group (`memberless`) has no members, so its topics are known once its offsets have been read."""
     member = Member("m", "c", "h", topics=("orders",))
     read, withheld = (
         GroupDescription("g", "consumer", "consumer", "Stable", 1, members=members) for members in ((member,), None)

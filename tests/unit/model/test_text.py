@@ -1,4 +1,4 @@
-"""Tests of the escaping of control and invisible characters, so that two different ids never look the same."""
+"""Tests of escaping control characters and invisible characters. Unescaped, different ids could look the same."""
 
 from __future__ import annotations
 

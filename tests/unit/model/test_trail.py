@@ -1,6 +1,6 @@
 """Tests of `Trail`, which stores the last few reads of a group as bytes: offsets, progress, rewinds and rebalances.
 
-A rewind is a committed offset that went back.
+A rewind is a decrease of a committed offset.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ def test_trail_can_store_any_offset_that_a_broker_can_send(
 
 
 def test_waiting_time_of_a_partition_grows_only_without_progress() -> None:
-    """The waiting time is the time for which a partition has unread records but makes no progress, in seconds.
+    """The waiting time of a partition is the time for which it has had unread records but no progress, in seconds.
 
     `waited` stores the waiting time plus 1, or 0 if the partition has no unread records.
     """
@@ -98,7 +98,7 @@ def test_trail_discards_earlier_reads_when_the_clock_is_set_back() -> None:
     assert (trail.reads, list(trail.waited), trail.at) == (1, [1], T0 - 3_600)
 
 
-def test_trail_stores_sums_of_lags_and_offsets_of_only_the_last_five_reads() -> None:
+def test_trail_stores_lag_and_offset_sums_only_for_the_last_five_reads() -> None:
     trail = trail_of(*[rows((n, 100), (None, 7), (3, None)) for n in range(SAMPLES + 3)])
     assert len(trail.samples) == SAMPLES
     assert [sums.lag for sums in trail.samples] == [97, 96, 95, 94, 93]
@@ -161,7 +161,7 @@ def test_progress_of_old_partitions_counts_even_if_new_partitions_appear() -> No
 
 
 def test_each_observed_change_of_the_group_epoch_counts_as_one_rebalance() -> None:
-    """In the state PreparingRebalance, the list of members is incomplete, so a new epoch does not count."""
+    """A description with the state PreparingRebalance is ignored, because its list of members is incomplete."""
     trail = Trail()
     for number, epoch in enumerate((1, 1, 2, 4)):
         trail.describe(T0 + number, described(epoch=epoch))
@@ -201,7 +201,7 @@ OFFSETS = st.one_of(st.none(), st.integers(0, 2**62), st.integers(0, 2**31 + 1))
 
 
 @given(st.lists(st.lists(st.tuples(OFFSETS, OFFSETS), max_size=4), max_size=8), st.integers(0, 100_000))
-def test_stored_reads_are_unchanged_after_encoding_and_decoding(
+def test_trail_is_unchanged_after_encoding_and_decoding(
     reads: list[list[tuple[int | None, int | None]]], seconds: int
 ) -> None:
     trail = Trail()

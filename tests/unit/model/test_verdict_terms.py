@@ -84,7 +84,7 @@ def test_filter_terms_about_verdicts_select_the_expected_groups(
     assert Need.WATCHING in query.needs
 
 
-def test_verdict_filter_counts_only_groups_with_known_health_as_searched(snapshot: Snapshot) -> None:
+def test_verdict_filter_counts_a_group_as_searched_if_its_health_is_known(snapshot: Snapshot) -> None:
     assert parse("verdict:warn+").searched(snapshot) == (5, 6)
     assert parse("timelag:1s+").searched(snapshot) == (5, 6)
 

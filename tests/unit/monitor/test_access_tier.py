@@ -51,7 +51,7 @@ async def test_lag_is_possibly_incomplete_if_the_user_cannot_describe_topics(
 
 @pytest.mark.parametrize("selected", ["orders", None])
 async def test_lag_stays_incomplete_until_offsets_are_read_again(admin: ScriptedAdmin, selected: str | None) -> None:
-    """The user has DESCRIBE on all topics now, but lacked it when the group's offsets were read."""
+    """The user has DESCRIBE on all topics now, but lacked it when the offsets were read, so some lag may be missing."""
     admin.hidden = {"orders": ()}
     async with watching(admin) as monitor:
         monitor.set_view(selected)

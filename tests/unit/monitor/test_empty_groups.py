@@ -84,7 +84,10 @@ async def test_group_is_unused_only_if_all_unread_records_are_old() -> None:
 
 
 async def test_a_search_for_times_of_unread_records_is_not_repeated_soon() -> None:
-    """One search finds a time for `old`. Another search finds none for `unknown`. Neither search is repeated soon."""
+    """One search finds a time for the group `old`. Another search finds no time for the group `unknown`.
+
+    kgtui then reads the groups many more times, but does not repeat either search.
+    """
     admin = cluster({"old": (3.0,), "unknown": (None,)})
     async with watching(admin) as monitor:
         await until(monitor, lambda s: s.judgment("old").kind is Problem.UNUSED)

@@ -36,7 +36,7 @@ EMPTY = Listing("consumer", "consumer", "Empty", 1)
 
 
 async def until(monitor: Monitor, holds: Callable[[], bool]) -> None:
-    """Make the monitor poll the cluster again and again until `holds` returns True. The test fails after 60 s."""
+    """Make the monitor poll the cluster again and again until `holds` returns True. Fail the test after 60 s."""
     async with asyncio.timeout(60):
         while not holds():
             monitor.refresh()
@@ -120,14 +120,14 @@ async def test_a_replay_causes_no_events() -> None:
 
 
 def description(*names: str) -> GroupDescription:
-    """Return a description of the group `g`, whose members have these member ids."""
+    """Return a description of the group `g`. `names` are the ids of its members."""
     return GroupDescription("g", "consumer", "consumer", "Stable", 1, members=tuple(map(member, names)))
 
 
 def test_a_group_list_older_than_the_description_causes_no_event() -> None:
     """The list shows the state Empty, but it is older than the description, which contains a member.
 
-    Only an Empty group in a newer list shows that the member has left.
+    A newer list with the state Empty does cause an event: the member has left.
     """
     log = EventLog(10)
     tracker = EventTracker(log, 10)
@@ -138,10 +138,11 @@ def test_a_group_list_older_than_the_description_causes_no_event() -> None:
     assert [event.kind for event in log.kept()] == [EventKind.LEFT]
 
 
-def test_members_of_groups_read_at_every_poll_are_always_stored() -> None:
-    """To notice which members join or leave, kgtui stores the members of a limited number of groups.
+def test_members_of_groups_read_at_every_poll_are_dropped_last() -> None:
+    """To notice which members join or leave, kgtui stores the members of groups, up to a limit (here, 4).
 
-    The limit does not apply to groups that kgtui reads at every poll (`in_full`).
+    The limit applies to the total number of stored groups, members and owned partitions. If it is exceeded, members of
+    groups that kgtui reads at every poll (`in_full`) are dropped last.
     """
     log = EventLog(10)
     tracker = EventTracker(log, 4)

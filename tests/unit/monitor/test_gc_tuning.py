@@ -31,7 +31,7 @@ def tuning() -> Iterator[GcTuning]:
 
 @pytest.fixture
 def collections() -> Iterator[list[int]]:
-    """Return a list that receives the generation of each garbage collection during the test."""
+    """Yield a list to which each garbage collection during the test adds its generation (0, 1 or 2)."""
     generations: list[int] = []
 
     def collected(phase: str, info: dict[str, int]) -> None:
@@ -112,7 +112,7 @@ def test_reference_cycles_are_freed_after_many_objects_were_created(tuning: GcTu
 
 
 def test_garbage_collection_is_postponed_until_few_new_objects_remain(tuning: GcTuning, collections: list[int]) -> None:
-    """Collecting 60,000 objects would take long. The collection starts after 52,000 of them have been freed."""
+    """A collection that visits 60,000 new objects would take long. It starts after 52,000 of them have been freed."""
     tuning.freeze_once(10_000)
     responses = [[number] for number in range(60_000)]
     tuning.tidy(now=1_000.0, last_view=990.0)
@@ -123,7 +123,7 @@ def test_garbage_collection_is_postponed_until_few_new_objects_remain(tuning: Gc
 
 
 def test_many_new_objects_are_frozen_after_30_postponed_collections(tuning: GcTuning, collections: list[int]) -> None:
-    """Visiting 60,000 new objects would take long. Garbage collections do not visit frozen objects."""
+    """A collection that visits 60,000 new objects would take long. Collections do not visit frozen objects."""
     tuning.freeze_once(10_000)
     frozen, groups = gc.get_freeze_count(), [[number] for number in range(60_000)]
     for _ in range(30):
@@ -156,7 +156,7 @@ def test_automatic_garbage_collection_stays_on_below_10_000_groups(tuning: GcTun
 
 
 def test_old_objects_are_collected_only_while_the_user_is_away(tuning: GcTuning, collections: list[int]) -> None:
-    """The user counts as away if the view has not changed for 60 s."""
+    """The user counts as away if the selected and visible groups have not changed for 60 s."""
     tuning.freeze_once(10_000)
     frozen = gc.get_freeze_count()
     tuning.tidy(now=1_000.0, last_view=990.0)
@@ -228,7 +228,7 @@ print(stayed, before - resident())
 """
 
 
-def test_small_memory_blocks_are_returned_to_the_system_after_a_collection() -> None:
+def test_small_memory_blocks_are_returned_to_the_system_after_a_garbage_collection() -> None:
     done = subprocess.run([sys.executable, "-c", RESIDENT + TRIMMED], check=True, capture_output=True, text=True)
     stayed, freed = map(int, done.stdout.split())
     assert stayed < 20_000_000

@@ -125,7 +125,7 @@ async def test_lag_trend_is_unknown_after_two_minutes_without_a_read() -> None:
 
 
 async def test_the_lag_trend_is_known_with_a_polling_interval_of_60_s() -> None:
-    """Only a time of more than three polling intervals (here 180 s) is a gap, so 60 s between two reads are no gap."""
+    """The trend ignores reads before a gap: a time of more than three polling intervals (here 180 s) without a read."""
     setup = HealthSetup()
     setup.clock.set_interval(60)
     for number in range(6):
@@ -243,7 +243,7 @@ async def test_a_removed_or_dead_group_has_no_verdict() -> None:
 
 
 async def _empty_after_two_reads(setup: HealthSetup) -> tuple[float, bool]:
-    """Read an Empty group twice. Return `(seconds in the state Empty, whether it may have been Empty for longer)`."""
+    """Read an Empty group twice. Return `(seconds in the state Empty, whether this time is only a lower bound)`."""
     for _ in range(2):
         setup.take(5, 9, state="Empty")
         await setup.tier.process_reads()
@@ -344,7 +344,7 @@ async def test_known_retention_times_are_kept_after_an_empty_response(setup_with
 async def test_retention_times_are_kept_if_the_response_contains_an_error(
     setup_with_retention: HealthSetup, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """kgtui drops the stored retention time of a topic only if a response without errors lacks the topic."""
+    """kgtui drops the stored retention time of a topic only if a nonempty response without errors lacks the topic."""
     answers = [
         Answer(Retention({"t": 3600.0, "u": 60.0}, 86_400.0)),
         Answer(Retention({"u": 120.0}), (Fault("REQUEST_TIMED_OUT", "no answer", broker=2),)),

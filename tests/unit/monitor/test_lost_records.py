@@ -1,4 +1,7 @@
-"""Tests of counting lost records: deleted records between the committed offset of a group and the log start offset."""
+"""Tests of counting lost records: records that were deleted from the log before the group had read them.
+
+Their number in a partition is the log start offset minus the committed offset.
+"""
 
 from __future__ import annotations
 
@@ -46,7 +49,7 @@ async def test_an_offset_in_the_older_half_of_the_log_counts_as_near_the_log_sta
     assert second == (None if near is None else LogStartCheck(0, near))
 
 
-async def test_log_starts_of_groups_with_progress_are_read_every_two_minutes() -> None:
+async def test_log_start_offsets_of_groups_with_progress_are_read_every_two_minutes() -> None:
     """kgtui reads the group 20 times, every 15 s, and finds progress each time.
 
     It requests the log start offset at the second read, and then 120 s and 240 s after the first read.
@@ -75,7 +78,7 @@ async def test_group_with_offset_near_the_log_start_gets_a_health_verdict() -> N
     assert snapshot.judgment("g").kind is None
 
 
-async def test_a_read_that_lacks_some_partitions_is_not_compared_with_log_starts() -> None:
+async def test_a_read_that_lacks_some_partitions_is_not_compared_with_log_start_offsets() -> None:
     """The broker may have left out a partition by mistake, so kgtui ignores the first read with fewer partitions."""
     admin, trail = ScriptedAdmin(), Trail()
     for partition in (0, 1):

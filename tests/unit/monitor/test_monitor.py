@@ -93,7 +93,7 @@ async def test_an_empty_group_is_read_in_the_background_without_being_described(
     assert not any("left" in groups for call, groups in admin.calls if call == "describe_groups")
 
 
-async def test_only_the_last_group_is_read_if_groups_are_selected_in_quick_succession(admin: ScriptedAdmin) -> None:
+async def test_only_the_last_of_several_quickly_selected_groups_is_read(admin: ScriptedAdmin) -> None:
     slow = replace(FAST, interval=300.0, sweep_pause=300.0, sweep_batch=1, sweep_rate=0.001, settle_time=0.3)
     async with watching(admin, slow) as monitor:
         await until(monitor, lambda s: len(s.groups) == 3)

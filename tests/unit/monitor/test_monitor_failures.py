@@ -50,7 +50,7 @@ async def test_a_broker_that_does_not_respond_affects_only_reads_of_its_own_grou
 
 @pytest.fixture
 def silent_admin(admin: ScriptedAdmin, monkeypatch: pytest.MonkeyPatch) -> ScriptedAdmin:
-    """Return a cluster in which broker 2 lists its groups, but never answers requests to describe groups."""
+    """Return a cluster in which broker 2 lists its groups, but never responds to requests to describe groups."""
     describe = admin.describe_groups
 
     async def describe_groups(
@@ -107,7 +107,7 @@ async def test_groups_of_a_removed_broker_disappear_if_no_other_broker_lists_the
 async def test_a_broker_that_left_the_cluster_counts_as_failed_for_some_time(
     admin: ScriptedAdmin, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The cluster metadata soon omits a broker that has crashed. kgtui shows this broker as failed for longer."""
+    """A crashed broker soon disappears from the cluster metadata. kgtui still shows it as failed for some time."""
     monkeypatch.setattr(list_tier, "SHOWN_AFTER_LEAVING", 60.0)
     async with watching(admin) as monitor:
         await until(monitor, lambda s: s.answering == 3)
@@ -298,8 +298,8 @@ async def test_the_lag_of_a_group_is_unknown_if_its_offsets_were_never_read(admi
     assert facts.lag_total(snapshot, "orders") is None
 
 
-def test_metadata_is_read_again_sooner_after_a_broker_left_or_reading_failed() -> None:
-    """kgtui polls a broker that has left only after the cluster metadata shows that the broker is back."""
+def test_cluster_metadata_is_read_again_sooner_if_a_broker_left_or_a_read_failed() -> None:
+    """kgtui does not poll a broker that has left until the cluster metadata contains this broker again."""
     options = MonitorOptions()
     assert metadata_pause(options, failures=0, left=0) == 30.0
     assert metadata_pause(options, failures=0, left=1) <= 5.0

@@ -53,9 +53,9 @@ def test_a_group_that_reappears_in_a_list_is_not_removed(store: Store) -> None:
 
 
 def test_a_silent_broker_delays_the_removal_of_groups_only_for_a_grace_period(store: Store) -> None:
-    """kgtui waits at most `REMOVAL_GRACE` seconds for the group list of a broker that does not respond.
+    """Before kgtui removes a group, it waits for the list of a silent broker for at most `REMOVAL_GRACE` seconds.
 
-    This limit does not apply if the broker that listed the group before has left the cluster. kgtui then waits until
+    There is no such limit if the broker that listed the group before has left the cluster. kgtui then waits until
     the silent broker sends its list or also leaves the cluster.
     """
     now = 0.0

@@ -11,11 +11,11 @@ POLLED = BrokerStatus(1, "one:9092", answered_at=1_000.0, answered_since=400.0, 
 
 
 @pytest.mark.parametrize(("now", "expected"), [(1_060.0, 400.0), (1_061.0, 1_061.0), (990.0, 990.0)])
-def test_a_long_silence_resets_since_when_a_broker_has_responded(now: float, expected: float) -> None:
-    """`answered_since` is the time since which a broker has responded without a long silence.
+def test_answered_since_starts_again_after_a_long_silence_of_the_broker(now: float, expected: float) -> None:
+    """`answered_since` is the start of the period in which a broker has responded without a long silence.
 
-    A silence is long if it lasts more than 60 s (three polling intervals). Setting the clock back also resets
-    `answered_since`.
+    A silence is long if it lasts more than 60 s (three polling intervals). Setting the clock back also starts a new
+    period.
     """
     assert answered_since(POLLED, now) == expected
 
@@ -39,7 +39,7 @@ def test_pauses_between_background_reads_are_longer_above_20_000_groups() -> Non
 
 
 def test_background_read_rate_is_high_enough_for_100_000_groups() -> None:
-    """Reading all groups once must take less than 8 s for 10,000 groups, and less than 115 s for 100,000 groups."""
+    """The first read of all groups must take less than 8 s for 10,000 groups, and 115 s for 100,000 groups."""
     options = MonitorOptions()
     assert 10_000 / sweep_rate(options, 10_000, first=True) < 8.0
     assert 100_000 / sweep_rate(options, 100_000, first=True) < 115.0

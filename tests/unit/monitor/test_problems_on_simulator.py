@@ -46,7 +46,7 @@ class Rewound:
 
 
 def misbehaving() -> dict[str, tuple[GroupSpec, Problem]]:
-    """Return 20 groups with eight kinds of problems: group id → (the group, the problem that kgtui must find)."""
+    """Return 20 groups that misbehave in eight ways: group id → (the group, the problem that kgtui must find)."""
 
     def spec(name: str, commits: object = STEADY, **members: object) -> GroupSpec:
         reads = (ReadSpec("t-0", commits),)  # type: ignore[arg-type]

@@ -1,4 +1,4 @@
-"""Tests of `RecordTimeTier`, which finds out when unread records were written: for which groups, and how often."""
+"""Tests of `RecordTimeTier`: for which groups, and how often, it searches for the times of their unread records."""
 
 from __future__ import annotations
 
@@ -151,7 +151,7 @@ async def test_record_times_are_searched_only_for_selected_and_suspected_groups(
 
 
 async def test_selecting_a_suspected_group_starts_an_exact_search_for_record_times(setup: Setup) -> None:
-    """For a suspected group that is not selected, the search stops at an error of 1 % of the record's age."""
+    """If a suspected group is not selected, the search ends when the error is at most 1% of the record's age."""
     setup.admin.times[PART] = RecordTime(100, TimeRange(T0 - 900, T0 - 895), rounds=3)
     setup.tier.set_suspects(["b"])
     await setup.read(100, "b")

@@ -88,7 +88,9 @@ async def test_a_group_that_keeps_up_gets_the_status_ok_at_its_second_read(sweep
 
 
 async def test_no_judgment_is_stored_for_a_group_that_was_read_once(sweep: Sweep) -> None:
-    """After one read, the status is always unknown. Storing that for each of 100,000 groups would take megabytes."""
+    """After one read, the judgment follows from the stored `Summary`. Storing it, too, for 100,000 groups would take
+    megabytes.
+    """
     found = sweep.read(rows((100, 105)))
     assert (found.status, found.basis, found.kind) == (GroupStatus.UNKNOWN, Basis.READ_ONCE, None)
     assert sweep.store.screened == {}
@@ -110,7 +112,7 @@ async def test_a_stop_begins_at_the_last_read_with_progress(sweep: Sweep) -> Non
     assert (found.kind, found.since, found.since_seen) == (Problem.STOP, stopped_at, True)
 
 
-async def test_a_group_that_commits_once_per_hour_is_not_reported_as_stopped(sweep: Sweep) -> None:
+async def test_after_two_hourly_commits_a_group_is_not_reported_as_stopped(sweep: Sweep) -> None:
     """In the first hour, kgtui wrongly reports a stop. After two commits, it knows how often the group commits."""
     found = []
     for minute in range(200):
@@ -203,7 +205,7 @@ async def test_flapping_is_reported_until_the_group_no_longer_rebalances(sweep: 
 
 
 async def test_the_start_time_of_flapping_does_not_change_with_more_rebalances(sweep: Sweep) -> None:
-    """Flapping means frequent rebalances. It began with the first one, although the rule checks only the last three."""
+    """Flapping (frequent rebalances) starts with the first rebalance, although the rule checks only the last three."""
     sweep.read(rows((5, 5)))
     since = []
     for _ in range(8):
@@ -244,7 +246,7 @@ async def test_group_becomes_abandoned_a_day_after_its_last_member_left(sweep: S
     assert "all members left" not in found.reason
 
 
-async def test_group_that_was_empty_when_kgtui_started_gets_a_warning() -> None:
+async def test_group_that_was_empty_when_kgtui_started_has_the_status_warn() -> None:
     sweep = Sweep()
     await sweep.list(EMPTY)
     found = [sweep.read(rows((5, 9))) for _ in range(3)][-1]
@@ -310,8 +312,8 @@ async def test_a_group_that_commits_without_members_has_the_status_ok() -> None:
 async def test_refuted_stop_is_reported_again_after_five_reads_without_progress(sweep: Sweep) -> None:
     """After six background reads without progress, kgtui reports a stop.
 
-    The test then calls `clear_suspicion`. kgtui calls this method if it has read the group at every poll, and Burrow's
-    rules show no problem.
+    `clear_suspicion` then refutes this stop. kgtui calls this method if reads at every poll show no problem by Burrow's
+    rules.
     """
     for _ in range(6):
         sweep.read(rows((100, 105)))

@@ -1,4 +1,4 @@
-"""Tests of `Store`, which keeps the newest data read from the cluster: groups, and the details and errors of each."""
+"""Tests of `Store`, which keeps the newest data read from the cluster: the groups, their details and their errors."""
 
 from __future__ import annotations
 
@@ -141,7 +141,7 @@ async def test_the_store_keeps_one_string_object_per_group_id() -> None:
     assert len(kept) == 3
 
 
-async def test_start_time_of_a_group_state_is_known_only_if_its_start_was_observed() -> None:
+async def test_start_time_of_a_state_is_known_only_if_kgtui_saw_the_state_begin() -> None:
     now = 100.0
     store = Store(keep=10, clock=lambda: now)
     await store.take_list(1, ListingDelta({"a": STABLE, "b": STABLE}), first=True)
@@ -152,7 +152,7 @@ async def test_start_time_of_a_group_state_is_known_only_if_its_start_was_observ
     assert store.snapshot().state_since == {"a": 110.0, "new": 110.0}
 
 
-async def test_a_failed_read_adds_a_fault_and_keeps_the_last_value() -> None:
+async def test_a_failed_read_adds_an_error_and_keeps_the_last_known_value() -> None:
     now = 100.0
     store = Store(keep=10, clock=lambda: now)
     await store.take_list(1, ListingDelta({"a": STABLE}), first=True)

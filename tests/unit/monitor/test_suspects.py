@@ -49,7 +49,7 @@ async def tier_with(
     Args:
         screened: group id → judgment from the background reads.
         most: maximum number of groups that the tier chooses to be read at every poll.
-        others: ids of more groups. If they have no problem, the tier chooses them only after all groups with a problem.
+        others: ids of groups to choose even if they have no problem, but only after all groups with a problem.
     """
     store = Store(10)
     await store.take_list(1, ListingDelta(dict.fromkeys(screened, LISTING), [], len(screened), 1.0), first=True)

@@ -113,7 +113,7 @@ async def test_additional_reads_of_changed_groups_lengthen_the_next_pause(
 
 
 async def test_snapshot_is_published_when_all_groups_of_a_broker_were_read_once() -> None:
-    """A snapshot is published when the first background read of all groups has ended, but not after later ones."""
+    """A snapshot is published after the first background read of all groups, but not after each later read."""
     admin = ScriptedAdmin()
     for number in range(5):
         admin.add(f"g-{number}", "consumer", lag=1)
@@ -144,10 +144,10 @@ async def test_snapshot_is_published_when_all_groups_of_a_broker_were_read_once(
 
 
 @pytest.mark.parametrize(("groups", "batches_read"), [(3, 3), (3_000, 1)])
-async def test_background_read_of_many_groups_waits_while_the_user_presses_keys(
+async def test_background_reads_of_many_groups_wait_while_the_user_presses_keys(
     groups: int, batches_read: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A background read of only a few groups does not wait, because it hardly delays the reaction to keys."""
+    """In a small cluster, background reads do not wait, because they hardly delay the reaction to keys."""
     for name in ("QUIET_TIME", "QUIET_WAIT_MAX"):
         monkeypatch.setattr(f"kgtui.monitor.poll_timer.{name}", 60.0)
     admin, batches = ScriptedAdmin(), 0

@@ -53,7 +53,7 @@ def show_json() -> bytes:
 
 
 def show_tables(*, wide: bool) -> bytes:
-    """Return the output of `kgtui show` for the groups in `SHOWN`, without the header of each group."""
+    """Return the tables that `kgtui show` prints for the groups in `SHOWN`, without the lines above the first table."""
     snapshot, _ = described()
     texts = [group_details.as_text(snapshot, group, wide=wide) for group in SHOWN]
     return "\n".join(part for text in texts for part in text.split("\n\n")[1:]).encode()

@@ -108,7 +108,7 @@ async def test_output_of_kgtui_show_for_a_share_group_has_start_offsets_and_lag(
     assert "START-OFFSET" in group_details.as_text(snapshot, "shared")
 
 
-async def test_text_output_of_kgtui_show_describes_one_group_of_each_kind() -> None:
+async def test_text_output_of_kgtui_show_describes_groups_of_five_kinds() -> None:
     snapshot, data = await shown("pay", "connect", "registry", "app", "simple")
     assert data["faults"] == []
     pay = group_details.as_text(snapshot, "pay")

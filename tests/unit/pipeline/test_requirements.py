@@ -239,7 +239,7 @@ def test_maven_password_is_sent_to_the_repository_but_shown_in_no_message(
 def test_jar_with_a_wrong_checksum_is_rejected_and_not_stored(no_jars: Path) -> None:
     jar = publish(no_jars, b"something else")
     with pytest.raises(
-        SparkError, match=r"the SHA-256 of thing_2\.13-1\.0\.jar is not the SHA-256 of the released jar"
+        SparkError, match=r"the SHA-256 of thing_2\.13-1\.0\.jar is wrong: the file is not the released jar"
     ):
         requirements.download_jars([jar], no_jars / "into")
     assert [*(no_jars / "into").iterdir()] == []

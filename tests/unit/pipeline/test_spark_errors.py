@@ -52,7 +52,7 @@ Caused by: java.io.IOException: {cause}
         ),
         (
             "java.io.InvalidClassException: org.apache.spark.rdd.RDD; local class incompatible",
-            "runs another version of Spark than kgtui",
+            "kgtui uses Spark .*, but the Spark cluster runs a different version",
         ),
         (
             "[KAFKA_DATA_LOSS.START_OFFSET_RESET] Some data may have been lost",

@@ -36,8 +36,10 @@ def test_empty_tree_says_from_how_many_brokers_kgtui_reads_groups(count: int, ex
 
 def test_tree_of_a_cluster_without_groups_says_how_many_brokers_responded() -> None:
     empty, silent = BrokerStatus(1, "a:9092", answered_at=999.0, groups=0), BrokerStatus(2, "b:9092")
-    assert first_line(empty) == "The broker answers, but there is no group that this user may see."
-    assert first_line(empty, silent) == "1 of 2 brokers answers, but there is no group that this user may see."
+    assert first_line(empty) == "The broker answers, but there is no group that this user is allowed to see."
+    assert first_line(empty, silent) == (
+        "1 of 2 brokers answers, but there is no group that this user is allowed to see."
+    )
 
 
 @pytest.mark.parametrize("any_topic", [True, False])
