@@ -324,7 +324,7 @@ async def test_recorder_deletes_old_polls_even_if_a_damaged_file_prevents_compac
         await until(lambda: deleted.count("polls") >= 2)
         assert recorder.status.error == ""
     (message,) = messages
-    assert "failed: Parquet magic bytes not found" in message
+    assert "could not be merged or deleted: Parquet magic bytes not found" in message
 
 
 async def test_recorder_error_mentions_the_lake_folder_that_cannot_be_created(tmp_path: Path) -> None:
