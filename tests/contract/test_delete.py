@@ -108,7 +108,7 @@ async def test_deletion_is_refused_if_a_member_joined_after_the_plan_was_made(
     with deletion_cluster.joined("awakened"):
         result = (await execute(deletion_cluster.admin, planned, folder)).by_group["awakened"]
         assert result.status is DeletionStatus.REFUSED
-        assert "changed since the plan: Stable with 1 member" in result.reason
+        assert "changed after the deletion was planned: Stable with 1 member" in result.reason
     ((entry,), _) = read_entries(folder.audit)
     assert entry.outcome is not None
     assert entry.outcome["result"] == "refused"

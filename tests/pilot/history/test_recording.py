@@ -200,5 +200,5 @@ async def test_polling_cannot_be_paused_during_a_recording(tmp_path: Path, monke
         await until(pilot, lambda: not monitor.paused and app.screen is main_screen(app))
         shown = notices(app, monkeypatch)
         await pilot.press("p")
-        await until(pilot, lambda: any("press R to end it first" in message for message in shown))
+        await until(pilot, lambda: any("press R to end the recording first" in message for message in shown))
         assert not monitor.paused

@@ -144,9 +144,9 @@ def test_kgtui_delete_exits_with_1_if_a_deletion_fails(admin: ScriptedAdmin) -> 
 def test_kgtui_delete_can_delete_exactly_the_given_group_ids(
     admin: ScriptedAdmin, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """With `--group`, an id that looks like a filter term is not parsed as a filter.
+    """`--group type:share` means the group with this id. It is not parsed as a filter for share groups.
 
-    `--expect` is the expected number of groups to delete. An id without an existing group does not count.
+    `--expect` is the expected number of groups to delete. The id of a group that does not exist is not counted.
     """
     admin.add("type:share", state="Empty")
     assert cli.main(["delete", "--group", "type:share", "--yes", "--expect", "1"]) == 0
@@ -181,7 +181,7 @@ def test_kgtui_delete_combines_filters_before_and_after_the_command_name(admin: 
     assert sent(admin) == ["idle-b"]
 
 
-def test_kgtui_delete_does_not_delete_groups_that_cannot_be_read(
+def test_kgtui_delete_skips_groups_to_which_the_filter_cannot_be_applied(
     admin: ScriptedAdmin, capsys: pytest.CaptureFixture[str]
 ) -> None:
     admin.broken["idle-b"] = Fault("GROUP_AUTHORIZATION_FAILED", "not authorized", 30, group="idle-b")
@@ -216,10 +216,10 @@ def test_kgtui_delete_says_that_no_groups_are_visible_to_the_user(
     assert "there is no group that you are allowed to see" in capsys.readouterr().err
 
 
-def test_kgtui_delete_rejects_several_group_ids_without_the_option_group(
+def test_kgtui_delete_rejects_several_group_ids_given_as_filters(
     admin: ScriptedAdmin, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """The error message says to pass each id with the option `--group`."""
+    """`kgtui delete idle-a idle-b` is rejected. The error message says to pass each id with the option `--group`."""
     assert cli.main(["delete", "idle-a", "idle-b"]) == 2
     assert "for groups with exactly these ids, pass --group idle-a --group idle-b" in capsys.readouterr().err
     assert admin.calls == []
@@ -236,7 +236,7 @@ def test_deletion_of_one_group_is_confirmed_by_typing_the_group_id(admin: Script
 def test_deletion_is_refused_if_the_typed_confirmation_is_wrong(
     admin: ScriptedAdmin, terminal: Any, typed: str
 ) -> None:
-    """To confirm the deletion of two groups, the user must type `2`. An empty stdin is not a confirmation."""
+    """To confirm the deletion of two groups, the user must type exactly `2`. The deletion is also refused at EOF."""
     terminal(typed)
     assert cli.main(["delete", "state:Empty"]) == 4
     terminal()
@@ -256,9 +256,10 @@ def test_deletion_of_several_groups_is_confirmed_by_typing_the_number_of_groups(
 def test_irreversible_deletion_needs_a_second_confirmation(
     admin: ScriptedAdmin, terminal: Any, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """The deletion is irreversible, because committed offsets of a deleted topic cannot be restored.
+    """The deletion of the group is irreversible: its topic does not exist, so its offset could not be restored.
 
-    On a terminal, the user types the group id and then `irreversible`. With `--yes`, `--irreversible` is needed.
+    On a terminal, the user must type the group id and then `irreversible`. Without questions, kgtui deletes the group
+    only with both `--yes` and `--irreversible`.
     """
     admin.bounds["t-idle-a", 0] = PartitionBounds(None, None, 3)
     words = ["delete", "idle-a", "--yes", "--expect", "1"]
@@ -314,7 +315,7 @@ def test_kgtui_delete_opens_only_one_connection_to_the_cluster(
 def test_ctrl_c_at_the_confirmation_of_a_deletion_ends_kgtui_immediately(
     admin: ScriptedAdmin, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """kgtui does not wait until the user finishes the line, and sends no request."""
+    """kgtui does not wait until the user finishes the line, and does not delete the group."""
 
     class Interrupted(Terminal):
         def readline(self, size: int | None = -1, /) -> str:  # type: ignore[override]

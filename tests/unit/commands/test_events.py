@@ -53,7 +53,7 @@ class Watched:
                 assert not self.task.done()
 
     async def first_read(self) -> None:
-        """Wait until kgtui has read the groups once. Only changes after this read become events."""
+        """Wait until kgtui has read the groups once. kgtui prints events only for changes after this read."""
         await self.until(lambda: any(call == "describe_groups" for call, _ in self.admin.calls))
         await asyncio.sleep(0.1)
 
@@ -94,7 +94,7 @@ async def test_kgtui_events_prints_each_event_when_it_happens(
 async def test_kgtui_events_says_that_no_groups_are_visible_to_the_user(
     capfd: pytest.CaptureFixture[str], operations: frozenset[str]
 ) -> None:
-    """kgtui prints the message only if the user lacks DESCRIBE on the cluster. Otherwise, brokers hide no group."""
+    """A user with DESCRIBE on the cluster can see all groups. Therefore, such a user does not get this message."""
     admin = ScriptedAdmin(user_access=Access(operations, any_topic=True))
     watched = Watched(admin, capfd)
     await watched.until(lambda: sum(call == "poll" for call, _ in admin.calls) > 2 * len(admin.brokers))
@@ -116,7 +116,7 @@ async def test_kgtui_events_waits_until_a_group_matches_the_filter(
     await run.end()
 
 
-async def test_kgtui_events_json_has_one_object_per_event_with_all_values(
+async def test_kgtui_events_json_has_all_attributes_of_an_event_in_one_line(
     admin: ScriptedAdmin, capfd: pytest.CaptureFixture[str]
 ) -> None:
     watched = Watched(admin, capfd, "--format", "json", "--kind", "joined")
@@ -161,7 +161,7 @@ async def test_kgtui_events_filter_can_select_events_of_deleted_groups(
     assert {event["group"] for event in found} == selected
 
 
-async def test_kgtui_events_reads_group_configs_if_filter_matches_one_group(
+async def test_kgtui_events_reads_group_configs_if_the_filter_matches_exactly_one_group(
     admin: ScriptedAdmin, capfd: pytest.CaptureFixture[str]
 ) -> None:
     watched = Watched(admin, capfd, "orders")
@@ -199,14 +199,14 @@ def test_kgtui_events_exits_with_1_if_no_recorded_event_matches(
     assert main(["events", "--lake", str(tmp_path), "paymnets", "--allow-empty"]) == 0
 
 
-def test_the_table_of_recorded_events_has_the_text_of_each_event(
+def test_kgtui_events_prints_a_table_of_recorded_events(
     tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     write(tmp_path, *LIFE)
     assert main(["events", "--lake", str(tmp_path)]) == 0
     heading, *rows = capfd.readouterr().out.splitlines()
     start = heading.index("WHAT")
-    # The column EVENT already contains the kind of the event, so the column WHAT does not repeat it.
+    # The column EVENT contains the kind of the event, so the text in the column WHAT does not begin with the kind.
     kinds = re.compile("state |coordinator: |group epoch ")
     assert [row[start:] for row in rows] == [kinds.sub("", text, count=1) for texts in EXPECTED for text in texts]
 
@@ -254,8 +254,8 @@ def test_kgtui_events_exits_after_the_requested_duration_or_if_no_broker_respond
 
 
 @pytest.mark.parametrize("close", [False, True], ids=["Ctrl-C", "closed pipe"])
-def test_kgtui_events_exits_silently_after_ctrl_c_or_a_closed_pipe(cluster: SimulatorProcess, close: bool) -> None:
-    """No group matches, so kgtui writes nothing to the pipe. kgtui must notice the closed pipe without writing."""
+def test_kgtui_events_prints_no_error_after_ctrl_c_or_a_closed_pipe(cluster: SimulatorProcess, close: bool) -> None:
+    """No group matches, so kgtui never writes to the pipe. kgtui must notice that the pipe is closed nevertheless."""
     words = ["events", "nobody", "--bootstrap-server", cluster.bootstrap]
     with subprocess.Popen(
         [sys.executable, "-m", "kgtui", *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE

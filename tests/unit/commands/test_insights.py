@@ -70,7 +70,7 @@ def test_kgtui_insights_prints_past_problems_only_if_requested(
     assert (finding["since"], finding["until"]) == ("2026-11-21T10:00:00.000Z", "2026-11-21T13:00:00.000Z")
 
 
-def test_kgtui_insights_on_a_narrow_terminal_wraps_sentences_but_not_commands(lake: Path) -> None:
+def test_kgtui_insights_wraps_sentences_but_not_commands_on_a_narrow_terminal(lake: Path) -> None:
     found = read_insights(lake)
     wide, narrow = (as_text(found, found.findings, NOW.timestamp(), width=width) for width in (None, 60))
     assert max(map(len, wide.splitlines())) > 80
@@ -118,7 +118,7 @@ def test_kgtui_insights_json_lists_all_findings_and_all_gold_tables(
     }
 
 
-def test_kgtui_insights_uses_the_lake_in_the_environment_variable(
+def test_kgtui_insights_reads_the_lake_path_from_the_environment_variable(
     lake: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["insights"]) == 2
@@ -128,7 +128,7 @@ def test_kgtui_insights_uses_the_lake_in_the_environment_variable(
     assert capfd.readouterr().out.startswith("no findings\n")
 
 
-def test_kgtui_insights_applies_state_filters_to_the_last_recorded_group_states(
+def test_kgtui_insights_filters_by_the_last_recorded_state_of_groups(
     tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     lake = tmp_path / "lake"

@@ -42,7 +42,7 @@ def test_kgtui_groups_rejects_options_with_the_messages_of_the_kafka_script(word
 
 
 @pytest.mark.parametrize("words", [["--command-config", ""], ["--command-config="], ["-command-config", " "]])
-def test_kgtui_groups_refuses_an_empty_file_name_for_the_option_command_config(
+def test_kgtui_groups_rejects_an_empty_file_name_after_command_config(
     words: list[str], capfd: pytest.CaptureFixture[str]
 ) -> None:
     assert kafka_groups.main(["--bootstrap-server", "127.0.0.1:1", "--list", *words]) == 1
@@ -50,7 +50,7 @@ def test_kgtui_groups_refuses_an_empty_file_name_for_the_option_command_config(
 
 
 def test_a_repeated_option_is_rejected_only_when_its_value_is_used() -> None:
-    """Parsing the options raises no error. Getting the value of the repeated option raises the error."""
+    """Parsing the options raises no error, but then `value` raises an error for the repeated option."""
     found = read_options(["--server", "a", "--server", "b"], OPTIONS)
     with pytest.raises(KafkaOptionError, match="Found multiple arguments for option server") as caught:
         found.value("server")
@@ -115,7 +115,7 @@ async def test_kgtui_groups_raises_an_error_if_every_broker_fails() -> None:
         await list_all_groups(admin)
 
 
-async def test_kgtui_groups_repeats_a_request_while_the_broker_loads_groups(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_kgtui_groups_repeats_a_request_if_the_broker_is_still_loading_groups(monkeypatch: pytest.MonkeyPatch) -> None:
     admin = ScriptedAdmin()
     admin.add("a")
     asked: list[int] = []
@@ -134,7 +134,7 @@ async def test_kgtui_groups_repeats_a_request_while_the_broker_loads_groups(monk
     assert len(asked) == 9
 
 
-def test_kgtui_groups_escapes_control_characters_only_on_terminals() -> None:
+def test_kgtui_groups_escapes_control_characters_only_for_a_terminal() -> None:
     row = ("x\x1b[2J", Listing("quantum", "", None, 1))
     raw = kafka_groups._text([row], harmless=False).decode().splitlines()
     assert raw == [f"{'GROUP':<20} {'TYPE':<20} {'PROTOCOL':<20}", f"{row[0]:<20} {'Unknown':<20} {'':<20} "]
