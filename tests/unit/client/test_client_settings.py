@@ -143,7 +143,10 @@ def test_client_properties_set_the_reconnect_backoff_of_the_pool(
         ({"sasl.login.callback.handler.class": "x.Y"}, "sasl.login.callback.handler.class is not supported"),
         ({"security.providers": "x.Y"}, "security.providers is not supported"),
         ({"config.providers": "file"}, "config.providers is not supported: config providers work only if"),
-        ({"config.providers.file.class": "x.Y"}, "config.providers.file.class is not supported: config providers work only if"),
+        (
+            {"config.providers.file.class": "x.Y"},
+            "config.providers.file.class is not supported: config providers work only if",
+        ),
         (
             {"bootstrap.controllers": "c:9093"},
             "bootstrap.controllers is not supported: kgtui does not connect to controllers",

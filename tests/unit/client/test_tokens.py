@@ -139,7 +139,10 @@ async def test_an_unsigned_token_is_created_if_no_token_endpoint_is_configured()
         ({"sasl.jaas.config": f'{JAAS} extension_auth="x";'}, "extension_auth is not a valid extension"),
         ({"sasl.login.read.timeout.ms": "1s"}, "sasl.login.read.timeout.ms=1s is not a number of milliseconds"),
         ({"sasl.login.connect.timeout.ms": "9" * 20}, "sasl.login.connect.timeout.ms=99999999999999999999 is not"),
-        ({"sasl.login.callback.handler.class": "x.Own"}, "sasl.login.callback.handler.class is not supported: kgtui cannot run"),
+        (
+            {"sasl.login.callback.handler.class": "x.Own"},
+            "sasl.login.callback.handler.class is not supported: kgtui cannot run",
+        ),
     ],
 )
 def test_the_token_login_error_mentions_the_invalid_or_missing_property(more: dict[str, str], says: str) -> None:

@@ -199,9 +199,7 @@ def test_kgtui_events_exits_with_1_if_no_recorded_event_matches(
     assert main(["events", "--lake", str(tmp_path), "paymnets", "--allow-empty"]) == 0
 
 
-def test_kgtui_events_prints_a_table_of_recorded_events(
-    tmp_path: Path, capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_kgtui_events_prints_a_table_of_recorded_events(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     write(tmp_path, *LIFE)
     assert main(["events", "--lake", str(tmp_path)]) == 0
     heading, *rows = capfd.readouterr().out.splitlines()

@@ -115,7 +115,9 @@ async def test_kgtui_groups_raises_an_error_if_every_broker_fails() -> None:
         await list_all_groups(admin)
 
 
-async def test_kgtui_groups_repeats_a_request_if_the_broker_is_still_loading_groups(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_kgtui_groups_repeats_a_request_if_the_broker_is_still_loading_groups(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     admin = ScriptedAdmin()
     admin.add("a")
     asked: list[int] = []
