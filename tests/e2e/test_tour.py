@@ -172,7 +172,7 @@ def test_the_command_palette_runs_commands_and_finds_groups(ui: Ui) -> None:
     ui.terminal.keys("C-p")
     ui.terminal.wait_for("Search for commands")
     ui.terminal.type("pause")
-    ui.terminal.wait_for("Pause polling")
+    ui.terminal.wait_for("Pause or resume polling")
     ui.terminal.keys("Down", "Enter")
     ui.terminal.wait_for("PAUSED")
     ui.terminal.keys("p")
