@@ -21,8 +21,8 @@ _FACTORS = (1, 6, 36)
 def longer_if_busy(timeout: float) -> Callable[[Callable[..., Awaitable[None]]], Callable[..., Awaitable[None]]]:
     """Return a decorator that repeats a failed test with a longer timeout: 6 × `timeout`, then 36 × `timeout`.
 
-    The decorator is for tests that fail on a busy machine, because their timeout is short. Each run of the test gets
-    its own timeout as the argument `timeout`, in seconds.
+    The decorator is for tests whose timeout is so short that they can fail on a busy machine. The test gets the timeout
+    of the current run as its argument `timeout`, in seconds.
     """
 
     def decorate(test: Callable[..., Awaitable[None]]) -> Callable[..., Awaitable[None]]:

@@ -82,9 +82,9 @@ class FaultyLink:
         self.stall()
 
     async def resume(self) -> None:
-        """End all faults: accept connections, and forward all data without delay.
+        """End all faults: accept new connections, and forward all data without delay.
 
-        Data that was held back is forwarded first.
+        Data that was held back is forwarded before newer data.
         """
         self._delay = 0.0
         self._cut_after = None
@@ -101,7 +101,7 @@ class FaultyLink:
             writer.transport.abort()
 
     def cut_after(self, size: int) -> None:
-        """Reset all connections when the server has sent `size` more bytes to the client."""
+        """Reset all connections when the proxy has forwarded `size` more bytes from the server to clients."""
         self._cut_after = size
 
     async def refuse(self) -> None:

@@ -4,7 +4,7 @@
 
     kafka-4.3.1/*.jar      broker, command line tools, Connect worker and Streams library
     kafka-3.9.2/*.jar      the same programs of Kafka 3.9.2
-    kafka-4.2.0/*.jar …    broker and command line tools, only for `tests/run --full`
+    kafka-4.2.0/*.jar …    broker and command line tools; one folder for each of `FULL_BROKER_VERSIONS`
     kafka-clients/*.jar    only the clients, for the message schemas inside them
     spark-jars/*.jar       the jars that Spark needs in addition to PySpark
 """
@@ -44,7 +44,7 @@ def folder(version: str) -> Path:
     """Return the path of the folder with all jars for a broker of Kafka `version`.
 
     Raises:
-        JarsMissingError: the jars for this version have not been downloaded.
+        JarsMissingError: the jars have not been downloaded, or no test uses a broker of this version.
     """
     found = cache() / f"kafka-{version}"
     if version not in ALL_BROKER_VERSIONS or not found.is_dir():

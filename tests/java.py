@@ -1,4 +1,6 @@
-"""Start Java programs quickly: compile each program once, and share Kafka's loaded classes between JVMs (CDS).
+"""Start Java programs quickly: compile each program once, and share Kafka's loaded classes between JVMs.
+
+The JVMs share classes through an archive file (class data sharing, CDS).
 
 Compiled programs and archives are in the folder for Kafka's jars (`tests.jars.cache`)::
 
@@ -36,8 +38,8 @@ def command(classpath: str, source: Path, options: Sequence[str] = ()) -> list[s
         options: options of the JVM, in addition to `FAST_START`.
     """
     if any(option.startswith(_WRITE_ARCHIVE) for option in options):
-        # This JVM writes the class archive that all programs share. The archive must not depend on the jar of a single
-        # program, so run the program's source file, which Java compiles in memory, instead of its jar.
+        # This JVM writes the class archive, which all programs share, so the archive must not depend on the jar of this
+        # program. Run the program's source file instead of the jar. Java compiles the source file in memory.
         return ["java", *FAST_START, *options, "-cp", classpath, str(source)]
     start = ["java", *FAST_START, *_use_archive(classpath), *options]
     return [*start, "-cp", f"{classpath}:{compiled(classpath, source)}", source.stem]
@@ -85,7 +87,8 @@ def write_archive(version: str) -> None:
     target = archive(version)
     if target.is_file():
         return
-    # This import is not at the top of the file, because it needs a Kafka client library.
+    # This import is not at the top of the file, because `tests.brokers.cluster` imports Kafka client libraries. Other
+    # functions of this file work without these libraries.
     from tests.brokers.cluster import Cluster
 
     with tempfile.TemporaryDirectory(dir=target.parent, prefix=f".{target.name}.") as folder:

@@ -87,9 +87,9 @@ class Tools:
 
 
 def record_login_messages(prepared: Prepared, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Treat each SASL message that this process sends from now on as a secret that the test searches for.
+    """From now on, add each SASL message that this process sends to the secrets that the test searches for.
 
-    Treat each word of at least 20 characters in such a message as a secret as well.
+    Also add each word of at least 20 characters in the message.
     """
     ask = login_module._ask
 
@@ -107,7 +107,10 @@ def record_login_messages(prepared: Prepared, monkeypatch: pytest.MonkeyPatch) -
 
 @contextmanager
 def everything_logged() -> Iterator[io.StringIO]:
-    """Yield a buffer that receives log records of all levels. Unlike in kgtui's log file, secrets are not redacted."""
+    """Yield a buffer that receives log records of all levels until the `with` block ends.
+
+    Secrets in the buffer are not redacted, unlike secrets in kgtui's log file.
+    """
     root, text = logging.getLogger(), io.StringIO()
     names = ("", "aiokafka", "aiokafka.conn", "asyncio", "kgtui")
     levels = {name: logging.getLogger(name).level for name in names}
@@ -196,7 +199,10 @@ def in_all_outputs_and_recordings(prepared: Prepared, tools: Tools) -> None:
 
 
 def in_tracebacks_and_crash_reports(prepared: Prepared, tools: Tools) -> None:
-    """Search a crash report and tracebacks of failed logins for secrets. The tracebacks include local variables."""
+    """Search for secrets in the tracebacks of two failed connections, and in the report of a crash during a login.
+
+    The tracebacks include local variables.
+    """
     properties = filled_in(read_properties(prepared.config), "file", prepared.config.parent)
 
     for address in (prepared.wrong_address, "127.0.0.1:1"):
@@ -232,7 +238,7 @@ def crash(*arguments, **options):
 export.ExportDialog.__init__ = crash
 sys.exit(main(sys.argv[1:]))
 """
-"""A program that starts kgtui's terminal UI, which then fails with an unexpected error when a group is exported."""
+"""A program that starts kgtui's terminal UI, which crashes when the user opens the export dialog."""
 
 
 def in_screens_exports_and_processes(prepared: Prepared, _: Tools) -> None:
@@ -329,9 +335,9 @@ def content(file: Path) -> bytes:
 
 
 def in_spark_plans(prepared: Prepared, tools: Tools) -> None:
-    """Search the plans of a Spark query, and the output of Spark, for secrets.
+    """Search for secrets in the plans of a Spark query, and in the output of Spark.
 
-    The query would log in to the broker and read `__consumer_offsets`. Spark plans it, but does not run it.
+    The query would log in to the broker and read `__consumer_offsets`. Spark only plans the query; it never runs.
     """
     from kgtui.pipeline.sources import OffsetsTopic, stream_topic
 

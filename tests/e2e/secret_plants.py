@@ -1,6 +1,6 @@
-"""Functions that patch kgtui so that it shows a secret, each in a different place, such as the log.
+"""Functions that patch kgtui so that it leaks a secret. Each function makes it leak in another place, such as the log.
 
-With these functions, a test checks that the search for secrets finds a secret in each place.
+A test uses these functions to check that the search for secrets finds a secret in each place.
 """
 
 from __future__ import annotations
@@ -95,7 +95,7 @@ def in_process_list(patch: Patch, secret: str) -> None:
     compose = ExportDialog.compose
 
     def starting(dialog: ExportDialog) -> Any:
-        # This program exits when its standard input is closed, which happens when kgtui exits.
+        # The child process exits when its standard input is closed, which happens when kgtui exits.
         subprocess.Popen([sys.executable, "-c", "input()", secret], stdin=subprocess.PIPE, stderr=subprocess.DEVNULL)
         yield from compose(dialog)
 
@@ -103,7 +103,7 @@ def in_process_list(patch: Patch, secret: str) -> None:
 
 
 def in_spark_plan(patch: Patch, secret: str) -> None:
-    """Make kgtui pass `secret` to Spark as the Kafka client id, which Spark shows in its plans, unlike a password."""
+    """Make kgtui pass `secret` to Spark as the Kafka client id. Spark's plans show client ids, but not passwords."""
     from kgtui.pipeline import sources
 
     options = sources.kafka_options
@@ -111,7 +111,7 @@ def in_spark_plan(patch: Patch, secret: str) -> None:
 
 
 def _before_login(patch: Patch, act: Callable[[], object]) -> None:
-    """Call `act` immediately before each login."""
+    """Patch kgtui so that it calls `act` immediately before each login."""
     from kgtui.client import session
 
     log_in = session.log_in

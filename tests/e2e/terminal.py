@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from types import TracebackType
 
 PROGRAM = str(Path(sys.executable).with_name("kgtui"))
-"""Path of the installed program that the tests start."""
+"""Path of the installed `kgtui` program, which the tests start."""
 
 TIMEOUT = 60.0
 """Default maximum time to wait for a text on the screen, in seconds. It is long, because the machine can be busy."""
@@ -71,7 +71,7 @@ class Terminal:
 
     Attributes:
         folder: home folder of the programs in the terminal.
-        size: columns and rows at the start.
+        size: numbers of columns and rows when the terminal starts.
     """
 
     def __init__(
@@ -81,14 +81,14 @@ class Terminal:
 
         Args:
             folder: home folder of the programs.
-            size: columns and rows.
+            size: numbers of columns and rows.
             environment: environment variables in addition to those of `clean_environment`.
         """
         self.folder = folder
         self.size = size
         self._environment = clean_environment(folder) | dict(environment or {})
         self._name = f"kgtui-{uuid.uuid4().hex[:12]}"
-        self._entered = 0  # The shell's number for the last command that was entered.
+        self._entered = 0  # Number of the last command that was entered, as the shell counts commands.
 
     @property
     def state(self) -> Path:
@@ -120,11 +120,11 @@ class Terminal:
         socket.unlink(missing_ok=True)
 
     def start(self, *arguments: str) -> None:
-        """Start kgtui with the command-line arguments `arguments`, and return without waiting."""
+        """Start kgtui with the command-line arguments `arguments`. Do not wait until kgtui shows its screen."""
         self.enter(shlex.join([PROGRAM, *arguments]))
 
     def enter(self, line: str) -> None:
-        """Wait for the shell's prompt, clear the screen, type `line`, and press enter."""
+        """Wait for the shell's prompt, and enter a command that clears the screen and then runs `line`."""
         self._entered = self._wait_for_prompt(TIMEOUT)[1]
         self._tmux("clear-history")
         self.type(f"clear; {line}")
@@ -211,7 +211,7 @@ class Terminal:
         return next(row for row, line in enumerate(self.screen().split("\n")) if text in line)
 
     def pid(self) -> int:
-        """Return the process id of the program that was started in the shell."""
+        """Return the process id of the program that runs in the shell; fail if no program runs."""
         shell = self._asked("pane_pid")
         children = subprocess.run(["pgrep", "-P", shell], check=False, capture_output=True, text=True).stdout.split()
         if not children:

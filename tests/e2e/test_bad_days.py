@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 FAULT_TIMEOUT = 60.0
 """Maximum seconds until the screen shows that brokers have failed or have recovered.
 
-The maximum is long, because requests time out only after ten seconds, and kgtui polls failed brokers less often.
+The maximum is long, because requests time out only after ten seconds, and kgtui polls failed brokers less often than
+other brokers.
 """
 
 
@@ -54,7 +55,7 @@ def test_a_silent_broker_affects_only_the_groups_that_it_coordinates(
 ) -> None:
     """One broker stops responding. The screen shows the time since its last response.
 
-    The groups of this broker remain in the tree, and kgtui still reads the groups of all other brokers.
+    Groups that this broker coordinates remain in the tree, and kgtui still reads the groups of all other brokers.
     """
     before = names_shown(ui.terminal.screen())
     cluster_with_faults.control("black_hole", node=4)
@@ -88,7 +89,7 @@ def test_a_slow_broker_does_not_delay_the_reaction_to_keys(ui: Ui, cluster_with_
 
 
 def test_no_group_is_missing_after_a_broker_was_restarted(ui: Ui, cluster_with_faults: SimulatorProcess) -> None:
-    """While a broker is stopped, other brokers coordinate the groups of this broker.
+    """While a broker is stopped, other brokers coordinate its groups.
 
     After the broker's restart, the header shows the same number of groups as before the broker was stopped.
     """
@@ -96,8 +97,7 @@ def test_no_group_is_missing_after_a_broker_was_restarted(ui: Ui, cluster_with_f
     cluster_with_faults.control("kill", node=3)
     ui.terminal.wait_for(lambda screen: "brokers 5/5" not in screen, FAULT_TIMEOUT)
     cluster_with_faults.control("restart", node=3)
-    # The key `r` polls the cluster immediately, so that the test does not have to wait for the next poll of the
-    # restarted broker.
+    # The key `r` polls the cluster immediately. Without it, kgtui would poll the restarted broker later.
     ui.terminal.keys("r")
     screen = ui.terminal.wait_for("brokers 5/5", FAULT_TIMEOUT)
     assert groups_in_header(screen) == groups
@@ -112,7 +112,7 @@ def groups_in_header(screen: str) -> str:
 def test_polling_continues_after_brokers_sent_damaged_responses(
     ui: Ui, cluster_with_faults: SimulatorProcess, kind: str
 ) -> None:
-    """The next three responses of each broker are damaged.
+    """The next three responses of each broker are damaged, in the way that `kind` names.
 
     kgtui must continue to send requests after the damaged responses, and then receive correct responses from all
     brokers.
@@ -124,7 +124,7 @@ def test_polling_continues_after_brokers_sent_damaged_responses(
     ui.wait_until_complete(FAULT_TIMEOUT)
 
 
-def test_the_pane_of_a_forbidden_group_mentions_the_missing_permission(
+def test_the_pane_of_a_group_mentions_a_missing_describe_permission(
     ui: Ui, cluster_with_faults: SimulatorProcess
 ) -> None:
     ui.select("iot.aggregate")
@@ -142,7 +142,7 @@ def test_the_pane_of_a_forbidden_group_mentions_the_missing_permission(
 def test_an_empty_tree_mentions_the_permission_that_could_be_missing(
     ui: Ui, cluster_with_faults: SimulatorProcess
 ) -> None:
-    """If a user lacks DESCRIBE on the cluster and on all groups, brokers return an empty list without an error."""
+    """If a user has DESCRIBE neither on the cluster nor on a group, brokers list no groups and return no error."""
     cluster_with_faults.control("forbid_cluster")
     cluster_with_faults.control("forbid_groups", patterns=["*"])
     ui.terminal.keys("r")

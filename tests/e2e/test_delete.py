@@ -1,6 +1,7 @@
 """Test deletion in the terminal UI.
 
-Only Empty groups can be deleted, and only after the user has typed the group id or, for several groups, their number.
+kgtui deletes only groups in the state Empty, and only after the user has typed the group id or, for several groups,
+their number.
 """
 
 from __future__ import annotations
@@ -59,10 +60,7 @@ def test_an_empty_group_is_deleted_after_the_group_id_is_typed(ui: Ui) -> None:
 
 
 def test_canceling_the_delete_dialog_deletes_no_group(ui: Ui) -> None:
-    """When the dialog opens, the focus is on the Cancel button.
-
-    Pressing enter right after `d` therefore deletes nothing.
-    """
+    """Key `d` opens the dialog with the focus on the Cancel button, so pressing enter next deletes nothing."""
     ui.select("perf-test-2025-11")
     ui.terminal.keys("d")
     ui.terminal.wait_for("To confirm, type the group id")
@@ -110,7 +108,10 @@ def test_the_delete_dialog_for_marked_groups_asks_for_the_number_of_groups(ui: U
     [("[/red]", "[/red]"), ("gnp.exe", r"\u202egnp.exe"), ("lines", r"two\nlines"), ("longest", "yyyyyyyyyyyy 32000")],
 )  # fmt: skip
 def test_the_delete_dialog_asks_for_a_typable_form_of_unusual_group_ids(ui: Ui, found_by: str, asked: str) -> None:
-    """If an id contains control characters or is very long, the user types an escaped or shortened form of the id."""
+    """To confirm, the user types an escaped form of an id with control characters.
+
+    For a very long id, the user types a shortened form.
+    """
     ui.select(found_by)
     ui.terminal.keys("d")
     screen = ui.terminal.wait_for("To confirm, type the")

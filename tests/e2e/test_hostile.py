@@ -36,7 +36,10 @@ TEXT_BY_PANE = {
     "5": "first read",
     "6": "no configs",
 }
-"""Key that opens a pane → regular expression for a text in this pane. Each tested group has at most one member."""
+"""Key that opens a pane → regular expression for a text in this pane.
+
+The expression for pane 2 matches, because each tested group has at most one member.
+"""
 
 CONTROL_CHARACTERS = "\x07\x1b\x9b\u200b\u202e\u2066\u2069"
 """Characters that terminals interpret. kgtui must not write them to the terminal as part of a group id."""
@@ -59,7 +62,7 @@ def test_the_tree_escapes_control_characters_in_group_ids(ui: Ui) -> None:
 
 @pytest.mark.parametrize("found_by", ID_BY_FILTER)
 def test_every_pane_escapes_group_ids_and_the_key_y_copies_them_exactly(ui: Ui, found_by: str) -> None:
-    """Ids with control characters are copied in shell quotes: a shell must parse the quoted text into the exact id."""
+    """Ids with control characters are copied in shell quotes (`$'…'`), which a shell must parse into the exact id."""
     group, terminal = ID_BY_FILTER[found_by], ui.terminal
     assert group in hostile_group_ids()
     ui.select(found_by)

@@ -1,4 +1,7 @@
-"""Test the terminal UI with real Kafka 4.3.1 brokers: with live groups of every type, and as restricted users."""
+"""Test the terminal UI with real Kafka 4.3.1 brokers.
+
+Some tests show groups of every type with members (live groups). Others log in as users who lack permissions.
+"""
 
 from __future__ import annotations
 
@@ -112,7 +115,7 @@ def test_the_overview_pane_mentions_the_missing_permission_on_a_topic(
     assert terminal.status() == 0
 
 
-def test_pressing_r_reads_permissions_that_changed_while_kgtui_runs(secure_broker: Secure, terminal: Terminal) -> None:
+def test_pressing_r_shows_the_effect_of_changed_permissions(secure_broker: Secure, terminal: Terminal) -> None:
     """While kgtui runs, the user gets DESCRIBE on all topics, and later loses this permission.
 
     After each press of the key `r`, the screen shows the group's lag if the user has the permission; otherwise, `?`.
@@ -146,6 +149,6 @@ def test_the_offsets_pane_mentions_the_missing_permission_on_a_topic(secure_brok
     screen = terminal.wait_for("grant DESCRIBE on the topics of the group", BROKER_TIMEOUT)
     assert "no offsets that you are allowed to see" in screen
     assert "no committed offsets" not in screen
-    assert re.search(r"team-b-app +0 +\? ", screen)  # In the tree, the group has 0 members and an unknown lag.
+    assert re.search(r"team-b-app +0 +\? ", screen)  # The tree shows 0 members and an unknown lag.
     terminal.keys("q")
     assert terminal.status() == 0

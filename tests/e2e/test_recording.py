@@ -40,9 +40,9 @@ def lake(newest_live: Live, tmp_path_factory: pytest.TempPathFactory) -> str:
 
 
 def test_kgtui_ls_prints_equal_values_for_a_recording_and_live_brokers(newest_live: Live, lake: str) -> None:
-    """`kgtui ls` prints the same values with the option `--lake` as for the live brokers.
+    """`kgtui ls` prints the same values for a recording (`--lake`) as for the brokers that were recorded.
 
-    `kgtui show --lake` must also show every live group.
+    `kgtui show --lake` must also show every group that the tests created on the brokers.
     """
     where = ("--bootstrap-server", newest_live.bootstrap)
     fields = ("group", "type", "state", "coordinator", "lag", "members")
@@ -52,14 +52,17 @@ def test_kgtui_ls_prints_equal_values_for_a_recording_and_live_brokers(newest_li
     of_brokers = {row["group"]: [row.get(name) for name in fields] for row in live["groups"] if row["group"] in ids}
     of_lake = {row["group"]: [row.get(name) for name in fields] for row in recorded["groups"] if row["group"] in ids}
     assert of_lake == of_brokers
-    # Group ids with a NUL character are left out, because command-line arguments cannot contain it.
+    # Leave out group ids with a NUL character, because command-line arguments cannot contain this character.
     arguments = {name for name in ids if "\0" not in name}
     shown = json_of("show", *sorted(arguments), "--lake", lake)
     assert {row["group"] for row in shown["groups"]} == arguments
 
 
 def test_kgtui_check_finds_stopped_groups_in_a_recording(newest_live: Live, lake: str) -> None:
-    """No group committed offsets during the recording, so `kgtui check` must report STOP for every group with lag."""
+    """No group committed offsets during the recording.
+
+    `kgtui check` must therefore report STOP for every classic or consumer group with lag.
+    """
     ran = kgtui("check", "--lake", lake, "--for", "10s", "--commit-interval", "0.1s", "--all", "--format", "json")
     found = json.loads(ran.stdout)
     groups = {row["group"]: row for row in found["groups"]}

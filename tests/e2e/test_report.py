@@ -1,6 +1,6 @@
 """Test the HTML page of `kgtui report` in a real browser.
 
-The page must send no requests and have light and dark colors. It must not run scripts that are part of a group id.
+The page must send no requests, must have a light and a dark color scheme, and must not run scripts from group ids.
 """
 
 from __future__ import annotations
@@ -97,7 +97,7 @@ def test_markup_in_group_ids_causes_no_requests_and_runs_no_scripts(
     assert "<path" in dom
 
 
-def test_the_request_counter_of_the_tests_counts_a_request_from_a_page(
+def test_the_request_counter_counts_a_request_from_a_page(
     tmp_path: Path, browser: Browser, listener: RequestCounter
 ) -> None:
     """Another test asserts that a report sends no requests. With a broken counter, that test would always pass."""

@@ -29,9 +29,9 @@ FAST = ("outputs and logs", "tracebacks and crash reports", "Spark plans")
 """Keys of `PLACES`. Every test run searches these places for the secrets of every login, because this is fast."""
 
 ALSO_FAST = {("config-providers", "command output and recordings"), ("PLAIN", "screens, exports and processes")}
-"""`(login, key of PLACES)`: searches that every test run makes in addition to those in `FAST`.
+"""Pairs `(login, key of PLACES)`. Every test run makes these searches too, in addition to those of `FAST`.
 
-All other combinations of a login and a key run only with `tests/run --full`.
+The searches for all other pairs run only with `tests/run --full`.
 """
 
 SPARK = (
@@ -113,7 +113,7 @@ PLANTS = [
     ("screens, exports and processes", secret_plants.in_log),
     ("Spark plans", secret_plants.in_spark_plan),
 ]
-"""`(key of PLACES, function)`. The function makes kgtui show a secret in one of these places."""
+"""Pairs `(key of PLACES, function)`. The function makes kgtui show a secret in one of the places of this key."""
 
 PLANTING = """
 import sys

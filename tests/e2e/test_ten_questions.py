@@ -1,7 +1,7 @@
 """Test that a person on call gets the answers to ten questions with at most three keys each, on a real broker.
 
-Each test prints the number of keys, and the time from the last key to the answer (`pytest -rP`). Typed names and
-filters do not count as keys.
+The question why a group cannot be seen has two variants. With `pytest -rP`, each test prints the number of keys, and
+the time from the last key to the answer. The characters of typed names and filters do not count as keys.
 
 A terminal of 120×40 shows the tree and a page about the cluster. Narrower terminals show only one of them at a time.
 """
@@ -185,7 +185,7 @@ def scene(request: pytest.FixtureRequest, secure_broker: Secure) -> Iterator[Tro
 
 
 def connected(scene: TroubledGroups) -> tuple[str, ...]:
-    """Return the command line arguments that log in to the cluster as the user `oncall`."""
+    """Return the command-line arguments with which kgtui logs in to the cluster as the user `oncall`."""
     return ("--bootstrap-server", scene.bootstrap, "--command-config", str(scene.login))
 
 
@@ -269,7 +269,7 @@ def test_three_keys_are_enough_to_answer_each_on_call_question(
 
 
 def return_to_first_row(screen: Terminal) -> None:
-    """Close dialogs and panes, clear the filter, and put the cursor on the first row, which is the cluster."""
+    """Close dialogs and panes, clear the filter, and put the cursor on the first row, the row of the cluster."""
     for _ in range(3):
         screen.keys("Escape")
     screen.keys("Home")

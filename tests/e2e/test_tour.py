@@ -36,8 +36,8 @@ def test_the_tree_shows_every_group_that_kgtui_ls_prints(ui: Ui, cluster: Simula
     # Look for the number of groups in the tree's row for the cluster. A narrow header shows problems instead of the
     # number of groups.
     terminal.wait_for(lambda screen: any(str(len(ids)) in line.split() for line in screen.splitlines()[2:]))
-    # Press `b` five times to ungroup the tree. In a tree that is grouped by state, a group moves when its state
-    # changes.
+    # Press `b` five times to ungroup the tree. In a tree that is grouped by state, a group would move when its state
+    # changes, and the test could miss this group.
     terminal.keys("b", "b", "b", "b", "b", "Home")
     terminal.wait_for(lambda screen: " ungrouped" in screen and "audit.sink" in screen)
     terminal.keys("End")
@@ -109,7 +109,7 @@ def test_the_key_f_maximizes_and_restores_the_pane(ui: Ui) -> None:
 
 
 def test_the_keys_b_and_s_change_the_grouping_and_sort_order_of_the_tree(ui: Ui) -> None:
-    """Key `b` selects the next grouping, and `s` the next sort order. After the last one, the first one follows."""
+    """Key `b` selects the next grouping, and `s` the next sort order. The first follows after the last."""
     ui.filter("kind:simple", shown=3)
     for name in ("by state", "by coordinator", "by topic", "by name", "ungrouped", "by type, state"):
         ui.terminal.keys("b")

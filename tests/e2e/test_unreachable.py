@@ -1,4 +1,4 @@
-"""Test what the terminal UI says if no Kafka cluster responds at the given address: the problem and what to do."""
+"""Test that the terminal UI explains why no Kafka cluster responds at the given address, and says what to do."""
 
 from __future__ import annotations
 

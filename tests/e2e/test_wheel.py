@@ -27,7 +27,7 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> set[str]:
         return set(archive.namelist())
 
 
-def test_the_wheel_contains_every_package_file_and_every_theme_file(wheel: set[str]) -> None:
+def test_the_wheel_contains_exactly_the_package_files_and_theme_files(wheel: set[str]) -> None:
     package = [path for path in (REPOSITORY / "kgtui").rglob("*") if path.is_file() and path.suffix != ".pyc"]
     files = {path.relative_to(REPOSITORY).as_posix() for path in package}
     files |= {f"kgtui/themes/{path.name}" for path in (REPOSITORY / "themes").iterdir()}

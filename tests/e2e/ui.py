@@ -100,24 +100,24 @@ class Ui:
         self.terminal.wait_for(lambda _: highlighted.search(self.terminal.screen_with_colors()))
 
     def leave_pane(self) -> None:
-        """If a pane replaces the tree, return to the tree."""
+        """If a pane is shown instead of the tree, as on a narrow screen, return to the tree."""
         if "by type, state" not in self.terminal.screen():
             self.terminal.keys("Escape")
             self.terminal.wait_for("by type, state")
 
 
 def _complete(screen: str) -> bool:
-    """Return whether all brokers have responded, according to the header.
+    """Return whether the header says that all brokers have responded.
 
-    A narrow header has no room for the number of brokers. For such a header, return whether it shows the number of
-    problems.
+    A narrow header shows the number of problems instead of the number of brokers. For a narrow header, return whether
+    the number of problems is shown.
     """
     found = re.search(r"LIVE · (?:read-only · )?brokers (\d+)/(\d+) · [\d,]+ group", screen)
     return found[1] == found[2] if found is not None else bool(re.search(r"LIVE · .*\d+ (more|problem)", screen))
 
 
 def names_shown(screen: str) -> set[str]:
-    """Return the names in the rows of the tree, such as group ids, as the tree displays them."""
+    """Return the names in the rows of the tree, such as group ids. Some are escaped or shortened."""
     return set(re.findall(r"^.\s*\S (\S.*?)\s{2,}", screen, re.MULTILINE))
 
 

@@ -123,7 +123,10 @@ def ivy_resolver(ivy: Path) -> Resolver:
 
 
 def ivy_module(coordinates: Iterable[Coordinate], transitive: bool) -> str:
-    """Return the text of an `ivy.xml` that depends, in Maven's runtime scope, on the jars in `coordinates`."""
+    """Return the text of an Ivy module file (`ivy.xml`) that depends on the jars in `coordinates`.
+
+    If `transitive` is true, Ivy also downloads the jars that these jars need at run time.
+    """
     dependencies = "".join(
         f'<dependency org="{group}" name="{artifact}" rev="{version}" conf="default->default" '
         f'transitive="{str(transitive).lower()}"/>'
@@ -167,7 +170,8 @@ def fill(target: Path, coordinates: Iterable[Coordinate], resolve: Resolver, *, 
         if not any(partial.glob("*.jar")):
             raise SystemExit(f"Maven or Ivy found no jars for {target.name}")
         for second in partial.glob("slf4j-reload4j-*.jar"):
-            # Kafka 3.9 contains slf4j-reload4j. Delete it, because Kafka's tools warn about a second logging backend.
+            # Kafka 3.9 depends on slf4j-reload4j. Delete this jar, because Kafka's tools print a warning if there is a
+            # logging backend in addition to slf4j-simple.
             second.unlink()
         partial.chmod(0o755)
         try:
@@ -208,7 +212,7 @@ def download(targets: Iterable[tuple[Path, list[Coordinate], bool]], chosen: str
 
     Args:
         targets: `(folder, jars that it must contain, whether to download the dependencies of the jars too)`.
-        chosen: `maven`, `ivy`, or `auto` for Maven if it is installed.
+        chosen: `maven`, `ivy`, or `auto` (Maven if it is installed, otherwise Ivy).
     """
     maven = chosen == "maven" or (chosen == "auto" and shutil.which("mvn") is not None)
     resolve = with_maven if maven else ivy_resolver(ivy_jar())
@@ -223,7 +227,11 @@ def _run(command: list[str]) -> None:
 
 
 def failure(command: list[str], output: str) -> str:
-    """Return the message for a failed command: the jars that the repository does not have, or the end of the output."""
+    """Return the error message for a failed command.
+
+    The message names the jars that the repository does not have. If the repository has all jars, the message contains
+    the end of the command's output.
+    """
     # Maven reports only the first jar that it cannot find; Ivy reports all of them.
     absent = re.findall(r"Could not find artifact (\S+)|:: (\S+#\S+;\S+): not found", output)
     if absent:

@@ -69,7 +69,7 @@ def sample_snapshot(**fields: Any) -> Snapshot:
 
 
 def session_of(monitor: ScriptedMonitor | None, **fields: Any) -> Session:
-    """Return a `Session` of the app, with the given monitor, a fixed clock and a fixed time zone.
+    """Return a `Session` of the app with a fixed clock and a fixed time zone. Without a monitor, no cluster is open.
 
     `fields` are further arguments of `Session`.
     """
@@ -120,7 +120,7 @@ async def until(pilot: Pilot[Any], true: Callable[[], bool], seconds: float = 60
 
 
 def post_keys(app: KgtuiApp, *keys: str) -> None:
-    """Put all keys into the app's queue before the app handles the first key."""
+    """Put all keys into the app's message queue at once, so that the app handles the first key only afterward."""
     for key in keys:
         app.post_message(events.Key("slash" if key == "/" else key, key if len(key) == 1 else None))
 

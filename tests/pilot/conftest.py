@@ -12,14 +12,14 @@ if TYPE_CHECKING:
     from kgtui.tui.tree.grouping import TreeNodes
 
 _FIRST_VIEW = frozenset({"test_tree", "test_tree_sorting", "test_main_screen", "test_main_screen_errors"})
-"""Test modules for which the fixture `open_tree` does nothing, because they test which tree nodes the app expands."""
+"""Test modules for which the fixture `open_tree` does nothing, because they test which tree nodes are open at first."""
 
 
 @pytest.fixture(autouse=True)
 def open_tree(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Expand all tree nodes when the app starts if the tree has at most 200 rows, even if the screen is small.
+    """Let the app initially expand all tree nodes if the tree has at most 200 rows, even on a small screen.
 
-    Without this fixture, most nodes would be collapsed on small screens.
+    Without this fixture, the app would collapse most nodes if the rows did not fit on the screen.
     """
     if request.path.stem in _FIRST_VIEW:
         return

@@ -65,7 +65,7 @@ async def dialog_on(
 
 
 async def until(pilot: Pilot[None], true: Callable[[], bool]) -> None:
-    """Let the app run until a condition is true; fail after 60 s."""
+    """Let the app run until the condition `true` holds; fail after 60 s."""
     async with asyncio.timeout(60):
         while not true():
             await pilot.pause(0.01)

@@ -1,4 +1,4 @@
-"""Access to the tree of groups in a running app, for tests."""
+"""A function with which tests get the tree of groups in a running app."""
 
 from __future__ import annotations
 

@@ -21,11 +21,11 @@ READ_INTERVAL = 5.0
 
 
 def with_health(snapshot: Snapshot, group: str, habit: Habit, *, ago: float = 1.0) -> Snapshot:
-    """Return a copy of a snapshot with added data about the health of one group.
+    """Return a copy of a snapshot to which data about the health of one group is added.
 
     Args:
         habit: how the group behaves. `well`: it has no lag. `slow`: its lag grows. `stuck`: its committed offset never
-            changes. `new`: like `stuck`, but kgtui has read the group too few times for a verdict.
+            changes, and its lag grows. `new`: like `stuck`, but kgtui has read the group too few times for a verdict.
         ago: seconds since the last read of the group.
     """
     listing = snapshot.groups[group]

@@ -19,7 +19,7 @@ GROUP = "payments.settle"
 POLLS = 120
 """Number of polls in the recording."""
 POLL_INTERVAL = 30
-"""Time between two polls of the recording, in seconds. The recording covers 70 minutes, of which ten are a gap."""
+"""Time between two polls of the recording, in seconds. The recording covers 70 minutes, including a gap of ten."""
 
 REBALANCES = (40, 90)
 """Indexes of the polls at which a rebalance begins. Each rebalance lasts for two polls."""
@@ -63,7 +63,10 @@ def offsets(poll: int) -> GroupOffsets:
 
 
 def live_samples(samples: int = POLLS, every: float = 10.0) -> SeriesStore:
-    """Return the time series of the example group that the app keeps in memory, with a sample every `every` seconds."""
+    """Return the time series that the app keeps in memory, filled with samples of the example group.
+
+    There are `samples` samples, one every `every` seconds. The last one is at the time `NOW`.
+    """
     store = SeriesStore()
     for poll in range(samples):
         description, group_offsets = describe(poll), offsets(poll)

@@ -172,7 +172,7 @@ async def test_markup_in_member_ids_and_states_is_shown_as_text(tmp_path: Path) 
 async def test_the_history_pane_of_a_recording_shows_gaps_and_changes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The pane's log has a row for a gap (time without polls). Enter moves the replay to the time of the selected row.
+    """The pane's log has a row for a gap (time without polls). Enter replays the time of the selected row.
 
     If the lake (folder with the recording) cannot be read, the pane shows the error.
     """
@@ -202,8 +202,8 @@ async def test_the_history_pane_of_a_recording_shows_gaps_and_changes(
 async def test_the_history_log_also_lists_events_that_lag_samples_do_not_contain(tmp_path: Path) -> None:
     """The pane's log lists the differences between successive lag samples, and also two events from other data.
 
-    One event is a member that joined before the first sample. The other is a change of the coordinator, which samples
-    do not contain. The log lists no events of other groups, and no events before the shown time span.
+    In one event, a member joins before the first sample. In the other, the coordinator changes, which samples do not
+    contain. The log omits events before the shown time span, of other groups, and of changes that the samples contain.
     """
     first = NOW - (sample_history.POLLS - 1) * 10.0
     listing = Listing("consumer", "consumer", "Stable", 1)
@@ -249,7 +249,7 @@ def test_the_history_log_shows_member_names_and_reasons_for_verdicts() -> None:
 
 
 @pytest.mark.parametrize("part", [0.0, 0.1, 0.48, 0.5, 0.99])
-def test_the_cursor_mark_on_the_time_axis_hides_no_time_label(part: float) -> None:
+def test_the_cursor_mark_on_the_time_axis_overwrites_no_time_label(part: float) -> None:
     timeline = GroupTimeline(NOW - 600, NOW, [NOW - 300], [5.0], [1.0], [1.0], [1.0])
     line = plot_lines(timeline, 100, 20, with_curves=False, at=NOW - 600 * (1 - part))[-1]
     words = "".join(cell.text for cell in line).split()

@@ -41,7 +41,7 @@ GROUPS = ("pay", "fraud", "fill", "calm", "restless", "perf.a", "tmp")
 def cluster(groups: tuple[str, ...] = GROUPS) -> Snapshot:
     """Return a snapshot of a cluster with the groups `groups`.
 
-    By default, the cluster has every group that has findings, except `perf.b`, which has been deleted.
+    By default, these are all groups that have findings, except the group `perf.b`, which no longer exists.
     """
     return snapshot_of(
         [(group, "classic", "consumer", "Empty" if group in ("perf.a", "tmp") else "Stable", 1) for group in groups]
@@ -79,7 +79,8 @@ def subjects(screen: InsightsScreen) -> list[str]:
 async def test_insights_screen_lists_findings_by_urgency_with_evidence_and_plot(tmp_path: Path, lake: Path) -> None:
     """For the first finding, the screen shows the duration, what to do, and a plot of the group's lag and members.
 
-    The screen also shows the evidence: the rows of a gold table (computed from the recording) that caused the finding.
+    The screen also shows the evidence, which is the rows that caused the finding. They come from a gold table (a table
+    that is computed from the recording).
     """
     app, _ = app_on(cluster(), tmp_path)
     async with app.run_test(size=(120, 40)) as pilot:
@@ -109,7 +110,10 @@ async def test_insights_screen_lists_findings_by_urgency_with_evidence_and_plot(
 async def test_the_first_finding_is_fully_described_when_the_insights_screen_opens(
     tmp_path: Path, lake: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The first layout determines the height of the description. Then the app must draw the description again."""
+    """The text of the description depends on the widget's height, which is known only after the first layout.
+
+    After the layout, the app must therefore write the text again, even if the cursor does not move.
+    """
     monkeypatch.setattr(screen_module, "DETAILS_DELAY", 1e6)
     app, _ = app_on(cluster(), tmp_path)
     async with app.run_test(size=(120, 40)) as pilot:
@@ -210,7 +214,7 @@ async def test_key_l_switches_between_plot_and_evidence_on_small_screens(tmp_pat
 async def test_missing_gold_tables_are_listed_with_the_command_that_creates_them(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Without these tables, some kinds of problems cannot be found. The screen names these kinds."""
+    """Without two of the gold tables, some kinds of problems cannot be found. The screen names these kinds."""
     path = write(tmp_path / "prod", rows_with_problems())
     for table in (CHURN, BASELINE):
         (path / table.layer / table.name).rename(tmp_path / table.name)
@@ -226,7 +230,7 @@ async def test_missing_gold_tables_are_listed_with_the_command_that_creates_them
         assert re.search(r"computed \d+ (s|min|h|d) ago", unwrapped_text(app))
 
 
-async def test_insights_screen_reports_an_unknown_user_in_a_lake_path_with_a_tilde(
+async def test_a_lake_path_with_the_home_of_an_unknown_user_is_reported(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("KGTUI_LAKE", "~no-such-user/lake")
@@ -250,8 +254,8 @@ async def test_insights_screen_without_a_lake_shows_the_commands_that_create_one
         await until(pilot, lambda: app.screen is main_screen(app))
 
 
-async def test_insights_screen_shows_how_to_create_missing_gold_tables(tmp_path: Path, lake: Path) -> None:
-    """After the tables have been created, key `r` reads them."""
+async def test_insights_screen_without_gold_tables_shows_how_to_create_them(tmp_path: Path, lake: Path) -> None:
+    """After gold tables have been created, key `r` reads them."""
     for table in GOLD:
         (lake / table.layer / table.name).rename(tmp_path / table.name)
     app, _ = app_on(cluster(), tmp_path)
@@ -365,7 +369,7 @@ async def test_insights_screen_responds_while_its_tables_are_read(
 def test_the_lake_for_insights_is_chosen_in_a_fixed_order(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The first choice is the lake (folder with tables) that is replayed, then the lake that is being recorded.
 
-    Next are the value of KGTUI_LAKE, and the default folder.
+    The third choice is the value of KGTUI_LAKE, and the last choice is the default folder.
     """
     app, _ = app_on(cluster(), tmp_path)
     session = app.session

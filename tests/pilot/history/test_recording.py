@@ -128,7 +128,7 @@ async def test_the_record_dialog_refuses_a_nonempty_folder_that_is_not_a_lake(tm
 
 
 async def test_recording_continues_after_the_disk_was_full(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """While the disk is full, the header says `REC: cannot write`. As soon as there is space, kgtui records again."""
+    """While the disk is full, the header says `REC: cannot write`. When there is space again, kgtui records again."""
 
     def full(*_: object) -> int:
         raise OSError(28, "No space left on device")
@@ -169,7 +169,7 @@ async def test_recording_is_refused_if_no_cluster_is_open(tmp_path: Path) -> Non
 async def test_a_starting_recording_ends_if_the_record_dialog_is_closed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """After Enter, the dialog stays open for a moment, so that it can show an error that occurs at once.
+    """After Enter, the dialog stays open for a moment, so that it can show an error that occurs immediately.
 
     In this test, the user presses escape during this moment, which also ends the recording. Afterward, the user can
     record again.
@@ -188,7 +188,7 @@ async def test_a_starting_recording_ends_if_the_record_dialog_is_closed(
 
 
 async def test_polling_cannot_be_paused_during_a_recording(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """If polling is already paused when a recording starts, the start of the recording resumes polling."""
+    """If polling is paused when the user starts a recording, kgtui resumes polling."""
     app = live(tmp_path)
     async with app.run_test(size=(120, 30)) as pilot:
         monitor = app.session.monitor

@@ -47,7 +47,10 @@ async def replaying(tmp_path: Path, at: str) -> AsyncIterator[tuple[KgtuiApp, Pi
 async def test_playback_stops_after_key_p_or_a_step_back_and_at_the_last_poll(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Key `P` starts playback. Meanwhile, the header shows the speed, such as `x120`. Key `[` goes one poll back."""
+    """Key `P` starts playback, and `p` stops playback. Key `[` goes one poll back.
+
+    During playback, the header shows the speed, such as `x120`.
+    """
     monkeypatch.setenv("KGTUI_CONFIG_DIR", str(tmp_path / "config"))
     monkeypatch.setattr(replay, "PLAY_INTERVAL", 0.02)
     monkeypatch.setattr(replay, "MIN_PAUSE", 0.02)
@@ -136,8 +139,8 @@ async def test_comparing_two_times_lists_the_differences(tmp_path: Path, monkeyp
         await until(pilot, lambda: len(screen.table.rows) == everything)
         await pilot.press("v")
         assert [row.kind for row in screen.table.rows] == ["groups", "groups"]
-        # At the replayed time, the group `early` (last row) exists, but the group `late` (first row) does not. Press
-        # enter on the last row, because enter can select only a group that exists at this time.
+        # Enter can select only a group that exists at the replayed time. The group `early` in the last row exists then,
+        # but the group `late` in the first row does not.
         await pilot.press("end", "enter")
         await until(pilot, lambda: app.screen is main_screen(app))
         await until(pilot, lambda: main_screen(app).group == "early")

@@ -81,7 +81,8 @@ async def open_recording(pilot: Pilot[int], app: KgtuiApp, lake: Path, time: str
 async def test_opening_a_recording_keeps_the_filter_and_the_selected_group(tmp_path: Path) -> None:
     """The recording is shown with the filter, selected group, open pane and sort order of the live cluster's screen.
 
-    This screen keeps its filter and its selected group, and receives snapshots while the recording is shown.
+    The live cluster's screen keeps its own filter and selected group. It still receives snapshots while the recording
+    is shown.
     """
     lake = sample_history.record(tmp_path / "prod")
     async with live(tmp_path) as (app, monitor, pilot):
@@ -114,7 +115,7 @@ async def test_opening_a_recording_keeps_the_filter_and_the_selected_group(tmp_p
 
 
 async def test_the_escape_key_closes_the_recording_and_returns_to_the_live_cluster(tmp_path: Path) -> None:
-    """The first escape clears a filter, and the second closes the recording.
+    """If a filter is set, the first escape clears the filter, and the second escape closes the recording.
 
     Key `d` has no effect, because groups in a recording cannot be deleted.
     """
@@ -161,7 +162,10 @@ async def test_a_recording_reopens_at_the_time_that_was_shown_last(tmp_path: Pat
 async def test_the_open_recording_dialog_suggests_the_default_lake(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The lake (folder with a recording) is the value of `KGTUI_LAKE`; if this is not set, the default folder."""
+    """The dialog suggests the lake (folder with a recording) that `KGTUI_LAKE` names.
+
+    If this variable is not set, the dialog suggests the default folder for recordings of the cluster.
+    """
     usual = sample_history.record(tmp_path / "lakes" / "prod-eu")
     async with live(tmp_path) as (app, _, pilot):
         for expected in (usual, tmp_path / "other"):

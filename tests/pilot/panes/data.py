@@ -59,7 +59,7 @@ def _parts(topic: str, parts: tuple[int, ...]) -> TopicPartitions:
 
 
 def classic_group() -> GroupDescription:
-    """Return a classic group with one idle member."""
+    """Return a classic group with four members. One of them is idle: no partitions are assigned to it."""
     members = tuple(
         Member(
             f"enrich-{index}-0c2f8c1e-5a52-4c11-9d0f-1b1f7a5c77f{index}", "orders-enrich", f"/10.1.0.{index + 4}",
@@ -88,7 +88,10 @@ def share_group() -> GroupDescription:
 
 
 def streams_group() -> GroupDescription:
-    """Return a streams group with two processes of two threads each. One thread has a warm-up task (KIP-441)."""
+    """Return a streams group with two processes, each with two threads (members).
+
+    One thread has a warm-up task (KIP-441): it restores the state of the task before it takes over the task.
+    """
     tasks = StreamsAssignment
     plan = [
         (tasks((("0", (0, 1)),)), 0),
@@ -156,9 +159,9 @@ def registry_group() -> GroupDescription:
 
 
 def hostile_group() -> GroupDescription:
-    """Return a group with markup and escape sequences in its group id, its member id and the name of its topic.
+    """Return a group whose strings contain markup or escape sequences, such as its group id and its topic name.
 
-    The member also has 100 bytes of metadata that kgtui cannot decode.
+    The only member of the group also has 100 bytes of metadata that kgtui cannot decode.
     """
     member = Member(
         HOSTILE, "[b]bold[/b]\x07", "/[link=x]h[/link]", protocol="classic", topics=("[/foo]",),
@@ -181,7 +184,10 @@ def consumer_offsets() -> GroupOffsets:
 
 
 def classic_offsets() -> GroupOffsets:
-    """Return offsets of partitions with a known lag, and of one partition per reason for an unknown lag."""
+    """Return offsets of 13 partitions with a known lag, and of four partitions with an unknown lag.
+
+    The four reasons are: no committed offset, no permission, a deleted topic, and a partition without a leader.
+    """
     committed = [CommittedOffset("orders.created", part, 1000, 1, "") for part in range(12)]
     committed += [
         CommittedOffset("orders.paid", 0, None), CommittedOffset("orders.paid", 1, 77),
@@ -225,7 +231,7 @@ def many_offsets(count: int, added_lag: int = 0) -> GroupOffsets:
 def configs() -> tuple[GroupConfig, ...]:
     """Return the configs of a group. Most have default values.
 
-    Two configs are set for this group, and the value of one of them is hidden because it is sensitive.
+    Two configs are set for this group. One of the two is sensitive, so Kafka does not return its value.
     """
     names = {
         "consumer.heartbeat.interval.ms": "5000", "consumer.session.timeout.ms": "45000",

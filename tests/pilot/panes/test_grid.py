@@ -37,7 +37,10 @@ def group_of_many_members(members: int, partitions: int = 300) -> Snapshot:
 
 
 async def test_the_grid_has_a_row_per_partition_and_a_column_per_member() -> None:
-    """In a row, `-` marks the partition's old owner, `+` its new owner, and `!` a partition without an owner."""
+    """In the row of a partition, `-` marks the member that must give up the partition, and `+` the next owner.
+
+    `!` marks a partition without an owner.
+    """
     pane = AssignmentsPane()
     async with PaneApp(pane, data.example_snapshot(), "payments.settle").run_test(size=(80, 30)) as pilot:
         await pilot.press("v")

@@ -100,11 +100,7 @@ def test_lake_commands_reject_invalid_arguments(
 
 
 def test_kgtui_lake_prune_accepts_keep_rules_for_tables_and_layers() -> None:
-    """A keep rule says for how many days `kgtui lake prune` keeps rows; `all` means that it deletes no rows.
-
-    For example, `--keep gold=365d` is for all tables of the layer `gold`, `--keep gold/lag=all` only for the table
-    `gold/lag`, and `--keep 30d` for all tables without their own rule.
-    """
+    """`--keep` says how long rows are kept: `gold=365d` for a layer, `gold/lag=all` for a table, `30d` for the rest."""
     assert parse_keep(["30d", "gold=365d", "/gold/lag/=all"]) == KeepRules(30, (("gold", 365), ("gold/lag", None)))
     assert parse_keep(["36h"]) == KeepRules(1)
     with pytest.raises(UsageError, match="at least one day"):
@@ -122,5 +118,5 @@ def test_kgtui_lake_status_prints_sizes_in_multiples_of_1000_bytes(count: int, t
 @pytest.mark.parametrize(
     ("amount", "text"), [(0, "0"), (0.25, "0.2"), (950, "950"), (18_240, "18.2k"), (-2e6, "-2.0M")]
 )
-def test_lake_commands_abbreviate_thousands_with_k_and_millions_with_m(amount: float, text: str) -> None:
+def test_large_numbers_in_reports_are_abbreviated_with_k_or_m(amount: float, text: str) -> None:
     assert short(amount) == text

@@ -28,7 +28,12 @@ MAX_TIMEOUT = 60.0
 
 @asynccontextmanager
 async def watched(cluster: Simulator, interval: float, filter_text: str = "", *, lag: bool) -> AsyncIterator[ListWatch]:
-    """Yield a `ListWatch` that reads the groups that match `filter_text` every `interval` seconds."""
+    """Yield a `ListWatch` for the groups that match `filter_text`.
+
+    Args:
+        interval: intended time between two calls of `ListWatch.read`, in seconds. The timeout of a read depends on it.
+        lag: True to read the lag of the groups too.
+    """
     query = parse(filter_text)
     async with connect(cluster.bootstrap.split(",")) as admin:
 
@@ -41,7 +46,10 @@ async def watched(cluster: Simulator, interval: float, filter_text: str = "", *,
 @pytest.mark.parametrize("lag", [False, True])
 @longer_if_busy(1)
 async def test_kgtui_ls_watch_keeps_groups_of_a_silent_broker(lag: bool, timeout: float) -> None:
-    """`timeout` is the interval between two reads, in seconds. A read waits about one interval for silent broker 2."""
+    """While broker 2 does not respond, kgtui shows the values that it read earlier for the groups of this broker.
+
+    `timeout` is the interval between two reads, in seconds.
+    """
     async with (
         Simulator(brokers=3, scenario="plain", groups=60) as cluster,
         watched(cluster, timeout, lag=lag) as watch,
@@ -83,9 +91,9 @@ async def test_kgtui_ls_watch_keeps_groups_of_a_silent_broker(lag: bool, timeout
 
 @longer_if_busy(1)
 async def test_kgtui_ls_watch_removes_a_deleted_group_while_another_broker_is_silent(timeout: float) -> None:
-    """The coordinator of the deleted group responds, so kgtui notices the deletion.
+    """The coordinator of the deleted group is broker 1, which still responds. So kgtui notices the deletion.
 
-    kgtui keeps the rows of the previous read only for groups of the silent broker.
+    kgtui keeps the rows of the previous read only for the groups of broker 2, which is silent.
     """
     async with (
         Simulator(brokers=3, scenario="plain", groups=60) as cluster,
@@ -100,7 +108,7 @@ async def test_kgtui_ls_watch_removes_a_deleted_group_while_another_broker_is_si
 
 
 @longer_if_busy(1)
-async def test_kgtui_ls_watch_keeps_only_matching_groups_of_a_silent_broker(timeout: float) -> None:
+async def test_kgtui_ls_watch_does_not_add_groups_of_a_silent_broker_outside_the_filter(timeout: float) -> None:
     async with (
         Simulator(brokers=3, scenario="plain", groups=60) as cluster,
         watched(cluster, timeout, "coordinator:1", lag=False) as watch,

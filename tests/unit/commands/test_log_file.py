@@ -1,4 +1,4 @@
-"""Tests of the log file: only its owner can read it, it has no secrets, and messages are logged only to this file."""
+"""Tests of the log file: it contains no secrets, only its owner can read it, and log messages go only to the file."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tests of the messages and exit codes of commands if the client properties for TLS or the login are wrong."""
+"""Tests of the error message and exit code of kgtui if the client properties for TLS or for the login are wrong."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def test_kgtui_reports_wrong_login_properties_and_exits_with_2(
     assert error.count("\n") == 1
 
 
-def test_kgtui_reports_a_refused_token_request_and_exits_with_3(tmp_path: Path) -> None:
+def test_kgtui_reports_a_refused_or_expired_token_and_exits_with_3(tmp_path: Path) -> None:
     with token_server() as endpoint:
         properties = "".join(f"{key}={value}\n" for key, value in endpoint.properties().items())
         endpoint.status, endpoint.body = 401, '{"error": "invalid_client"}'

@@ -71,7 +71,7 @@ def test_kgtui_ls_prints_matching_groups_in_the_sort_order_of_the_filter(
     assert (ran.code, groups(ran)) == (0 if expected else 1, expected)
 
 
-def test_kgtui_ls_explains_that_filters_have_no_boolean_operators(
+def test_kgtui_ls_explains_that_the_word_and_is_no_filter_operator(
     run: Callable[..., Completed], admin: ScriptedAdmin
 ) -> None:
     admin.add("demand", "consumer")
@@ -138,7 +138,7 @@ def test_kgtui_ls_csv_escapes_control_characters_only_on_a_terminal(
     assert "evil\\x1b[31m\\u202e,classic" in run("ls", "--format", "csv", "evil").out
 
 
-def test_printing_a_result_in_an_unknown_format_raises_key_error(capsys: pytest.CaptureFixture[str]) -> None:
+def test_print_result_raises_key_error_for_an_unknown_output_format(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(KeyError, match="markdown"):
         print_result("markdown", {"table": lambda: "PAY\n", "json": lambda: b"{}\n"})
     assert capsys.readouterr().out == ""
@@ -164,7 +164,7 @@ def test_kgtui_ls_reports_a_partial_result_if_a_broker_does_not_respond(
     assert found["faults"][0]["broker"] == 2
 
 
-def test_kgtui_ls_says_that_a_missing_group_may_be_on_a_silent_broker(
+def test_kgtui_ls_says_that_a_silent_broker_may_have_the_missing_group(
     run: Callable[..., Completed], admin: ScriptedAdmin
 ) -> None:
     admin.broken[2] = DeadlineError("no answer within 30 s", broker=2)
@@ -195,7 +195,7 @@ def test_kgtui_ls_of_a_cluster_without_groups_exits_with_0(run: Callable[..., Co
     assert (ran.code, groups(ran), ran.err) == (0, [], "")
 
 
-def test_kgtui_ls_reports_all_groups_with_the_same_error_in_one_line(
+def test_kgtui_ls_prints_one_line_for_the_same_error_of_several_groups(
     run: Callable[..., Completed], admin: ScriptedAdmin
 ) -> None:
     for group in ("pay", "idle"):
@@ -205,8 +205,8 @@ def test_kgtui_ls_reports_all_groups_with_the_same_error_in_one_line(
     assert "(and 1 more with the same error)" in ran.err
 
 
-def test_kgtui_ls_cannot_filter_by_how_long_groups_have_been_empty(run: Callable[..., Completed]) -> None:
-    """The message says that the filter term `empty:` works only in the terminal UI."""
+def test_kgtui_ls_says_that_the_filter_term_empty_needs_the_terminal_ui(run: Callable[..., Completed]) -> None:
+    """`empty:1h+` selects groups that have been Empty for at least 1 h. Only the terminal UI can measure this time."""
     ran = run("ls", "empty:1h+")
     assert (ran.code, groups(ran)) == (1, [])
     assert "the filter could not be applied to 1 of 4 groups" in ran.err
@@ -214,18 +214,18 @@ def test_kgtui_ls_cannot_filter_by_how_long_groups_have_been_empty(run: Callable
     assert "--watch" not in ran.err
 
 
-def test_kgtui_ls_cannot_filter_by_the_age_of_the_last_read(run: Callable[..., Completed]) -> None:
+def test_kgtui_ls_says_that_the_filter_term_age_needs_the_terminal_ui(run: Callable[..., Completed]) -> None:
     ran = run("ls", "age:..30s")
     assert (ran.code, groups(ran)) == (1, [])
     assert "the filter term `age:` works only in the terminal UI" in ran.err
 
 
-def test_a_regular_expression_is_not_mistaken_for_the_filter_term_age(run: Callable[..., Completed]) -> None:
+def test_age_inside_a_regular_expression_is_not_mistaken_for_a_filter_term(run: Callable[..., Completed]) -> None:
     ran = run("ls", "/storage:1/")
     assert "the filter term `age:`" not in ran.err
 
 
-def test_kgtui_ls_without_watch_gives_verdicts_only_on_groups_without_members(run: Callable[..., Completed]) -> None:
+def test_kgtui_ls_without_watch_has_verdicts_only_for_groups_without_members(run: Callable[..., Completed]) -> None:
     ran = run("ls", "verdict:warn+")
     assert (ran.code, groups(ran)) == (0, ["idle"])
     assert "could not be applied to 2 of 4 groups" in ran.err
@@ -236,9 +236,9 @@ def test_kgtui_ls_without_watch_gives_verdicts_only_on_groups_without_members(ru
 def test_kgtui_ls_can_select_empty_and_unused_groups_without_watch(
     run: Callable[..., Completed], verdict: str, found: list[str]
 ) -> None:
-    """Without `--watch`, kgtui gives no verdicts on groups with members.
+    """Without `--watch`, kgtui has no verdict (such as `OK` or `stopped`) for a group with members.
 
-    The filter works nevertheless, because a group with members is never `empty` or `unused`.
+    These filters do not need the verdict, because a group with members can be neither `empty` nor `unused`.
     """
     ran = run("ls", f"verdict:{verdict}")
     assert groups(ran) == found

@@ -33,8 +33,8 @@ def test_kgtui_ls_reads_log_start_offsets_only_for_empty_groups(
     ran = run("ls", "--lag")
     assert [line.split()[-1] for line in ran.out.splitlines()] == ["LAG", "–", "5", "1500", "7"]
     asked = calls(admin)
-    # The Connect group commits no offsets, and brokers report the lag of the share group `queue`. So kgtui reads
-    # committed offsets only of `idle` and `pay`.
+    # kgtui reads committed offsets only of `idle` and `pay`. The group `connect` is a Connect group, which commits no
+    # offsets. The group `queue` is a share group, which has share offsets instead.
     assert asked["committed_offsets"] == ("idle", "pay")
     assert asked["share_offsets"] == ("queue",)
     bounds = [sorted(ids) for method, ids in admin.calls if method == "partition_bounds"]
@@ -44,7 +44,7 @@ def test_kgtui_ls_reads_log_start_offsets_only_for_empty_groups(
     assert "describe_groups" not in asked
 
 
-def test_kgtui_ls_shows_no_lag_for_a_group_without_describe_permission(
+def test_kgtui_ls_shows_no_lag_if_the_user_lacks_describe_on_the_group(
     run: Callable[..., Completed], admin: ScriptedAdmin
 ) -> None:
     admin.broken["pay"] = Fault(
@@ -56,7 +56,7 @@ def test_kgtui_ls_shows_no_lag_for_a_group_without_describe_permission(
     assert "group pay: may not be described [GROUP_AUTHORIZATION_FAILED] (ask for DESCRIBE on the group)" in ran.err
     row = json.loads(run("ls", "--lag", "--format", "json", "pay").out)["groups"][0]
     assert (row["lag"], row["lag_unknown"]) == (None, None)
-    # The lag of group `pay` is unknown, so neither `lag:0` nor `not:lag:0` matches the group.
+    # The lag of the group `pay` is unknown, so no lag filter selects the group, not even `not:lag:0`.
     for expression in ("lag:0", "not:lag:0", "lag:1+"):
         ran = run("ls", "pay", expression)
         assert (ran.code, groups(ran)) == (1, [])
@@ -76,13 +76,16 @@ def test_kgtui_ls_reports_empty_groups_with_old_unread_records_as_unused(
 
 
 RESTRICTED = Access(frozenset({"DESCRIBE"}), any_topic=False)
-"""Permissions of a user who is allowed to describe some topics, but not all."""
+"""Permissions of a user who can see all groups, but lacks DESCRIBE on some topics."""
 
 
 def test_lags_in_kgtui_ls_are_lower_bounds_if_some_topics_are_forbidden(
     run: Callable[..., Completed], admin: ScriptedAdmin
 ) -> None:
-    """All offsets of the group `quiet` are hidden, so the exit code is 1. Without this group, it would be 0."""
+    """The user can see no offsets of the group `quiet`. Its lag is unknown, so the exit code is 1.
+
+    A lag that is only a lower bound does not change the exit code.
+    """
     admin.add("quiet", "consumer")
     admin.user_access = RESTRICTED
     ran = run("ls", "--lag")
@@ -107,7 +110,7 @@ def test_lags_in_kgtui_ls_are_lower_bounds_if_some_topics_are_forbidden(
     assert (ran.code, ran.err) == (0, "")
 
 
-def test_kgtui_ls_json_and_wide_format_show_that_offsets_are_possibly_hidden(
+def test_kgtui_ls_json_and_wide_format_say_whether_offsets_may_be_hidden(
     run: Callable[..., Completed], admin: ScriptedAdmin
 ) -> None:
     for access, hidden, cells in ((RESTRICTED, True, "empty ≥ 5 ≥ 1"), (Access(any_topic=True), False, "empty 5 1")):
@@ -153,7 +156,7 @@ def test_kgtui_ls_mentions_a_forbidden_topic_to_which_a_member_subscribes(
     assert run("ls", "--lag", "--members", "pay").err == ""
 
 
-def test_kgtui_ls_with_all_permissions_reports_no_hidden_offsets(
+def test_kgtui_ls_reports_no_hidden_offsets_if_the_user_can_describe_all_topics(
     run: Callable[..., Completed], admin: ScriptedAdmin
 ) -> None:
     admin.add("quiet", "consumer")
@@ -171,7 +174,7 @@ def test_kgtui_ls_reads_permissions_only_if_it_needs_the_lag(
     assert [call for call, _ in admin.calls].count("access") == 1
 
 
-def test_kgtui_ls_shows_unknown_lag_if_permissions_are_unknown(
+def test_lag_of_a_group_without_offsets_is_unknown_if_permissions_are_unknown(
     run: Callable[..., Completed], admin: ScriptedAdmin, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async def fails(*, max_age: float, timeout: float) -> Access:

@@ -107,7 +107,7 @@ def test_kgtui_demo_with_a_port_in_use_exits_with_2(company: SimulatorProcess) -
 
 
 async def diagnose(cluster: Simulator) -> tuple[dict[str, Any], str]:
-    """Examine the cluster as `kgtui doctor` does. Return the JSON and the text that the command would print."""
+    """Examine the cluster as `kgtui doctor` does. Return its JSON output (parsed) and its text output."""
     async with connect(cluster.bootstrap.split(",")) as admin:
         diagnosis = await examine(admin, timeout=20)
     return json.loads(as_json(diagnosis)), as_text(diagnosis)
@@ -127,7 +127,7 @@ async def test_kgtui_doctor_reports_limitations_of_old_brokers() -> None:
 
 @longer_if_busy(1)
 async def test_kgtui_doctor_reports_a_broker_that_does_not_respond(timeout: float) -> None:
-    """kgtui reads the permissions and the groups from the broker that responds."""
+    """Broker 2 does not respond. kgtui still reads the permissions of the user and the groups of broker 1."""
     async with Simulator(brokers=2, scenario="plain", groups=8) as cluster:
         cluster.faults.black_hole(2)
         async with connect(cluster.bootstrap.split(",")[:1]) as admin:
@@ -142,7 +142,7 @@ async def test_kgtui_doctor_reports_a_broker_that_does_not_respond(timeout: floa
 
 
 @longer_if_busy(1)
-async def test_groups_of_healthy_brokers_are_selected_if_one_broker_is_silent(
+async def test_select_groups_returns_groups_of_healthy_brokers_if_one_is_silent(
     timeout: float,
 ) -> None:
     async with Simulator(brokers=3, scenario="plain", groups=60) as cluster:
@@ -157,7 +157,7 @@ async def test_groups_of_healthy_brokers_are_selected_if_one_broker_is_silent(
 
 
 @longer_if_busy(3)
-async def test_kgtui_doctor_says_why_a_named_group_is_not_listed(timeout: float) -> None:
+async def test_kgtui_doctor_says_why_no_broker_lists_a_given_group(timeout: float) -> None:
     async with Simulator(brokers=2, scenario="plain", groups=4) as cluster:
         async with connect(cluster.bootstrap.split(",")[:1]) as admin:
             listed = sorted((await admin.list_groups()).rows)[0]

@@ -66,17 +66,17 @@ def test_pipeline_reports_an_unreachable_cluster_and_creates_no_lake(
     assert not (tmp_path / "lake").exists()
 
 
-def test_pipeline_run_without_a_cluster_rejects_an_empty_lake(
+def test_pipeline_run_without_a_cluster_rejects_a_nonexistent_lake(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
-    """A user who misspells the path of a lake must get an error, not a new empty lake."""
+    """Without a cluster, all data must be in the lake. A user who misspells its path must not get a new empty lake."""
     message = error_of(capsys, 2, "run", "--lake", tmp_path / "lake")
     assert "nothing to work on" in message
     assert "--bootstrap-server" in message
     assert not (tmp_path / "lake").exists()
 
 
-def test_pipeline_rejects_a_nonexistent_folder_in_the_option_records(
+def test_pipeline_rejects_a_records_folder_that_does_not_exist(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     message = error_of(capsys, 1, "run", "--lake", tmp_path / "lake", "--records", tmp_path / "nowhere")
@@ -136,7 +136,10 @@ def test_pipeline_rejects_a_lake_with_data_of_a_different_cluster(
 def test_pipeline_rejects_a_lake_with_records_of_a_deleted_offsets_topic(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """Offsets restart at 0 when `__consumer_offsets` is created again, so one offset would stand for two records."""
+    """The offsets in a new topic `__consumer_offsets` start at 0 again.
+
+    A lake with records of the old and the new topic would have different records with the same partition and offset.
+    """
 
     async def found(_: object) -> OffsetsTopic:
         return OffsetsTopic(("127.0.0.1:1",), {0: (0, 7)}, cluster_id="prod", topic_id="new")
@@ -187,7 +190,7 @@ class FakeAdmin:
         return Answer(rows, self._faults, Coverage())
 
 
-async def test_log_start_and_end_offsets_of_the_offsets_topic_are_read() -> None:
+async def test_read_bounds_returns_log_start_and_end_offsets_of_the_offsets_topic() -> None:
     leaders = Leaders({(TOPIC, 1): 5, (TOPIC, 0): 6})
     admin: Any = FakeAdmin(leaders, {0: PartitionBounds(0, 7), 1: PartitionBounds(2, 2)})
     assert await read_bounds(admin, 5) == {0: (0, 7), 1: (2, 2)}
@@ -208,7 +211,7 @@ async def test_missing_or_unreadable_offsets_topic_raises_source_error(leaders: 
         await read_bounds(admin, 5)
 
 
-async def test_a_partition_whose_log_start_and_end_are_unknown_raises_source_error() -> None:
+async def test_unknown_log_start_and_end_of_a_partition_raise_source_error() -> None:
     leaders = Leaders({(TOPIC, 0): 1, (TOPIC, 1): 2})
     silent: Any = FakeAdmin(leaders, {0: PartitionBounds(0, 7)}, Fault("NO_ANSWER", "broker 2 gave no answer"))
     with pytest.raises(SourceError, match="partition 1 cannot be read: broker 2 gave no answer"):

@@ -33,7 +33,7 @@ def record(path: Path) -> RecordingReader:
     return RecordingReader(path)
 
 
-def test_simulated_histories_with_the_same_seed_are_equal(tmp_path: Path) -> None:
+def test_two_simulated_histories_with_the_same_seed_are_equal(tmp_path: Path) -> None:
     first, second = record(tmp_path / "a"), record(tmp_path / "b")
     polls = first.polls()
     assert [poll.at for poll in polls] == [END - 21_600 + 600 * number for number in range(37)]
@@ -59,7 +59,7 @@ def parsed(*options: str) -> argparse.Namespace:
     return parser.parse_args(options)
 
 
-def test_pipeline_demo_can_create_the_history_without_running_spark(
+def test_pipeline_demo_with_history_only_records_without_running_spark(
     tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     lake = tmp_path / "demo"

@@ -30,10 +30,11 @@ OPTIONS = {
 
 
 def printed(capsys: pytest.CaptureFixture[str], words: Sequence[str]) -> tuple[list[str], dict[str, str], list[str]]:
-    """Return three parts of the `spark-submit` command that `kgtui pipeline submit --print` prints.
+    """Run `kgtui pipeline submit --print` with the arguments `words`. Return the parts of the printed command.
 
     Returns:
-        `(options except --conf, Spark configuration from --conf, program with its arguments)`.
+        The options of `spark-submit` except `--conf`, the Spark configuration from `--conf` without the property
+            `spark.redaction.regex`, and the program with its arguments.
     """
     assert main(["pipeline", "submit", "--print", *words]) == 0
     command, *rest = shlex.split(capsys.readouterr().out)
@@ -44,7 +45,7 @@ def printed(capsys: pytest.CaptureFixture[str], words: Sequence[str]) -> tuple[l
     return [word for word in options if not word.startswith("--conf=")], conf, rest[len(options) :]
 
 
-def test_spark_submit_command_for_yarn_sends_python_environment_jars_and_properties(
+def test_spark_submit_command_for_yarn_uploads_python_environment_jars_and_properties(
     capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for jar in JARS:
@@ -86,7 +87,7 @@ def test_spark_submit_command_for_yarn_sends_python_environment_jars_and_propert
     ]
 
 
-def test_spark_submit_command_for_kubernetes_has_container_image_and_maven_jars(
+def test_spark_submit_command_for_kubernetes_has_image_and_urls_of_jars(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     options, conf, program = printed(

@@ -1,6 +1,6 @@
 """Tests of `Progress`, which shows the progress of a command.
 
-On a terminal, `Progress` redraws one line. Otherwise, for example in a pipe, `Progress` prints a line every 10 s.
+On a terminal, `Progress` redraws one line. Otherwise, for example in a pipe, it prints at most one line every 10 s.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def test_progress_line_on_a_terminal_is_redrawn_and_finally_erased(monkeypatch: 
     assert out.getvalue() == "\x1b[2K\rkgtui: step 0\x1b[2K\rkgtui: step 2\x1b[2K\r"
 
 
-def test_progress_in_a_pipe_is_printed_as_a_line_every_ten_seconds(
+def test_progress_in_a_pipe_is_at_most_one_line_every_ten_seconds(
     monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     now = [0.0]

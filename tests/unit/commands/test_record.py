@@ -68,7 +68,10 @@ def wait_for(lake: Path, polls: int) -> None:
 def test_recorder_writes_all_polls_before_it_exits(
     cluster: SimulatorProcess, tmp_path: Path, number: signal.Signals
 ) -> None:
-    """SIGTERM or SIGINT stops the first recorder. The second recorder stops itself because of `--for 10s`."""
+    """A signal (SIGTERM or SIGINT) stops the first recorder. The second recorder stops after 10 s.
+
+    Because of `--flush 1h`, the second recorder writes all its polls only when it exits.
+    """
     lake = tmp_path / "lake"
     with recorder(cluster, lake, "--flush", "0.5") as first:
         wait_for(lake, 1)
@@ -219,9 +222,10 @@ def test_point_in_time_can_be_absolute_or_a_duration_before_the_last_poll() -> N
     ],
 )
 def test_a_time_of_day_means_its_last_occurrence_even_if_clocks_change(last: str, typed: str, expected: str) -> None:
-    """A time of day without a date means its last occurrence before `last`, the time of the last recorded poll.
+    """If the user types only a time of day, kgtui uses its last occurrence before `last`.
 
-    In Berlin, the hour from 2:00 to 3:00 occurs twice on 2026-10-25, and does not occur on 2026-03-29.
+    `last` is the time of the last recorded poll. In Berlin, the hour from 2:00 to 3:00 occurs twice on 2026-10-25, and
+    does not occur on 2026-03-29.
     """
     found = parse_time("--at", typed, datetime.fromisoformat(last).timestamp())
     assert found == datetime.fromisoformat(expected).timestamp()
@@ -235,7 +239,7 @@ def test_a_time_before_the_year_1_in_utc_is_rejected() -> None:
 def test_recorder_exits_with_70_if_the_monitor_crashes(
     cluster: SimulatorProcess, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """If the recorder ignored the crash of the monitor, the recorder would record no groups and exit with 0."""
+    """A recorder gets its data from a monitor. Without the monitor, it would record no groups and still exit with 0."""
 
     async def fail(self: Monitor) -> None:
         raise ZeroDivisionError("for this test")

@@ -1,6 +1,6 @@
 """Tests of screening: `kgtui ls --watch` finds problems by comparing successive reads of each group.
 
-The first list cannot show these problems, because at least two reads are needed.
+The first list that kgtui prints cannot show these problems, because at that time each group was read only once.
 """
 
 from __future__ import annotations
@@ -67,9 +67,9 @@ async def test_kgtui_ls_watch_needs_several_reads_to_find_stopped_groups(
 async def test_kgtui_ls_watch_remembers_groups_whose_coordinator_is_replaced(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """The coordinator of the group `simple` is killed. No broker lists the group until it has a new coordinator.
+    """Broker 2, which coordinates the group `simple`, is killed. For a while, no broker lists the group.
 
-    After that, kgtui must still know when kgtui first saw the group.
+    When broker 3 lists it as the new coordinator, kgtui must still know when it first saw the group.
     """
     clock = {"now": 1_700_000_000.0}
     admin = ScriptedAdmin()
@@ -88,7 +88,7 @@ async def test_kgtui_ls_watch_remembers_groups_whose_coordinator_is_replaced(
     admin.broken[2] = ClientError("connection refused", broker=2)  # Broker 2 is killed.
     await read()
     assert "simple" not in screened.missing, "the silent broker may still coordinate the group"
-    del admin.brokers[2], admin.broken[2]  # Broker 2 is unregistered. Its groups have no coordinator yet.
+    del admin.brokers[2], admin.broken[2]  # The cluster removes broker 2. Its groups wait for a new coordinator.
     row = admin.groups.pop("simple")
     del admin.groups["deleted"]
     admin.broken["simple"] = Fault("COORDINATOR_LOAD_IN_PROGRESS", "loading", 14, group="simple")
@@ -110,9 +110,9 @@ async def test_kgtui_ls_watch_remembers_groups_whose_coordinator_is_replaced(
 async def test_verdict_on_a_new_empty_group_does_not_say_that_all_members_left(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """The group `new` is Empty when it appears. A member joins and leaves the group `old`.
+    """The group `new` is Empty when it appears, and never has members. A member joins the group `old`, and leaves.
 
-    Therefore, only the verdict on `old` says that all members left.
+    Therefore, only the verdict on `old` may say that all members left.
     """
     admin = ScriptedAdmin()
     admin.add("old", state="Empty", lag=10)

@@ -40,7 +40,7 @@ def test_report_is_written_to_stdout_if_the_output_file_is_a_dash(
     assert capfd.readouterr().out.startswith("<!doctype html>")
 
 
-def test_report_is_written_into_a_named_pipe_without_replacing_the_pipe(lake: Path, tmp_path: Path) -> None:
+def test_kgtui_report_writes_into_a_named_pipe_and_does_not_replace_it(lake: Path, tmp_path: Path) -> None:
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
     read: list[bytes] = []
@@ -52,7 +52,7 @@ def test_report_is_written_into_a_named_pipe_without_replacing_the_pipe(lake: Pa
     assert pipe.is_fifo()
 
 
-def test_options_of_kgtui_report_set_the_time_range_of_the_plots(lake: Path, tmp_path: Path) -> None:
+def test_since_and_until_set_the_time_range_of_the_plots(lake: Path, tmp_path: Path) -> None:
     out = tmp_path / "report.html"
     assert main(["report", str(lake), "-o", str(out), "--since", "2026-11-21T15:50Z", "--until", "5m"]) == 0
     assert "2026-11-21 15:50 to 2026-11-21 15:55 UTC" in out.read_text()

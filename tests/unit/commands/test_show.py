@@ -37,7 +37,7 @@ def test_kgtui_show_prints_each_group_once_in_the_given_order(run: Callable[...,
 
 
 def test_kgtui_show_requests_no_configs_of_classic_groups(run: Callable[..., Completed], admin: ScriptedAdmin) -> None:
-    """Classic groups have no group configs. A needless request would fail if the user lacks DESCRIBE_CONFIGS."""
+    """Classic groups have no group configs. Without DESCRIBE_CONFIGS, the needless request would cause an error."""
     admin.add("old", "classic", lag=1)
     ran = run("show", "old", "pay")
     assert (ran.code, ran.err) == (0, "")
@@ -72,7 +72,7 @@ def test_kgtui_show_reports_that_the_user_is_not_allowed_to_describe_a_group(
     assert ran.err == "kgtui: group pay: forbidden [GROUP_AUTHORIZATION_FAILED] (grant DESCRIBE)\n"
 
 
-def test_kgtui_show_prints_when_the_first_unread_record_was_written_and_expires(
+def test_kgtui_show_prints_the_write_and_expiry_times_of_the_first_unread_record(
     run: Callable[..., Completed], admin: ScriptedAdmin
 ) -> None:
     admin.times = {
@@ -125,7 +125,7 @@ def test_kgtui_show_says_that_the_user_can_see_no_offsets_of_a_group(
     assert next(line.split()[1] for line in ran.out.splitlines() if "lag  " in line) == ("–" if any_topic else "?")
 
 
-def test_kgtui_show_does_not_mention_permissions_if_the_user_has_all_permissions(
+def test_kgtui_show_mentions_no_permissions_to_a_user_with_all_permissions(
     run: Callable[..., Completed], admin: ScriptedAdmin
 ) -> None:
     admin.add("quiet", "consumer")
@@ -148,12 +148,12 @@ def test_kgtui_show_says_which_assigned_topic_the_user_cannot_describe(
     assert (row["lag"], row["lag_unknown"]) == (3, 1)
 
 
-def test_kgtui_show_says_that_offsets_in_hidden_topics_are_not_listed(
+def test_kgtui_show_says_that_it_does_not_list_offsets_in_hidden_topics(
     run: Callable[..., Completed], admin: ScriptedAdmin
 ) -> None:
-    """Brokers leave out committed offsets of topics on which the user lacks DESCRIBE.
+    """The user lacks DESCRIBE on some topics. Brokers do not return committed offsets in these topics.
 
-    `kgtui show` prints a note about the missing offsets, and exits with code 0.
+    `kgtui show` prints a note about the missing offsets, but still exits with code 0.
     """
     admin.user_access = Access(any_topic=False)
     ran = run("show", "pay")

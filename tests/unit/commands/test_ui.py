@@ -35,7 +35,8 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 async def first(stack: AsyncExitStack, *words: str) -> Session:
     """Return the first session of the terminal UI for the command-line arguments `words`.
 
-    A session is an open cluster with its settings. If no cluster is open, its `monitor` and `admin` are None.
+    A session has the settings of the terminal UI and usually an open cluster. Without an open cluster, the attributes
+    `monitor` and `admin` of the session are None.
     """
     return await SessionOpener(build().parse_args(words), stack).first()
 
@@ -177,7 +178,7 @@ async def test_user_can_switch_to_a_configured_cluster_even_if_no_broker_respond
         assert (again.read_only, again.target.command_config) == (True, "prod.properties")
 
 
-async def test_command_config_file_applies_only_to_the_cluster_on_the_command_line(
+async def test_command_config_is_used_only_for_the_cluster_of_the_command_line(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The file given with `--command-config` can contain passwords, which must not be sent to other clusters.
@@ -217,7 +218,7 @@ async def test_kgtui_demo_offers_other_clusters_only_if_some_are_configured(fold
 async def test_kgtui_already_polls_groups_while_it_imports_the_terminal_ui_module(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """kgtui polls early, so that its first screen can show groups. Polling stops when the terminal UI closes."""
+    """Because kgtui polls so early, its first screen can show groups. kgtui polls until the terminal UI closes."""
     sessions_opened: list[Session] = []
 
     async def until_listed(session: Session) -> int:

@@ -64,7 +64,7 @@ WRONG = {
 }
 """Maps each test id to the text of a client properties file with a mistake.
 
-The text contains a secret, or the placeholder `{folder}` for the path of a folder with secret files.
+The text contains a secret, or refers to a file that contains a secret. `{folder}` stands for the folder of the file.
 """
 
 
@@ -107,7 +107,7 @@ def test_message_about_a_mistake_in_the_properties_contains_no_secret(
     assert message.startswith("kgtui: ")
 
 
-def test_crash_report_contains_no_secret_if_kgtui_crashes_while_it_reads_properties(
+def test_report_of_a_crash_while_reading_properties_contains_no_secret(
     run: Callable[[str], tuple[int, str]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def crash(properties: dict[str, str]) -> None:

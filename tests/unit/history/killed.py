@@ -1,6 +1,6 @@
-"""Record a cluster until this program is killed: `python -m tests.unit.history.killed HOST:PORT LAKE`.
+"""A program that records a cluster until it is killed. Run it as `python -m tests.unit.history.killed HOST:PORT LAKE`.
 
-The recorder compacts its files every second, so that the kill can interrupt a compaction.
+The program compacts the files of the lake every second, so that a kill sometimes interrupts a compaction.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from kgtui.history import Recorder, RecorderOptions
 from kgtui.monitor import Monitor, MonitorOptions
 
 FLUSH = 0.3
-"""Time between two flushes, in seconds. A flush writes the polls that are still in memory to the lake."""
+"""Time between two flushes, in seconds. A flush writes all polls to the lake that are still only in memory."""
 
 
 async def _record(bootstrap: str, lake: str) -> None:

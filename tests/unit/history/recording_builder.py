@@ -24,8 +24,8 @@ CLUSTER = ClusterInfo("hand-made", brokers(2), 1, {"share.version": 1}, ("127.0.
 class RecordingBuilder:
     """Writes polls into a lake.
 
-    The first poll of a builder is a keyframe (a poll that stores all groups). Each later poll stores only the changes
-    since the poll before.
+    The first poll of a builder is a keyframe (a poll that stores all groups). By default, each later poll stores only
+    the changes since the previous poll.
     """
 
     def __init__(self, path: Path | str) -> None:
@@ -37,11 +37,11 @@ class RecordingBuilder:
         self.keyframe: int | None = None
 
     def poll(self, result: PollResult, at: int, *, keyframe: bool = False, gap: str = "") -> int:
-        """Add a poll, which `flush` writes later. Return its number of rows in all tables except `polls`.
+        """Add a poll, which `flush` writes later. Return how many rows the poll has, not counting the table `polls`.
 
         Args:
             at: time of the poll in milliseconds since the Unix epoch.
-            keyframe: True to store all groups instead of changes.
+            keyframe: True to store all groups; False to store only the changes since the previous poll.
             gap: reason why polls before this one are missing; empty if none are missing.
         """
         rows = new_rows()

@@ -80,8 +80,8 @@ def at(poll: int) -> float:
     return (START + poll * 10_000) / 1000
 
 
-def test_group_timeline_has_the_lag_and_two_rates_and_the_member_count_at_each_poll(tmp_path: Path) -> None:
-    """One rate is the number of records written per second, the other the number of records consumed per second.
+def test_group_timeline_has_lag_rates_and_member_count_at_each_poll(tmp_path: Path) -> None:
+    """The rates `written` and `read` are the numbers of records that were written and consumed per second.
 
     The first poll has no rates, because a rate is computed from two polls.
     """
@@ -147,10 +147,10 @@ MEMBER = Member("m-1", "client", "/10.0.0.1")
 
 
 def test_group_timeline_has_no_rates_if_offsets_could_not_be_read(tmp_path: Path) -> None:
-    """The rates at a poll are computed from the offsets of this poll and of the poll before.
+    """The rates at a poll are computed from the offsets of this poll and of the previous poll.
 
-    Therefore, if offsets cannot be read at one poll, the rates at this poll and at the next poll are unknown. An error
-    of a broker that is not the coordinator of the group does not make rates unknown.
+    Therefore, if offsets cannot be read at a poll, the rates are unknown at this poll and at the next one. An error of
+    another broker than the coordinator of the group has no effect on the rates.
     """
     silent, other = (("broker", Fault("NO_ANSWER", "silent", broker=node)) for node in (1, 2))
     own = ("offsets", Fault("GROUP_AUTHORIZATION_FAILED", "no", broker=2, group="pay"))
@@ -179,7 +179,7 @@ def test_group_timeline_of_a_time_range_without_polls_is_empty(tmp_path: Path) -
 @pytest.mark.parametrize(
     "group", ["it's", "'; DROP TABLE groups --", "a\\'b", 'quo"te', "nul\x00", "caf\udce9", "", "ü"]
 )
-def test_history_of_a_group_can_be_read_if_its_id_has_special_characters(tmp_path: Path, group: str) -> None:
+def test_recording_reader_finds_a_group_whose_id_has_special_characters(tmp_path: Path, group: str) -> None:
     write(
         tmp_path,
         poll_of(groups=(group, "other")),
@@ -195,9 +195,9 @@ def test_history_of_a_group_can_be_read_if_its_id_has_special_characters(tmp_pat
 def test_kgtui_show_prints_when_a_recorded_group_appeared_and_last_made_progress(
     tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    """The recording has two groups. The group `late` appears at poll 60 (the first poll is poll 0).
+    """The recording has the polls 0 to 119 of two groups. One group exists from poll 0, and `late` from poll 60.
 
-    The last rebalance of each group ends at poll 92.
+    The last rebalance of both groups ends at poll 92, so their current state began at this poll.
     """
     sample_history.record(tmp_path)
     assert main(["show", "--lake", str(tmp_path), "--format", "json", sample_history.GROUP, "late"]) == 0

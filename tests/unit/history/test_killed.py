@@ -1,6 +1,6 @@
 """Tests of killed recorders: the lake contains only complete polls, and the next recorder reports the crash.
 
-Only polls since the last flush (write to the lake) can be lost.
+A killed recorder loses only the polls that it has not yet flushed (written to the lake).
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def record(cluster: SimulatorProcess, lake: Path) -> subprocess.Popen[str]:
 def wait_for_polls(lake: Path, more_than: int, process: subprocess.Popen[str]) -> int:
     """Wait until the lake has more than `more_than` polls. Return the number of polls.
 
-    Fail if the recorder `process` ends, or after 60 s.
+    Raise AssertionError if the recorder `process` ends before, or after 60 s.
     """
     end = time.monotonic() + 60
     while process.poll() is None and time.monotonic() < end:
@@ -79,9 +79,9 @@ def kill_again_and_again(cluster: SimulatorProcess, lake: Path, times: int, seed
         assert run == 0 or "crashed" in messages
         found = RecordingReader(lake)
         check_polls(lake)
-        # Only polls since the last flush are lost, so the newest stored poll was made at most about `FLUSH` seconds
-        # before the kill. One poll and its flush also take time, but less than `start_time`, the time that the recorder
-        # needed to start and to write its first poll.
+        # Only polls since the last flush are lost, so the newest stored poll is about `FLUSH` seconds older than the
+        # kill, or less. Making and writing a poll also takes time, but less than `start_time`, in which the recorder
+        # started, and made and wrote its first poll.
         assert killed - found.last.at < FLUSH + start_time
         for poll in (found.first, found.last, rng.choice(found.polls())):
             assert len(found.at(poll).listings) >= 100

@@ -64,7 +64,7 @@ def test_poll_reader_returns_only_the_requested_groups(tmp_path: Path) -> None:
     assert list(poll.groups) == ["pay"]
 
 
-def test_poll_reader_returns_none_for_offsets_or_a_description_that_could_not_be_read(tmp_path: Path) -> None:
+def test_poll_reader_returns_none_for_data_that_could_not_be_read(tmp_path: Path) -> None:
     of_group = ("offsets", Fault("GROUP_AUTHORIZATION_FAILED", "no", 30, 1, "pay"))
     of_coordinator = ("offsets", Fault("NO_ANSWER", "no answer", broker=1))
     of_other_broker = ("offsets", Fault("NO_ANSWER", "no answer", broker=2))

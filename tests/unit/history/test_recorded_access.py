@@ -24,7 +24,7 @@ ONLY_GROUPS = Access(frozenset({"DESCRIBE"}), any_topic=False)
 
 
 async def record(lake: Path, access: Access) -> None:
-    """Record a cluster as a user with the permissions `access`. One group, `quiet`, has no offsets."""
+    """Record a cluster as a user with the permissions `access`. The group `quiet` in this cluster has no offsets."""
     admin = scripted()
     admin.add("quiet", "consumer")
     admin.user_access = access
@@ -52,9 +52,10 @@ async def test_a_replay_returns_the_permissions_of_the_user_who_made_the_recordi
 async def test_recorder_reports_once_that_a_recording_may_be_incomplete(
     tmp_path: Path, access: Access, lacks: str | None
 ) -> None:
-    """Brokers hide groups and topics for which the user lacks permissions, so the recording may lack them.
+    """Brokers hide topics and groups that the user is not allowed to describe, so a recording may lack them.
 
-    The message says whether only topics are hidden, or topics and groups. A user with all permissions gets no message.
+    The message says whether only topics may be missing (`ONLY_GROUPS`), or both groups and topics (no permissions). A
+    user with all permissions gets no message.
     """
     admin = scripted()
     admin.user_access = access
@@ -75,7 +76,7 @@ async def test_recorder_stores_permissions_that_change_while_it_records(tmp_path
         assert load_access(folder) == access
 
 
-async def test_recorder_reads_permissions_again_if_the_first_read_failed(tmp_path: Path) -> None:
+async def test_recorder_reads_permissions_again_after_the_first_read_failed(tmp_path: Path) -> None:
     class Gone(ScriptedAdmin):
         async def access(self, *, max_age: float = 0.0, timeout: float = 30.0) -> Access:
             await super().access(max_age=max_age, timeout=timeout)

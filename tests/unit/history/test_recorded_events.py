@@ -46,7 +46,8 @@ def poll(
     Args:
         listing: row of `pay` in the list of groups; None if `pay` does not exist.
         members: members of `pay`.
-        commits: partition of the topic `t` → committed offset of `pay`.
+        commits: committed offsets of `pay`, as a dict: partition of the topic `t` → offset.
+        faults: errors of brokers.
     """
     listings = {"other": STABLE} | ({} if listing is None else {"pay": listing})
     described = {"other": GroupDescription("other", "consumer", "consumer", "Stable", 1, members=(owner("o"),))}
@@ -86,13 +87,13 @@ EXPECTED = [
     ["group deleted or expired; was Empty"],
     ["group appeared: consumer, Stable, broker 1", "m-3 at /127.0.0.1 joined", "t-0 assigned to m-3"],
 ]  # fmt: skip
-"""Texts of the expected events, one list per poll in `LIFE` except the first poll, which has no events."""
+"""The texts of the expected events: a list for each poll in `LIFE`, without the first poll, which has no events."""
 
 
 def texts_by_poll(events: Sequence[Event]) -> list[list[str]]:
-    """Return the event texts, one list per poll in `LIFE` except the first poll.
+    """Return the texts of the events, grouped by poll as in `EXPECTED`.
 
-    Fail if the time of an event is not the time of one of these polls.
+    Raise AssertionError if an event does not have the time of a poll in `LIFE` after the first poll.
     """
     times = [(START + number * 10_000) / 1000 for number in range(1, len(LIFE))]
     assert {event.at for event in events} <= set(times)
@@ -103,14 +104,17 @@ def texts_by_poll(events: Sequence[Event]) -> list[list[str]]:
 def test_recorded_events_do_not_depend_on_how_polls_are_stored(tmp_path: Path, keyframes: tuple[int, ...]) -> None:
     """A keyframe is a poll that stores all groups. Other polls store only changes.
 
-    In each run of the test, different polls of the same recording are keyframes.
+    `keyframes` are the indices of the polls that are recorded as keyframes. The first poll always is a keyframe.
     """
     write(tmp_path, *LIFE, keyframes=keyframes)
     assert texts_by_poll(list(recorded_events(RecordingReader(tmp_path)))) == EXPECTED
 
 
 def test_monitor_and_recording_report_the_same_group_events() -> None:
-    """Events about brokers are not compared, because `EventTracker` gets only data of groups in this test."""
+    """The test gives the polls to `EventTracker`, as the monitor does. It compares only events about groups.
+
+    Events about brokers are left out, because this test gives no data of brokers to `EventTracker`.
+    """
     log = EventLog(100)
     tracker = EventTracker(log, 100)
     before: PollResult | None = None
@@ -141,9 +145,9 @@ def test_event_search_for_one_group_returns_no_events_of_other_groups(tmp_path: 
 
 
 def test_group_created_again_with_lower_offsets_causes_no_rewind_event(tmp_path: Path) -> None:
-    """The new group has a lower committed offset than the deleted group of the same name.
+    """The new group has a lower committed offset than the deleted group with the same id.
 
-    kgtui must not report that the offset went back.
+    kgtui must not report that the offset went back, because these are two different groups.
     """
     write(tmp_path, LIFE[1], LIFE[0], poll(STABLE, commits={0: 1}), keyframes=(1,))
     kinds = [event.kind for event in recorded_events(RecordingReader(tmp_path))]
@@ -151,9 +155,10 @@ def test_group_created_again_with_lower_offsets_causes_no_rewind_event(tmp_path:
 
 
 def test_event_search_from_a_later_poll_finds_the_same_events_after_this_poll(tmp_path: Path) -> None:
-    """At the keyframe (a poll that stores all groups), the members of the group `pay` could not be read.
+    """The search begins at the second poll, a keyframe (a poll that stores all groups).
 
-    A search that begins at the keyframe must find the same later events as a search from the first poll.
+    The members of the group `pay` could not be read at this poll. Nevertheless, the search must find the same later
+    events as a search from the first poll.
     """
     without = poll(STABLE)
     pay = replace(without.descriptions["pay"], members=None)

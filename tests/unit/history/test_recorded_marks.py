@@ -46,9 +46,9 @@ async def test_offsets_in_a_replay_are_incomplete_if_topics_were_hidden_from_the
 
 
 async def test_replay_of_a_poll_without_offsets_returns_offsets_of_the_previous_poll(tmp_path: Path) -> None:
-    """The second of three polls has no offsets. Its replay returns the offsets of the first poll.
+    """The offsets of `pay` were not read at the second poll, so its replay returns the offsets of the first poll.
 
-    These offsets are still marked as incomplete.
+    The replay also reports that these offsets are incomplete, as they were at the first poll.
     """
     write(tmp_path, poll_of(hidden=HIDDEN), PollResult({"pay": STABLE}, hidden=VISIBLE), poll_of(hidden=VISIBLE))
     assert [await marked_groups(tmp_path, poll) for poll in range(3)] == [{"pay"}, {"pay"}, set()]
@@ -73,8 +73,10 @@ async def test_a_replay_infers_topic_permissions_from_incomplete_offsets(
 ) -> None:
     """The lake stores only the newest permissions of the user. At the time of the poll, they may have been different.
 
-    `any_topic` is the permission to describe all topics, as stored in the lake. If the offsets of the poll contradict
-    `any_topic`, the replay returns the opposite value.
+    Args:
+        hidden: groups whose offsets at the poll may be incomplete, because the user could not describe all topics.
+        hides: whether there is such a group. If so, the replay must return that the user cannot describe all topics.
+        any_topic: whether the user can describe all topics, according to the lake. It must not affect the result.
     """
     write(tmp_path, poll_of(hidden=hidden))
     stored = f'{{"cluster_operations": ["DESCRIBE"], "any_topic": {any_topic}}}'
@@ -122,10 +124,10 @@ def test_kgtui_commands_say_that_a_recorded_lag_is_incomplete(
     assert "OK?" in capfd.readouterr().out
 
 
-async def test_replay_of_an_older_kgtui_recording_uses_the_permissions_stored_in_the_lake(tmp_path: Path) -> None:
+async def test_replay_of_an_older_kgtui_recording_reports_no_incomplete_offsets(tmp_path: Path) -> None:
     """An older kgtui version recorded the first poll without the column `offsets_may_be_hidden`.
 
-    Therefore, the first poll does not show whether its offsets are incomplete. The second poll has the column.
+    Therefore, it is unknown whether the offsets of the first poll are incomplete. The second poll has the column.
     """
     write(tmp_path, poll_of(hidden=HIDDEN))
     table = str(LakeFolder.of(tmp_path).table(GROUPS.name))

@@ -68,7 +68,7 @@ def scripted() -> ScriptedAdmin:
 async def recording(
     path: Path | str, admin: ScriptedAdmin | None = None, options: RecorderOptions = FAST, **changes: object
 ) -> AsyncIterator[tuple[Recorder, list[str]]]:
-    """Run a recorder until the `async with` block ends. Yield the recorder and the list of its messages.
+    """Run a recorder until the `async with` block ends. Yield the recorder and a list of its messages to the user.
 
     Args:
         path: path or URI of the lake.
@@ -100,9 +100,10 @@ async def wait_for_new_poll(recorder: Recorder) -> None:
 
 
 def check_polls(path: Path | str) -> set[int]:
-    """Assert that each poll in the table `polls` has all its rows in the other tables.
+    """Assert that the other tables have as many rows of each poll as the table `polls` says.
 
-    Return the times of polls whose flush was interrupted: they have rows in other tables, but not in `polls`.
+    Return the times, in milliseconds since the Unix epoch, of polls that have rows only in other tables than `polls`,
+    because their flush was interrupted.
     """
     folder = LakeFolder.of(path)
     found: Counter[int] = Counter()
@@ -159,7 +160,7 @@ async def test_recording_a_second_cluster_into_a_lake_is_refused(tmp_path: Path)
         await other.run()
 
 
-async def test_recording_ends_if_the_bootstrap_servers_now_belong_to_another_cluster(tmp_path: Path) -> None:
+async def test_recorder_stops_if_the_bootstrap_servers_now_belong_to_another_cluster(tmp_path: Path) -> None:
     watch = ScriptedMonitor(scripted())
     recorder = Recorder(watch, scripted(), tmp_path / "lake", FAST)
     task = asyncio.create_task(recorder.run())
@@ -184,11 +185,11 @@ async def test_a_canceled_recorder_writes_all_polls_before_it_ends(tmp_path: Pat
 
 
 class Disk:
-    """Simulation of a full disk. Appending rows to one table of the lake fails with the error ENOSPC.
+    """Simulates a full disk: appending rows to the table `full` of the lake fails with the error ENOSPC.
 
     Attributes:
-        full: name of the table to which appends fail; empty if no append fails.
-        late: True if an append to this table writes its rows before it fails.
+        full: name of the table to which rows cannot be appended; empty if the disk is not full.
+        late: True if an append writes its rows and then fails; False if it fails before it writes them.
         refused: number of failed appends.
     """
 
@@ -214,7 +215,7 @@ class Disk:
 async def test_recorder_reports_a_full_disk_and_continues_later(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, table: str, late: bool
 ) -> None:
-    """No row is lost or duplicated, even if an append writes its rows and then fails."""
+    """The recorder repeats a failed append. No row is lost or duplicated, even if the append has written its rows."""
     disk, admin = Disk(monkeypatch), scripted()
     async with recording(tmp_path / "lake", admin) as (recorder, messages):
         await until(lambda: recorder.status.polls >= 1)
@@ -232,10 +233,10 @@ async def test_recorder_reports_a_full_disk_and_continues_later(
     assert {poll.gap for poll in RecordingReader(tmp_path / "lake").polls()} == {"the recording begins", ""}
 
 
-async def test_recorder_discards_polls_and_records_a_gap_if_too_many_rows_are_unwritten(
+async def test_recorder_discards_polls_and_records_a_gap_if_too_many_rows_wait(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """If more than `MAX_WAITING_ROWS` unwritten rows are in memory, the recorder discards all of them."""
+    """The disk is full. When more than `MAX_WAITING_ROWS` rows wait in memory, the recorder discards all of them."""
     monkeypatch.setattr(flushing, "MAX_WAITING_ROWS", 2)
     disk, admin = Disk(monkeypatch), scripted()
     async with recording(tmp_path / "lake", admin, replace(FAST, keyframe=0.1)) as (recorder, messages):
@@ -270,7 +271,7 @@ async def test_recorder_reports_that_the_previous_recorder_lost_rows(
 
 
 async def test_recording_keeps_the_last_known_lag_if_committed_offsets_cannot_be_read(tmp_path: Path) -> None:
-    """When reading the offsets of `pay` fails, the recorder writes the error to the table `faults`."""
+    """The offsets of the group `pay` cannot be read. The recorder writes the error to the table `faults`."""
     admin = scripted()
     async with recording(tmp_path / "lake", admin) as (recorder, _):
         await until(lambda: recorder.status.polls >= 2)
@@ -297,7 +298,10 @@ async def test_recorder_reports_a_failed_poll_and_records_a_gap(
 
 
 async def test_times_of_recorded_polls_keep_increasing_after_the_clock_is_set_back(tmp_path: Path) -> None:
-    """The clock is set back by 1 h. The user gets one message. Keyframes (polls with all groups) are still recorded."""
+    """The clock is set back by 1 h. The user gets one message about it.
+
+    The recorder continues to record keyframes (polls that store all groups).
+    """
     back = 0.0
     options = replace(FAST, keyframe=0.05)
     async with recording(tmp_path / "lake", options=options, now=lambda: time.time() - back) as (recorder, messages):
@@ -335,7 +339,7 @@ async def test_recorder_error_mentions_the_lake_folder_that_cannot_be_created(tm
 
 
 async def test_recorder_compares_polls_outside_the_event_loop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Comparing each poll with the previous one on the event loop would block the terminal UI."""
+    """The recorder compares each poll with the previous poll. It uses a thread, so that the terminal UI can respond."""
     here = threading.get_ident()
     threads: dict[str, int] = {}
     for name in ("add", "finish", "all_rows"):

@@ -32,14 +32,14 @@ DAY = 86_400_000
 
 
 class ExpectedState:
-    """Computes in memory which values `RecordingReader` should return for each poll and group."""
+    """Computes, without a lake, the values that `RecordingReader` should return for each poll and group."""
 
     def __init__(self) -> None:
         self.groups: dict[str, dict[str, Any]] = {}
         self.faults: set[tuple[str, str]] = set()
 
     def apply(self, result: PollResult) -> dict[str, dict[str, Any]]:
-        """Add a poll. Return a dict: group id → values that `RecordingReader` should return for this group and poll."""
+        """Add a poll. Return the expected values of each group at this poll, as a dict: group id → values."""
         before, self.groups = self.groups, {}
         for group, listing in result.listings.items():
             now = {"committed": (), "share": (), "bounds": {}, "description": None} | before.get(group, {})
@@ -61,7 +61,7 @@ class ExpectedState:
 
 
 def state_of(state: PointInTime) -> dict[str, dict[str, Any]]:
-    """Return a dict: group id → values of the group in `state`, in the format that `ExpectedState.apply` returns."""
+    """Return the values of each group in `state`, as a dict in the format that `ExpectedState.apply` returns."""
     return {
         group: {
             "listing": listing,
@@ -118,8 +118,8 @@ def poll_of(
         end: log end offset of the partition.
         owner: id of the member.
         groups: ids of the groups.
-        more: other attributes of `PollResult`, and `listing`, the row of each group in the list of groups (by default
-            `STABLE`).
+        more: other attributes of `PollResult`. The additional argument `listing` is the row of each group in the list
+            of groups; its default is `STABLE`.
     """
     reader = Member(owner, "client", "/10.0.0.1", topics=("t",), assignment=(("t", (0,)),))
     return PollResult(
@@ -136,7 +136,8 @@ def write(path: Path, *polls: PollResult, every: int = 10_000, keyframes: tuple[
 
     Args:
         every: time between two polls in milliseconds.
-        keyframes: indices of polls to store with all groups, in addition to the first poll.
+        keyframes: indices of the polls that store all groups; the others store only changes. The first poll always
+            stores all groups.
     """
     recording = RecordingBuilder(path)
     for number, poll in enumerate(polls):
@@ -150,8 +151,8 @@ def test_recorded_poll_has_rows_only_for_changes_since_the_previous_poll(tmp_pat
     assert recording.poll(poll_of(), START) == 3
     assert recording.poll(poll_of(), START + 10_000) == 0
     assert recording.poll(poll_of(101), START + 20_000) == 1
-    # Partition 0 has a new owner. The poll has a row for the member that joined, one for the member that left, and one
-    # for the partition.
+    # Partition 0 has a new owner. The poll has three rows: one for the member that joined, one for the member that
+    # left, and one for the partition.
     assert recording.poll(poll_of(101, owner="m-2"), START + 30_000) == 3
     assert recording.poll(PollResult({}), START + 40_000) == 3
     assert recording.poll(PollResult({}), START + 50_000, keyframe=True) == 0
@@ -174,7 +175,7 @@ def test_a_broker_error_is_returned_only_for_the_poll_at_which_it_occurred(tmp_p
 
 
 def test_rows_of_an_interrupted_flush_are_ignored_and_later_removed(tmp_path: Path) -> None:
-    """After an interrupted flush, the table `polls` lacks a poll for which other tables have rows."""
+    """The flush is interrupted after it has written the poll to the other tables, but not yet to the table `polls`."""
     recording = write(tmp_path, poll_of(100))
     recording.poll(poll_of(999, groups=("pay", "half")), START + 10_000)
     polls = RecordedTable(LakeFolder.of(tmp_path).table(POLLS.name), POLLS)
@@ -203,7 +204,7 @@ def test_rows_of_an_interrupted_flush_are_ignored_and_later_removed(tmp_path: Pa
 def test_compacting_a_recording_merges_the_files_between_two_keyframes(tmp_path: Path) -> None:
     """A keyframe is a poll that stores all groups.
 
-    The Delta commit of the compaction has `dataChange=false`, so that streaming readers do not read the rows again.
+    In the Delta log, the compaction has `dataChange=false`. Otherwise, streaming readers would read all rows again.
     """
     recording = write(tmp_path, *(poll_of(100 + number) for number in range(9)), keyframes=(4, 8))
     recording.compact()
@@ -249,9 +250,9 @@ def test_refreshed_recording_reader_finds_new_polls(tmp_path: Path) -> None:
 
 
 def test_next_change_of_a_group_is_found_in_a_recording_of_several_days(tmp_path: Path) -> None:
-    """A change means that a group appears, disappears, or gets a different state or assignment.
+    """A change of a group means that the group appears, disappears, or gets a different state or assignment.
 
-    A new offset is not a change.
+    A new committed offset is not a change.
     """
     moved = replace(STABLE, state="Empty")
     polls = (
@@ -276,7 +277,7 @@ def test_next_change_of_a_group_is_found_in_a_recording_of_several_days(tmp_path
     assert changes("nobody", back=False) == []
 
 
-def test_a_step_to_the_next_poll_finds_newly_recorded_polls(tmp_path: Path) -> None:
+def test_step_finds_a_poll_that_was_recorded_after_the_reader_was_opened(tmp_path: Path) -> None:
     recording = write(tmp_path, poll_of(1), poll_of(2))
     lake = RecordingReader(tmp_path)
     last = lake.last
@@ -333,9 +334,10 @@ def test_recording_reader_opened_before_a_compaction_still_returns_earlier_polls
 
 
 def test_recording_reader_returns_the_time_at_which_a_group_disappeared(tmp_path: Path) -> None:
-    """The first poll without a group usually stores a row that marks the group as gone.
+    """The group disappeared at the first poll without the group. Usually, this poll has a row that says so.
 
-    A keyframe (a poll that stores all groups) has no such row. The reader must still find the time of this poll.
+    A keyframe (a poll that stores all groups) has no such row. Nevertheless, the reader must return the time of this
+    poll.
     """
     pay, both = PollResult({"pay": STABLE}), PollResult({"pay": STABLE, "old": STABLE})
     write(tmp_path / "poll", both, both, pay, pay)

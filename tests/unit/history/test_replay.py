@@ -1,4 +1,4 @@
-"""Tests of `ReplayAdmin`, which returns what the cluster returned at the time of a poll, and refuses all writes."""
+"""Tests of `ReplayAdmin`, which returns the data of a recorded poll as a cluster would, and refuses all writes."""
 
 from __future__ import annotations
 
@@ -42,11 +42,12 @@ async def until(condition: Callable[[], bool]) -> None:
 async def running_monitor(
     admin: GroupAdmin, recorded_at: Callable[[], float] | None = None, **options: Any
 ) -> AsyncIterator[Monitor]:
-    """Run a monitor, which polls `admin`, until the `async with` block ends.
+    """Run a monitor, which repeatedly reads the groups of `admin`, until the `async with` block ends.
 
     Args:
         admin: a cluster or a replay.
-        recorded_at: function that returns the time of the current poll in the replay, in seconds; None if not needed.
+        recorded_at: function that returns the time of the poll that is replayed, in seconds since the Unix epoch; None
+            for a cluster.
         options: attributes of `MonitorOptions`.
     """
     monitor = Monitor(admin, MonitorOptions(interval=0.5, **options), recorded_at=recorded_at)
@@ -59,7 +60,7 @@ async def running_monitor(
 
 
 def by_member_id(description: GroupDescription) -> GroupDescription:
-    """Return the description with its members sorted by id, because brokers return members in any order."""
+    """Return the description with its members sorted by id, as a replay returns them. Brokers do not sort members."""
     return replace(
         description, members=description.members and tuple(sorted(description.members, key=lambda m: m.member_id))
     )
@@ -122,7 +123,7 @@ async def test_a_replay_returns_an_error_for_each_group_without_a_recorded_descr
 
 @pytest.mark.parametrize("scope", ["offsets", "broker", "cluster"])
 @pytest.mark.parametrize("node", [1, None])
-async def test_replay_returns_the_recorded_coordinator_error_instead_of_earlier_offsets(
+async def test_a_replay_returns_a_recorded_read_error_instead_of_earlier_offsets(
     tmp_path: Path, scope: str, node: int | None
 ) -> None:
     silent = Fault("NO_ANSWER", "no answer in 10 s", None, node)
@@ -137,7 +138,7 @@ async def test_replay_returns_the_recorded_coordinator_error_instead_of_earlier_
 
 async def test_a_replay_returns_the_recorded_errors_of_groups_and_brokers(tmp_path: Path) -> None:
     forbidden = Fault("GROUP_AUTHORIZATION_FAILED", "no", 30, 1, "pay", "ask for DESCRIBE")
-    silent = Fault("NO_ANSWER", "no answer in 10 s", None, 2, None, "wait")  # Broker 2 coordinates neither group.
+    silent = Fault("NO_ANSWER", "no answer in 10 s", None, 2, None, "wait")  # Broker 1 coordinates both groups.
     write(tmp_path, poll_of(groups=("pay", "b"), faults=(("offsets", forbidden), ("broker", silent))))
     admin = await ReplayAdmin.open(RecordingReader(tmp_path))
     offsets = await admin.committed_offsets(["pay", "b"])
@@ -151,7 +152,7 @@ async def test_a_replay_returns_the_recorded_errors_of_groups_and_brokers(tmp_pa
 
 
 async def test_monitor_of_a_replay_shows_the_new_poll_after_each_step_or_seek(tmp_path: Path) -> None:
-    """A step moves the replay to the next poll, and a seek moves it to a given time."""
+    """`step` moves the replay to the next poll, and `seek` to a given time. The monitor must read the groups again."""
     empty = Listing("consumer", "consumer", "Empty", 2)
     write(tmp_path, poll_of(100), poll_of(120, groups=("pay", "new")), poll_of(140, listing=empty))
     admin = await ReplayAdmin.open(RecordingReader(tmp_path), START / 1000)
@@ -174,9 +175,9 @@ async def test_monitor_of_a_replay_shows_the_new_poll_after_each_step_or_seek(tm
 
 
 async def test_repeated_reads_of_the_same_replayed_poll_count_as_one_read(tmp_path: Path) -> None:
-    """A replay returns the same offsets until it moves to a different poll.
+    """The monitor reads a replay again and again, and gets the same offsets until the replay moves to another poll.
 
-    If each read counted, the group would seem to make no progress.
+    If each of these reads counted, the monitor would conclude that the group makes no progress.
     """
     write(tmp_path, poll_of(100, end=150), poll_of(120, end=170), poll_of(140, end=190))
     admin = await ReplayAdmin.open(RecordingReader(tmp_path), START / 1000)
@@ -197,7 +198,7 @@ async def test_repeated_reads_of_the_same_replayed_poll_count_as_one_read(tmp_pa
     assert found.lag.lag == 50
 
 
-async def test_a_replay_reports_changed_groups_after_it_moves_to_another_poll(tmp_path: Path) -> None:
+async def test_listing_feed_of_a_replay_returns_changed_groups_after_a_seek(tmp_path: Path) -> None:
     recording = RecordingBuilder(tmp_path)
     recording.poll(PollResult({"a": STABLE, "b": STABLE}), START)
     recording.poll(PollResult({"b": replace(STABLE, state="Empty"), "c": STABLE}), START + 1)

@@ -30,12 +30,12 @@ def folder(tmp_path: Path) -> LakeFolder:
     return folder
 
 
-def test_lake_stores_the_newest_retention_time_of_each_topic(folder: LakeFolder) -> None:
+def test_newest_retention_time_of_each_topic_is_stored_in_the_lake(folder: LakeFolder) -> None:
     assert load_retention(folder) == Retention()
     update_retention(folder, Retention({"a": HOUR, "caf\udce9": DAY}, DAY), {"a", "caf\udce9"})
     assert load_retention(folder) == Retention({"a": HOUR, "caf\udce9": DAY}, DAY)
-    # The second response is about the topics `a` and `b`, but has no retention time for `a`. The stored time of `a` is
-    # removed. The response has no retention time of committed offsets either, but their stored time is kept.
+    # The second response is about the topics `a` and `b`. It has no retention time of `a`, so the stored time of `a` is
+    # removed. It has no retention time of committed offsets, either, but the stored one is kept.
     update_retention(folder, Retention({"b": HOUR}), {"a", "b"})
     assert load_retention(folder) == Retention({"b": HOUR, "caf\udce9": DAY}, DAY)
     assert (folder.local_path / "retention.json").stat().st_mode & 0o077 == 0
@@ -63,7 +63,7 @@ async def test_retention_times_are_read_from_the_cluster_again_after_ten_minutes
     assert refresher.due(601.0)
 
 
-async def test_retention_times_are_kept_if_reading_them_fails(folder: LakeFolder) -> None:
+async def test_stored_retention_times_are_kept_if_the_cluster_returns_errors(folder: LakeFolder) -> None:
     update_retention(folder, Retention({"a": HOUR}, DAY), {"a"})
 
     class Refused(ScriptedAdmin):

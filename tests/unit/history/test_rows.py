@@ -9,7 +9,7 @@ from kgtui.model.group import GroupDescription, Listing
 from kgtui.model.members import Member, Subtopology, Topology
 
 
-def test_group_description_converted_to_a_row_and_back_is_unchanged() -> None:
+def test_converting_a_group_description_to_a_row_and_back_does_not_change_it() -> None:
     description = GroupDescription(
         "orders.pay", "streams", "streams", "Stable", 2, "sticky", 7, 8, (Member("m", "c", "h"),), frozenset({"READ"}),
         Topology(3, (Subtopology("0", ("orders",), (), (), ()),)), "STORED", "StreamsGroupDescribe v0", False,

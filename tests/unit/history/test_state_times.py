@@ -33,7 +33,7 @@ EMPTY = replace(STABLE, state="Empty")
 
 @settings(max_examples=12, suppress_health_check=list(HealthCheck))
 @given(polls=st.lists(st.tuples(values.polls(), st.booleans()), min_size=1, max_size=6))
-def test_replay_and_group_timeline_give_the_same_start_time_for_each_group_state(
+def test_replay_and_group_timeline_agree_when_the_state_of_each_group_began(
     tmp_path_factory: pytest.TempPathFactory, polls: list[tuple[PollResult, bool]]
 ) -> None:
     path = tmp_path_factory.mktemp("lake")
@@ -51,7 +51,7 @@ def test_replay_and_group_timeline_give_the_same_start_time_for_each_group_state
             assert found.since.get(group) == expected, group
 
 
-def test_start_times_of_group_states_are_searched_only_in_the_newest_polls(
+def test_replay_searches_the_start_of_group_states_only_in_the_newest_polls(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(state_times, "MOST_ROWS", 2)
@@ -62,9 +62,10 @@ def test_start_times_of_group_states_are_searched_only_in_the_newest_polls(
 
 
 async def test_problem_of_a_replayed_group_depends_on_when_the_group_became_empty(tmp_path: Path) -> None:
-    """At the last poll, the group has the problem STOP, because the recording shows when the group became Empty.
+    """The recording begins while the group is Empty. Later, the group has a member and becomes Empty again.
 
-    At the first poll, the group has the problem EMPTY, because it is unknown when the group became Empty.
+    At the first poll, it is unknown when the group became Empty, so its problem is EMPTY. At the last poll, it is
+    known, so the problem of the group is STOP.
     """
     write(tmp_path, poll_of(listing=EMPTY), poll_of(), poll_of(listing=EMPTY), poll_of(listing=EMPTY))
     lake = RecordingReader(tmp_path)

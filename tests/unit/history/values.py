@@ -57,7 +57,7 @@ topologies = st.builds(
 
 @st.composite
 def members(draw: st.DrawFn) -> tuple[Member, ...]:
-    """Draw the members of one group, sorted by member id, because a replay returns them in this order."""
+    """Draw the members of one group, sorted by member id, because a replay returns members in this order."""
     ids = sorted(draw(st.sets(texts, max_size=3)))
     return tuple(
         Member(
@@ -134,7 +134,7 @@ GROUPS = ["plain", "caf\udce9", "\ufdd0", "[bold]x", "", "gone\x00\n"]
 
 @st.composite
 def polls(draw: st.DrawFn) -> PollResult:
-    """Draw the result of one poll. Some groups have no description or no offsets, as if reading them had failed."""
+    """Draw the result of one poll. Some groups lack a description or offsets, as if kgtui could not read this data."""
     listed = {group: draw(listings) for group in draw(st.sets(st.sampled_from(GROUPS)))}
     described = {group: draw(descriptions(group)) for group in listed if draw(st.booleans())}
     committed = {group: draw(commits()) for group in listed if draw(st.booleans())}

@@ -1,7 +1,4 @@
-"""Build the rows of gold tables for tests from a few values.
-
-A column without a given value is null. If the column is not nullable, it gets a fixed value instead.
-"""
+"""Functions that make rows of gold tables from a few given values, and write them to a lake, for tests."""
 
 from __future__ import annotations
 
@@ -30,9 +27,10 @@ _TIMES = {LAG: "minute", HEALTH: "window_start", CHURN: "hour", FORECAST: "hour"
 
 
 def row(table: Table, **values: Any) -> dict[str, Any]:
-    """Return a row of a gold table with the given values.
+    """Return a row of a gold table with the given values of columns.
 
-    A column without a given value is null. If the column is not nullable, it gets a fixed value instead.
+    Most other columns are null, or have a fixed value if they are not nullable. The columns `covered_from` and
+    `covered_to` get a time range that ends at `NOW`, and `day` gets the day of the row.
     """
     unknown = values.keys() - set(table.names)
     assert not unknown, unknown
@@ -60,8 +58,8 @@ def lag_rows(group: str, *, minutes: int = 60, lag: int = 1_000, **values: Any) 
 
     Args:
         minutes: number of rows.
-        lag: lag in the last row, in records. From each row to the next one, the lag grows by 1.
-        values: values of other columns.
+        lag: lag in the last row, in records. In each earlier row, the lag is lower by 1 than in the next row.
+        values: values of other columns, the same in all rows.
     """
     return [
         row(

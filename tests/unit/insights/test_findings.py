@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-def test_findings_of_all_kinds_are_sorted_by_their_urgency(tmp_path: Path) -> None:
+def test_findings_of_all_kinds_are_sorted_by_urgency(tmp_path: Path) -> None:
     found = read_insights(write(tmp_path, rows_with_problems()))
     assert [(finding.kind, finding.subject) for finding in found.findings] == [
         (Kind.UNHEALTHY, "pay"),
@@ -55,7 +55,7 @@ def test_group_that_is_healthy_again_has_no_finding(tmp_path: Path) -> None:
     }
 
 
-def test_advice_for_an_unhealthy_empty_group_says_that_it_has_no_members() -> None:
+def test_advice_about_an_unhealthy_empty_group_says_that_the_group_has_no_members() -> None:
     rows = [row(HEALTH, group="g", window_start=NOW, status="ERR", worst="STALL", affected=1, lag=None)]
     (finding,) = unhealthy(rows, {"g": {"state": "Empty"}})
     assert finding.what == "keeps committing the same offsets"
@@ -63,7 +63,7 @@ def test_advice_for_an_unhealthy_empty_group_says_that_it_has_no_members() -> No
     assert finding.evidence.rows
 
 
-def test_unused_groups_have_only_findings_of_kind_unused(tmp_path: Path) -> None:
+def test_unused_groups_have_no_findings_of_other_kinds(tmp_path: Path) -> None:
     rows = rows_with_problems()
     rows[HEALTH].append(row(HEALTH, group="perf.a", window_start=NOW, status="ERR", worst="STOP", affected=1, lag=5))
     rows[FORECAST].append(row(FORECAST, group="tmp", hour=NOW, lag=5, lost=9, at_risk=True))
@@ -79,7 +79,7 @@ def test_unused_groups_have_only_findings_of_kind_unused(tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize("hidden", [True, False, None])
-def test_finding_about_an_unused_group_warns_of_hidden_offsets(hidden: bool | None) -> None:
+def test_finding_about_an_unused_group_warns_if_offsets_may_be_hidden(hidden: bool | None) -> None:
     rows = [row(CLEANUP, kind="group", name="tmp", groups=1, quiet_since=NOW, offsets_may_be_hidden=hidden)]
     (finding,) = unused(rows)
     assert ("the group may be in use" in finding.what) is (hidden is True)
@@ -108,7 +108,7 @@ def test_delete_command_for_many_unused_groups_selects_them_by_prefix() -> None:
         ({"lost": 0, "at_risk": True}, "records will expire, before the group reads them"),
     ],
 )
-def test_finding_about_expiring_records_mentions_lost_records_and_remaining_time(
+def test_finding_about_expiring_records_says_how_many_expired_and_when_more_expire(
     values: dict[str, Any], what: str
 ) -> None:
     (finding,) = at_risk([row(FORECAST, group="g", hour=NOW, lag=1, **values)])
@@ -124,10 +124,10 @@ def test_finding_about_expiring_records_is_more_severe_if_they_expire_soon(hours
     assert finding.severity is severity
 
 
-def test_finding_uses_the_previous_forecast_if_the_newest_one_has_no_lag_trend(tmp_path: Path) -> None:
-    """The table `forecast` has one row per group and hour.
+def test_finding_uses_the_forecast_of_the_previous_hour_if_the_newest_lacks_a_trend(tmp_path: Path) -> None:
+    """The table `forecast` has one row per group and hour, which contains the trend of the lag, if it is known.
 
-    If the newest row of a group has no lag trend, kgtui uses the row of the hour before, if there is one. A group
+    If the trend is unknown in the newest hour, kgtui uses the row of the previous hour, if there is one. A group
     without a row for the newest hour has no finding.
     """
     young = {"hour": NOW, "trend": None}
@@ -150,8 +150,8 @@ def test_finding_uses_the_previous_forecast_if_the_newest_one_has_no_lag_trend(t
     }
 
 
-def test_outdated_rows_about_forecasts_and_unused_groups_give_no_findings(tmp_path: Path) -> None:
-    """The newest rows of the tables `forecast` and `cleanup` are one day old, so they do not show the present state."""
+def test_rows_that_are_a_day_old_give_no_findings(tmp_path: Path) -> None:
+    """The newest rows of `forecast` and `cleanup` are one day older than those of `lag`, so kgtui ignores them."""
     past = NOW - 24 * HOUR
     rows = {
         LAG: [row(LAG, group="g", minute=NOW, source="recorded", lag=0)],
@@ -174,7 +174,7 @@ def test_lost_records_are_more_urgent_than_expiring_records() -> None:
 
 
 def test_growing_lag_of_a_group_without_other_findings_is_reported() -> None:
-    """There is no finding if the time lag is only a few seconds, or if the trend of the lag is uncertain."""
+    """A growing lag is not reported if the time lag is only a few seconds, or if the trend of the lag is uncertain."""
     rows = [row(FORECAST, group="g", hour=NOW, lag=500, trend=2.0, trend_error=0.5)]
     (finding,) = drain(rows, {"g": {"time_lag": 90.0}}, ())
     assert finding.what == "500 unread records, growing by 120 per minute"
@@ -185,10 +185,10 @@ def test_growing_lag_of_a_group_without_other_findings_is_reported() -> None:
 
 
 def churn_hours(bursts: dict[float, float]) -> list[dict[str, Any]]:
-    """Return rows of the table `churn` for the group `g`, with one row for each hour of each burst of rebalances.
+    """Return rows of the table `churn` for the group `g`: one row for each hour of each burst (many rebalances).
 
     Args:
-        bursts: start → end of each burst, in hours before `NOW`.
+        bursts: a dict with one entry per burst: its start → its end. Both are in hours before `NOW`.
     """
     return [
         row(CHURN, group="g", hour=NOW - back * HOUR, rebalances=9, per_hour=9.0, flapping=True,
@@ -199,14 +199,14 @@ def churn_hours(bursts: dict[float, float]) -> list[dict[str, Any]]:
     ]  # fmt: skip
 
 
-def test_rebalance_finding_begins_with_the_newest_burst_of_rebalances() -> None:
+def test_finding_about_rebalances_begins_when_the_newest_burst_began() -> None:
     (now,) = flapping(churn_hours({9: 8.1, 2.4: 0.1}), NOW.timestamp())
     assert (now.severity, now.since, now.until) == (Severity.WARN, (NOW - 2.4 * HOUR).timestamp(), None)
     assert now.what == "rebalanced up to 9 times per hour; 3 min were spent rebalancing"
     assert flapping([{**one, "flapping": False} for one in churn_hours({2: 0})], NOW.timestamp()) == []
 
 
-def test_findings_about_rebalances_are_computed_even_if_only_the_table_churn_has_rows(tmp_path: Path) -> None:
+def test_rebalances_are_found_even_if_only_the_table_churn_has_rows(tmp_path: Path) -> None:
     rows = [{**one, "source": "silver", "covered_to": one["last_rebalance"]} for one in churn_hours({2.4: 0.1})]
     found = read_insights(write(tmp_path, {CHURN: rows}))
     assert found.as_of == (NOW - 0.1 * HOUR).timestamp()

@@ -111,7 +111,9 @@ def test_error_shows_the_invalid_part_of_a_lake_path_with_escape_sequences(tmp_p
         LakeFolder(tmp_path / "a\tb").check_path()
     (tmp_path / "a%20b").mkdir()
     (tmp_path / "link").symlink_to("a%20b")
-    with pytest.raises(LakeError, match=r"/link/x cannot .* because its full path, .*/a%20b/x, contains %20\. Delta Lake"):
+    with pytest.raises(
+        LakeError, match=r"/link/x cannot .* because its full path, .*/a%20b/x, contains %20\. Delta Lake"
+    ):
         LakeFolder(tmp_path / "link" / "x").check_path()
 
 
