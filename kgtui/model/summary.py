@@ -58,10 +58,12 @@ def encode_member_index(names: Mapping[str, Iterable[str]]) -> str:
 
 
 def names_reader(key: str) -> Callable[[str], tuple[str, ...]]:
-    """Return a function that takes a member index (one string), and returns the texts for `key`, such as all hosts.
+    """Return a function that returns the texts of one kind, such as all hosts, from a member index.
+
+    A member index is one string with all client ids, hosts and member ids of a group (see `member_index_of`).
 
     Args:
-        key: a key of `NAMES`, such as `host`.
+        key: the kind of texts: a key of `NAMES`, such as `host`.
     """
     number = list(NAMES).index(key)
 

@@ -273,10 +273,9 @@ class Store:
             self._events.listed_without_members(group, listing, broker.answered_at, at)
 
     def set_unobserved(self, count: int) -> None:
-        """Store how many groups should be read more often, but are read only in the background because of a limit.
+        """Store how many groups have a possible problem, but are read as rarely as healthy groups.
 
-        Groups with a possible problem should be read more often, but this is done for at most `MonitorOptions.suspects`
-        groups.
+        kgtui reads groups with a possible problem more often, but at most `MonitorOptions.suspects` of them.
         """
         if count != self.unobserved:
             self.unobserved = count

@@ -120,8 +120,8 @@ def _with_deletion_rate(lag: DataFrame, carried: DataFrame | None = None) -> Dat
         rows = rows.unionByName(carried, allowMissingColumns=True)
     jumped = F.col("log_start") > F.lag("log_start").over(order)
     at, start = F.when(jumped, F.unix_millis("covered_to")), F.when(jumped, F.col("log_start"))
-    # The time of a jump and the log start offset after it are copied to later rows independently of each other. Both
-    # values still come from the same jump, because in each row, either both or none of them are known.
+    # Below, the time of a jump and the log start offset after it are copied to later rows independently of each other.
+    # They still come from the same jump, because before the copying, each row has either both values or neither.
     jumps = {name: F.coalesce(name, at if name.endswith("_at") else start) for name in _JUMPS}
     rows = rows.withColumns(jumps)
     until_now = order.rowsBetween(Window.unboundedPreceding, 0)

@@ -133,7 +133,10 @@ def commit_status(options: Options = DEFAULTS) -> Column:
 
 
 def _window_fill(options: Options) -> Column:
-    """Return the number of commits in a commit window (newest commits), as a fraction of `Options.intervals`."""
+    """Return how full a commit window is: its number of commits, divided by `Options.intervals`.
+
+    A commit window holds the newest commits of a partition.
+    """
     return F.size("commits") / options.intervals
 
 
@@ -202,9 +205,10 @@ def _seconds_still() -> Column:
 
 
 def _full_window(watching: Watching) -> Column:
-    """Return the time from the first to the last commit in a full commit window (newest commits), in seconds.
+    """Return the time from the first to the last commit in a full commit window, in seconds.
 
-    If the commit window is not full yet, the time is estimated from the average time between two commits.
+    A commit window holds the newest commits of a partition; a full one holds `intervals` commits. If the commit window
+    is not full yet, the time is estimated from the average time between two commits.
     `kgtui.model.health.judging` uses the same rule.
     """
     steps = watching.rules.intervals - 1

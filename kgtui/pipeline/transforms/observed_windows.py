@@ -140,9 +140,10 @@ def _log_end_ranges(timeline: DataFrame, times: DataFrame, intervals: int, refre
 
 
 def _reach(intervals: int, refresh_ms: float) -> Column:
-    """Return a Spark expression: how many polls a range of `_log_end_ranges` contains before its last poll.
+    """Return a Spark expression for the number of polls in a range of `_log_end_ranges`, without the last poll.
 
-    Example: with a poll every 5 s, 10 log end offsets at intervals of 10 s need 9 * 2 = 18 earlier polls.
+    A range contains `intervals` log end offsets, taken every `refresh_ms`. Example: 10 log end offsets that are taken
+    every 10 s span 9 steps of 10 s. With a poll every 5 s, these are 9 * 2 = 18 polls and the last poll.
     """
     return (intervals - 1) * F.greatest(F.ceil(F.lit(refresh_ms) / F.col("interval_ms")), F.lit(1))
 

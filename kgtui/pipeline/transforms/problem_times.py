@@ -108,8 +108,8 @@ def with_problem_times(rows: DataFrame, before: DataFrame | None, lag: DataFrame
     began = F.when(F.col("begins"), F.coalesce("earlier", to_timestamp(F.coalesce("started", "at"))))
     since = F.when(F.col("bad") & ~is_group, F.last("began", ignorenulls=True).over(order))
     rows = rows.withColumn("began", began).withColumn("bad_since", since)
-    # The problem of a group began when the earliest problem of its partitions began (`earliest`). Only partitions that
-    # are unhealthy in the same time window count.
+    # The problem of a group began when the earliest problem among its partitions began (`earliest`). Only partitions
+    # that are unhealthy at the time `at` of the row are considered.
     earliest = F.min("bad_since").over(Window.partitionBy("at", "group"))
     began = F.when(F.col("begins"), F.coalesce("earlier", earliest, to_timestamp(F.col("at"))))
     since = F.when(F.col("bad"), F.last("began", ignorenulls=True).over(order))

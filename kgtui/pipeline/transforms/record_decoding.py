@@ -39,7 +39,7 @@ POSITION = ("day", "record_partition", "record_offset", "record_time")
 """The first columns of the silver tables in `STRUCTS`: day, partition, offset and timestamp of the Kafka record."""
 
 STRUCTS: dict[str, Table] = {"commit": COMMITS, "event": GROUP_EVENTS, "quarantine": QUARANTINE}
-"""Dict: struct column in the result of `decode_records` → silver table to which rows in this struct belong."""
+"""Struct column in the result of `decode_records` → silver table whose rows come from this column."""
 
 _COMMIT_TYPES = (RecordType.LEGACY_OFFSET_COMMIT, RecordType.OFFSET_COMMIT)
 

@@ -161,8 +161,8 @@ class ObservedGroups:
         now: current time.
         empty_since: group id → time at which the current state of the group began: for an Empty group, when the last
             member left or the group was created. A group is missing here if kgtui has not observed this.
-        consumed_until: group id → time at which the newest consumed record was written, or an earlier time if the exact
-            time is unknown. A group is missing here if nothing is known about this time.
+        consumed_until: group id → time at which the newest consumed record was written. If this time is not known
+            exactly, the value is a lower bound. A group is missing here if nothing is known about this time.
         appeared: ids of groups that were created while kgtui was running, and have been in the same state since then.
     """
 

@@ -121,9 +121,9 @@ def test_assignments_pane_as_a_grid_with_an_idle_member(snap_compare: Compare) -
 
 
 def test_assignments_pane_with_one_row_per_member(snap_compare: Compare) -> None:
-    """A bar shows the number of partitions of each member. The longest bar comes first, in amber.
+    """Each member has a bar that shows its number of partitions. The row with the longest bar, in amber, comes first.
 
-    The last column says how a member delays the rebalance.
+    If a member delays the current rebalance, the last column says why.
     """
     assert snap_compare(pane_app(AssignmentsPane(), "payments.settle"), press=["v", "v"], terminal_size=(80, 16))
 

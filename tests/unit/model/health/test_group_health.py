@@ -159,7 +159,7 @@ def test_rebalances_of_a_classic_group_are_inferred_from_states() -> None:
 
 
 def test_changed_members_between_two_reads_count_as_a_rebalance() -> None:
-    """During a rebalance, the list of members is incomplete. An incomplete list does not count as a rebalance."""
+    """Members that were read during a rebalance are not compared, because this list of members may be incomplete."""
     log = RebalanceLog()
     reads = [("Stable", 1), ("Stable", 2), ("Stable", 2), ("PreparingRebalance", 3), ("Stable", 4), ("Stable", 5)]
     for n, (state, members) in enumerate(reads):
