@@ -15,15 +15,15 @@ SECTIONS = {"keys": actions.markdown, "filter": filter_help.markdown}
 
 
 def table(mark: str) -> str:
-    """Generate the README section with the name `mark`, a key of `SECTIONS`, and return its text."""
+    """Return the newly generated text of a README section. `mark` is the name of the section in `SECTIONS`."""
     return SECTIONS[mark]() + "\n"
 
 
 def between(text: str, mark: str) -> str:
-    """Return the text between the lines `<!-- mark -->` and `<!-- /mark -->`.
+    """If `mark` is `keys`, return the text between the lines `<!-- keys -->` and `<!-- /keys -->`.
 
     Raises:
-        ValueError: the two lines do not occur exactly once.
+        ValueError: there is no such pair of lines, or more than one.
     """
     found = re.findall(f"^<!-- {mark} -->\n(.*?)^<!-- /{mark} -->$", text, re.DOTALL | re.MULTILINE)
     if len(found) != 1:

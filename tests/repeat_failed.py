@@ -1,7 +1,8 @@
 """Repeat the failed tests of the last run, one after the other: `python -m tests.repeat_failed [PYTEST OPTIONS]`.
 
-If all repeated tests pass, the program prints a warning and succeeds, because the machine was probably too busy in the
-last run. If no test or more than `MOST_FAILURES` tests failed, no test is repeated, and the program fails.
+If all repeated tests pass, the machine was probably too busy in the last run. The program then prints a warning and
+exits with code 0. If no test or more than `MOST_FAILURES` tests failed in the last run, the program repeats no test and
+exits with code 1.
 """
 
 from __future__ import annotations

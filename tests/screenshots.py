@@ -111,7 +111,7 @@ async def _picture(scene: Scene, admin: KafkaGroupAdmin, cluster: Simulator) -> 
 
 
 async def _wait_until_drawn(pilot: Pilot[int]) -> None:
-    """Wait until the terminal UI has handled the last key and has drawn the result."""
+    """Give the terminal UI enough time to handle the last key and to draw the result."""
     await pilot.pause(0.4)
     await pilot.pause()
 

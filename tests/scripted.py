@@ -48,15 +48,14 @@ class ScriptedAdmin:
         shares: id of a share group → start offsets.
         bounds: (topic, partition) → log start and log end offset.
         configs: group id → configs.
-        times: (topic, partition) → `RecordTime`, which `record_times` returns if its offset is the requested offset.
+        times: (topic, partition) → `RecordTime`. `record_times` returns it only if it contains the requested offset.
         topic_retention: result of `retention`.
         user_access: result of `access`.
-        hidden: group id → topics in `Answer.hidden`, whose offsets the user is not allowed to see. Unlike a broker,
-            this class also returns these offsets.
+        hidden: group id → topics whose offsets the user is not allowed to see. Methods return them in `Answer.hidden`.
+            Unlike a broker, this class also returns the offsets of these topics.
         brokers: node id → broker.
-        broken: node id or group id → error of requests to this broker or for this group. The error is a `Fault`, or a
-            `ClientError`, which methods convert to the fault NO_ANSWER. Methods return these faults. Only
-            `ScriptedFeed.poll` returns no faults: for both types of errors, it raises ClientError.
+        broken: node id or group id → error of requests to this broker or for this group. Methods return a `Fault` as
+            it is, and a `ClientError` as the fault NO_ANSWER. `ScriptedFeed.poll` raises ClientError in both cases.
         delete_outcomes: group id → outcome of the deletion. By default, only Empty groups are deleted.
         calls: `(method, ids)` of each call, in order.
         gate: event for which each call waits; None if calls do not wait.
@@ -187,10 +186,10 @@ class ScriptedAdmin:
         return replace(answer, hidden=self._hidden_of(answer.rows))
 
     def _hidden_of(self, groups: Iterable[str]) -> dict[str, tuple[str, ...]]:
-        """Return a dict: group id → topics whose offsets the user is not allowed to see; empty if these are unknown.
+        """Return a dict: group id → topics whose offsets the user is not allowed to see.
 
-        If the user lacks DESCRIBE on some topics, the dict contains all `groups`, because each of them could consume
-        these topics.
+        If the user lacks DESCRIBE on some topics, the dict contains all `groups`, because each group could consume
+        these topics. For a group that is not in `self.hidden`, the topics are unknown, and the tuple is empty.
         """
         hides = self.user_access.hides_topics
         return {group: self.hidden.get(group, ()) for group in groups if hides or group in self.hidden}
@@ -253,7 +252,7 @@ class ScriptedAdmin:
 
 @dataclass
 class ScriptedFeed:
-    """The `ListingFeed` of one scripted broker. A poll returns the groups that have changed since the previous poll."""
+    """The `ListingFeed` of one broker of a `ScriptedAdmin`. A poll returns the changes since the previous poll."""
 
     admin: ScriptedAdmin
     broker: int

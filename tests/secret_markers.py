@@ -37,8 +37,8 @@ def add_unused(properties: dict[str, str], secrets: dict[str, str]) -> None:
     """Add to a login those properties in `UNUSED` that have no effect on this login.
 
     Args:
-        properties: client properties of the login. The properties are added here.
-        secrets: kind of secret → secret. The secrets in the added properties are added here.
+        properties: client properties of the login. This function adds properties to this dict.
+        secrets: kind of secret → secret. This function adds the secrets in the added properties to this dict.
     """
     protocol, mechanism = properties["security.protocol"], properties.get("sasl.mechanism")
     for name, (kind, value) in UNUSED.items():
@@ -52,7 +52,8 @@ def add_unused(properties: dict[str, str], secrets: dict[str, str]) -> None:
 def encodings(secret: str | bytes) -> Iterator[bytes]:
     """Yield a secret in every form in which programs write it: plain, escaped, in UTF-16, hexadecimal or base64.
 
-    Base64 encodes three bytes at a time, so the text depends on the secret's position. All three variants are yielded.
+    Base64 encodes three bytes at a time. The base64 text of a secret therefore depends on how many bytes are before the
+    secret. Yield all three variants.
     """
     plain = secret if isinstance(secret, bytes) else secret.encode()
     yield plain
@@ -66,7 +67,7 @@ def encodings(secret: str | bytes) -> Iterator[bytes]:
         yield quote(secret, safe="").encode()
         yield quote_plus(secret).encode()
         yield secret.encode("utf-16-le")
-    # Leave out the first and last base64 characters, if they also depend on bytes before or after the secret.
+    # Leave out base64 characters that also depend on the bytes before or after the secret.
     for before in range(3):
         end = (before + len(plain)) // 3 * 4
         for encode in (base64.b64encode, base64.urlsafe_b64encode):

@@ -25,9 +25,9 @@ if TYPE_CHECKING:
 PrivateKey = rsa.RSAPrivateKey | ec.EllipticCurvePrivateKey
 
 _SHA256_PREFIX = bytes.fromhex("3031300d060960864801650304020105000420")
-"""The bytes before a SHA-256 digest in an RSA signature (RFC 8017, section 9.2).
+"""The bytes before the digest in an RSA signature with SHA-256 (RFC 8017, section 9.2).
 
-They state the hash algorithm and the length of the digest.
+These bytes state the hash algorithm and the length of the digest.
 """
 
 # The curve P-256 (FIPS 186-4, section D.1.2.3): y² = x³ - 3x + B modulo P, with the base point G of order N.

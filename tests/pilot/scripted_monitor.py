@@ -40,8 +40,9 @@ def snapshot_of(
     """Return a snapshot of the groups in `rows`.
 
     Args:
-        lags: group id → lag in records.
-        summaries: group id → `Summary`, for groups that need more values than their lag.
+        brokers: number of brokers.
+        lags: group id → lag in records. For these groups, the test needs no other value of a `Summary`.
+        summaries: group id → `Summary`, for all other groups that have been read.
         faults: node id → why the last request to the broker failed.
         serial: number of the snapshot; higher is newer.
         fields: further attributes of the `Snapshot`.
@@ -136,7 +137,7 @@ def with_details(snapshot: Snapshot, group: str, members: int = 2, lag: int = 10
 
 
 class ScriptedMonitor:
-    """A test double for `Monitor`. It publishes a test's snapshots, and stores how the app called its methods."""
+    """A test double for `Monitor`. It publishes a test's snapshots, and records how the app uses the monitor."""
 
     def __init__(self, snapshot: Snapshot) -> None:
         self.snapshot = snapshot

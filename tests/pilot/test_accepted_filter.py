@@ -58,7 +58,7 @@ async def test_accepting_a_filter_that_equals_a_group_id_selects_this_group(tmp_
 def hold_layouts(monkeypatch: pytest.MonkeyPatch) -> asyncio.Event:
     """Make the tree wait before it computes the rows for a new filter; return the event that ends the wait.
 
-    Keys that are pressed during the wait are handled when the wait ends, but at the latest after a minute.
+    Keys that are pressed during the wait are handled when the wait ends, or after one minute at the latest.
     """
     may_finish = asyncio.Event()
 
@@ -93,7 +93,7 @@ async def test_keys_after_an_accepted_filter_act_on_the_matching_group(
 async def test_the_cursor_does_not_move_if_an_accepted_filter_is_cleared_at_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Enter accepts the filter. Escape clears the filter before the cursor has moved to the matching group."""
+    """Enter accepts the filter. Before the cursor has moved to the matching group, escape clears the filter."""
     app, _ = app_on(sample_snapshot(), tmp_path)
     async with app.run_test(size=(120, 40)) as pilot:
         await settled(pilot)

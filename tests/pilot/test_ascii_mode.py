@@ -99,6 +99,7 @@ async def other_characters_in_sizes(pilot: Pilot[int], app: KgtuiApp) -> str:
 
 
 async def test_the_ends_of_the_scroll_bar_thumb_are_not_drawn_as_dashes_in_ascii_mode(tmp_path: Path) -> None:
+    """Textual usually draws the ends as block characters, which the app would replace with dashes in ASCII mode."""
     app = ascii_app(tmp_path)
     async with app.run_test() as pilot:
         await settled(pilot)
@@ -130,7 +131,7 @@ async def test_each_dialog_has_only_ascii_characters_in_ascii_mode(tmp_path: Pat
     assert found == dict.fromkeys(DIALOGS, "")
 
 
-async def test_notices_comparison_and_start_screen_are_ascii_in_ascii_mode(tmp_path: Path) -> None:
+async def test_notices_comparison_and_start_screen_have_only_ascii_characters_in_ascii_mode(tmp_path: Path) -> None:
     app = ascii_app(tmp_path)
     async with app.run_test(size=(100, 24), notifications=True) as pilot:
         await select(pilot, app)
@@ -151,7 +152,7 @@ async def test_notices_comparison_and_start_screen_are_ascii_in_ascii_mode(tmp_p
         assert other_characters(app) == ""
 
 
-async def test_frames_scroll_bars_and_filter_hint_are_readable_in_ascii_mode(tmp_path: Path) -> None:
+async def test_dialog_frames_and_the_filter_hint_are_readable_in_ascii_mode(tmp_path: Path) -> None:
     app = ascii_app(tmp_path)
     async with app.run_test(size=(80, 15)) as pilot:
         await select(pilot, app)

@@ -106,9 +106,9 @@ async def choose(pilot: Pilot[int], *presses: str) -> None:
 
 
 async def test_choosing_a_different_cluster_closes_the_old_session(tmp_path: Path) -> None:
-    """The screen shows the groups and the header of the new cluster. The theme is kept.
+    """The screen shows the groups and the header of the new cluster, and the theme does not change.
 
-    The marks of groups and the filter are not kept, and the session of the old cluster is closed.
+    The filter is cleared, no group is marked, and the session of the old cluster is closed.
     """
     clusters = Clusters(tmp_path)
     clusters.snapshots["payments"] = snapshot_of([("card.events", "share", "share", "Stable", 1)])
@@ -164,7 +164,7 @@ async def test_the_user_can_switch_to_an_unreachable_cluster_and_back(tmp_path: 
         assert "payments.settle" in screen_text(app)
 
 
-async def test_the_cluster_dialog_shows_a_configuration_error(tmp_path: Path) -> None:
+async def test_the_cluster_dialog_shows_the_configuration_error_of_the_chosen_cluster(tmp_path: Path) -> None:
     clusters = Clusters(tmp_path)
     app = clusters.app()
     async with app.run_test(size=(100, 30)) as pilot:
@@ -266,7 +266,7 @@ async def test_configuration_warnings_are_shown_in_one_notice(tmp_path: Path) ->
         ]
 
 
-async def test_grouping_and_sorting_of_the_tree_are_kept_after_a_cluster_switch(tmp_path: Path) -> None:
+async def test_a_cluster_switch_keeps_the_grouping_and_sorting_of_the_tree(tmp_path: Path) -> None:
     clusters = Clusters(tmp_path)
     app = clusters.app()
     async with app.run_test(size=(120, 40)) as pilot:

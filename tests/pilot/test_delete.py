@@ -1,4 +1,4 @@
-"""Tests of the delete dialog: what it shows, what it refuses, and what it reports afterward."""
+"""Tests of the delete dialog: what it shows, which deletions it refuses, and what is reported after a deletion."""
 
 from __future__ import annotations
 
@@ -145,7 +145,7 @@ async def test_the_delete_dialog_deletes_only_the_groups_that_it_shows(
     assert set(admin.groups) == {"other"}
 
 
-async def test_the_escape_key_does_not_close_the_delete_dialog_while_groups_are_deleted(
+async def test_the_escape_key_does_not_close_the_delete_dialog_during_a_deletion(
     admin: ScriptedAdmin, folder: StateFolder
 ) -> None:
     admin.add("g", state="Empty")
@@ -193,7 +193,7 @@ async def test_a_delete_dialog_for_10000_groups_has_few_widgets(admin: ScriptedA
 
 
 async def leave_unfinished_delete(admin: ScriptedAdmin, folder: StateFolder, group: str) -> None:
-    """Delete a group without learning the outcome: the broker deletes the group, but the broker's response is lost."""
+    """Simulate a deletion with an unknown outcome: the broker deletes the group, but the broker's response is lost."""
     lost = Fault("NO_ANSWER", "no answer", group=group)
     admin.delete_outcomes[group] = Outcome(group, lost, uncertain=True)
     await execute(admin, await plan(admin, [group]), folder)
@@ -203,7 +203,7 @@ async def leave_unfinished_delete(admin: ScriptedAdmin, folder: StateFolder, gro
 async def test_a_deletion_without_a_response_is_checked_later_and_reported_once(
     admin: ScriptedAdmin, folder: StateFolder
 ) -> None:
-    """The later check finds out whether the group still exists. In a read-only session, the app makes no such check.
+    """Later, the app checks whether the group still exists, except in a read-only session.
 
     The group id contains markup, which the notice must show as text.
     """

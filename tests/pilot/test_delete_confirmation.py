@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def ascii_id(value: str) -> str:
-    """Return the start of a group id in ASCII, with other characters escaped. pytest uses this text in test ids."""
+    """Escape the control and non-ASCII characters of a group id; return the first 20 characters, for pytest's test ids."""
     return ascii(value)[:20]
 
 
@@ -41,7 +41,9 @@ async def test_the_typed_confirmation_text_is_kept_when_the_lag_changes(
         assert not app.screen.query_one("#delete", Button).disabled
 
 
-async def test_typing_the_group_id_deletes_the_group(admin: ScriptedAdmin, folder: StateFolder) -> None:
+async def test_typing_the_group_id_and_pressing_enter_deletes_the_group(
+    admin: ScriptedAdmin, folder: StateFolder
+) -> None:
     """After the deletion, the dialog shows the result. When the user closes the dialog, the app gets this result."""
     admin.add("g", state="Empty", lag=5)
     async with dialog_on(admin, folder, "g") as (app, pilot):
@@ -113,7 +115,10 @@ async def test_canceling_the_delete_dialog_deletes_nothing_and_writes_no_file(
 async def test_deleting_several_groups_is_confirmed_by_typing_their_number(
     admin: ScriptedAdmin, folder: StateFolder
 ) -> None:
-    """The dialog has one row per group. The user must type the number of groups that can be deleted."""
+    """The dialog has one row per group. The user must type the number of groups that can be deleted.
+
+    This number is 3, because one of the 4 groups has a member.
+    """
     for name in ("a", "b", "c"):
         admin.add(name, state="Empty", lag=1)
     admin.add("live", members=(member(),))
@@ -169,7 +174,7 @@ async def test_an_irreversible_deletion_needs_two_confirmation_texts(admin: Scri
 async def test_groups_with_unusual_ids_can_be_deleted(
     admin: ScriptedAdmin, folder: StateFolder, name: str, to_type: str
 ) -> None:
-    """The dialog escapes or shortens the id. The user types the shown text. Only the group with this id is deleted."""
+    """The user types the id as the dialog shows it: escaped or shortened. Only the group with this id is deleted."""
     admin.add(name, state="Empty")
     admin.add("payment", state="Empty")
     async with dialog_on(admin, folder, name, size=(80, 24)) as (app, pilot):

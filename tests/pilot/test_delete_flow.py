@@ -90,7 +90,7 @@ async def test_a_deleted_group_disappears_from_the_tree(admin: ScriptedAdmin, tm
 async def test_deleted_groups_disappear_from_the_tree_without_a_poll(
     admin: ScriptedAdmin, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Polling is paused, so the app must remove the deleted groups without a new list of groups."""
+    """Polling is paused, so the app must remove the deleted groups without a new list of groups from the brokers."""
     async with running(admin, tmp_path) as (app, pilot):
         screen = main_screen(app)
         await select(app, pilot, "p\u0430yment")
@@ -159,10 +159,10 @@ async def test_key_d_explains_why_a_group_with_members_cannot_be_deleted(admin: 
         assert app.screen is main_screen(app)
 
 
-async def test_key_d_is_available_before_an_empty_group_has_been_described(
+async def test_key_d_is_available_for_an_empty_group_without_a_description(
     admin: ScriptedAdmin, tmp_path: Path
 ) -> None:
-    """For an Empty group, key `d` works without the group's description, because the delete dialog reads it anyway.
+    """For an Empty group, key `d` works without a description, because the delete dialog reads the description itself.
 
     For a group in any other state, the key is unavailable until the monitor has read the description.
     """
@@ -211,7 +211,7 @@ async def test_the_delete_dialog_ignores_a_change_of_the_selected_group(admin: S
 
 
 async def test_a_read_only_session_cannot_delete_groups(admin: ScriptedAdmin, tmp_path: Path) -> None:
-    """Key `d` has no effect: no dialog opens, and no request is sent."""
+    """Key `d` has no effect: no dialog opens, and no delete request is sent."""
     async with running(admin, tmp_path, read_only=True) as (app, pilot):
         await select(app, pilot, "payment")
         assert "delete" not in {active.binding.id for active in app.screen.active_bindings.values() if active.enabled}

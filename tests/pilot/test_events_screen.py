@@ -48,8 +48,8 @@ def kinds(screen: EventsScreen) -> list[str]:
     return [row.kind for row in screen.table.rows]
 
 
-async def test_events_of_the_last_ten_minutes_are_listed_with_the_newest_first(tmp_path: Path) -> None:
-    """If the cursor is on the newest event, it moves to each new event. A cursor on an older event stays there."""
+async def test_events_of_the_last_ten_minutes_are_listed_newest_first(tmp_path: Path) -> None:
+    """A cursor on the newest event moves to each new event. A cursor on an older event stays on this event."""
     app, monitor = app_on(sample_snapshot(events=EVENTS, events_since=NOW - 30_000), tmp_path)
     async with app.run_test(size=(120, 40)) as pilot:
         screen = await opened(pilot, app)
@@ -70,7 +70,7 @@ async def test_events_of_the_last_ten_minutes_are_listed_with_the_newest_first(t
         assert screen.table.row.kind == "broker-lost"
 
 
-async def test_listed_events_can_be_limited_by_time_kind_group_and_filter(tmp_path: Path) -> None:
+async def test_the_list_of_events_can_be_limited_by_time_kind_group_and_filter(tmp_path: Path) -> None:
     app, _ = app_on(sample_snapshot(events=EVENTS, events_since=NOW - 3_100), tmp_path)
     async with app.run_test(size=(120, 40), notifications=True) as pilot:
         await settled(pilot)
@@ -94,9 +94,9 @@ async def test_listed_events_can_be_limited_by_time_kind_group_and_filter(tmp_pa
 
 
 async def test_one_row_counts_older_changes_of_a_group_and_enter_lists_them(tmp_path: Path) -> None:
-    """Only the five newest changes of a group have their own rows. One row says how many older changes the group has.
+    """Only the five newest changes of a group have their own rows, which leaves room for the changes of other groups.
 
-    This leaves room for the changes of other groups.
+    One more row says how many older changes the group has.
     """
     joined = Event(NOW, EventKind.JOINED, "payments.settle", STABLE, None, "m-2", "client-2 at /10.0.0.2")
     flapping = [joined._replace(at=NOW - 90 + number) for number in range(60)]
@@ -113,7 +113,7 @@ async def test_one_row_counts_older_changes_of_a_group_and_enter_lists_them(tmp_
         await until(pilot, lambda: "more" in kinds(screen))
 
 
-async def test_events_screen_without_events_says_that_nothing_changed(tmp_path: Path) -> None:
+async def test_the_events_screen_says_that_there_are_no_changes(tmp_path: Path) -> None:
     app, monitor = app_on(sample_snapshot(), tmp_path)
     async with app.run_test(size=(80, 24)) as pilot:
         await settled(pilot)
@@ -126,7 +126,7 @@ async def test_events_screen_without_events_says_that_nothing_changed(tmp_path: 
         await settled(pilot)
 
 
-async def test_the_events_screen_of_a_replay_has_no_events_after_the_shown_poll(
+async def test_the_events_screen_of_a_replay_lists_no_events_after_the_current_poll(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("KGTUI_CONFIG_DIR", str(tmp_path / "config"))

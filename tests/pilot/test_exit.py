@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 async def test_an_error_during_the_exit_writes_no_crash_report(tmp_path: Path) -> None:
-    """The error occurs after the app has begun to exit. The exit code must not change because of the error."""
+    """The error occurs after the app has begun to exit with code 143. The error must not change the exit code."""
     admin = ScriptedAdmin()
     monitor = Monitor(admin, MonitorOptions(interval=0.1))
     app = KgtuiApp(Session(ClusterLabel("test", "b:9092"), monitor, admin, state_folder=StateFolder(tmp_path)))

@@ -54,7 +54,7 @@ async def test_a_narrow_tree_shows_health_verdicts_as_symbols_instead_of_a_colum
         assert "stopped" not in "".join(rows(app))
 
 
-async def test_a_health_verdict_is_stale_after_five_minutes_without_a_read(tmp_path: Path) -> None:
+async def test_a_health_verdict_is_stale_if_it_is_five_minutes_old(tmp_path: Path) -> None:
     app, monitor = app_on(unhealthy_snapshot(), tmp_path)
     async with app.run_test(size=(120, 40)) as pilot:
         await settled(pilot)
@@ -66,7 +66,7 @@ async def test_a_health_verdict_is_stale_after_five_minutes_without_a_read(tmp_p
 
 
 async def test_key_z_shows_only_groups_with_a_problem_sorted_by_severity(tmp_path: Path) -> None:
-    """kgtui cannot read all groups with a possible problem often. The filter bar says how many are checked less often.
+    """If very many groups may have a problem, kgtui checks some of them less often. The filter bar says how many.
 
     A second `z` shows all groups again.
     """
@@ -103,6 +103,7 @@ async def test_key_z_shows_only_groups_with_a_problem_sorted_by_severity(tmp_pat
 async def test_a_filter_can_select_groups_by_verdict_and_by_time_lag(
     tmp_path: Path, expression: str, expected: set[str], judged: int
 ) -> None:
+    """The time lag of a group is the age of its oldest unread record."""
     app, _ = app_on(unhealthy_snapshot(), tmp_path)
     async with app.run_test(size=(120, 40)) as pilot:
         await settled(pilot)
@@ -114,7 +115,7 @@ async def test_a_filter_can_select_groups_by_verdict_and_by_time_lag(
 
 
 async def test_the_filter_bar_shows_that_the_result_of_a_lag_filter_is_preliminary(tmp_path: Path) -> None:
-    """The lags of some groups have not been read yet. Such a group cannot match the filter before its lag is known."""
+    """The lags of some groups have not been read yet, so these groups may match the filter later."""
     app, _ = app_on(unhealthy_snapshot(), tmp_path)
     async with app.run_test(size=(120, 40)) as pilot:
         await settled(pilot)
@@ -150,7 +151,7 @@ async def test_the_overview_says_how_long_it_takes_to_detect_that_a_group_has_st
     assert "not known STOP requires more than 45 s without progress; observed so far: 15 s" in overview
 
 
-async def test_the_overview_shows_no_health_verdict_for_a_group_that_was_read_once(tmp_path: Path) -> None:
+async def test_the_overview_shows_no_verdict_before_a_group_was_read_twice(tmp_path: Path) -> None:
     app, _ = app_on(sample_snapshot(), tmp_path)
     async with app.run_test(size=(160, 50)) as pilot:
         await settled(pilot)

@@ -1,6 +1,6 @@
 """Tests of panes that are hidden because another pane is open.
 
-The widgets of a hidden pane are created after the first groups are shown, or when the user opens the pane.
+The widgets of a hidden pane are created soon after the first groups are shown, or earlier if the user opens the pane.
 """
 
 from __future__ import annotations

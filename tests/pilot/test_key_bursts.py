@@ -66,7 +66,8 @@ async def test_keys_and_clicks_delay_background_reads_but_mouse_moves_do_not(tmp
         assert monitor.inputs > 1
 
 
-async def test_a_pane_key_right_after_a_choice_in_the_command_palette_opens_the_pane(tmp_path: Path) -> None:
+async def test_a_choice_in_the_palette_followed_by_key_3_opens_pane_3(tmp_path: Path) -> None:
+    """Enter selects a group in the palette, and key `3` opens the Assignments pane. Both keys arrive at once."""
     app, _ = app_on(sample_snapshot(), tmp_path)
     async with app.run_test(size=(80, 24)) as pilot:
         await settled(pilot)
@@ -108,7 +109,7 @@ async def start_slow_action(pilot: Pilot[Any], app: KgtuiApp, *keys: str) -> Slo
     return dialog
 
 
-async def test_a_key_typed_while_a_dialog_runs_its_action_reaches_the_main_screen(tmp_path: Path) -> None:
+async def test_a_key_pressed_while_a_dialog_is_busy_reaches_the_main_screen(tmp_path: Path) -> None:
     """The app handles the key after the dialog has closed. The key is neither lost nor typed into the dialog."""
     app, monitor = app_on(sample_snapshot(), tmp_path)
     async with app.run_test(size=(120, 40)) as pilot:

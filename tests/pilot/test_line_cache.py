@@ -125,7 +125,7 @@ def rows_on_screen(app: App[None]) -> list[str]:
     return ["".join(segment.text for segment in row).rstrip() for row in app.screen._compositor.render_strips()]
 
 
-async def test_a_text_that_changed_while_hidden_is_shown_without_its_old_lines() -> None:
+async def test_no_old_lines_are_shown_if_a_text_has_changed_while_hidden() -> None:
     """Textual clears cached lines only when a widget is hidden for the first time, so the test hides the text twice."""
     app = TextApp()
     async with app.run_test(size=(40, 10)) as pilot:
@@ -145,7 +145,7 @@ async def test_a_text_that_changed_while_hidden_is_shown_without_its_old_lines()
 async def test_unchanged_table_rows_are_not_redrawn_for_a_new_snapshot(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The table of groups computes its columns again for each new snapshot, but may redraw only changed lines."""
+    """A table on the cluster page gets new rows and columns with each snapshot, but only changed lines are redrawn."""
     monkeypatch.setattr(page, "SHORTEST_PAUSE", 0.01)
     app, monitor = app_on(snapshot_of(many_groups(150)), tmp_path)
     async with app.run_test(size=(120, 40)) as pilot:

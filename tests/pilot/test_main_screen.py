@@ -36,7 +36,7 @@ def with_broker_status(snapshot: Snapshot, **fields: Any) -> Snapshot:
 async def test_the_header_is_written_at_most_once_per_second(tmp_path: Path) -> None:
     """If every response of a broker updated the header, the output would overload a slow connection to the terminal.
 
-    A new poll duration alone does not update the header.
+    If only the duration of the last poll changes, the header is not updated.
     """
     first = sample_snapshot()
     app, monitor = app_on(first, tmp_path)
@@ -159,7 +159,7 @@ async def test_key_shift_u_shows_times_in_utc(tmp_path: Path) -> None:
         assert "polled 08:53:19 UTC" in screen_text(app)
 
 
-async def test_the_dialog_for_a_copied_command_shows_exactly_this_command(tmp_path: Path) -> None:
+async def test_the_dialog_about_a_copied_command_shows_the_command_unchanged(tmp_path: Path) -> None:
     command = quote("line\nbreak and \\ backslash")
     app, _ = app_on(sample_snapshot(), tmp_path)
     async with app.run_test(size=(120, 30)) as pilot:
@@ -169,7 +169,7 @@ async def test_the_dialog_for_a_copied_command_shows_exactly_this_command(tmp_pa
         assert command in screen_text(app)
 
 
-async def test_key_y_copies_the_group_id_and_shift_y_the_describe_command(tmp_path: Path) -> None:
+async def test_key_y_copies_the_group_id_and_shift_y_copies_the_describe_command(tmp_path: Path) -> None:
     """A dialog also shows the whole copied command, so that the user can select the command with the mouse."""
     app, _ = app_on(sample_snapshot(), tmp_path)
     async with app.run_test(size=(120, 30)) as pilot:
@@ -260,7 +260,7 @@ async def test_a_narrow_screen_shows_either_the_tree_or_the_panes(tmp_path: Path
         assert screen.query_one("#left").display
 
 
-async def test_the_monitor_learns_which_groups_are_selected_and_visible(tmp_path: Path) -> None:
+async def test_the_app_tells_the_monitor_which_groups_are_selected_and_visible(tmp_path: Path) -> None:
     app, monitor = app_on(sample_snapshot(), tmp_path)
     async with app.run_test(size=(120, 32)) as pilot:
         await settled(pilot)
@@ -283,10 +283,10 @@ async def test_the_configuration_can_assign_a_different_key_to_an_action(tmp_pat
         assert " x pause" in screen_text(app)
 
 
-async def test_screen_suggests_a_correction_for_a_filter_that_matches_no_group(tmp_path: Path) -> None:
+async def test_the_screen_suggests_a_correction_if_the_filter_matches_no_group(tmp_path: Path) -> None:
     """The screen suggests the term `members:0` for `members=0`, and the group `payments.settle` for `paymnets.settle`.
 
-    For `payments state:Dead`, the screen says that the id of `payments.settle` matches, but another term does not.
+    For `payments state:Dead`, the screen says that an id matches, but that another term excludes this group.
     """
     app, _ = app_on(sample_snapshot(), tmp_path)
     async with app.run_test(size=(120, 30)) as pilot:

@@ -1,4 +1,4 @@
-"""Tests of the errors that the main screen reports: brokers that do not respond, an unreachable cluster, crashes."""
+"""Tests of the errors that the main screen reports: unresponsive brokers, an unreachable cluster, and crashes."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ async def test_the_header_and_an_error_line_report_a_broker_that_does_not_respon
     assert "! broker 2 has not responded for 12 s; its 4 groups are as of 09:53:08" in shown
 
 
-def test_the_error_line_of_an_unresponsive_broker_counts_only_its_groups() -> None:
+def test_the_error_line_of_a_broker_counts_only_the_groups_of_this_broker() -> None:
     moved = sample_snapshot(faults={2: SILENT})
     groups = {group: replace(row, coordinator=1) for group, row in moved.groups.items()}
     kept = next(group for group, row in moved.groups.items() if row.coordinator == 2)
@@ -84,7 +84,7 @@ async def test_a_crash_writes_a_report_without_secrets(tmp_path: Path, monkeypat
             await settled(pilot)
 
             def fail() -> None:
-                password = "hunter2"  # Textual's own traceback would show this value.
+                password = "hunter2"  # A traceback of Textual would show this local variable.
                 raise RuntimeError(f"sasl.jaas.config password={password!r}")
 
             monkeypatch.setattr(monitor, "refresh", fail)

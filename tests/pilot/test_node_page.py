@@ -1,4 +1,4 @@
-"""Tests of the page beside the tree, which is shown while the tree cursor is on the cluster or another tree node."""
+"""Tests of the page beside the tree. It is shown while the tree cursor is on the cluster or another node, not a group."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ UNUSED = Judgment(GroupStatus.WARN, Problem.UNUSED, Basis.SCREENED, reason="Empt
 
 
 def snapshot_with_problems(**fields: object) -> Snapshot:
-    """Return the sample snapshot, in which some groups are stopped, falling behind, abandoned or unused."""
+    """Return the sample snapshot with one group that is stopped, and others that are falling behind, abandoned, and unused."""
     screened = {"share-mailer": BEHIND, "orders.enrich": STOPPED, "old-batch": ABANDONED, "legacy-mirror": UNUSED}
     return sample_snapshot(screened=screened, **fields)
 
@@ -161,7 +161,7 @@ async def test_the_page_of_a_tree_node_lists_only_groups_of_this_node(tmp_path: 
         assert [row.event.group for row in page.query_one("#page-changes").rows] == ["orders.enrich"]  # type: ignore[attr-defined]
 
 
-async def test_keys_1_to_4_choose_which_part_of_the_cluster_page_a_small_screen_shows(tmp_path: Path) -> None:
+async def test_keys_1_to_4_select_one_part_of_the_page_on_small_screens(tmp_path: Path) -> None:
     app, _ = app_on(snapshot_with_problems(), tmp_path)
     async with app.run_test(size=(80, 24)) as pilot:
         await settled(pilot)

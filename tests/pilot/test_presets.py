@@ -39,7 +39,7 @@ async def test_key_up_in_the_filter_bar_cycles_through_the_presets(tmp_path: Pat
         assert "behind" in str(main_screen(app).query_one("#note", Static).content)
 
 
-async def test_text_typed_in_the_filter_bar_is_completed_to_a_preset(tmp_path: Path) -> None:
+async def test_the_filter_bar_completes_typed_text_to_the_filter_of_a_preset(tmp_path: Path) -> None:
     app, _ = app_on(sample_snapshot(), tmp_path, presets=PRESETS)
     async with app.run_test(size=(100, 30)) as pilot:
         await settled(pilot)

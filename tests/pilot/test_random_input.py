@@ -35,9 +35,9 @@ SCREENS: list[tuple[str, ...]] = [
     ("ctrl+p",), ("ctrl+p", "s"), ("question_mark",), ("C",), ("E",), ("I",), ("t",), ("Y",), ("x",), ("e",), ("R",),
     ("c",), ("d",),
 ]  # fmt: skip
-"""Key sequences that open a screen or a dialog, or change the main screen. The empty one changes nothing."""
+"""Key sequences that open a screen or a dialog, or change the main screen. The empty sequence presses no key."""
 DIALOGS = [("ctrl+p",), ("question_mark",), ("C",), ("E",), ("x",), ("e",)]
-"""Keys that always open a screen or a dialog. Each of them is the first key of a sequence in `SCREENS`."""
+"""First keys of sequences in `SCREENS`. Each of these keys always opens a screen or a dialog."""
 SMALL = [(side, side) for side in range(12, 0, -1)]
 SMALL += [(width, 40) for width in range(1, 13)] + [(120, height) for height in range(1, 13)]
 """Small sizes of the terminal, as (columns, lines)."""
@@ -61,9 +61,9 @@ async def test_three_clicks_beside_the_command_palette_close_only_the_palette(tm
 async def test_every_screen_can_be_resized_to_a_small_terminal_without_a_crash(
     tmp_path: Path, keys: tuple[str, ...], request: pytest.FixtureRequest
 ) -> None:
-    """Without the pytest option `--full`, each screen is resized to only one twelfth of the small sizes.
+    """Without the pytest option `--full`, each screen is tested with only every twelfth size in `SMALL`.
 
-    Different screens get different sizes, so that each size is still tested with at least one screen.
+    The tests begin at twelve different sizes in turn, so that each size is still tested with at least one screen.
     """
     sizes = SMALL if request.config.getoption("--full") else SMALL[SCREENS.index(keys) % 12 :: 12]
     app, _ = app_on(sample_snapshot(), tmp_path)

@@ -1,4 +1,4 @@
-"""Tests of `kgtui replay`, which shows a recorded cluster on the main screen. The cluster cannot be changed."""
+"""Tests of `kgtui replay`, which shows a recording of a cluster on the main screen, in a read-only session."""
 
 from __future__ import annotations
 

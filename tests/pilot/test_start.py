@@ -49,7 +49,7 @@ def start_app(tmp_path: Path) -> tuple[KgtuiApp, list[str]]:
     return KgtuiApp(session), addresses
 
 
-async def test_start_screen_shows_failed_connections_and_the_configuration_file(tmp_path: Path) -> None:
+async def test_the_start_screen_shows_failed_connections_and_the_configuration_file_path(tmp_path: Path) -> None:
     app, _ = start_app(tmp_path)
     async with app.run_test(size=(80, 24)) as pilot:
         await settled(pilot)

@@ -24,7 +24,7 @@ def backgrounds(tree: GroupTree) -> set[Color | None]:
     return {segment.style.bgcolor for y in range(tree.size.height) for segment in tree.render_line(y) if segment.style}
 
 
-async def test_the_tree_shows_every_group_by_type_and_state(tmp_path: Path) -> None:
+async def test_the_tree_shows_groups_below_nodes_for_their_type_and_state(tmp_path: Path) -> None:
     """With few groups, all nodes are open at the start. Each node shows the number and the total lag of its groups."""
     app, _ = app_on(sample_snapshot(), tmp_path)
     async with app.run_test(size=(120, 40)) as pilot:
@@ -60,7 +60,7 @@ async def test_keys_move_the_cursor_and_open_and_close_tree_nodes(tmp_path: Path
         assert tree.model.cursor_row == 0
 
 
-async def test_key_n_finds_groups_in_closed_tree_nodes_and_starts_again_after_the_last(tmp_path: Path) -> None:
+async def test_key_n_finds_groups_in_closed_tree_nodes_and_wraps_around(tmp_path: Path) -> None:
     """Key `n` moves the tree cursor to the next group, and after the last group to the first group."""
     app, _ = app_on(snapshot_of(many_groups(1_000)), tmp_path)
     async with app.run_test(size=(120, 40)) as pilot:
@@ -231,7 +231,7 @@ async def test_the_space_key_marks_a_group_and_asterisk_marks_all_groups(tmp_pat
         assert not main_screen(app).marked
 
 
-async def test_mouse_clicks_move_the_cursor_and_open_nodes_and_panes(tmp_path: Path) -> None:
+async def test_mouse_clicks_select_groups_and_open_nodes_and_focus_the_panes(tmp_path: Path) -> None:
     """A click on a group moves the cursor to the group, and a click on a tree node opens or closes the node.
 
     A double click on a group moves the focus to the panes.
@@ -292,7 +292,7 @@ async def test_inserting_rows_above_the_visible_area_does_not_redraw_the_whole_t
         assert 0 < len(set(redrawn)) < len(after) - 5
 
 
-async def test_an_exception_in_the_monitor_is_reported_as_cause_of_the_crash(
+async def test_an_exception_in_the_monitor_is_reported_as_the_cause_of_a_crash(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from kgtui.tui.textual_compat.crash_message import CrashedError

@@ -1,4 +1,6 @@
-"""Tests that compare screenshots with stored images: History pane, comparison, Events screen and Record dialog.
+"""Tests that compare screenshots with stored images.
+
+The screenshots show the History pane, the comparison of two times, the Events screen, and the Record dialog.
 
 Each test docstring says what the user should see.
 """
@@ -124,7 +126,7 @@ COMPARISON = Comparison(
 
 
 def show_comparison(*presses: str) -> Callable[[Pilot[Any]], Awaitable[None]]:
-    """Return a function that opens the comparison screen and presses the keys `presses`."""
+    """Return a function that opens the screen that compares two times, and presses the keys `presses`."""
 
     async def run(pilot: Pilot[Any]) -> None:
         await settled(pilot)

@@ -91,8 +91,11 @@ async def test_keys_left_and_right_scroll_the_grid_to_hidden_members() -> None:
         assert grid(pane)["ITEM"].split() == first
 
 
-async def test_column_titles_of_the_grid_are_numbers_if_client_ids_have_equal_endings() -> None:
-    """All client ids end with `-consumer`. Different endings would be used as titles, such as `39` for `worker-39`."""
+async def test_grid_columns_are_numbered_if_all_client_ids_have_the_same_ending() -> None:
+    """All client ids end with `-consumer`, so the titles are 1, 2, 3 and so on.
+
+    If the endings were different, they would be the titles, such as `39` for the client id `worker-39`.
+    """
     snapshot = group_of_many_members(12)
     description = snapshot.details["orders.enrich"].value
     assert description.members is not None
@@ -105,7 +108,7 @@ async def test_column_titles_of_the_grid_are_numbers_if_client_ids_have_equal_en
         assert grid(pane)["ITEM"].split()[1:] == [str(number) for number in range(1, 13)]
 
 
-async def test_a_new_snapshot_and_a_resize_keep_the_chosen_member_of_the_grid() -> None:
+async def test_the_grid_keeps_the_chosen_member_after_a_new_snapshot_and_a_resize() -> None:
     pane = AssignmentsPane()
     app = PaneApp(pane, group_of_many_members(60), "orders.enrich")
     async with app.run_test(size=(100, 24)) as pilot:

@@ -76,7 +76,7 @@ async def test_selecting_a_group_with_an_error_does_not_trigger_a_new_screen_lay
     async with app.run_test(size=(120, 40)) as pilot:
         await until(pilot, lambda: len(app.screen.query(Pane)) == 6)
         await select_group(pilot, app, "orders.enrich")
-        # Wait until the panes have replaced the page of the cluster, because this replacement causes a layout, too.
+        # The panes replace the page of the cluster. The test must not count the layout that this causes.
         await until(pilot, lambda: not main_screen(app).right_side.page.display)
         await settled(pilot)
         layouts.clear()
@@ -115,9 +115,9 @@ async def test_moving_the_cursor_in_the_tree_does_not_compute_css_styles_again(
 
 
 async def test_showing_a_notice_in_a_pane_triggers_only_one_screen_layout(layouts: list[object]) -> None:
-    """A notice is text at the top of a pane, for example about an error. It has the height 0 until it has text.
+    """A notice is a text at the top of a pane, for example about an error. An empty notice has the height 0.
 
-    The new height needs one layout, which moves the rest of the pane down.
+    When a notice gets text and a greater height, one layout moves the rest of the pane down.
     """
 
     class Noticed(App[None]):
@@ -157,7 +157,7 @@ async def test_key_e_explains_the_error_of_the_selected_group_in_a_dialog(tmp_pa
         assert app.screen is main_screen(app)
 
 
-async def test_the_explain_dialog_fits_small_screens_and_scrolls(tmp_path: Path) -> None:
+async def test_the_explain_dialog_fits_a_small_screen_and_can_be_scrolled(tmp_path: Path) -> None:
     app, _ = app_on(data.example_snapshot(), tmp_path)
     async with app.run_test(size=(60, 20)) as pilot:
         await settled(pilot)

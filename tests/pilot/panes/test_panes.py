@@ -36,7 +36,7 @@ def summary_text(pane: Pane) -> str:
 
 @ENTRIES
 async def test_every_pane_shows_every_group_on_large_and_tiny_screens(entry: Any) -> None:
-    """No pane may crash the app. Each pane is also shown for an unknown group, and with no group selected."""
+    """No pane crashes the app, not even for a group that does not exist, or if no group is selected."""
     snapshot = data.example_snapshot()
     pane = entry.widget()
     app = PaneApp(pane, snapshot, GROUPS[0])
@@ -143,7 +143,7 @@ async def test_a_narrow_members_pane_shows_only_the_essential_columns(
         (None, "no offsets that you are allowed to see"),
     ],
 )
-async def test_panes_without_offsets_say_if_missing_permissions_could_hide_offsets(
+async def test_panes_without_offsets_say_whether_missing_permissions_can_be_the_reason(
     access: Access | None, expected: str
 ) -> None:
     """Brokers hide a group's offsets in topics for which the user lacks the permission DESCRIBE.
@@ -154,7 +154,7 @@ async def test_panes_without_offsets_say_if_missing_permissions_could_hide_offse
     snapshot = replace(snapshot, offsets={group: Reading(GroupOffsets(), snapshot.taken_at)}, summaries={})
     offsets, overview = OffsetsPane(), OverviewPane()
     async with PaneApp(offsets, snapshot, group).run_test(size=(100, 40)) as pilot:
-        # The monitor reads offsets before permissions, so only the second snapshot contains the user's permissions.
+        # The monitor reads offsets before permissions, so the first snapshot contains no permissions of the user yet.
         offsets.show(replace(snapshot, access=access), group)
         await pilot.pause()
         assert str(offsets.query_one(SummaryLine).content).strip() == expected
@@ -231,7 +231,10 @@ async def test_the_enter_key_keeps_the_filter_of_the_offsets_pane_and_escape_rem
 
 
 async def test_key_v_cycles_through_five_views_of_the_assignments() -> None:
-    """The views are a list of partitions, a grid of partitions and members, and lists of members, hosts and racks."""
+    """The views are a list of partitions, a grid, a list of members, a list of hosts, and a list of racks.
+
+    The grid has a row per partition and a column per member.
+    """
     pane = AssignmentsPane()
     app = PaneApp(pane, data.example_snapshot(), "payments.settle")
     async with app.run_test(size=(100, 30)) as pilot:
@@ -246,7 +249,7 @@ async def test_key_v_cycles_through_five_views_of_the_assignments() -> None:
         assert pane.table.columns[0].title == "TOPIC"
 
 
-async def test_key_l_limits_the_assignments_to_partitions_that_must_move() -> None:
+async def test_key_l_limits_the_assignments_pane_to_partitions_that_must_move() -> None:
     pane = AssignmentsPane()
     app = PaneApp(pane, data.example_snapshot(), "payments.settle")
     async with app.run_test(size=(100, 30)) as pilot:
@@ -297,7 +300,7 @@ async def test_the_page_down_key_scrolls_the_overview_pane() -> None:
 
 
 async def test_the_cursor_stays_on_the_same_partition_when_5000_partitions_change() -> None:
-    """A background worker computes the many rows. When it is done, the cursor must still be on the same partition."""
+    """A background worker computes so many rows. When the rows are replaced, the cursor must stay on its partition."""
     pane = OffsetsPane()
     snapshot = data.example_snapshot()
 
@@ -327,7 +330,7 @@ async def test_rows_computed_for_a_previously_selected_group_are_discarded() -> 
     async with app.run_test(size=(100, 30)):
         pane.show(replace(snapshot, offsets=large), "payments.settle")
         pane.show(replace(snapshot, offsets=large), "orders.enrich")
-        # When the second group is shown, the pane cancels the worker that computes the rows of the first group.
+        # By showing the second group, the pane has canceled the worker that computes the rows of the first group.
         with contextlib.suppress(WorkerCancelled):
             await app.workers.wait_for_complete()
         assert {row.topic for row in pane.table.rows} >= {"orders.created", "secret.audit"}

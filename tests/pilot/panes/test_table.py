@@ -145,7 +145,7 @@ async def test_the_table_draws_only_its_visible_rows() -> None:
 
 
 async def test_a_refresh_redraws_only_changed_rows() -> None:
-    """If one row has changed, only this row and the cursor's row may be redrawn. If no row has changed, none may be."""
+    """If one row has changed, at most this row and the row under the cursor are redrawn. Otherwise, none is redrawn."""
     app = TableApp(many(1_000))
     async with app.run_test(size=(40, 14)) as pilot:
         await pilot.press("down")

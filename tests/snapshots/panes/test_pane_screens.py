@@ -38,8 +38,8 @@ def pane_app(pane: Pane, group: str) -> PaneApp[Pane]:
 def test_overview_pane_of_a_reconciling_group(snap_compare: Compare) -> None:
     """Labels are on the left, and values are beside them.
 
-    Three values are amber: the state, the number of classic members, and the number of members with an old epoch.
-    The number of records that were deleted before the group consumed them is red.
+    Three values are amber: the state, the number of members that use the classic protocol, and the number of members
+    with an old epoch. The number of records that were deleted before the group consumed them is red.
     """
     assert snap_compare(pane_app(OverviewPane(), "payments.settle"), terminal_size=(80, 32))
 
@@ -75,9 +75,9 @@ def test_members_pane_of_a_consumer_group_on_a_narrow_screen(snap_compare: Compa
 
 
 def test_members_pane_of_a_streams_group(snap_compare: Compare) -> None:
-    """Below the row of each Kafka Streams process, there are two indented rows for the threads of the process.
+    """Each Kafka Streams process has a row. Below this row, there are two indented rows for the threads of the process.
 
-    Each row shows the number of tasks, and the number of records that must still be restored.
+    Each row shows the number of tasks, and the number of records that these tasks must still restore.
     """
     assert snap_compare(pane_app(MembersPane(), "clicks.aggregate"), terminal_size=(100, 18))
 
@@ -85,7 +85,7 @@ def test_members_pane_of_a_streams_group(snap_compare: Compare) -> None:
 def test_members_pane_of_a_connect_cluster(snap_compare: Compare) -> None:
     """Each line shows the URL, connectors and tasks of a Connect worker.
 
-    The leader is marked. A task that its worker must give up is amber.
+    The leader is marked. A task is amber if the worker must give up the task.
     """
     assert snap_compare(pane_app(MembersPane(), "connect-prod"), terminal_size=(100, 18))
 
@@ -113,7 +113,7 @@ def test_assignments_pane_as_a_grid(snap_compare: Compare) -> None:
 
 
 def test_assignments_pane_as_a_grid_with_an_idle_member(snap_compare: Compare) -> None:
-    """The idle member has no partitions. Its column is the last one, with a colon in every row.
+    """The idle member has no partitions. The last column is for this member, and has a colon in every row.
 
     The grid fits a small screen.
     """
@@ -164,7 +164,7 @@ def test_offsets_pane_filtered_by_topic(snap_compare: Compare) -> None:
 def test_config_pane_with_the_source_of_each_value(snap_compare: Compare) -> None:
     """Configs that are set for this group come first, in color. The value of the sensitive config is hidden.
 
-    Configs of other group types are left out.
+    Configs that apply only to other types of groups are left out, unless they are set for this group.
     """
     assert snap_compare(pane_app(ConfigPane(), "payments.settle"), terminal_size=(100, 18))
 
@@ -185,7 +185,7 @@ def test_explain_dialog_for_a_group_that_the_user_may_not_describe(
 ) -> None:
     """The dialog has the verdict UNREADABLE, the reason, the next step, the broker's error, and the missing ACL.
 
-    The dialog fits the screen, because text that is too long for the dialog can be scrolled.
+    The dialog is not larger than the screen, because its text can be scrolled.
     """
 
     async def explain(pilot: Pilot[None]) -> None:
