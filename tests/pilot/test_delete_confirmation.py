@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def ascii_id(value: str) -> str:
-    """Escape the control and non-ASCII characters of a group id; return the first 20 characters, for pytest's test ids."""
+    """Return the first 20 characters of a group id in ASCII, with other characters escaped, for pytest's test ids."""
     return ascii(value)[:20]
 
 

@@ -1,4 +1,4 @@
-"""Tests of the page beside the tree. It is shown while the tree cursor is on the cluster or another node, not a group."""
+"""Tests of the page beside the tree, which is shown while the tree cursor is on the cluster or another node."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ UNUSED = Judgment(GroupStatus.WARN, Problem.UNUSED, Basis.SCREENED, reason="Empt
 
 
 def snapshot_with_problems(**fields: object) -> Snapshot:
-    """Return the sample snapshot with one group that is stopped, and others that are falling behind, abandoned, and unused."""
+    """Return the sample snapshot with a stopped group, and groups that are falling behind, abandoned, and unused."""
     screened = {"share-mailer": BEHIND, "orders.enrich": STOPPED, "old-batch": ABANDONED, "legacy-mirror": UNUSED}
     return sample_snapshot(screened=screened, **fields)
 
