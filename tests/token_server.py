@@ -37,7 +37,7 @@ def unsigned_token(**claims: Any) -> str:
 
 @dataclass
 class TokenServer:
-    """A token endpoint. Tests set the attributes to choose its next responses.
+    """A token endpoint. Tests set the attributes to choose its next responses, and read `received`.
 
     Attributes:
         status: HTTP status of the response.
@@ -48,8 +48,8 @@ class TokenServer:
             response is the error `invalid_grant`.
         signed_with: `(private key, key id)` with which the tokens are signed; None for tokens without a signature.
         pause: delay before the response is sent, in seconds.
-        drip: which part of the response is sent slowly, one byte per 20 ms: `status` for the whole response, `body` for
-            the body, None for nothing.
+        drip: first part of the response that is sent slowly, one byte per 20 ms: `status` (then all is slow), `body`
+            (then only the body is slow), or None to send the whole response at once.
         received: header fields and form fields of each request.
     """
 

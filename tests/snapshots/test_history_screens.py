@@ -156,7 +156,7 @@ def test_comparison_screen_of_one_group_on_an_80_by_24_terminal(snap_compare: Co
 
 
 def test_events_screen_lists_the_newest_event_first(snap_compare: Compare, tmp_path: Path) -> None:
-    """There are five events of the last 10 minutes. The first one is shown in full below the table.
+    """The table has five events of the last 10 minutes. The newest one is selected, and shown in full below the table.
 
     Control characters in names are escaped.
     """

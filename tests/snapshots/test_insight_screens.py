@@ -39,7 +39,10 @@ LATER = NOW.timestamp() + 7_300
 
 @pytest.fixture(autouse=True)
 def fixed_folder_and_age(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Give the lake (folder of tables) a fixed path and age, so that the screens are the same on every machine."""
+    """Set the path of the lake (folder of tables) and the time at which its tables were written.
+
+    The screens show both, and must be the same on every machine.
+    """
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("KGTUI_LAKE", "prod")
     monkeypatch.setattr(gold, "_last_write", lambda _: LATER - 600)

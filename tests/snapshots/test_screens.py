@@ -38,11 +38,12 @@ THEMES = sorted(theme.name for theme in load([shipped_folder()])[0])
 
 
 def pressing(*presses: str) -> Callable[[Pilot[Any]], Awaitable[None]]:
-    """Return a function that waits for the complete tree, turns off blinking cursors, and presses keys."""
+    """Return a function that waits until the tree is drawn, presses keys, and stops the cursors from blinking."""
 
     async def run(pilot: Pilot[Any]) -> None:
         await settled(pilot)
-        # Turn off blinking cursors before and after the keys are pressed, because the keys can open another screen.
+        # Stop the cursors of input fields from blinking before and after the keys are pressed, because the keys can
+        # open a screen with more input fields.
         for keys in (presses, ()):
             for field in pilot.app.screen.query(Input):
                 field.cursor_blink = False
@@ -91,7 +92,7 @@ def test_overview_pane_with_a_health_verdict_on_an_80_by_24_terminal(shows: Call
 
 
 def test_tree_with_health_verdicts_on_a_narrow_screen_in_ascii_mode(shows: Callable[..., bool]) -> None:
-    """The tree has no room for a column of problems, so a symbol in front of each group shows its verdict.
+    """The tree has no column of problems. The symbol in front of a group shows the verdict of the group.
 
     In ASCII mode, `X` means stopped, `^` falling behind, and `=` OK.
     """
@@ -99,7 +100,7 @@ def test_tree_with_health_verdicts_on_a_narrow_screen_in_ascii_mode(shows: Calla
 
 
 def test_overview_pane_says_how_long_detecting_a_stop_takes(shows: Callable[..., bool]) -> None:
-    """There is no verdict yet. The line `undecided` says how long it takes to detect that a group has stopped."""
+    """There is no verdict yet. The line `not known` says for how long a stopped group must lack progress."""
     assert shows(with_health(sample_snapshot(), "payments.settle", "new"), (120, 40), "n", "n")
 
 
@@ -131,7 +132,7 @@ def test_offsets_pane_in_full_screen_mode(shows: Callable[..., bool]) -> None:
 
 
 def test_main_screen_with_a_filter(shows: Callable[..., bool]) -> None:
-    """Four groups match `lag:100+`. Half of the lags are unknown.
+    """Four groups match `lag:100+`. kgtui knows the lags of only five of the ten groups.
 
     Therefore, the filter bar says `50% of the groups searched`.
     """
@@ -141,21 +142,21 @@ def test_main_screen_with_a_filter(shows: Callable[..., bool]) -> None:
 def test_main_screen_with_an_invalid_filter(shows: Callable[..., bool]) -> None:
     """Carets mark the unknown term `lagg:`, and a message suggests `lag`.
 
-    Before the colon was typed, `lagg` was a valid filter. It is still active and matches no group.
+    The last valid filter stays active. This is `lagg`, which was typed before the colon. No group matches it.
     """
     assert shows(sample_snapshot(), (80, 24), "slash", *"lagg:1k")
 
 
 def test_main_screen_when_a_broker_does_not_respond(shows: Callable[..., bool]) -> None:
-    """The header has `brokers 2/3` in amber. A red line above the keys explains the error.
+    """The header has `brokers 2/3` in amber. A red line above the keys says that broker 2 does not respond.
 
-    Each tree node with groups of this broker has a red `!` and the number of these groups.
+    Each tree node with groups of broker 2 has a red `!` and the number of these groups.
     """
     assert shows(sample_snapshot(faults={2: SILENT}), (120, 30), "n")
 
 
 def test_errors_of_many_brokers_are_shown_on_three_lines(shows: Callable[..., bool]) -> None:
-    """The errors of two brokers are shown above the keys. The last line says how many more errors are not shown."""
+    """Five brokers have errors. Two of them are shown above the keys, and a line says that three are not shown."""
     faults = dict.fromkeys((2, 3, 4, 5), SILENT) | {1: REFUSED}
     assert shows(snapshot_of(many_groups(30), brokers=6, faults=faults), (100, 24))
 
@@ -171,7 +172,7 @@ def test_tree_grouped_by_coordinator_and_sorted_by_lag(shows: Callable[..., bool
 def test_tree_grouped_by_topic(shows: Callable[..., bool]) -> None:
     """A group that reads two topics is listed under each of the two topics.
 
-    A group that has not been read comes last, under the node `not read yet`.
+    A group whose offsets kgtui has not read yet comes last, under the node `not read yet`.
     """
     rows = [(name, "consumer", "consumer", "Stable", 1) for name in ("billing", "search", "unread")]
     known = {"billing": summary(10, 2, topics=("invoices", "orders")), "search": summary(0, 1, topics=("orders",))}
@@ -205,7 +206,9 @@ def test_main_screen_in_ascii_mode(shows: Callable[..., bool]) -> None:
 
 
 def test_tree_nodes_of_a_large_cluster_are_closed_at_first(shows: Callable[..., bool]) -> None:
-    """Nodes of types are open, and nodes of states are closed. Each shows the number and total lag of its groups.
+    """The nodes of group types are open, and the nodes of group states are closed.
+
+    Each node shows the number of its groups and their total lag.
 
     Most lags are unknown, so the total lag is a lower bound. It is marked with `≥`.
     """
@@ -224,7 +227,7 @@ def test_main_screen_when_no_broker_responds(shows: Callable[..., bool]) -> None
 
 
 def test_main_screen_of_a_cluster_without_groups(shows: Callable[..., bool]) -> None:
-    """The screen says that there is no group that this user may see, and which permission would show more groups."""
+    """The screen says that there is no group that this user is allowed to see, and which permission to ask for."""
     assert shows(snapshot_of([]), (100, 20))
 
 
@@ -269,7 +272,8 @@ def test_command_palette_with_typed_text(shows: Callable[..., bool]) -> None:
 def test_dialog_that_lists_the_configured_clusters(snap_compare: Compare, tmp_path: Path) -> None:
     """There is one line per cluster, and a star marks the open cluster.
 
-    Each line has the name and environment in the cluster's color, `read-only`, and the addresses.
+    Each line has the cluster's addresses, and the cluster's name and environment in the configured color. The cluster
+    payments-eu is marked as `read-only`.
     """
 
     async def another(name: str) -> Session:

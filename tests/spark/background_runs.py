@@ -32,8 +32,10 @@ _TIMEOUT = 800.0
 class BackgroundRuns:
     """Runs the pipeline in background processes.
 
-    A series consists of runs on the same lake (folder of tables). All runs except the last are killed, and each run
-    continues the work of the run before it. Methods that return results wait until the runs have ended.
+    In a series, each run is killed, except the last one. The next run continues on the same lake (folder of tables).
+    If a run ends before it could be killed, the next run gets a new lake.
+
+    Methods that return results wait until the runs have ended.
 
     Args:
         folder: folder for the lakes of all runs.
@@ -42,9 +44,9 @@ class BackgroundRuns:
         connect_url: URL of the Spark Connect server for the last run of each series.
 
     Attributes:
-        cluster_python_starts: how many times the Spark worker of the standalone cluster has started its `python3`.
-        cluster_executors: number of executors that this Spark worker has started. Both numbers are 0 until the run on
-            the standalone cluster has ended.
+        cluster_python_starts: how many times the `python3` of the standalone cluster was started; 0 until the run on
+            the cluster has ended.
+        cluster_executors: how many executors the cluster has started; 0 until the run on the cluster has ended.
     """
 
     def __init__(self, folder: Path, recording: Path, records: Path, connect_url: str) -> None:
@@ -59,7 +61,7 @@ class BackgroundRuns:
         """Start one run on a standalone cluster, and one series of runs on this machine for each number in `kills`.
 
         Args:
-            kills: how many runs to kill in each series. After the killed runs, one more run completes the lake.
+            kills: for each series, how many of its runs to kill. After these runs, one more run completes the lake.
         """
         self._uninterrupted = self._pool.submit(self._run_on_cluster)
         self._killed = {number: self._pool.submit(self._run_with_kills, number) for number in kills}
@@ -67,7 +69,7 @@ class BackgroundRuns:
     def killed(self, kills: int) -> tuple[list[Path], int]:
         """Return the lakes that one series of runs has completed, and how many of the runs were actually killed.
 
-        If a run ended before it could be killed, its lake is complete, and the next run of the series used a new lake.
+        The series has only one lake, unless a run ended before it could be killed: the next run then used a new lake.
 
         Args:
             kills: number of planned kills that was passed to `start` for this series.
@@ -75,7 +77,7 @@ class BackgroundRuns:
         return self._killed[kills].result()
 
     def uninterrupted(self) -> Path:
-        """Return the lake of the run on the standalone cluster, which is not killed."""
+        """Return the lake of the run on the standalone cluster. This run is not killed."""
         assert self._uninterrupted is not None
         return self._uninterrupted.result()
 
@@ -89,9 +91,8 @@ class BackgroundRuns:
         random, killed = Random(kills), 0
         lakes = [self._new_lake(f"killed-{kills}")]
         for number in range(kills):
-            # Kill runs with an even number soon after they start or begin to read files. Kill runs with an odd number
-            # soon after they begin to decode records or to compute a gold table. Runs 1, 2, 5, 6, … (the first run is
-            # run 0) start a Spark Connect server.
+            # Kill run `number` at most 5 s after a random step has begun: an even run in one of the first two steps, an
+            # odd run in a later step. Runs 1, 2, 5, 6, … start a Spark Connect server.
             steps = STEPS[2:] if number % 2 else STEPS[:2]
             target = ("local[2]",) if number % 4 in (1, 2) else ()
             if self._kill_after(random.choice(steps), random.uniform(0, 5), lakes[-1], *target):
@@ -164,7 +165,7 @@ class BackgroundRuns:
 
     def _start_program(self, lake: Path, *target: str) -> subprocess.Popen[str]:
         """Start `pipeline_program` in a new process group, so that the program can be killed together with its JVM."""
-        # Remove PYSPARK_PYTHON, which other tests may have set, because executors must run the cluster's `python3`.
+        # Executors must run the cluster's `python3`. Therefore, remove PYSPARK_PYTHON, which other tests may have set.
         environment = {name: value for name, value in os.environ.items() if name != "PYSPARK_PYTHON"}
         with _errors(lake).open("w") as errors:
             self._running = subprocess.Popen(

@@ -52,7 +52,7 @@ def incidents(plan: HistoryPlan) -> tuple[list[Incident], set[str]]:
 def _with_times(value: Any, plan: HistoryPlan) -> Any:
     """Return a copy of `value` in which each time is a number: seconds since the start of the simulated history.
 
-    For example, `{fraction = 0.5}`, the middle of a history of 1,000 seconds, becomes 500.
+    For example, `{hours_after_start = 2}` becomes 7,200.
     """
     if isinstance(value, list):
         return [_with_times(item, plan) for item in value]
@@ -83,7 +83,7 @@ def _of_group(group: dict[str, Any], topics: dict[str, Any], plan: HistoryPlan) 
 
 
 def _of_speeds(name: str, speeds: list[tuple[float, float]], kept: float, plan: HistoryPlan) -> Iterator[Incident]:
-    """Yield the incidents of a group whose consumption speed changes; yield nothing if `speeds` is empty.
+    """Yield the incidents (problems) that follow from a group's consumption speeds; none if `speeds` is empty.
 
     Args:
         name: id of the group.
@@ -102,7 +102,8 @@ def _of_speeds(name: str, speeds: list[tuple[float, float]], kept: float, plan: 
     if age < 60:
         return
     if speed < 1:
-        # The group loses records when its time lag reaches the retention time of the topic.
+        # `left`: seconds until the age of the first unread record reaches the retention time. The group then loses
+        # records.
         left = (kept - age) / (1 - speed)
         if left <= kept:
             yield Incident(Kind.AT_RISK, name, begin, seconds=max(left, 0.0))

@@ -52,10 +52,10 @@ class FollowingCommits:
     def commit(
         self, group: str, topic: str, partition: int, committed_at: int, written_at: int, *, is_tombstone: bool = False
     ) -> None:
-        """Add a commit of the group's current offset in a partition, or a tombstone.
+        """Add a commit of the group's current offset in a partition, or a tombstone, which deletes this offset.
 
         Args:
-            committed_at: time of the commit, in milliseconds since the epoch.
+            committed_at: time of the commit, in milliseconds since the epoch; not used for a tombstone.
             written_at: timestamp of the commit's record in `__consumer_offsets`, in milliseconds since the epoch.
         """
         record_partition = len(group) % PARTITIONS

@@ -90,7 +90,7 @@ class _Cluster:
     def _change_partitions(self, group: int, keyframe: bool) -> None:
         """Change a group's offsets at random.
 
-        Group 2 is slow, and group 3 consumes nothing, so the time lags of these groups grow.
+        Group 2 is slow, and group 3 consumes nothing, so their time lags (ages of the first unread record) grow.
         """
         for index in range(_PARTITIONS):
             most = (1_000, 1_000, 5, 0)[group]

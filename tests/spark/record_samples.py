@@ -73,12 +73,12 @@ def ignore(_: object) -> None:
 def check_decoded(
     position: Any, key: bytes | None, value: bytes | None, tables: dict[str, dict[Any, Any]]
 ) -> None:  # fmt: skip
-    """Assert that a record is in the right silver table, with the same values as decoded by `kgtui.protocol.records`.
+    """Assert that a record is in the right silver table, with the values that `kgtui.protocol.records` decodes.
 
     Args:
         position: (partition, offset) of the record, or only its offset if no two records have the same offset.
         key, value: key and value of the record.
-        tables: name of a silver table → position of a record → row.
+        tables: rows of the silver tables, as `{name of the table: {position: row}}`.
     """
     expected = decode(key, value)
     quarantined = tables[QUARANTINE.name].get(position)

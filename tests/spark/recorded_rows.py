@@ -100,9 +100,9 @@ class RecordedTables:
     def fault(
         self, scope: str = "offsets", *, group: str | None = None, broker: int | None = None, gone: bool = False
     ) -> None:
-        """Add a row to the table `faults`: an error that occurred while the cluster was read.
+        """Add a row to the table `faults`: data that the poll could not read, such as the offsets of `group`.
 
-        If `gone` is true, the row says that an earlier error no longer occurs.
+        `broker` is the node id of the broker concerned. If `gone` is true, the row says that an earlier error is gone.
         """
         row = {"scope": scope, "group": group, "broker": broker, "name": "NO_ANSWER", "gone": gone}
         self._add(self.faults, row)
@@ -112,7 +112,7 @@ class RecordedTables:
         rows.append(place | row)
 
     def frames(self, spark: SparkSession) -> tuple[DataFrame, DataFrame, DataFrame, DataFrame]:
-        """Return four tables as DataFrames: the result of `poll_timeline`, `groups`, `partitions` and `faults`."""
+        """Return four DataFrames: the result of `poll_timeline`, and the tables `groups`, `partitions` and `faults`."""
         tables = ((POLLS, self.polls), (GROUPS, self.groups), (PARTITIONS, self.partitions), (FAULTS, self.faults))
         polls, groups, partitions, faults = (frame(spark, table, rows) for table, rows in tables)
         return poll_timeline(polls).localCheckpoint(), groups, partitions, faults

@@ -67,7 +67,9 @@ class Cluster:
 
 
 def record(recording: RecordingBuilder, cluster: Cluster, start: int, polls: int, *, gap: str = "") -> None:
-    """Record one poll of the cluster per ten seconds of simulated time, and flush the rows after every sixth poll.
+    """Record one poll of the cluster per ten seconds of simulated time.
+
+    The rows are written to the lake after every sixth poll, and after the last poll.
 
     Every 18th poll is a keyframe, for which all rows are written, not only changes.
 

@@ -26,7 +26,8 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
         warnings.simplefilter("ignore")
         patch.setenv("KGTUI_SPARK_JARS", str(jars.spark_folder()))
         patch.setenv("KGTUI_SPARK_MEMORY", "1536m")
-        # kgtui writes the jar of its Java decoder into this folder. Programs that tests start use the same folder.
+        # kgtui writes the jar of its Java decoder into this folder. Programs that tests start inherit the variable, so
+        # they use the same jar.
         patch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
         spill = tmp_path_factory.mktemp("spark")
         # Lower the CPU priority, so that this process and its JVM do not slow down tests of the terminal UI. With an

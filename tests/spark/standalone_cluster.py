@@ -26,11 +26,11 @@ _TIMEOUT = 120.0
 class StandaloneCluster:
     """A context manager that runs a Spark master, and a worker with two executors of one core each.
 
-    The worker's `python3` is a script in `folder`, which adds a line to the file `python-starts` whenever it runs.
+    For the worker and its executors, `python3` is a script that counts its runs and then starts Python.
 
     Args:
         folder: folder for the script, the logs and the files of the executors.
-        bare: whether the worker's Python lacks pyarrow and kgtui.
+        bare: whether this Python runs without site-packages, so that pyarrow and kgtui are missing.
 
     Attributes:
         url: URL of the master: `spark://127.0.0.1:PORT`.
@@ -44,7 +44,7 @@ class StandaloneCluster:
 
     @property
     def python_starts(self) -> int:
-        """How many times the worker has started the script `python3`."""
+        """How many times the script `python3` was started."""
         log = self._folder / "python-starts"
         return len(log.read_text().splitlines()) if log.exists() else 0
 

@@ -19,10 +19,10 @@ if TYPE_CHECKING:
 
 
 def test_a_backlog_begins_when_the_time_lag_begins_to_rise(spark: SparkSession) -> None:
-    """All time lags (ages of the first unread record) begin to rise in minute 200.
+    """All time lags (ages of the first unread record) begin to rise in minute 200, the result for partition 0 of `g`.
 
-    For group `g` as a whole, only the time lags after a recording gap, which ends in minute 230, may be used. These
-    time lags rise from the beginning, so the result for the group is minute 230.
+    For group `g` as a whole, a recording gap ends in minute 230, and time lags before it are not used. The time lag
+    already rises in minute 230, so this minute is the result.
     """
     series = (("g", "t", 0, 0), ("g", "t", 1, 700), ("g", None, None, 0), ("h", "t", 0, 9))
     lag = [

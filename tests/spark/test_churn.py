@@ -38,7 +38,8 @@ def test_rebalances_from_polls_and_from_records_are_counted_per_hour(spark: Spar
     members_at = {0: "ab", 900: "abc", 1_200: "bc", 1_800: "abc", 3_300: "bc"}
     state, present = "Stable", ""
     for second in range(0, 7_200, 300):
-        # The poll at 4,800 s is missing. The change of group `flaps` after this gap must not be counted as a rebalance.
+        # The poll at 4,800 s is missing. After this gap, the state and epoch of group `flaps` are different. This must
+        # not be counted as a rebalance.
         if second == 5_100:
             tables.poll(second, keyframe=True, gap="no poll for 600 s")
             tables.group("flaps", "Empty", group_epoch=99)

@@ -59,7 +59,10 @@ def silver_tables(
 
 
 def end_of_day(spark: SparkSession, day: float) -> DataFrame:
-    """Return the argument `days` of `decoded_activity`: one row, for a day whose data end `day` days after `START`."""
+    """Return the argument `days` of `decoded_activity`, with one row: a date, and the time at which its data end.
+
+    This time is `day` days after `START`.
+    """
     return spark.createDataFrame([(at(day * DAYS).date(), ms(day * DAYS))], "day DATE, at BIGINT")
 
 
@@ -86,8 +89,8 @@ def test_unused_groups_and_unused_group_id_prefixes_are_listed(spark: SparkSessi
         tables.commit("share", "t", 0, None, 9, kind="share", spso=4, lag=5)
     timeline, groups, partitions, _ = tables.frames(spark)
     since = at(3 * DAYS).date()
-    # As in the gold job, use only the history of groups without members, and compute the DataFrames `recorded` and
-    # `decoded` (`localCheckpoint`) before `cleanup` uses them.
+    # Do the same as the gold job: use only the history of groups without members, and compute `recorded` and `decoded`
+    # (with `localCheckpoint`) before `cleanup` uses these DataFrames.
     asked = groups_without_members(timeline, groups, since=since)
     assert {row.group for row in asked.collect()} == {"old.a", "old.b", "new.a", "alone", "waits", "share", "shrinks"}
     partitions = partitions.join(asked, "group", "left_semi")
@@ -95,8 +98,8 @@ def test_unused_groups_and_unused_group_id_prefixes_are_listed(spark: SparkSessi
     silver = silver_tables(spark, [("alone", 9, -3.0)], [])
     decoded = decoded_activity(*silver, end_of_day(spark, 3.5)).localCheckpoint()
     rows = cleanup(recorded, decoded, since=since).cache()
-    # If an ACL is missing, brokers hide offsets from the recorder, but records of `__consumer_offsets` contain all
-    # offsets. Commits of group `alone` were decoded from such records, so none of its offsets is hidden.
+    # The recorder says that offsets of the groups `old.a` and `alone` may be hidden, because it lacks a permission. But
+    # commits of `alone` were decoded from `__consumer_offsets`, which contains all offsets, so none of them is hidden.
     assert {row["name"]: row["offsets_may_be_hidden"] for row in rows.collect()} == {
         "old.*": True, "old.a": True, "old.b": False, "new.a": False, "alone": False, "share": None
     }  # fmt: skip

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 def commits() -> list[Record]:
-    """Return commits of all schema versions with ordinary and extreme values, and tombstones for some of them."""
+    """Return commits of all schema versions with ordinary and extreme values, and a tombstone for every third."""
     records = [commit(version) for version in range(5)] + [commit(version, key_version=0) for version in range(5)]
     tagged_key, without_tags = commit(4)
     assert without_tags is not None
@@ -100,9 +100,10 @@ def bronze_rows(spark: SparkSession, records: list[Record]) -> DataFrame:
 def decoder(request: pytest.FixtureRequest, spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Run the test once per method that Spark can use to decode records of `__consumer_offsets`.
 
-    - `java`: the Java decoder decodes commits, and keeps all other records in memory to decode them later
-    - `java in two passes`: the Java decoder keeps no records in memory, so Spark reads the other records again
-    - `expressions and python`: Spark expressions decode regular commits, and Python decodes all other records
+    - `java`: the Java decoder decodes commits, and keeps all other records in memory. They are then decoded from there.
+    - `java in two passes`: the Java decoder decodes commits. The other records are not kept, so Spark reads the batch
+      again to decode them.
+    - `expressions and python`: Spark expressions decode regular commits, and Python decodes all other records.
     """
     assert has_decoder(spark)
     if request.param == "java in two passes":
@@ -132,8 +133,8 @@ def test_a_batch_that_was_decoded_in_part_is_completed_by_another_decoder(
     """The first decoder is interrupted after it has appended commits. The second decoder must add all missing rows.
 
     At the interruption, the Java decoder has appended all valid commits. Spark expressions have appended only regular
-    commits, for example not those with long metadata. Finally, the same batch is decoded once more, as after a run
-    that was killed when it had written all rows. No row may be duplicated.
+    commits, for example not those with long metadata. Finally, the second decoder decodes the same batch once more,
+    although all rows are written. No row may be duplicated.
     """
     records = [*commits(), (b"", None), *every_record_type(1, 1)]
     batch = bronze_rows(lake.spark, records)

@@ -73,7 +73,7 @@ def test_a_different_record_at_an_already_stored_offset_is_rejected(
 
 @pytest.mark.full
 def test_record_files_can_be_decoded_in_any_order(lake: SparkLake, tmp_path: Path) -> None:
-    """Each of three runs decodes one file, but not in the order of the record offsets.
+    """Three runs decode one file each. The second run decodes the file with the highest record offsets.
 
     The stored rows must equal those of one run that decodes all records. Some rebalances depend on events in several
     files.
@@ -111,7 +111,8 @@ def test_a_missing_folder_and_a_folder_without_record_files_are_rejected(lake: S
 def test_extreme_timestamps_are_clamped_and_gold_tables_ignore_future_records(lake: SparkLake, tmp_path: Path) -> None:
     """A broker with a wrong clock can write records whose timestamps are in the future.
 
-    If gold tables had rows for future days, all groups without such records would look unused on those days.
+    Gold tables must ignore these records. If gold tables had rows for future days, all groups without such records
+    would look unused on those days.
     """
     year = 365 * 86_400_000_000
     micros = {-1: 0, -100 * year: 0, 130 * year: 130 * year, 20_000 * year: 253_402_128_000_000_000}

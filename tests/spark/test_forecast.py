@@ -57,7 +57,8 @@ def test_gold_table_forecast_says_when_groups_catch_up_or_lose_records(spark: Sp
         slow = stuck | {"time_lag": 600.0, "position": 100_000 + 300 * minute}
         rows += [lag_row("slow", minute, topic, **slow) for topic in ("k", "l")]
         # The time lag of group `later` grows so slowly (0.11 s per second) that it would reach the retention time (75
-        # min) only after 8.9 h. Losses later than one retention time are not forecast, so the group is not at risk.
+        # min) only after 8.9 h. A loss is forecast only if it is at most one retention time (75 min) away, so the group
+        # is not at risk.
         later: dict[str, Any] = {"position": 100_000, "log_end": 235_400, "lag": 135_400, "lost": 0}
         later["time_lag"] = 600 + 6.6 * minute
         rows.append(lag_row("later", minute, "l", **later))
@@ -87,9 +88,9 @@ def test_gold_table_forecast_says_when_groups_catch_up_or_lose_records(spark: Sp
 
 
 def test_behind_since_is_computed_only_for_the_last_two_hours_of_a_day(spark: SparkSession) -> None:
-    """`behind_since` is the time at which a group's backlog began.
+    """`behind_since` (when a group's backlog began) is computed for the last hour of a day and the hour before.
 
-    Hours in which the group has no lag also count when the last two hours of the day are determined.
+    The last hour is the last one with data, even if the group has no lag in this hour.
     """
     late = [lag_row("late", minute, lag=1_000 * minute, time_lag=600.0) for minute in range(50, 60)]
     done = [lag_row("late", minute, lag=0) for minute in (60, 120, 180)]

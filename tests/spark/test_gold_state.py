@@ -63,8 +63,8 @@ def test_incremental_runs_equal_a_complete_run_for_random_commits(
 ) -> None:
     """Depending on `seed`, the first commit is earlier or later than the first poll, or at about the same time.
 
-    Some commits are decoded only by the following run. The recording also has tombstones, gaps, groups that disappear
-    for a while, and a recreated topic.
+    Some commits are written to the lake late, only before the next run. The data also have tombstones, gaps, groups
+    that disappear for a while, and a recreated topic.
     """
     random, cluster = Random(seed), Cluster(seed)
     lake = new_lake(spark, tmp_path / "lake")
@@ -102,7 +102,7 @@ def test_forecasts_of_the_previous_hour_are_computed_again_only_if_a_new_hour_be
     recording = RecordingBuilder(lake.folder.local_path)
 
     def first_hour() -> int:
-        """Return the first hour that the gold job computes if rows since 10:01 are new. 0 is 10:00, and -1 is 9:00."""
+        """Return the first hour that a run computes if rows since 10:01 are new. 0 is 10:00, and -1 is 9:00."""
         return (GoldInputs(lake, TEN + MINUTE, GoldOptions()).since_slot(FORECAST) - TEN) // HOUR
 
     recording.poll(Cluster(1).poll(), TEN + MINUTE, keyframe=True)
@@ -214,8 +214,8 @@ def test_the_run_after_an_interrupted_run_completes_the_gold_tables(
 ) -> None:
     """The second run is interrupted after it has written the gold table `last`. The third run must complete all tables.
 
-    Files of earlier hours, which the first run has completed, must not change. Some commits are decoded only by the
-    following run.
+    Files that the first run wrote must not change, except those with the newest rows. Some commits are written to the
+    lake late, only before the next run.
     """
     random, cluster = Random(1), Cluster(1)
     lake = new_lake(spark, tmp_path / "lake")

@@ -80,7 +80,7 @@ class PartitionHistory:
     reads: list[tuple[float, PartitionLag]]
 
     def samples(self, since: float, until: float) -> list[Sample]:
-        """Return the polls from `since` to `until` as `Sample` objects, with which `kgtui.model` computes a status.
+        """Return the polls from `since` to `until` as `Sample` objects, from which `kgtui.model` computes a status.
 
         Both times are in seconds after `START`.
         """
@@ -193,7 +193,7 @@ class Consumer:
         return self.commits[-1]["offset"] if self.commits else None
 
     def write(self, records: int) -> None:
-        """Append `records` records to the partition, which increases the log end offset for the next poll."""
+        """Append `records` records to the partition. This increases the log end offset that the next poll reads."""
         self.ends.append(self.ends[-1] + records)
         self.ring.log_end(self.ends[-1])
 

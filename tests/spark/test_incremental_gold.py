@@ -1,4 +1,4 @@
-"""Tests that runs that compute only new gold rows (incremental runs) give the same tables as one complete run."""
+"""Tests that incremental runs, which compute only new gold rows, give the same tables as one complete run."""
 
 from __future__ import annotations
 
@@ -76,8 +76,8 @@ def test_an_incremental_run_gives_the_same_churn_table_as_a_complete_run(spark: 
 def test_many_incremental_runs_give_the_same_tables_as_one_run(spark: SparkSession, tmp_path: Path, seed: int) -> None:
     """Before each run, the test writes polls of a cluster and commits to the lake.
 
-    Some of the polls begin after a recording gap. Some commits are late: the test writes them one run after the polls
-    of the same time.
+    Before some of the runs, there is a recording gap (time without polls). Some commits are late: the test writes them
+    only before the next run.
     """
     random, cluster = Random(seed), Cluster(seed)
     lake = new_lake(spark, tmp_path / "batches")

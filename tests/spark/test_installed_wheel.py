@@ -24,7 +24,7 @@ REPOSITORY = Path(__file__).parents[2]
 
 
 def install_wheel(folder: Path) -> Path:
-    """Build kgtui's wheel in `folder`, and unpack it without dependencies. Return the folder for `PYTHONPATH`."""
+    """Build kgtui's wheel in `folder`, and unpack it without dependencies. Return the folder of the unpacked files."""
     build = [sys.executable, "-m", "hatchling", "build", "--target", "wheel", "--directory", str(folder)]
     subprocess.run(build, cwd=REPOSITORY, capture_output=True, check=True)
     (wheel,) = folder.glob("*.whl")

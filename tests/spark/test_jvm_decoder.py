@@ -99,7 +99,7 @@ def unusual() -> list[Record]:
 def check_equal(spark: SparkSession, records: list[Record]) -> set[str]:
     """Assert that Java decodes all records like Python.
 
-    Return the names of the struct columns, such as `commit`, that are not null for at least one record.
+    Each record is decoded into one struct column, such as `commit`. Return the names of all columns that were used.
     """
     rows = bronze_rows(spark, records).transform(decode_in_jvm).collect()
     assert sorted(row.record_offset for row in rows) == list(range(len(records)))

@@ -48,7 +48,7 @@ INTERNAL_TOPICS_OPTION = "spark.sql.streaming.kafka.useDeprecatedOffsetFetching"
 
 
 def describe_topic(lake: Path, bootstrap: str, *options: str) -> OffsetsTopic:
-    """Return the description of `__consumer_offsets` that `kgtui pipeline run` uses if called with `options`."""
+    """Return what `kgtui pipeline run` with the options `options` finds out about `__consumer_offsets`."""
     args = ["pipeline", "run", f"--lake={lake}", f"--bootstrap-server={bootstrap}", *options]
     return run_async(read_bounds_of_topic(parse_args(args)))
 
@@ -94,7 +94,7 @@ def _restore_internal_topics_option(spark: SparkSession) -> Iterator[None]:
 
 
 def test_spark_reads_the_same_offsets_topic_records_as_a_consumer(newest_live: Live, lake: SparkLake) -> None:
-    """Batch queries and streaming queries of Spark read all records that a consumer reads, and create no group."""
+    """Spark's batch and streaming queries read all records that a consumer reads, and create no consumer group."""
     cluster = newest_live.cluster
     coordinator_records.write_records(newest_live)
     groups_before = group_ids(cluster)

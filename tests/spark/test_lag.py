@@ -40,8 +40,8 @@ def assert_rows(spark: SparkSession, result: DataFrame, expected: list[tuple[Any
 def two_minutes_of_three_groups() -> RecordedTables:
     """Return a recording of two minutes. kgtui polls the cluster every ten seconds.
 
-    Group `reads` commits before each of these polls. Group `sleeps` makes no further commits. Group `leaves` is deleted
-    after one minute.
+    Group `reads` commits before each poll. The committed offset of group `sleeps` never changes. Group `leaves` is
+    deleted after one minute.
     """
     tables = RecordedTables()
     for second in range(0, 120, 10):
@@ -89,8 +89,8 @@ def test_a_recording_gap_makes_rates_null_but_not_the_time_lag(spark: SparkSessi
     tables.poll(0)
     tables.group("g")
     tables.commit("g", "t", 0, 100, 100)
-    # This poll adds only a row to `polls`, because no offset has changed. After a gap, most polls are keyframes (all
-    # rows are written), but this poll is not.
+    # The first poll after a gap is usually a keyframe (all rows are written). This poll is not: it adds only a row to
+    # `polls`, because no offset has changed.
     tables.poll(70, gap="no poll for 70 s")
     tables.poll(130)
     tables.commit("g", "t", 0, 160, 220)

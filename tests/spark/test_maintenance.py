@@ -64,9 +64,9 @@ def test_decoding_continues_after_the_bronze_table_is_compacted_and_pruned(lake:
 
 @pytest.mark.parametrize("lost", ["files", "log"])
 def test_decoding_starts_from_the_beginning_if_undecoded_bronze_data_was_removed(lake: SparkLake, lost: str) -> None:
-    """The pipeline has not decoded all rows of the bronze table when it stops.
+    """The bronze table has rows that the pipeline has not decoded. Then, data that the pipeline needs are removed.
 
-    `lost` is what is then removed: old data files after a compaction (`files`), or old Delta log entries (`log`).
+    `lost` says which: data files that a compaction has replaced (`files`), or old entries of the Delta log (`log`).
     """
     append(lake, 0, 3)
     decode(lake)

@@ -177,9 +177,9 @@ def random_log(random: Random, group: str) -> GroupLog:
 
 
 def test_new_rebalances_are_correct_if_computed_from_selected_events_only(spark: SparkSession) -> None:
-    """`needed_events` selects the stored group events from which, together with new events, rebalances are computed.
+    """Rebalances are computed from new group events, and from the stored events that `needed_events` selects.
 
-    The selected and the new events must give the same rebalances as all events.
+    The result must be the same as if all stored events were used.
     """
     random = Random(18)
     rows: list[dict[str, Any]] = []

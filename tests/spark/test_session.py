@@ -16,7 +16,7 @@ _LISTEN = "0A"
 
 
 def listening_addresses(process: int) -> list[str]:
-    """Return the IP address of each TCP socket on which process `process` listens, according to Linux."""
+    """Return the IP address of each TCP socket on which the process with the id `process` listens, from `/proc`."""
     sockets = {os.readlink(path) for path in Path(f"/proc/{process}/fd").iterdir() if path.is_symlink()}
     addresses = []
     for table in ("tcp", "tcp6"):

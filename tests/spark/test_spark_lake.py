@@ -64,7 +64,7 @@ def test_folders_without_a_lake_and_lakes_of_a_newer_kgtui_are_rejected(spark: S
 
 
 def append_days(lake: SparkLake, *days: date) -> None:
-    """Append one record per item of `days` to the bronze table, with the offsets 0, 1, 2 and so on."""
+    """Append one record for each of the days `days` to the bronze table. The records have the offsets 0, 1, 2, …"""
     rows = [(day, 0, offset, NOON, b"k", b"v") for offset, day in enumerate(days)]
     batch = lake.spark.createDataFrame(rows, spark_schema(COORDINATOR_RECORDS)).coalesce(1)
     lake.append(COORDINATOR_RECORDS, batch, app=f"records of {days}", batch_id=0)

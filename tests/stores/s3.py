@@ -16,10 +16,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Bucket:
-    """An empty bucket of an S3 server.
+    """A bucket in the S3 server.
 
     Attributes:
-        url: `http://127.0.0.1:PORT` of the server.
+        url: address of the server: `http://127.0.0.1:PORT`.
     """
 
     url: str

@@ -5,8 +5,8 @@ The server prints its port, and exits when its standard input is closed. `PUT /-
 
 | fault | effect |
 |---|---|
-| `refuse-writes` | writes are answered with 403 AccessDenied |
-| `stop-answering` | requests wait, and are answered after the fault has been switched off |
+| `refuse-writes` | PUT, POST and DELETE requests are answered with 403 AccessDenied |
+| `stop-answering` | the server answers requests only after the fault has been switched off |
 | `ignore-conditions` | conditional writes are executed even if their condition is not met |
 | `reject-conditions` | conditional writes are answered with 501 NotImplemented |
 """

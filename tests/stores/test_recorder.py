@@ -130,7 +130,7 @@ def test_the_recorder_lock_is_not_enforced_without_conditional_writes(bucket: Bu
     """The S3 server ignores the conditions of conditional writes, or rejects conditional writes.
 
     A second recorder is still refused, because it reads the lock file before it writes, and finds the process id of the
-    first recorder in the file. But if both read the file at the same time, nothing would refuse either of them.
+    first recorder in the file. But if both recorders read the file at the same time, both would get the lock.
     """
     bucket.switch_on(fault)
     lock, second = recorder_lock(lock_path(bucket)), recorder_lock(lock_path(bucket))
@@ -186,7 +186,7 @@ async def test_the_recorder_error_says_that_the_store_does_not_answer(
     assert "the store does not answer" in await error_of_recorder(bucket.uri())
     # If AWS_ALLOW_HTTP is not set, the error must name this variable.
     monkeypatch.delenv("AWS_ALLOW_HTTP")
-    # Use a different bucket, because kgtui would reuse its connection to the first bucket, which allows HTTP.
+    # Use a different bucket: for the first bucket, kgtui would reuse its connection, for which HTTP was allowed.
     assert "AWS_ALLOW_HTTP" in await error_of_recorder(f"s3a://other-{bucket.name}/lake")
 
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 def run_pipeline(uri: str, records: Path) -> str:
-    """Run `kgtui pipeline run` with two threads, and return what it prints on standard error."""
+    """Run `kgtui pipeline run` with a local Spark of two threads. Return its output on standard error."""
     done = subprocess.run(
         [
             sys.executable,
