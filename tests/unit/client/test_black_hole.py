@@ -23,7 +23,10 @@ The tests call the other brokers with a timeout of 60 s, so they fail if these c
 
 @pytest.mark.parametrize("met_before", [True, False])
 async def test_a_silent_broker_does_not_delay_calls_to_other_brokers(met_before: bool) -> None:
-    """Broker 1 stops responding. If `met_before` is true, kgtui has called broker 1 on both connections before that."""
+    """kgtui can have two connections to each broker. Broker 1 stops responding.
+
+    If `met_before` is true, kgtui has already opened both connections to broker 1 at that time.
+    """
     async with cluster(3) as fake, FaultyLink("127.0.0.1", fake[1].port) as hole:
         fake.hosts[1] = ("127.0.0.1", hole.port)
         fake.topics = {"topic": {0: 2, 1: 3}}

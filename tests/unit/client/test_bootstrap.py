@@ -42,7 +42,7 @@ async def test_the_first_bootstrap_server_that_responds_is_used() -> None:
 
 
 async def test_all_bootstrap_servers_are_contacted_at_the_same_time() -> None:
-    """kgtui does not wait for the timeout of a silent server before it connects to the next server."""
+    """kgtui connects to all servers at once. It does not first wait until a silent server times out."""
     async with cluster(1) as fake:
         holes = [FaultyLink("127.0.0.1", fake[1].port) for _ in range(3)]
         for hole in holes:
@@ -101,7 +101,7 @@ async def test_concurrent_metadata_calls_share_one_connection_and_one_request() 
         assert (fake[1].connections, len(fake[1].requests(METADATA.key))) == (1, 1)
 
 
-async def test_metadata_refresh_asks_a_second_broker_if_the_first_does_not_respond() -> None:
+async def test_metadata_refresh_asks_a_third_broker_if_two_do_not_respond() -> None:
     async with cluster(3) as fake, Pool(fake.seeds, options=QUICK) as pool:
         await pool.metadata(timeout=60)
         for node in (1, 2, 3):
@@ -155,7 +155,7 @@ async def test_requests_go_to_the_new_address_of_a_broker_that_has_moved() -> No
         await fake.until(lambda: fake[1].open_connections == 1)
 
 
-async def test_calling_a_broker_that_is_not_in_the_metadata_refreshes_the_metadata() -> None:
+async def test_a_call_to_a_broker_missing_in_the_metadata_causes_a_refresh() -> None:
     async with cluster(2) as fake, Pool(fake.seeds[:1], options=QUICK) as pool:
         second = fake.brokers.pop(2)
         await pool.metadata(timeout=60)
@@ -164,8 +164,11 @@ async def test_calling_a_broker_that_is_not_in_the_metadata_refreshes_the_metada
         assert (await pool.call(2, LIST_GROUPS, {}, timeout=60)).node == 2
 
 
-async def test_cluster_features_with_a_higher_epoch_replace_the_older_features() -> None:
-    """Broker 1 reports `share.version` 0. Broker 2 reports `share.version` 1 and a higher FinalizedFeaturesEpoch."""
+async def test_cluster_features_with_a_higher_epoch_replace_known_features() -> None:
+    """kgtui first connects to broker 1, which reports `share.version` 0.
+
+    Broker 2 then reports `share.version` 1 and a higher FinalizedFeaturesEpoch.
+    """
 
     def api_versions_answer(epoch: int, level: int) -> Response:
         row = {"Name": "share.version", "MaxVersionLevel": level, "MinVersionLevel": 0}

@@ -81,7 +81,10 @@ def test_a_password_with_a_nul_character_or_invalid_unicode_raises_config_error(
 def test_client_properties_set_the_reconnect_backoff_of_the_pool(
     properties: dict[str, str], pauses: tuple[float, float]
 ) -> None:
-    """If only `reconnect.backoff.ms` is set, each pause before reconnecting has this length, as in Kafka's clients."""
+    """`pauses` are the shortest and the longest pause before reconnecting, in seconds.
+
+    If only `reconnect.backoff.ms` is set, it sets both, as in Kafka's clients.
+    """
     settings = from_properties(properties)
     pool = Pool(["localhost:9092"], settings)
     assert (pool.options.backoff, pool.options.backoff_max) == pauses
@@ -267,9 +270,9 @@ def test_printed_client_settings_contain_no_secrets() -> None:
 
 @pytest.fixture(scope="module")
 def pem(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a folder with PEM files: a certificate, its private key, and key stores with both.
+    """Return a folder with PEM files: a certificate, its private key, and key stores that contain both.
 
-    In `locked.pem` and `locked-store.pem`, the private key is encrypted with a password.
+    The private key is encrypted with a password in `locked.pem` and `locked-store.pem`, but not in the other files.
     """
     folder = tmp_path_factory.mktemp("pem")
     openssl = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=x"]
@@ -343,7 +346,7 @@ def test_the_tls_error_mentions_the_property_with_an_invalid_certificate_or_key(
     [("", "the private key is encrypted, and ssl.key.password is missing"), ("n0t-This", "ssl.key.password is wrong")],
 )
 def test_an_encrypted_key_without_the_right_password_raises_config_error(pem: Path, password: str, says: str) -> None:
-    """If kgtui passed no password to OpenSSL, OpenSSL would prompt for one in the middle of the terminal UI."""
+    """kgtui always passes a password to OpenSSL, even an empty one, so that OpenSSL does not prompt for a password."""
     in_file = Tls(key_file=str(pem / "locked-store.pem"), key_password=Secret(password))
     in_text = Tls(
         key_pem=Secret((pem / "locked.pem").read_text()),

@@ -144,7 +144,7 @@ async def test_the_connection_error_says_that_the_port_possibly_requires_tls() -
 async def test_probe_of_silent_port_does_not_exceed_its_time_limit(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """The probe connects to find out what listens on a port. The server answers neither plain text nor TLS."""
+    """`probe` connects with plain text and TLS to find out what listens on a port. Here, the server answers neither."""
     timeout, connect = 1.5, asyncio.open_connection
 
     async def slow_connect(*arguments: Any, **options: Any) -> Any:
@@ -157,7 +157,7 @@ async def test_probe_of_silent_port_does_not_exceed_its_time_limit(
         assert elapsed() <= 1.1 * timeout
 
 
-async def test_a_response_with_a_null_array_is_a_connection_error() -> None:
+async def test_a_response_with_a_null_array_is_reported_as_invalid() -> None:
     """The response to ApiVersions has null in place of the array of APIs."""
 
     async def null_array(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -187,7 +187,7 @@ async def test_the_connection_error_says_that_the_host_name_does_not_resolve() -
 
 
 async def test_dropped_packets_are_reported_as_a_connection_timeout() -> None:
-    """The test fills the listen backlog of a server, so that the kernel drops SYN packets as a firewall does."""
+    """The listen backlog of the server is full, so the kernel drops SYN packets, as a firewall might do."""
     with socket.socket() as full:
         full.bind(("127.0.0.1", 0))
         full.listen(0)
@@ -281,9 +281,10 @@ def sasl(
 
     Args:
         offered: SASL mechanisms in the response to SaslHandshake.
-        code: error code in the response to SaslHandshake.
-        login_code: error code in the response to SaslAuthenticate.
-        keys: API keys in the response to ApiVersions, in addition to the key of ApiVersions.
+        code: error code in the response to SaslHandshake. 0 means success.
+        login_code: error code in the response to SaslAuthenticate. 0 means success.
+        keys: numbers of the APIs in the response to ApiVersions, in addition to ApiVersions. The default is
+            SaslHandshake (17) and SaslAuthenticate (36).
     """
 
     def text(word: str) -> bytes:

@@ -1,4 +1,4 @@
-"""Tests of metadata with an invalid address for one broker. The groups of all other brokers can still be read."""
+"""Tests of metadata in which the address of one broker is invalid. Groups of other brokers can still be listed."""
 
 from __future__ import annotations
 
@@ -42,7 +42,10 @@ def advertise(fake: FakeCluster, host: str, port: int) -> None:
 
 
 async def listed(fake: FakeCluster) -> tuple[list[str], list[tuple[int | None, str, str]]]:
-    """List all groups. Return their ids, and a tuple `(node id, error name, message)` for each broker that failed."""
+    """List the groups of all brokers.
+
+    Return the group ids, and `(node id, error name, message)` for each broker whose groups could not be listed.
+    """
     async with Pool([fake[1].address], options=QUICK) as pool:
         answer = await KafkaGroupAdmin(pool).list_groups(timeout=60)
     return list(answer.rows), [(fault.broker, fault.name, fault.message) for fault in answer.faults]
@@ -73,10 +76,13 @@ async def test_an_invalid_port_of_one_broker_does_not_affect_other_brokers(host:
 @given(host=hosts, port=int32s, rack=st.none() | st.text(max_size=50), node=int32s, controller=int32s,
        cluster_id=st.none() | st.text(max_size=50))  # fmt: skip
 @settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-async def test_random_metadata_of_one_broker_does_not_affect_other_brokers(
+async def test_random_metadata_about_one_broker_does_not_affect_other_brokers(
     host: str, port: int, rack: str | None, node: int, controller: int, cluster_id: str | None
 ) -> None:
-    """A damaged or malicious broker can send metadata with any text and any integer."""
+    """The metadata contains an additional broker with a random id and address.
+
+    A damaged or malicious broker can send metadata with any text and any integer.
+    """
 
     def metadata(request: Request) -> dict[str, Any]:
         answer = fake[1].metadata(request)

@@ -169,7 +169,7 @@ def test_error_for_a_missing_kerberos_library_says_how_to_install_it(monkeypatch
         (60, "check the option principal and krb5.conf"),
     ],
 )
-def test_missing_ticket_error_gives_advice_for_each_kerberos_error_code(code: int, advice: str) -> None:
+def test_missing_ticket_error_gives_advice_that_fits_the_kerberos_error_code(code: int, advice: str) -> None:
     """`tests/contract/test_kerberos.py` tests more error codes, with a real KDC."""
     failure = Failure(0xD0000, FIRST_CODE + code, "major; minor")
     text = explain_failure(failure, Kerberos("kafka", "ada@R", use_cache=True), "kafka/b")
@@ -185,7 +185,7 @@ def test_keytab_error_says_that_the_realm_of_the_principal_is_missing() -> None:
     )
 
 
-def test_gssapi_failure_contains_the_major_and_minor_status_messages() -> None:
+def test_failure_of_a_gssapi_error_contains_major_and_minor_status_messages() -> None:
     texts = {True: ["Unspecified GSS failure.  Minor code may help"], False: ["Clock skew too great"]}
     error = SimpleNamespace(
         maj_code=0xD0000, min_code=2**32 + FIRST_CODE + 37, get_all_statuses=lambda _, major: texts[major]
@@ -237,7 +237,7 @@ async def test_error_for_a_refused_kerberos_login_mentions_principal_and_service
     )
 
 
-async def test_ticket_requests_to_a_silent_kdc_use_only_one_thread(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_concurrent_ticket_requests_to_a_silent_kdc_share_one_thread(monkeypatch: pytest.MonkeyPatch) -> None:
     answered, asked = threading.Event(), []
 
     def wait(host: str) -> tuple[str, bool]:

@@ -34,9 +34,9 @@ def stores(certificates: Certificates) -> Path:
 
 
 def load(properties: dict[str, str]) -> tuple[int, str]:
-    """Build a TLS context from client properties, and return `(number of trusted CA certificates, "")`.
+    """Build a TLS context from client properties. Return `(number of trusted CA certificates, error message)`.
 
-    After a ConfigError, return `(0, error message)`.
+    The message is empty if the context was built. After a ConfigError, the number is 0.
     """
     tls = from_properties({"security.protocol": "SSL", **properties}).tls
     assert tls is not None
@@ -90,7 +90,7 @@ def test_the_error_says_why_a_key_or_trust_store_cannot_be_read(
     assert "n0t-This" not in error
 
 
-def test_a_trust_store_with_encrypted_certificates_needs_a_password(stores: Path) -> None:
+def test_error_says_that_the_password_of_an_encrypted_trust_store_is_missing(stores: Path) -> None:
     _, error = load(trust_store(stores / "trust.p12", ""))
     assert "ssl.truststore.password is missing: set it to the password of the store" in error
 

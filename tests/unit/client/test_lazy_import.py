@@ -65,7 +65,7 @@ def test_lazy_import_of_a_missing_package_does_nothing() -> None:
     assert "kgtui_no_such_package" not in sys.modules
 
 
-def test_without_package_blocks_an_import_only_inside_its_with_block() -> None:
+def test_without_package_makes_imports_fail_only_inside_the_with_block() -> None:
     code = """
 import sys
 from kgtui.client.lazy_import import without_package

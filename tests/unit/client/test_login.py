@@ -97,7 +97,10 @@ async def test_a_token_login_fails_after_a_challenge_from_the_broker() -> None:
 
 @pytest.mark.parametrize("message", [None, "no json", "[" * 30_000, '["status"]', '{"status": "x y\\u001b"}'])
 async def test_error_for_a_refused_token_omits_a_missing_or_malformed_status(message: str | None) -> None:
-    """A broker that refuses a token should send JSON with a one-word status: `{"status": "insufficient_scope"}`."""
+    """A broker that refuses a token should send JSON such as `{"status": "insufficient_scope"}`.
+
+    If `message` is missing or is not such JSON, the error does not mention a status.
+    """
     with pytest.raises(ConnectError, match="broker:9092 refused the token: the broker requires"):
         await start(FakeConnection({"ErrorCode": 58, "ErrorMessage": message}))
 
@@ -127,7 +130,7 @@ async def test_the_login_is_repeated_before_the_sasl_session_ends(monkeypatch: p
 
 
 async def test_requests_wait_while_the_login_of_their_connection_is_repeated(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A login consists of two requests. Between these two, a broker accepts no other request on the connection."""
+    """A login is two requests. Between these requests, a broker accepts no other request on the same connection."""
     raw = FakeConnection({"SessionLifetimeMs": 1000})
     session = await start(raw)
     later = time.monotonic() + 2
@@ -154,7 +157,7 @@ async def test_connection_is_closed_if_the_broker_refuses_a_repeated_login(
     assert raw.closed
 
 
-async def test_connection_closes_only_at_the_end_of_the_sasl_session_if_token_refresh_fails(
+async def test_a_connection_without_a_new_token_stays_open_until_its_session_ends(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     raw = FakeConnection({"SessionLifetimeMs": 100_000})

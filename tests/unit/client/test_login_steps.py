@@ -30,8 +30,8 @@ SASL = {
 async def steps_of(address: str, **properties: str) -> dict[str, tuple[bool | None, str]]:
     """Check the connection to `address` with the client properties in `properties`.
 
-    Return a dict from the name of each step, such as TCP, to `(success, detail)`. `success` is None if the step was
-    not executed.
+    Return a dict. Each key is the name of a step, such as "TCP". Each value is `(success, detail)`, in which `success`
+    is None if the step was not executed.
     """
     async with Pool([address], from_properties(properties)) as pool:
         (steps,) = (await pool.login_steps(timeout=60)).values()

@@ -60,7 +60,7 @@ async def test_broker_that_lists_a_group_is_cached_as_its_coordinator() -> None:
         assert (found.nodes, fake[1].received) == ({"g1": 1, "g999": 1}, [])
 
 
-async def test_wrong_coordinator_from_a_group_listing_is_replaced_by_a_lookup() -> None:
+async def test_a_lookup_replaces_a_wrong_coordinator_from_a_group_listing() -> None:
     async with cluster(2) as fake, Pool(fake.seeds[:1], options=QUICK) as pool:
         pool.learn_listings({"group": LISTED})
         fake.group_nodes = {"group": 2}
@@ -76,7 +76,7 @@ async def test_wrong_coordinator_from_a_group_listing_is_replaced_by_a_lookup() 
         assert lookups(fake) == 2
 
 
-async def test_old_brokers_get_one_coordinator_lookup_request_per_group() -> None:
+async def test_coordinator_lookups_send_old_brokers_one_request_per_group() -> None:
     """Before version 4, a FindCoordinator request can contain only one group (KIP-699)."""
     async with cluster(1) as fake, Pool(fake.seeds, options=QUICK) as pool:
         fake[1].ranges[FIND_COORDINATOR.key] = (0, 3)
@@ -90,7 +90,10 @@ async def test_old_brokers_get_one_coordinator_lookup_request_per_group() -> Non
 
 
 async def test_a_coordinator_lookup_is_repeated_only_after_retriable_errors() -> None:
-    """kgtui repeats the lookup while a group moves or a broker loads it, but not after an authorization error."""
+    """kgtui repeats the lookup while the coordinator of a group changes or loads the group.
+
+    kgtui does not repeat the lookup after an authorization error.
+    """
     async with cluster(1) as fake, Pool(fake.seeds, options=QUICK) as pool:
         fake.group_codes = {"moving-group": [16, 15], "loading-group": [14], "forbidden-group": [30, 30, 30]}
         found = await pool.find_coordinators(
@@ -180,10 +183,10 @@ async def test_partition_leaders_are_looked_up_in_batches_and_cached() -> None:
 async def test_topics_of_a_failing_leader_are_removed_from_the_cache_at_growing_intervals(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """kgtui caches the leaders of all partitions of a topic. Broker 2 fails repeatedly.
+    """kgtui caches the leaders of the partitions of each topic. Broker 2 fails repeatedly.
 
-    kgtui removes only the topics of which broker 2 leads a partition according to the cache. The pause between two
-    removals grows until broker 2 responds.
+    kgtui removes a topic from the cache only if the cache says that broker 2 leads a partition of the topic. The pauses
+    between removals grow until broker 2 responds.
     """
     now = 1_000.0
     monkeypatch.setattr(lookups_module, "Backoff", partial(Backoff, clock=lambda: now))
@@ -217,7 +220,7 @@ async def test_partitions_without_leaders_have_an_error_and_are_not_cached() -> 
         assert leaders.errors == {}
 
 
-async def test_requesting_a_new_partition_of_a_cached_topic_repeats_the_lookup() -> None:
+async def test_a_cached_topic_is_looked_up_again_for_a_new_partition() -> None:
     async with cluster(1) as fake, Pool(fake.seeds, options=QUICK) as pool:
         fake.topics = {"topic": {0: 1}}
         await pool.find_leaders(["topic"], timeout=60)
@@ -250,7 +253,7 @@ async def test_leader_lookup_returns_the_topic_id_if_the_brokers_report_it() -> 
 async def test_looking_up_partition_leaders_never_creates_a_topic() -> None:
     """A Metadata request of version 3 or lower can create a missing topic.
 
-    If a broker supports no higher version of the request, kgtui raises an error instead of sending it.
+    If a broker supports only such versions, kgtui raises an error instead of sending the request.
     """
     async with cluster(1) as fake, Pool(fake.seeds, options=QUICK) as pool:
         fake[1].ranges[METADATA.key] = (0, 3)

@@ -154,7 +154,7 @@ async def test_error_for_a_refused_aws_role_gives_the_aws_error_code() -> None:
     assert message.startswith("AWS refused AssumeRole (AccessDenied): check awsRoleArn in sasl.jaas.config")
 
 
-async def test_msk_login_error_says_that_aws_credentials_or_the_region_are_missing(
+async def test_msk_login_error_says_whether_aws_credentials_or_the_region_are_missing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     advice = "set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, run `aws configure` or `aws sso login`, or set awsP"
@@ -237,7 +237,10 @@ async def test_signing_an_msk_token_does_not_block_the_event_loop(monkeypatch: p
 async def test_msk_token_is_replaced_if_a_host_name_contains_a_different_region(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """The first host name has no region, so its token is for AWS_REGION. The second name has a different region."""
+    """The first host name contains no region, so the first token is for AWS_REGION.
+
+    The second host name contains a different region. kgtui then uses the token for that region with both hosts.
+    """
     monkeypatch.setenv("AWS_REGION", "us-west-1")
     tokens = tokens_of(properties_of())
     first = await tokens.get("kafka.example")
@@ -251,7 +254,10 @@ async def test_msk_token_is_replaced_if_a_host_name_contains_a_different_region(
 async def test_late_msk_token_for_the_wrong_region_does_not_replace_the_right_token(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """The first token is for AWS_REGION, which is not the broker's region. It is signed later than the right token."""
+    """kgtui starts to sign a token for AWS_REGION, which is not the region of the brokers.
+
+    Before this token is finished, kgtui signs a token for the region in a broker's host name.
+    """
     monkeypatch.setenv("AWS_REGION", "us-west-1")
     done, read = threading.Event(), msk_iam._credentials
 

@@ -43,9 +43,9 @@ async def test_a_call_returns_response_broker_api_version_and_duration() -> None
 
 
 async def test_bulk_calls_reuse_the_connection_to_the_bootstrap_server() -> None:
-    """kgtui has two connections to each broker: the BULK lane and the UI lane.
+    """kgtui has two connections to each broker: the BULK lane for bulk calls, and the UI lane for calls from the UI.
 
-    kgtui uses the connection to the bootstrap server as the BULK lane, so only the UI lane needs a new connection.
+    The connection to the bootstrap server becomes the BULK lane of this broker. Only the UI lane needs a new one.
     """
     async with cluster(1) as fake, Pool(fake.seeds, options=QUICK) as pool:
         await pool.metadata(timeout=60)
@@ -81,7 +81,7 @@ async def test_calling_an_unsupported_api_raises_unsupported_error() -> None:
         assert (caught.value.broker, caught.value.address) == (1, fake[1].address)
 
 
-async def test_an_unsupported_apiversions_request_is_repeated_in_an_older_version() -> None:
+async def test_apiversions_is_sent_again_in_an_older_version_if_unsupported() -> None:
     async with cluster(1) as fake, Pool(fake.seeds, options=QUICK) as pool:
         fake[1].ranges |= {API_VERSIONS.key: (0, 2)}
         view = await pool.metadata(timeout=60)
@@ -189,7 +189,7 @@ async def test_the_next_request_is_sent_only_after_the_throttle_time_has_passed(
 
 
 async def test_error_says_that_a_quota_is_exceeded_if_all_brokers_throttle_kgtui() -> None:
-    """All brokers are reachable, so the error advises to raise the quota, and not to check the network."""
+    """All brokers are reachable, so the error advises raising the timeout or the quota, not checking the network."""
     async with cluster(2) as fake, Pool(fake.seeds, options=QUICK) as pool:
         await pool.metadata(timeout=60)
         for node in (1, 2):
@@ -252,7 +252,7 @@ async def test_client_id_and_request_timeout_are_taken_from_client_settings() ->
 
 
 async def test_two_brokers_with_the_same_address_are_both_in_the_metadata() -> None:
-    """Two brokers advertise the same address if `advertised.listeners` is wrong or a port is forwarded."""
+    """Two brokers can advertise the same address if `advertised.listeners` is wrong, or if a port is forwarded."""
     async with cluster(2) as fake, Pool(fake.seeds[:1], options=QUICK) as pool:
         fake.hosts[2] = ("127.0.0.1", fake[1].port)
         assert len((await pool.metadata(timeout=60)).brokers) == 2

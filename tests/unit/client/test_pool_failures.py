@@ -26,7 +26,10 @@ if TYPE_CHECKING:
 
 
 async def test_a_call_that_misses_its_short_deadline_does_not_close_the_connection() -> None:
-    """A connection is closed only if no response arrives for `PoolOptions.stall` seconds, in this test 60 s."""
+    """After a missed deadline, kgtui closes the connection only if the broker has sent nothing for a certain time.
+
+    This time is `PoolOptions.stall`, in this test 60 s.
+    """
     async with cluster(1) as fake, Pool(fake.seeds, options=PoolOptions(stall=60)) as pool:
         await pool.call(1, LIST_GROUPS, {}, timeout=60)
         gate = asyncio.Event()
@@ -47,7 +50,7 @@ async def test_a_call_that_misses_its_short_deadline_does_not_close_the_connecti
         assert fake[1].connections == 1
 
 
-async def test_a_connection_without_responses_is_replaced_after_a_missed_deadline() -> None:
+async def test_a_stalled_connection_is_replaced_after_a_missed_deadline() -> None:
     async with cluster(1) as fake, FaultyLink("127.0.0.1", fake[1].port) as link:
         fake.hosts[1] = ("127.0.0.1", link.port)
         async with Pool([link.address], options=QUICK) as pool:
@@ -142,8 +145,9 @@ async def test_calls_to_a_broker_fail_immediately_during_the_reconnect_backoff()
 
 
 async def test_calls_wait_only_briefly_for_a_second_connection_attempt_that_hangs() -> None:
-    """A call waits `second_wait` seconds for the second attempt, and then raises the error of the first attempt.
+    """The first attempt to connect fails, and the second attempt hangs.
 
+    A call waits `second_wait` seconds for the second attempt, and then raises the error of the first attempt.
     The second attempt continues in the background.
     """
     options = PoolOptions(connect_timeout=600, second_wait=0.02, backoff=0.001, backoff_max=0.001)
@@ -191,7 +195,7 @@ async def test_a_damaged_response_does_not_close_the_connection() -> None:
         assert fake[1].connections == 1
 
 
-async def test_a_connection_closed_during_a_response_raises_disconnected_error() -> None:
+async def test_a_connection_loss_during_a_response_raises_disconnected_error() -> None:
     async with cluster(1) as fake, FaultyLink("127.0.0.1", fake[1].port) as link:
         fake.hosts[1] = ("127.0.0.1", link.port)
         async with Pool([link.address], options=QUICK) as pool:

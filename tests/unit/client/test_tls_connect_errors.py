@@ -88,7 +88,10 @@ async def test_connection_error_says_that_the_broker_possibly_rejects_the_client
 async def test_connecting_raises_connect_error_if_the_key_store_file_is_missing(
     tmp_path: Path, certificate: Path
 ) -> None:
-    """A ConnectError affects only the connection to one broker. Calls to other brokers continue."""
+    """A connection turns the ConfigError for the missing file into a ConnectError.
+
+    A ConnectError affects only calls to one broker. Calls to other brokers continue.
+    """
     missing = ClientSettings("SSL", tls=Tls(key_file=str(tmp_path / "gone.pem")))
     link = Link(1, Address("127.0.0.1", 1), Lane.BULK, Transport(missing, "me"), PoolOptions())
     with pytest.raises(ConnectError, match=r"ssl\.keystore\.location=.*gone\.pem: No such file"):

@@ -1,4 +1,4 @@
-"""Tests of OAUTHBEARER tokens: their sources, when they are refreshed, and the messages for failed requests."""
+"""Tests of OAUTHBEARER tokens: where they come from, when they are refreshed, and errors of token requests."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def source(properties: dict[str, str]) -> Tokens:
 
 
 async def failure(properties: dict[str, str]) -> str:
-    """Assert that a token request fails, and return the error message. The traceback must contain no secret."""
+    """Assert that a token request fails, and that the traceback contains no secret. Return the error message."""
     with pytest.raises(ConnectError) as caught:
         await source(properties).get()
     text = "".join(traceback.format_exception(caught.value))
@@ -214,7 +214,10 @@ async def test_the_token_error_says_that_the_endpoint_is_down_or_silent(endpoint
 async def test_token_request_times_out_if_the_response_arrives_byte_by_byte(
     part: Literal["status", "body"], tls: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, timeout: float
 ) -> None:
-    """Each byte arrives within `sasl.login.read.timeout.ms`. The time limit for the whole response is twice as long."""
+    """From `part` on, the response arrives slowly, but each byte arrives within `sasl.login.read.timeout.ms`.
+
+    The time limit for the whole response is twice `sasl.login.read.timeout.ms`.
+    """
     monkeypatch.setenv("no_proxy", "*")
     context, options = None, ""
     if tls:
@@ -314,7 +317,7 @@ async def test_an_oauth_token_is_used_until_it_expires_if_refreshing_it_fails(
         await cache.get()
 
 
-async def test_token_refresh_corrects_the_expiry_time_for_a_wrong_client_clock(
+async def test_the_expiry_time_of_a_token_is_corrected_for_a_wrong_client_clock(
     endpoint: TokenServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The token is valid for 1,000 s. The client's clock is 1,000 s behind, so the token seems valid for 2,000 s.

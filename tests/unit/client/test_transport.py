@@ -1,4 +1,4 @@
-"""Tests of `Transport`, which connects to brokers with aiokafka: connections, size limits, and logs without secrets."""
+"""Tests of `Transport`, which uses aiokafka to connect to brokers: connections, size limits, no secrets in logs."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def test_create_conn_of_aiokafka_accepts_the_arguments_that_kgtui_passes() -> No
 
 
 async def test_aiokafka_reads_only_six_known_attributes_of_the_request_objects_of_kgtui() -> None:
-    """kgtui passes its own request objects to aiokafka. A newer aiokafka might need attributes that they lack."""
+    """kgtui passes its own request objects to aiokafka. A newer aiokafka might need more attributes."""
     used: list[str] = []
 
     class Bare:
@@ -190,7 +190,7 @@ def everything_logged() -> Any:
 
 @pytest.mark.usefixtures("everything_logged")
 async def test_debug_messages_of_aiokafka_are_never_logged(caplog: pytest.LogCaptureFixture) -> None:
-    """Debug messages of aiokafka contain whole requests, including logins. Messages of higher levels are logged."""
+    """Debug messages of aiokafka contain whole requests, including logins. Messages from INFO up are still logged."""
     async with cluster(1) as fake:
         dialler = Transport(PLAINTEXT, "me")
         await dialler.dial(split_address(fake[1].address), timeout=60)
@@ -263,7 +263,7 @@ async def test_a_response_that_is_larger_than_the_size_limit_is_not_read(announc
 
 
 async def test_an_oversized_first_response_is_reported_with_the_size_limit() -> None:
-    """kgtui connects twice, and both connection attempts must raise the same error."""
+    """The test connects twice with the same `Transport`. Both attempts must raise the same error."""
     settings = from_properties({"receive.message.max.bytes": "50"})
     async with cluster(1) as fake:
         transport = Transport(settings, "test")
@@ -293,7 +293,7 @@ async def test_error_for_an_oversized_response_gives_the_size_that_the_server_an
 
 
 @pytest.mark.parametrize(("size", "accepted"), [(32_767, True), (32_768, False)])
-def test_client_id_has_at_most_32_767_bytes(size: int, accepted: bool) -> None:
+def test_a_client_id_of_more_than_32_767_bytes_is_rejected(size: int, accepted: bool) -> None:
     with nullcontext() if accepted else pytest.raises(ConfigError, match=r"client\.id has 32,768 bytes"):
         from_properties({"client.id": "x" * size})
 

@@ -19,7 +19,7 @@ class Script:
 
     Attributes:
         steps: for each call of `sleep_until`, the seconds from the current time to the requested time.
-        happens: functions that change the cluster. The n-th call of `sleep_until` calls each of them with `n`.
+        happens: functions that change the cluster. The n-th call of `sleep_until` calls each function with `n`.
     """
 
     def __init__(self) -> None:

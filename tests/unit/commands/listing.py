@@ -1,4 +1,7 @@
-"""Helpers for tests of `kgtui ls`: a fake cluster, the group ids in the output, and the calls of the fake cluster."""
+"""Helpers for tests of `kgtui ls`: a fake cluster, and functions that return the printed group ids and the calls.
+
+The calls are the requests that the command made to the fake cluster.
+"""
 
 from __future__ import annotations
 

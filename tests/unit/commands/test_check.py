@@ -47,7 +47,7 @@ def test_kgtui_check_prints_only_unhealthy_groups_and_exits_with_1(run: Callable
 def test_kgtui_check_fails_if_records_of_a_group_were_lost(
     run: Callable[..., Completed], admin: ScriptedAdmin, script: Script, lost: int, why: str
 ) -> None:
-    """The rules of Burrow (a lag checker) alone would give the verdict OK, because the group commits newer offsets."""
+    """The rules of the lag checker Burrow would give the verdict OK, because the committed offset still advances."""
 
     def expire(step: int) -> None:
         admin.commits["fine"] = (CommittedOffset("t-fine", 0, 1000 + 20 * step, 0),)
@@ -130,7 +130,7 @@ def test_kgtui_check_reads_groups_once_per_interval_and_at_the_end(
     assert asked == [("fine",)] * 4
 
 
-def test_rounding_errors_do_not_add_a_read_to_kgtui_check(run: Callable[..., Completed], script: Script) -> None:
+def test_rounding_errors_do_not_make_kgtui_check_read_once_more(run: Callable[..., Completed], script: Script) -> None:
     """Twelve intervals of 0.3 s take 3.6 s. A rounding error must not cause a thirteenth interval."""
     run("check", "fine", "--for", "3.6s", "--interval", "0.3s")
     assert len(script.steps) == 12
@@ -139,7 +139,7 @@ def test_rounding_errors_do_not_add_a_read_to_kgtui_check(run: Callable[..., Com
 def test_kgtui_check_reads_only_groups_that_match_the_filter(
     run: Callable[..., Completed], admin: ScriptedAdmin
 ) -> None:
-    """Verdicts are unknown before the first read, so only the filter terms for type and lag decide what kgtui reads."""
+    """Verdicts are unknown before the check, so kgtui first applies only the filter terms for type and lag."""
     run("check", "not:type:share", "lag:1k+", "verdict:warn+")
     watched = [groups for call, groups in admin.calls if call == "describe_groups"]
     assert set(watched) == {("stuck",)}
@@ -246,7 +246,7 @@ def test_kgtui_check_does_not_report_earlier_errors_of_a_deleted_group(
 def test_kgtui_check_starts_no_second_read_during_a_slow_read(
     run: Callable[..., Completed], admin: ScriptedAdmin, script: Script
 ) -> None:
-    """A read takes longer than the interval between two reads."""
+    """The second read takes longer than `--interval`, which is the time between the starts of two reads."""
     gate = asyncio.Event()
 
     def hold(step: int) -> None:
@@ -258,7 +258,7 @@ def test_kgtui_check_starts_no_second_read_during_a_slow_read(
     script.happens.append(hold)
     ran = run("check", "fine", "--for", "0.4s", "--interval", "0.05s", "--all")
     assert (ran.code, list(verdicts(ran))) == (0, ["fine"])
-    # There are five reads: one at the start, the slow read, which lasts four intervals, and three reads after it.
+    # There are five reads: one at the start, then the slow read, which lasts four intervals, and then three more reads.
     assert len([call for call, _ in admin.calls if call == "describe_groups"]) == 5
 
 

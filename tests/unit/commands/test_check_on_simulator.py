@@ -77,7 +77,8 @@ async def checked(
     capfd.readouterr()
     async with connect(cluster.bootstrap.split(",")) as admin:
         with pytest.MonkeyPatch.context() as patch:
-            # kgtui compares record timestamps with the current time. The timestamps are in simulated time.
+            # kgtui compares record timestamps, which are in simulated time, with the current time. Therefore, the
+            # current time must be the simulated time, too.
             patch.setattr(record_times, "time", SimpleNamespace(time=clock.now))
             code = await check(args, admin, parse(" ".join(expr)), Watching(), typed)
     out, err = capfd.readouterr()
@@ -153,7 +154,7 @@ async def test_kgtui_check_gives_no_final_verdict_if_some_topics_are_forbidden(
 async def test_kgtui_check_notices_permissions_that_change_during_the_check(
     company: Simulator, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, granted: bool
 ) -> None:
-    """During the check, DESCRIBE on the topic `unrelated` is granted or revoked.
+    """During the check, DESCRIBE on the topic `unrelated` is granted if `granted` is true, and revoked otherwise.
 
     The filter term `lag:0+` makes kgtui read the permissions before the check. kgtui must read them again during the
     check.
@@ -223,8 +224,8 @@ async def test_kgtui_check_gives_each_simulated_group_the_verdict_for_its_behavi
     assert groups["orders.archive"]["time_lag"]["seconds"] == pytest.approx(age, abs=1)
     assert groups["orders.archive"]["loss"]["exact"]
     assert parse_rfc3339(groups["orders.archive"]["stopped_after"]) == pytest.approx(max(unread) / 1000, abs=2)
-    # `drain` is the time until the lag is 0. The group needs 10 minutes to catch up. The check took 2 minutes, so 480 s
-    # remain.
+    # `drain` is the time in seconds until the lag is 0. The group needs 10 minutes to catch up, and the check took 2 of
+    # these minutes.
     assert groups["orders.ship"]["drain"] == pytest.approx(480, rel=0.1)
     assert groups["orders.enrich"]["rebalances"]["flapping"]
     assert not groups["payments.settle"]["rebalances"]["flapping"]
@@ -233,7 +234,7 @@ async def test_kgtui_check_gives_each_simulated_group_the_verdict_for_its_behavi
     assert groups["payments.settle"]["empty"] is None
 
 
-async def test_kgtui_check_of_15_seconds_says_that_verdicts_are_not_final(
+async def test_verdicts_on_stopped_or_slow_groups_are_not_final_after_15_seconds(
     company: Simulator, capfd: pytest.CaptureFixture[str]
 ) -> None:
     names = "/^(orders.archive|payments.refund|payments.settle)$/"
@@ -246,7 +247,7 @@ async def test_kgtui_check_of_15_seconds_says_that_verdicts_are_not_final(
 async def test_healthy_groups_get_the_verdict_ok_at_any_traffic_and_read_interval(
     company: Simulator, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    """The traffic has a cycle of four minutes. kgtui reads at intervals that differ from the commit intervals."""
+    """The traffic rises and falls every four minutes. The intervals between reads differ from the commit intervals."""
     steady = [name for name, cause in CAUSES.items() if cause == "OK"]
     names = "/^(" + "|".join(steady) + ")$/"
     for interval in (1.5, 3.7, 11.0):
@@ -270,7 +271,7 @@ async def test_kgtui_check_omits_groups_of_a_silent_broker_and_exits_with_1(
 
 
 class SimulatedRecording:
-    """A source of snapshots of a simulated cluster for a recorder. It stops the recorder after `polls` polls.
+    """Supplies a recorder with snapshots of a simulated cluster, and stops the recorder after `polls` polls.
 
     The simulated time advances before each snapshot except the first.
     """

@@ -1,4 +1,4 @@
-"""Tests of what `kgtui check` prints: when records and offsets expire, ages of records, reasons, JSON and CSV."""
+"""Tests of the output of `kgtui check`: expiry times, record ages, verdicts that are not final, JSON and CSV."""
 
 from __future__ import annotations
 

@@ -32,7 +32,7 @@ STOPS = 12
 
 
 def state_at(poll: int, **more: Any) -> PollResult:
-    """Return the result of poll number `poll`, counted from 0. `more` sets further attributes of the `PollResult`."""
+    """Return the result of poll number `poll` (from 0). `more` contains additional arguments of `PollResult`."""
     offsets = {"fine": 1000 + 200 * poll, "slow": 1000 + 100 * poll, "stuck": 1000 + 100 * min(poll, STOPS)}
     ends = {"fine": 1005 + 200 * poll, "slow": 1900 + 140 * poll, "stuck": 1010 + 100 * poll}
     return PollResult(
@@ -105,7 +105,7 @@ def test_kgtui_check_ignores_polls_after_the_requested_time(
     assert verdicts == {12: "OK", 14: "OK", 24: "STOP", 30: "STOP"}
 
 
-def test_kgtui_check_of_30_recorded_seconds_says_that_verdicts_are_not_final(check: Callable[..., Completed]) -> None:
+def test_kgtui_check_says_that_verdicts_from_30_recorded_seconds_are_not_final(check: Callable[..., Completed]) -> None:
     ran = check("--all", "stuck", "--for", "30s", "--at", at(STOPS + 3))
     assert (ran.code, ran.verdicts) == (0, {"stuck": "OK?"})
     assert "after 30 s, the verdict on 1 group is not final: STOP requires more than 45 s without progress" in ran.err
@@ -202,7 +202,7 @@ def test_kgtui_check_exits_with_1_if_recorded_data_is_incomplete(
     assert check("fine", "--all", lake=tmp_path / "silent").verdicts == {"fine": "OK"}
 
 
-def test_kgtui_check_at_an_earlier_time_finds_a_deleted_group(tmp_path: Path, check: Callable[..., Completed]) -> None:
+def test_kgtui_check_finds_a_deleted_group_at_an_earlier_time(tmp_path: Path, check: Callable[..., Completed]) -> None:
     recording = RecordingBuilder(tmp_path / "gone")
     for poll in range(4):
         recording.poll(state_at(poll) if poll < 3 else PollResult({}), START + poll * 10_000)
@@ -212,6 +212,6 @@ def test_kgtui_check_at_an_earlier_time_finds_a_deleted_group(tmp_path: Path, ch
     assert check("fine", "--at", at(2), "--all", lake=tmp_path / "gone").code == 0
 
 
-def test_kgtui_check_of_an_earlier_time_requires_a_recording(capfd: pytest.CaptureFixture[str]) -> None:
+def test_option_at_of_kgtui_check_requires_a_recording(capfd: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["check", "--at", "10m"]) == 2
     assert "--lake" in capfd.readouterr().err

@@ -288,7 +288,7 @@ def test_empty_names_of_clusters_groups_and_files_are_rejected(
 ) -> None:
     """A script can pass an empty variable as a name by mistake.
 
-    If kgtui then used a default name, the command could change a wrong cluster.
+    If kgtui used a default in place of an empty name, the command could change the wrong cluster.
     """
     assert cli.main(words) == 2
     assert "the value is empty" in capsys.readouterr().err
@@ -328,7 +328,10 @@ def test_command_that_cannot_write_to_stdout_exits_with_1(command: str, redirect
 
 @pytest.mark.parametrize("redirection", ["2>/dev/full", "2>&-"])
 def test_result_is_printed_to_stdout_even_if_stderr_is_unusable(redirection: str, tmp_path: Path) -> None:
-    """`kgtui ls` prints the groups to stdout. It exits with 1, because it cannot print a warning to stderr."""
+    """`kgtui ls` prints the groups to stdout.
+
+    The exit code is 1, because kgtui cannot print its warning about an unknown client property to stderr.
+    """
     properties = tmp_path / "client.properties"
     properties.write_text("sasl.mechanismm=PLAIN\n")
     with spawn(Options(brokers=1, groups=5)) as cluster:

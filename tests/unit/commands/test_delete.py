@@ -33,7 +33,7 @@ def admin(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> ScriptedAdmin:
 
 
 class Terminal(io.StringIO):
-    """A text stream that imitates a terminal. As stdin, the stream contains the lines that the user types."""
+    """A text stream that imitates a terminal. If it replaces stdin, it contains the lines that the user types."""
 
     def isatty(self) -> bool:
         return True
@@ -101,7 +101,10 @@ def test_a_refused_kgtui_delete_exits_with_4_and_sends_no_request(
 def test_kgtui_delete_on_a_read_only_cluster_is_refused_without_a_request(
     admin: ScriptedAdmin, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """`read_only` in the configuration or the environment variable KGTUI_READ_ONLY makes a cluster read-only."""
+    """A cluster is read-only if the configuration contains `read_only = true` for the cluster or its address.
+
+    The environment variable KGTUI_READ_ONLY makes every cluster read-only.
+    """
     config = tmp_path / "config"
     config.mkdir()
     (config / "config.toml").write_text('version = 1\n[clusters.prod]\nbootstrap = "k:9092"\nread_only = true\n')
