@@ -47,8 +47,7 @@ class Options:
     """Burrow's settings, with Burrow's names and default values.
 
     Attributes:
-        intervals: maximum number of commits in a `Window`, and of log end offsets. A newer log end offset that is
-            passed to `CommitRing.window` is not counted.
+        intervals: maximum number of commits in a `Window`, and of its log end offsets besides the newest one.
         minimum_complete: minimum number of commits, as a fraction (0 to 1) of `intervals`. With fewer commits, the
             status is OK.
         allowed_lag: a partition is OK up to this lag in records.

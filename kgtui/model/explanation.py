@@ -34,7 +34,7 @@ class Explanation:
         since: when the problem began.
         who: members, broker or user with the problem.
         also: other problems of the group.
-        basis: how often kgtui has read the group for the verdict, such as `read once` or `observed 3 min`.
+        basis: how kgtui has read the group for the verdict, such as `read once` or `observed 3 min`.
         status: name of the `GroupStatus` of the verdict.
     """
 

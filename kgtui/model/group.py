@@ -54,7 +54,7 @@ class Listing:
 
 @dataclass(frozen=True, slots=True)
 class GroupDescription:
-    """The description of one group, from the describe RPC of its type or, if that is not possible, from ListGroups.
+    """The description of one group, from a describe RPC or, if no describe RPC found the group, from ListGroups.
 
     Attributes:
         type: group type. Each describe RPC is for groups of one type.

@@ -46,7 +46,8 @@ def with_hidden_offsets(health: GroupHealth, *, none_visible: bool) -> GroupHeal
     exclude), unless the verdict already is ERR.
 
     Args:
-        none_visible: whether the user sees no offset at all. If True, the lag of the copy is None (unknown).
+        none_visible: whether the user sees no offset at all. If True, the lag of the copy is None (unknown), the time
+            lag is unchanged, and the ERR is always added.
     """
     if health.status is Status.NOT_FOUND:
         return health

@@ -1,7 +1,8 @@
 """Computes trends and estimates from samples: lag trend, log growth, age of unread records, time of data loss.
 
-A sample contains the offsets or the lag that kgtui has read at one time. Callers must pass only samples without a gap
-(a failed read or a long time without reads) between them. Functions return None if there are too few samples.
+A sample contains the offsets or the lag that kgtui has read at one time. For trends and the time of data loss, callers
+must pass only samples without a gap (a failed read or a long time without reads) between them. Functions return None if
+there are too few samples.
 """
 
 from __future__ import annotations
