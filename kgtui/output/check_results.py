@@ -136,7 +136,7 @@ def notes(health: GroupHealth, group_type: str | None) -> list[str]:
     found += _rebalance_notes(health)
     time_lag = health.time_lag
     if health.drain and time_lag is not None and (time_lag.at_least or time_lag.seconds >= _MIN_AGE_FOR_ESTIMATE):
-        found.append(f"caught up in about {duration(health.drain)}, at {clock(now + health.drain)}")
+        found.append(f"caught up in about {duration(health.drain)}, {clock(now + health.drain)}")
     if time_lag is not None and time_lag.at_least and time_lag.reason:
         found.append(f"the exact age of unread records is not known: {time_lag.reason}")
     found += [missing(one) for one in health.undecided]

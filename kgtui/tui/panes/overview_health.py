@@ -115,8 +115,7 @@ def _trend(snapshot: Snapshot, group: str, series: Series | None) -> Iterator[Fi
         return
     cells = [Cell(_rate_text(rate), WARN if rate > 0 else OK), over]
     if gone:
-        at = time_text(text.display_settings().now() + gone)
-        cells.append(note(f"caught up in about {duration(gone)}, at {at}"))
+        cells.append(note(f"caught up in about {duration(gone)}, {time_text(text.display_settings().now() + gone)}"))
     yield one_line_field("trend", *cells)
 
 

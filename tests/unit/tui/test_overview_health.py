@@ -52,7 +52,7 @@ def text_of(field: Field) -> str:
     ("fields", "label", "expected"),
     [
         ({"trend": -12.0, "trend_seconds": 90.0, "drain": 190.0}, "trend",
-         "lag −12/s over the last 1 min 30 s caught up in about 3 min 10 s, at 00:03"),
+         "lag −12/s over the last 1 min 30 s caught up in about 3 min 10 s, 00:03"),
         ({"trend": 0.01, "trend_seconds": 90.0}, "trend", "steady over the last 1 min 30 s"),
         ({"time_lag": TimeLag(75.0)}, "time lag", "1 min 15 s age of the oldest unread record"),
         ({"time_lag": TimeLag(75.0, at_least=True)}, "time lag", "≥ 1 min 15 s age of the oldest unread record"),
@@ -161,7 +161,7 @@ def test_overview_computes_lag_trend_from_samples_only_if_health_data_has_no_tre
     series.add(10.0, 50, 1)
     assert (
         text_of(fields_by_label(sample_snapshot(), series)["trend"])
-        == "lag −5/s over the last 10 s caught up in about 10 s, at 00:00"
+        == "lag −5/s over the last 10 s caught up in about 10 s, 00:00"
     )
     found = fields_by_label(snapshot_with(trend=3.0, trend_seconds=60.0), series)
     assert text_of(found["trend"]) == "lag +3/s over the last 1 min"
