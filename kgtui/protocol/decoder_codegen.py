@@ -256,8 +256,9 @@ class _Decoder:
     def tags(self, struct: Struct, values: dict[str, str]) -> str:
         """Generate the loop that reads the tagged fields (KIP-482), and add the known tagged fields to `values`.
 
-        A strict decoder keeps unknown tagged fields: return the name of the variable that holds them (a dict, or None
-        if there are none). Other decoders drop these fields: return an empty string.
+        Returns:
+            For a strict decoder, which keeps unknown tagged fields, the name of the variable that holds these fields (a
+            dict, or None if there are none). For other decoders, which drop these fields, an empty string.
         """
         out = self.out
         unknown = out.name("u") if self.strict else ""

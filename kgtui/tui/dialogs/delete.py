@@ -308,7 +308,7 @@ class DeleteDialog(ModalScreen[Results | None]):
 
     @on(Input.Changed)
     def _typed(self) -> None:
-        self.query_one("#delete", Button).disabled = not self._confirmed
+        self._enable_controls()
         if self._rejected:
             self._rejected = False
             self._show_status("", MUTED)  # Remove the message about the wrong text, because the user changes the text.

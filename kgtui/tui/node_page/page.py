@@ -320,7 +320,10 @@ class NodePage(Vertical):
                 await asyncio.wait_for(self._urgent.wait(), pause)
 
     async def _compute(self) -> int:
-        """Compute and draw the page, and return the number of its groups; 0 if the page is hidden."""
+        """Compute and draw the page, and return the number of its groups; 0 if the page is hidden.
+
+        This is not a part of `_keep_current`, so that no local variable keeps the snapshot during the pause.
+        """
         snapshot, subject, problems = self._snapshot, self._subject, self._problems
         if snapshot is None or subject is None:
             return 0

@@ -90,13 +90,10 @@ class RightSide(Vertical):
 
     def show_nothing(self) -> None:
         """Hide the panes and the page, because the filter matches no group."""
-        self._stop_page()
-        self._detail.release_snapshot()
         self._switch(page=False, panes=False)
 
     def show_group(self, group: str) -> None:
         """Show the panes of a group instead of the page."""
-        self._stop_page()
         self._switch(page=False, panes=True)
         if self._snapshot is not None:
             self._detail.show(self._snapshot, group)
@@ -104,7 +101,6 @@ class RightSide(Vertical):
     def show_page(self, subject: PageSubject) -> None:
         """Show the node page for a set of groups, and hide the panes."""
         self._subject = subject
-        self._detail.release_snapshot()
         self._switch(page=True, panes=False)
         if self._snapshot is not None:
             self.page.show(self._snapshot, subject, self._problems)
@@ -146,17 +142,17 @@ class RightSide(Vertical):
         else:
             self.page.enter()
 
-    def _stop_page(self) -> None:
-        if self._subject is not None:
-            self._subject = None
-            self.page.stop()
-
     def _switch(self, *, page: bool, panes: bool) -> None:
-        """Show or hide the page and the panes.
+        """Show or hide the page and the panes. What is hidden drops its snapshot, and the page stops its computation.
 
         Set the attribute `display` directly, because after a change of a CSS class, Textual would compute the styles of
         all panes again.
         """
+        if not page and self._subject is not None:
+            self._subject = None
+            self.page.stop()
+        if not panes:
+            self._detail.release_snapshot()
         self.page.display = page
         self._detail.display = panes
 
