@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING
 from kgtui.admin.deadline import Deadline
 from kgtui.admin.groups_read import GroupsRead
 from kgtui.errors import KgtuiError
-from kgtui.model.judgment import ABANDONED_AFTER, Basis, Problem, judgment_of_unused
+from kgtui.model.judgment import Basis, judgment_of_unused
+from kgtui.model.problem import ABANDONED_AFTER, Problem
 from kgtui.monitor.empty_groups import unread_times
 from kgtui.monitor.policy import SHOW_RECORD_TIME_PARTITIONS
 

@@ -24,6 +24,7 @@ never 0.
 | `guard` | decides whether kgtui is allowed to delete a group |
 | `burrow` | health verdicts by the rules of Burrow, LinkedIn's lag checker |
 | `health` | computes verdict, lag trend, data loss and age of unread records of a group from its polled offsets |
+| `problem` | `Problem`: the problems that a group can have, with their texts and limits; statuses of groups |
 | `judgment` | `Judgment`: whether something is wrong with a group, and since when |
 | `empty_reason` | texts that say why a group without members has a problem |
 | `series` | ring buffers with lag, member count and rates of each group that kgtui reads at every poll |

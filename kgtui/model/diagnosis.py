@@ -12,10 +12,10 @@ from kgtui.model.event import EventKind
 from kgtui.model.explanation import Explanation, explain_fault, explain_offsets, explain_state, faults_of
 from kgtui.model.guard import delete_availability
 from kgtui.model.health.wording import duration, local_clock, loss_when
-from kgtui.model.judgment import ONLY_COUNTED, PROBLEM_TEXTS, GroupStatus, Judgment, Problem
 from kgtui.model.member_names import member_labels, owners_by_partition
 from kgtui.model.number_format import counted
 from kgtui.model.offsets import lags
+from kgtui.model.problem import ONLY_COUNTED, PROBLEM_TEXTS, GroupStatus, Problem
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from kgtui.model.health import GroupHealth
     from kgtui.model.health.values import Loss
     from kgtui.model.health.wording import Clock
+    from kgtui.model.judgment import Judgment
     from kgtui.model.members import Member
     from kgtui.model.snapshot import Snapshot
 

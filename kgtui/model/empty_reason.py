@@ -10,7 +10,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from kgtui.model.group_types import EMPTY, SIMPLE
-from kgtui.model.judgment import ABANDONED_TIME, BEFORE_START, Problem
+from kgtui.model.judgment import BEFORE_START
+from kgtui.model.problem import ABANDONED_TIME, Problem
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from kgtui.model import group_types as states
-from kgtui.model.judgment import ABANDONED_TIME, Problem
+from kgtui.model.problem import ABANDONED_TIME, Problem
 
 
 @dataclass(frozen=True, slots=True)

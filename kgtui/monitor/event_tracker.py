@@ -16,7 +16,8 @@ from kgtui.model.event_search import (
     offset_events,
     without_members,
 )
-from kgtui.model.judgment import ONLY_COUNTED, FoundProblem, GroupStatus, Problem
+from kgtui.model.judgment import FoundProblem
+from kgtui.model.problem import ONLY_COUNTED, GroupStatus, Problem
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
-from kgtui.model.judgment import Judgment, Problem
+from typing import TYPE_CHECKING
+
+from kgtui.model.problem import Problem
 from kgtui.monitor.gc_tuning import untrack
+
+if TYPE_CHECKING:
+    from kgtui.model.judgment import Judgment
 
 
 class ScreenedGroups:

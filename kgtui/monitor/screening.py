@@ -27,19 +27,8 @@ from typing import TYPE_CHECKING
 
 from kgtui.model.group_types import EMPTY, NOT_READY, SIMPLE, STABLE, UNSETTLED
 from kgtui.model.health.wording import lost_records
-from kgtui.model.judgment import (
-    ABANDONED_AFTER,
-    SUSPECTED,
-    Basis,
-    GroupStatus,
-    Judgment,
-    Problem,
-    judgment_of_abandoned,
-    judgment_of_empty,
-    judgment_of_unused,
-    unsettled_limit,
-    unsettled_reason,
-)
+from kgtui.model.judgment import Basis, Judgment, judgment_of_abandoned, judgment_of_empty, judgment_of_unused
+from kgtui.model.problem import ABANDONED_AFTER, SUSPECTED, GroupStatus, Problem, unsettled_limit, unsettled_reason
 from kgtui.model.trail import Trail
 from kgtui.monitor import trail_rules
 

@@ -6,7 +6,7 @@ import asyncio
 from heapq import nsmallest
 from typing import TYPE_CHECKING, Protocol
 
-from kgtui.model.judgment import ONLY_COUNTED, Problem
+from kgtui.model.problem import ONLY_COUNTED, Problem
 from kgtui.monitor.policy import SUSPECT_INTERVAL, SUSPECT_PARTITIONS, background_pause
 
 if TYPE_CHECKING:

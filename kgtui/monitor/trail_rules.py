@@ -10,8 +10,9 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from kgtui.model.health.values import DEFAULT_WATCHING, GroupHealth
-from kgtui.model.judgment import Basis, GroupStatus, Judgment, Problem
+from kgtui.model.judgment import Basis, Judgment
 from kgtui.model.number_format import counted
+from kgtui.model.problem import GroupStatus, Problem
 from kgtui.model.trail import REBALANCES_KEPT, SAMPLES, WAITED_MAX
 
 if TYPE_CHECKING:

@@ -11,8 +11,8 @@ from kgtui.model.fields import Field, Missing, as_object
 from kgtui.model.fields.group_fields import COORDINATOR, GROUP, PROTOCOL, TYPE
 from kgtui.model.health.judged import worse_problem
 from kgtui.model.health.wording import age, duration, expiry, local_clock, loss_when, lost_records, missing, reason
-from kgtui.model.judgment import unsettled_reason
 from kgtui.model.number_format import counted
+from kgtui.model.problem import unsettled_reason
 from kgtui.model.rfc3339 import rfc3339
 from kgtui.output import formats, marks
 from kgtui.output.table import Column, columns_of, table

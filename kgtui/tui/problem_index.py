@@ -9,13 +9,14 @@ from collections import defaultdict
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from kgtui.model.judgment import ONLY_COUNTED, Judgment, Problem
+from kgtui.model.problem import ONLY_COUNTED, Problem
 from kgtui.monitor.sorted_ids import merged
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 
     from kgtui.model.answer import Fault
+    from kgtui.model.judgment import Judgment
     from kgtui.model.snapshot import ChangeMark, Snapshot
     from kgtui.model.summary import Summary
 

@@ -23,7 +23,7 @@ from kio.static.primitive import i32Timedelta
 
 from kgtui.admin.kafka import connect
 from kgtui.model.health.values import DEFAULT_WATCHING
-from kgtui.model.judgment import Problem
+from kgtui.model.problem import Problem
 from kgtui.monitor import Monitor, MonitorOptions
 from tests.bench import command_line
 from tests.bench.figures import Figure

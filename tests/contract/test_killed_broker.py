@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from kgtui.admin import connect
 from kgtui.admin.deadline import Deadline
 from kgtui.admin.reading import Logs, read_groups
-from kgtui.model.judgment import Problem
+from kgtui.model.problem import Problem
 from kgtui.monitor import Monitor
 from tests.contract.test_rolling_restart import Watcher, check_verdicts, ls_watch
 from tests.contract.three_brokers import GROUP, LAG, TOPIC, three_brokers

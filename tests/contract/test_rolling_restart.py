@@ -20,7 +20,7 @@ import pytest
 from kgtui.admin import connect
 from kgtui.model import facts
 from kgtui.model.event import EventKind
-from kgtui.model.judgment import Problem
+from kgtui.model.problem import Problem
 from kgtui.monitor import Monitor
 from tests.contract.three_brokers import GROUP, LAG, TOPIC, three_brokers
 

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 import pytest
 from textual.widgets import Static
 
-from kgtui.model.judgment import Basis, GroupStatus, Judgment, Problem
+from kgtui.model.judgment import Basis, Judgment
+from kgtui.model.problem import GroupStatus, Problem
 from kgtui.tui.panes.overview import OverviewPane
 from tests.pilot.app_driver import app_on, main_screen, rows, sample_snapshot, settled
 from tests.pilot.health_snapshots import unhealthy_snapshot, with_health

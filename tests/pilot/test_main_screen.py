@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from kgtui.model.command_line import quote
-from kgtui.model.judgment import Problem
+from kgtui.model.problem import Problem
 from kgtui.tui.dialogs.copied import CopiedDialog
 from kgtui.tui.dialogs.explain import ExplainDialog
 from kgtui.tui.screen_actions import table

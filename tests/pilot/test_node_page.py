@@ -7,7 +7,8 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from kgtui.model.event import Event, EventKind
-from kgtui.model.judgment import Basis, GroupStatus, Judgment, Problem
+from kgtui.model.judgment import Basis, Judgment
+from kgtui.model.problem import GroupStatus, Problem
 from kgtui.tui.dialogs.explain import ExplainDialog
 from kgtui.tui.node_page.heading import PARTS
 from kgtui.tui.panes.base import SummaryLine

@@ -13,7 +13,7 @@ from kgtui.model.group_types import SHARE_OFFSET_TYPES, TYPES_BY_OFFSET_EXPIRY, 
 from kgtui.model.health.judging import judge_observed, judge_share
 from kgtui.model.health.rates import Slope, age_of_unread, drain, loss_to_come, slope
 from kgtui.model.health.values import OBSERVED, EmptyPeriod, GroupHealth, Lack, TimeLag, Undecided
-from kgtui.model.judgment import unsettled_limit
+from kgtui.model.problem import unsettled_limit
 from kgtui.model.slices import run_at_once
 
 if TYPE_CHECKING:

@@ -14,7 +14,8 @@ from kgtui.model.burrow import Status
 from kgtui.model.group_types import EMPTY
 from kgtui.model.health.values import Lack
 from kgtui.model.health.wording import duration, loss_when, lost_records, missing, reason
-from kgtui.model.judgment import NOT_FOUND, NOT_READ, SUSPECTED, Basis, GroupStatus, Judgment, Problem, unsettled_reason
+from kgtui.model.judgment import NOT_FOUND, NOT_READ, Basis, Judgment
+from kgtui.model.problem import SUSPECTED, GroupStatus, Problem, unsettled_reason
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -287,7 +287,7 @@ class GroupHealth:
             The number is None for a static member that left temporarily.
         empty: how long the group has been Empty; None if the group is not Empty.
         unsettled: for how many seconds the group has been observed in a rebalance or in the state NotReady; None if the
-            group is in another state, or if this time is still normal (`kgtui.model.judgment.unsettled_limit`).
+            group is in another state, or if this time is still normal (`kgtui.model.problem.unsettled_limit`).
         seconds: time from the first to the newest read.
         reads: number of reads that succeeded, at least in part.
         failed: number of reads that failed, at least in part.

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from kgtui.model import facts
 from kgtui.model.facts import Need
 from kgtui.model.group_types import EMPTY, KINDS, PROTOCOLS, STATES, TYPES, UNSETTLED
-from kgtui.model.judgment import PROBLEM_NAMES, STATUS_NAMES
+from kgtui.model.problem import PROBLEM_NAMES, STATUS_NAMES
 from kgtui.model.query.ranges import COUNT_UNITS, TIME_UNITS, names_of
 
 if TYPE_CHECKING:

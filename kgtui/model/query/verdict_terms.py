@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, ClassVar
 
 from kgtui.model.facts import Need
 from kgtui.model.group_types import EMPTY
-from kgtui.model.judgment import PROBLEM_NAMES as PROBLEMS
-from kgtui.model.judgment import STATUS_NAMES as STATUSES
-from kgtui.model.judgment import GroupStatus, Problem
+from kgtui.model.problem import PROBLEM_NAMES as PROBLEMS
+from kgtui.model.problem import STATUS_NAMES as STATUSES
+from kgtui.model.problem import GroupStatus, Problem
 from kgtui.model.query.term_catalog import UNKNOWN
 from kgtui.model.query.terms import negation
 

@@ -14,7 +14,7 @@ from pyspark.sql import functions as F
 from kgtui.lake.schemas.gold import BOTH, CLEANUP, RECORDED, SILVER
 from kgtui.model.group import PREFIX_SEPARATORS
 from kgtui.model.group_types import TYPES_BY_OFFSET_EXPIRY, OffsetExpiry
-from kgtui.model.judgment import ABANDONED_AFTER
+from kgtui.model.problem import ABANDONED_AFTER
 from kgtui.pipeline.spark_schema import conform
 from kgtui.pipeline.transforms.lag import with_offset_summary
 from kgtui.pipeline.transforms.recorded_state import (

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from textual.containers import Vertical
 from textual.message import Message
 
-from kgtui.model.judgment import ONLY_COUNTED
+from kgtui.model.problem import ONLY_COUNTED
 from kgtui.model.slices import Slices
 from kgtui.tui.node_page.heading import PARTS
 from kgtui.tui.node_page.page import SLICE_SECONDS, NodePage, PageSubject
@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 
     from textual.app import ComposeResult
 
-    from kgtui.model.judgment import Judgment, Problem
+    from kgtui.model.judgment import Judgment
+    from kgtui.model.problem import Problem
     from kgtui.model.snapshot import Snapshot
     from kgtui.tui.problem_index import ProblemIndex
     from kgtui.tui.tree.model import TreeModel

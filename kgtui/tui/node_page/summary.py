@@ -8,7 +8,7 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from kgtui.model import facts
-from kgtui.model.judgment import ONLY_COUNTED, Problem
+from kgtui.model.problem import ONLY_COUNTED, Problem
 from kgtui.model.trail import last_rates
 from kgtui.tui.tree.grouping import STATE_UNKNOWN, type_label
 

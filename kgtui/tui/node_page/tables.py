@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from kgtui.model import facts
 from kgtui.model.group_types import STATES
-from kgtui.model.judgment import Problem
+from kgtui.model.problem import Problem
 from kgtui.monitor.sorted_ids import index_of
 from kgtui.tui import text
 from kgtui.tui.panes.cells import ERROR, MUTED, STALE, WARN, Cell, number_cell

@@ -11,8 +11,9 @@ from kgtui.model.empty_reason import before_text, is_simple
 from kgtui.model.explanation import faults_of
 from kgtui.model.guard import may_delete
 from kgtui.model.health.wording import duration
-from kgtui.model.judgment import Basis, GroupStatus, Problem
+from kgtui.model.judgment import Basis
 from kgtui.model.number_format import counted
+from kgtui.model.problem import GroupStatus, Problem
 from kgtui.tui import text
 from kgtui.tui.panes.base import Pane, missing_cells, single_line
 from kgtui.tui.panes.cells import (

@@ -10,9 +10,9 @@ from kgtui.model import facts
 from kgtui.model.access import NONE_VISIBLE, VISIBLE_ONLY
 from kgtui.model.guard import why_not_delete
 from kgtui.model.health.wording import age, duration, expiry, loss_when, missing
-from kgtui.model.judgment import Problem
 from kgtui.model.number_format import counted
 from kgtui.model.offsets import lag_of_group, lags
+from kgtui.model.problem import Problem
 from kgtui.tui import text
 from kgtui.tui.panes.base import missing_cells
 from kgtui.tui.panes.cells import (

@@ -7,7 +7,8 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from kgtui.model import facts
-from kgtui.model.judgment import NOT_READ, PROBLEM_TEXTS, SEVERITY, Basis, GroupStatus
+from kgtui.model.judgment import NOT_READ, Basis
+from kgtui.model.problem import PROBLEM_TEXTS, SEVERITY, GroupStatus
 from kgtui.model.snapshot import FRESH_HEALTH
 from kgtui.model.trail import SAMPLES
 from kgtui.tui import text

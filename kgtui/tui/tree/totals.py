@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from kgtui.model import facts
-from kgtui.model.judgment import ONLY_COUNTED, SEVERITY, GroupStatus
+from kgtui.model.problem import ONLY_COUNTED, SEVERITY, GroupStatus
 from kgtui.model.slices import SLICE
 
 if TYPE_CHECKING:

@@ -9,9 +9,9 @@ from rich.cells import cell_len
 from rich.style import Style
 
 from kgtui.model.group_types import REBALANCING
-from kgtui.model.judgment import Problem
 from kgtui.model.marks import ERROR, PROBLEM_LOOKS
 from kgtui.model.number_format import counted
+from kgtui.model.problem import Problem
 from kgtui.tui import text
 from kgtui.tui.themes import parse_color
 from kgtui.tui.widgets.broker_faults import NO_ANSWER_FAULTS

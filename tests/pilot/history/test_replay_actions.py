@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from kgtui.commands.connecting import open_recording
 from kgtui.commands.parser import parse_args
 from kgtui.commands.sessions import LakeReplayPosition, SessionOpener
-from kgtui.model.judgment import Problem
+from kgtui.model.problem import Problem
 from kgtui.tui import text
 from kgtui.tui.app import KgtuiApp
 from kgtui.tui.screen_actions import replay

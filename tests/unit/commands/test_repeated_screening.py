@@ -15,8 +15,8 @@ from kgtui.commands.selection import select_groups
 from kgtui.errors import ClientError
 from kgtui.model import facts
 from kgtui.model.answer import Fault
-from kgtui.model.judgment import GroupStatus, Problem
 from kgtui.model.offsets import PartitionBounds
+from kgtui.model.problem import GroupStatus, Problem
 from kgtui.model.query import parse
 from kgtui.model.record_times import RecordTime, TimeRange
 from kgtui.model.rfc3339 import rfc3339

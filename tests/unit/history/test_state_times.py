@@ -14,7 +14,7 @@ from kgtui.cli import main
 from kgtui.history import state_times
 from kgtui.history.recording_reader import RecordingReader
 from kgtui.history.replay import ReplayAdmin
-from kgtui.model.judgment import Problem
+from kgtui.model.problem import Problem
 from kgtui.monitor import Monitor
 from tests.unit.history import values
 from tests.unit.history.recording_builder import START, RecordingBuilder

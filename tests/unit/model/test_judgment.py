@@ -13,16 +13,8 @@ import pytest
 
 from kgtui.model.answer import Fault
 from kgtui.model.health import health_of
-from kgtui.model.judgment import (
-    PROBLEM_TEXTS,
-    READ_OK,
-    READ_ONCE,
-    SCREENED_OK,
-    Basis,
-    GroupStatus,
-    Judgment,
-    Problem,
-)
+from kgtui.model.judgment import READ_OK, READ_ONCE, SCREENED_OK, Basis, Judgment
+from kgtui.model.problem import PROBLEM_TEXTS, GroupStatus, Problem
 from kgtui.model.snapshot import BrokerStatus, Snapshot
 from tests.unit.model.health.reads import T0, offsets, watch
 from tests.unit.model.query_snapshots import CLASSIC, CONSUMER, NOW, snapshot, summary

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from kgtui.model.cluster import Retention, TopicRules
-from kgtui.model.judgment import GroupStatus, Problem
 from kgtui.model.offsets import CommittedOffset, PartitionBounds
+from kgtui.model.problem import GroupStatus, Problem
 from kgtui.model.record_times import RecordTime, TimeRange
 from tests.scripted import ScriptedAdmin
 from tests.unit.monitor.watching import until, watching

@@ -15,8 +15,9 @@ from kgtui.errors import ClientError
 from kgtui.model.answer import Fault
 from kgtui.model.event import Event, EventKind, EventLog, disappeared
 from kgtui.model.group import GroupConfig, GroupDescription, Listing
-from kgtui.model.judgment import READ_ONCE, Basis, GroupStatus, Judgment, Problem
+from kgtui.model.judgment import READ_ONCE, Basis, Judgment
 from kgtui.model.offsets import CommittedOffset
+from kgtui.model.problem import GroupStatus, Problem
 from kgtui.monitor import Monitor, MonitorOptions
 from kgtui.monitor.event_tracker import EventTracker
 from kgtui.monitor.policy import EVENT_MEMBERS

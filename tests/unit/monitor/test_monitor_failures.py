@@ -12,8 +12,8 @@ from kgtui.errors import DeadlineError, UnreachableError
 from kgtui.model import facts
 from kgtui.model.answer import Answer, Coverage, Fault
 from kgtui.model.event import EventKind
-from kgtui.model.judgment import Problem
 from kgtui.model.offsets import LagTotal, PartitionBounds
+from kgtui.model.problem import Problem
 from kgtui.monitor import Monitor, MonitorOptions, list_tier, missing_groups
 from kgtui.monitor.policy import metadata_pause
 from tests.scripted import ScriptedAdmin, ScriptedFeed, member

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from kgtui.admin.kafka import connect
-from kgtui.model.judgment import Basis, Problem
+from kgtui.model.judgment import Basis
+from kgtui.model.problem import Problem
 from kgtui.monitor import Monitor, MonitorOptions
 from kgtui.simulator import Simulator
 from kgtui.simulator.cluster_state import ManualClock

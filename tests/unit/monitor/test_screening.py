@@ -14,7 +14,8 @@ from kgtui.admin.base import ListingDelta
 from kgtui.model.group import Listing
 from kgtui.model.health import health_of
 from kgtui.model.health.values import Loss
-from kgtui.model.judgment import Basis, GroupStatus, Problem
+from kgtui.model.judgment import Basis
+from kgtui.model.problem import GroupStatus, Problem
 from kgtui.model.summary import Summary
 from kgtui.monitor import trail_rules
 from kgtui.monitor.lost_records import LogStartCheck

@@ -9,7 +9,8 @@ import pytest
 from kgtui.admin.base import ListingDelta
 from kgtui.model.answer import Answer, Coverage, Fault
 from kgtui.model.group import Listing
-from kgtui.model.judgment import Basis, GroupStatus, Judgment, Problem
+from kgtui.model.judgment import Basis, Judgment
+from kgtui.model.problem import GroupStatus, Problem
 from kgtui.monitor import MonitorOptions
 from kgtui.monitor.poll_timer import PollTimer
 from kgtui.monitor.store import Store

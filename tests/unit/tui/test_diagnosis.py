@@ -13,16 +13,10 @@ from kgtui.model.diagnosis import Diagnosis, diagnose, explain_group
 from kgtui.model.event import Event, EventKind
 from kgtui.model.group import GroupDescription
 from kgtui.model.health.values import Lack, Loss, Undecided
-from kgtui.model.judgment import (
-    Basis,
-    GroupStatus,
-    Judgment,
-    Problem,
-    judgment_of_empty,
-    judgment_of_unused,
-)
+from kgtui.model.judgment import Basis, Judgment, judgment_of_empty, judgment_of_unused
 from kgtui.model.members import Member
 from kgtui.model.offsets import CommittedOffset, GroupOffsets, PartitionBounds
+from kgtui.model.problem import GroupStatus, Problem
 from kgtui.model.snapshot import Reading
 from kgtui.model.trail import Trail
 from kgtui.tui.panes.overview import verdict_fields

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from kgtui.model.judgment import Basis, GroupStatus, Judgment, Problem
+from kgtui.model.judgment import Basis, Judgment
 from kgtui.model.offsets import Position
+from kgtui.model.problem import GroupStatus, Problem
 from kgtui.model.slices import run_at_once
 from kgtui.model.trail import Trail, last_rates
 from kgtui.tui.node_page.page import NodePage, PageSubject, _Sums, no_problem_placeholder

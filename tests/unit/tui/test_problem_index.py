@@ -16,7 +16,8 @@ from hypothesis import strategies as st
 from kgtui.admin.base import ListingDelta
 from kgtui.model.answer import Fault
 from kgtui.model.group import Listing
-from kgtui.model.judgment import ONLY_COUNTED, Basis, GroupStatus, Judgment, Problem
+from kgtui.model.judgment import Basis, Judgment
+from kgtui.model.problem import ONLY_COUNTED, GroupStatus, Problem
 from kgtui.model.query import parse
 from kgtui.model.slices import run_at_once
 from kgtui.model.snapshot import ChangeLog, Snapshot

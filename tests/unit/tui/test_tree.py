@@ -12,7 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kgtui.model.access import Access
-from kgtui.model.judgment import Basis, GroupStatus, Judgment, Problem
+from kgtui.model.judgment import Basis, Judgment
+from kgtui.model.problem import GroupStatus, Problem
 from kgtui.model.query import SORT_KEYS, SortKey, ordered
 from kgtui.model.slices import run_at_once
 from kgtui.model.summary import Summary

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from kgtui.model.defaults import TREE_COLUMNS
-from kgtui.model.judgment import Basis, GroupStatus, Judgment, Problem
+from kgtui.model.judgment import Basis, Judgment
+from kgtui.model.problem import GroupStatus, Problem
 from kgtui.tui.tree.columns import FittedColumns, fit_columns
 
 if TYPE_CHECKING:

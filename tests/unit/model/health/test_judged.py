@@ -10,7 +10,8 @@ import pytest
 from kgtui.model.burrow import Status
 from kgtui.model.health import health_of
 from kgtui.model.health.judged import _problems_of, judgment_of_health
-from kgtui.model.judgment import SCREENED_OK, Basis, GroupStatus, Judgment, Problem, judgment_of_empty
+from kgtui.model.judgment import SCREENED_OK, Basis, Judgment, judgment_of_empty
+from kgtui.model.problem import GroupStatus, Problem
 from tests.unit.model.health.reads import described, offsets, watch
 
 if TYPE_CHECKING:
