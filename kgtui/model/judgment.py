@@ -39,6 +39,8 @@ class Basis(Enum):
 
 BEFORE_START = "before kgtui started"
 
+_EMPTY_FOR_LONG = f"Empty for at least {ABANDONED_TIME}"
+
 
 class NoMembers(NamedTuple):
     """The values from which `Judgment.reason` is made for a group that has unread records and no members.
@@ -77,9 +79,9 @@ class Judgment:
             begun before this time.
         since_seen: whether kgtui observed the start of the problem.
         after: a time at which the problem had not begun yet, in epoch seconds; None if unknown.
-        reason: what is wrong, in one short sentence without a time; may be empty.
+        message: the reason of the judgment; empty if there is none, or if it is made from `no_members`.
         others: further problems of the group, the most severe first.
-        no_members: the values from which `reason` was made, if the problem is that the group has no members; otherwise
+        no_members: the values from which `reason` is made, if the problem is that the group has no members; otherwise
             None.
     """
 
@@ -89,10 +91,21 @@ class Judgment:
     observed: float = 0.0
     since: float | None = None
     since_seen: bool = False
-    reason: str = ""
+    message: str = ""
     others: tuple[Problem, ...] = ()
     after: float | None = None
     no_members: NoMembers | None = None
+
+    @property
+    def reason(self) -> str:
+        """What is wrong, in one short sentence without a time; may be empty.
+
+        For a group without members, the sentence is made when it is needed, because a cluster can have very many such
+        groups, and their sentences would need several megabytes.
+        """
+        if self.message or self.no_members is None:
+            return self.message
+        return self.no_members.reason(self.no_members.since.format(before=BEFORE_START))
 
     @property
     def harm(self) -> int:
@@ -151,7 +164,7 @@ class FoundProblem(NamedTuple):
     seen: bool
 
 
-NOT_FOUND = Judgment(GroupStatus.NOT_FOUND, reason="the group no longer exists")
+NOT_FOUND = Judgment(GroupStatus.NOT_FOUND, message="the group no longer exists")
 NOT_READ = Judgment(GroupStatus.UNKNOWN)
 READ_ONCE = Judgment(GroupStatus.UNKNOWN, basis=Basis.READ_ONCE)
 """The judgment on a group that is not Empty, was read only once, and has unread records or is in a rebalance.
@@ -161,7 +174,7 @@ The status is UNKNOWN, because one read cannot show whether the group makes prog
 SCREENED_OK = Judgment(GroupStatus.OK, basis=Basis.SCREENED)
 READ_OK = Judgment(GroupStatus.OK, basis=Basis.READ_ONCE)
 """The judgment on a group that was read only once, has no unread records, and is not in a rebalance."""
-LAG_UNKNOWN = Judgment(GroupStatus.UNKNOWN, basis=Basis.READ_ONCE, reason="the lag could not be read")
+LAG_UNKNOWN = Judgment(GroupStatus.UNKNOWN, basis=Basis.READ_ONCE, message="the lag could not be read")
 """The judgment on a group if some lags could not be read, and all others are 0. There may be unread records or not."""
 
 
@@ -182,7 +195,7 @@ def unreadable(fault: Fault, judgment: Judgment, read_at: float | None = None) -
         since=None,
         since_seen=False,
         after=read_at,
-        reason=fault.message.partition("\n")[0],
+        message=fault.message.partition("\n")[0],
         no_members=None,
         others=() if judgment.kind is None else (judgment.kind, *judgment.others),
     )
@@ -227,9 +240,9 @@ def judgment_of_empty(lag: int, since: float | None, basis: Basis, *, appeared: 
     """
     if since is None or appeared:
         began = "Empty since {before}" if since is None else "Empty since it appeared"
-        return _without_members(GroupStatus.WARN, Problem.EMPTY, basis, NoMembers(began, lag))
-    found = _without_members(GroupStatus.ERR, Problem.STOP, basis, NoMembers("all members left", lag))
-    return replace(found, since=since, since_seen=True)
+        return Judgment(GroupStatus.WARN, Problem.EMPTY, basis, no_members=NoMembers(began, lag))
+    facts = NoMembers("all members left", lag)
+    return Judgment(GroupStatus.ERR, Problem.STOP, basis, since=since, since_seen=True, no_members=facts)
 
 
 def judgment_of_unused(lag: int, basis: Basis) -> Judgment:
@@ -239,9 +252,8 @@ def judgment_of_unused(lag: int, basis: Basis) -> Judgment:
         lag: number of unread records.
         basis: how often kgtui has read the group, such as once or at every poll.
     """
-    return _without_members(
-        GroupStatus.WARN, Problem.UNUSED, basis, NoMembers("Empty since {before}", lag, unused=True)
-    )
+    facts = NoMembers("Empty since {before}", lag, unused=True)
+    return Judgment(GroupStatus.WARN, Problem.UNUSED, basis, no_members=facts)
 
 
 def judgment_of_abandoned(lag: int, since: float | None, basis: Basis) -> Judgment:
@@ -251,11 +263,11 @@ def judgment_of_abandoned(lag: int, since: float | None, basis: Basis) -> Judgme
         lag: number of unread records.
         since: when the group became Empty, in epoch seconds; None if kgtui did not observe this.
     """
-    facts = NoMembers(f"Empty for at least {ABANDONED_TIME}", lag)
-    found = _without_members(GroupStatus.ABANDONED, Problem.ABANDONED, basis, facts)
-    return replace(found, since=since, since_seen=since is not None)
-
-
-def _without_members(status: GroupStatus, kind: Problem, basis: Basis, facts: NoMembers) -> Judgment:
-    reason = facts.reason(facts.since.format(before=BEFORE_START))
-    return Judgment(status, kind, basis, reason=reason, no_members=facts)
+    return Judgment(
+        GroupStatus.ABANDONED,
+        Problem.ABANDONED,
+        basis,
+        since=since,
+        since_seen=since is not None,
+        no_members=NoMembers(_EMPTY_FOR_LONG, lag),
+    )

@@ -285,7 +285,7 @@ class Snapshot:
         from kgtui.model.empty_reason import empty_group_reason
 
         reason = empty_group_reason(judgment, listing, self.state_of(group), self.state_search)
-        return judgment if reason == judgment.reason else replace(judgment, reason=reason)
+        return judgment if reason == judgment.reason else replace(judgment, message=reason)
 
     def candidates(self) -> set[str]:
         """Return the ids of the groups that might have a problem. All other groups have no problem."""

@@ -22,11 +22,11 @@ if TYPE_CHECKING:
     from kgtui.tui.app import KgtuiApp
 
 STOPPED = Judgment(
-    GroupStatus.ERR, Problem.STOP, Basis.SCREENED, since=NOW - 600, since_seen=True, reason="no progress, 312 unread"
+    GroupStatus.ERR, Problem.STOP, Basis.SCREENED, since=NOW - 600, since_seen=True, message="no progress, 312 unread"
 )
-BEHIND = Judgment(GroupStatus.WARN, Problem.BEHIND, Basis.SCREENED, reason="the lag grew by 80 in 60 s")
-ABANDONED = Judgment(GroupStatus.ABANDONED, Problem.ABANDONED, Basis.SCREENED, reason="Empty for at least 24 h")
-UNUSED = Judgment(GroupStatus.WARN, Problem.UNUSED, Basis.SCREENED, reason="Empty since before kgtui started")
+BEHIND = Judgment(GroupStatus.WARN, Problem.BEHIND, Basis.SCREENED, message="the lag grew by 80 in 60 s")
+ABANDONED = Judgment(GroupStatus.ABANDONED, Problem.ABANDONED, Basis.SCREENED, message="Empty for at least 24 h")
+UNUSED = Judgment(GroupStatus.WARN, Problem.UNUSED, Basis.SCREENED, message="Empty since before kgtui started")
 
 
 def snapshot_with_problems(**fields: object) -> Snapshot:
@@ -71,7 +71,7 @@ async def test_the_cluster_page_shows_the_whole_reason_of_the_selected_problem(t
 
     The line below the table shows the whole reason of the selected problem.
     """
-    long = replace(BEHIND, reason="the lag grew by 80 records in 60 s, 1,204 records are unread")
+    long = replace(BEHIND, message="the lag grew by 80 records in 60 s, 1,204 records are unread")
     app, _ = app_on(sample_snapshot(screened={"share-mailer": long, "orders.enrich": STOPPED}), tmp_path)
     async with app.run_test(size=(120, 44)) as pilot:
         page = main_screen(app).right_side.page

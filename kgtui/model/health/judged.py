@@ -106,7 +106,7 @@ def _combined(health: GroupHealth, screened: Judgment, state: str | None, group_
             return exact
         if screened.status is GroupStatus.OK:
             return screened
-        return replace(exact, status=GroupStatus.UNKNOWN, reason=missing(pending))
+        return replace(exact, status=GroupStatus.UNKNOWN, message=missing(pending))
     members_left = state == EMPTY
     if members_left and screened.kind is Problem.STOP and screened.since_seen and exact.kind is Problem.STOP:
         # The group stopped because all members left. Only screening (the background check of all groups) knows when

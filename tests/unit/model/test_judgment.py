@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from kgtui.model.group import Listing
 
 FAULT = Fault("GROUP_AUTHORIZATION_FAILED", "Not authorized.\ndetails", 30, group="g")
-SUSPECT = Judgment(GroupStatus.ERR, Problem.STOP, Basis.SCREENED, since=T0 - 600, since_seen=True, reason="no commit")
+SUSPECT = Judgment(GroupStatus.ERR, Problem.STOP, Basis.SCREENED, since=T0 - 600, since_seen=True, message="no commit")
 
 
 def test_every_problem_has_a_unique_name_and_a_short_label_for_the_group_tree() -> None:

@@ -194,16 +194,16 @@ async def test_a_changed_verdict_causes_an_event_with_the_reason() -> None:
     store = Store(10, time.time, tracker)
     await store.take_list(1, ListingDelta({"g": STABLE}, (), 1), first=True)
     store.store_summary("g", replace(summary(lag=5), screened=True))
-    stopped = Judgment(GroupStatus.ERR, Problem.STOP, Basis.SCREENED, since_seen=True, reason="no progress, 5 unread")
+    stopped = Judgment(GroupStatus.ERR, Problem.STOP, Basis.SCREENED, since_seen=True, message="no progress, 5 unread")
     assert judged(store, tracker, READ_ONCE) == []
     expected = ["verdict OK → stopped: no progress, 5 unread"]
     assert judged(store, tracker, stopped) == expected
-    assert judged(store, tracker, replace(stopped, reason="no progress, 6 unread")) == expected
+    assert judged(store, tracker, replace(stopped, message="no progress, 6 unread")) == expected
     store.put_fault("g", Fault("NO_ANSWER", "no answer"))
     assert judged(store, tracker, None) == expected
     store.clear_fault("g")
     assert judged(store, tracker, READ_ONCE) == expected
-    behind = Judgment(GroupStatus.WARN, Problem.BEHIND, Basis.SCREENED, reason="the lag grew")
+    behind = Judgment(GroupStatus.WARN, Problem.BEHIND, Basis.SCREENED, message="the lag grew")
     expected.append("verdict stopped → falling behind: the lag grew")
     assert judged(store, tracker, behind) == expected
     expected.append("verdict falling behind → OK")
@@ -224,10 +224,10 @@ async def test_more_lost_records_do_not_change_the_start_time_of_the_problem() -
     store = Store(10, lambda: now, tracker)
     await store.take_list(1, ListingDelta({"g": STABLE}, (), 1), first=True)
     store.store_summary("g", replace(summary(lag=5), screened=True))
-    lost = Judgment(GroupStatus.ERR, Problem.DATA_LOST, Basis.SCREENED, reason="5 records expired")
+    lost = Judgment(GroupStatus.ERR, Problem.DATA_LOST, Basis.SCREENED, message="5 records expired")
     since = []
     for now in (100.0, 160.0, 220.0):
-        judged(store, tracker, replace(lost, reason=f"{now:.0f} records expired"))
+        judged(store, tracker, replace(lost, message=f"{now:.0f} records expired"))
         since.append(store.snapshot().judgment("g").since)
     assert since == [100.0] * 3
     judged(store, tracker, None)
@@ -255,10 +255,10 @@ async def test_group_that_was_empty_when_kgtui_started_causes_no_event(problem: 
     store = Store(10, time.time, tracker)
     await store.take_list(1, ListingDelta({"g": EMPTY}, (), 1), first=True)
     store.store_summary("g", replace(summary(lag=5), screened=True))
-    without_members = Judgment(GroupStatus.WARN, problem, Basis.SCREENED, reason="5 unread")
+    without_members = Judgment(GroupStatus.WARN, problem, Basis.SCREENED, message="5 unread")
     assert judged(store, tracker, replace(without_members, kind=Problem.EMPTY)) == []
     assert judged(store, tracker, without_members) == [], "a later search has found how old the unread records are"
-    behind = Judgment(GroupStatus.WARN, Problem.BEHIND, Basis.SCREENED, reason="the lag grew")
+    behind = Judgment(GroupStatus.WARN, Problem.BEHIND, Basis.SCREENED, message="the lag grew")
     assert judged(store, tracker, behind) == [f"verdict {problem.value} → falling behind: the lag grew"]
 
 

@@ -52,7 +52,7 @@ def described(snapshot: Snapshot, *members: Member, state: str = "Stable") -> Sn
 
 
 def screened(snapshot: Snapshot, kind: Problem, status: GroupStatus = GroupStatus.WARN) -> Snapshot:
-    judgment = Judgment(status, kind, Basis.SCREENED, reason="the reason")
+    judgment = Judgment(status, kind, Basis.SCREENED, message="the reason")
     return replace(snapshot, screened={GROUP: judgment})
 
 
@@ -96,7 +96,7 @@ def test_diagnosis_of_a_simple_group_does_not_say_that_members_left() -> None:
 def test_advice_for_a_stopped_group_with_lost_records_is_to_start_it_again() -> None:
     """kgtui does not recommend faster consumers, because the group lost the records while it was stopped."""
     judgment = Judgment(
-        GroupStatus.ERR, Problem.DATA_LOST, Basis.SCREENED, reason="5 records expired", others=(Problem.STOP,)
+        GroupStatus.ERR, Problem.DATA_LOST, Basis.SCREENED, message="5 records expired", others=(Problem.STOP,)
     )
     snapshot = described(sample_snapshot(), state="Empty")
     snapshot = replace(snapshot, screened={GROUP: judgment}, state_since={GROUP: snapshot.taken_at - 60})

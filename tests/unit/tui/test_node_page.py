@@ -62,7 +62,7 @@ def test_page_of_a_tree_node_shows_the_total_lag_and_rates_of_its_groups() -> No
 
 
 def test_page_of_a_tree_node_lists_problems_of_its_groups_except_unused_groups() -> None:
-    stopped = Judgment(GroupStatus.ERR, Problem.STOP, Basis.SCREENED, reason="no progress")
+    stopped = Judgment(GroupStatus.ERR, Problem.STOP, Basis.SCREENED, message="no progress")
     unused = Judgment(GroupStatus.WARN, Problem.UNUSED, Basis.SCREENED)
     found = {group: replace(summary(5), screened=True) for group in "abc"}
     snapshot = snapshot_of(ROWS, summaries=found, screened={"a": stopped, "b": unused, "c": stopped})
@@ -80,7 +80,7 @@ def test_page_of_a_tree_node_lists_problems_of_its_groups_except_unused_groups()
 
 
 def test_page_of_a_tree_node_counts_only_acknowledged_problems_of_its_groups() -> None:
-    stopped = Judgment(GroupStatus.ERR, Problem.STOP, Basis.SCREENED, reason="no progress")
+    stopped = Judgment(GroupStatus.ERR, Problem.STOP, Basis.SCREENED, message="no progress")
     found = {group: replace(summary(5), screened=True) for group in "abc"}
     snapshot = snapshot_of(ROWS, summaries=found, screened=dict.fromkeys("abc", stopped))
     problems = replace(problems_of(snapshot), hidden=frozenset("ac"))

@@ -171,9 +171,9 @@ async def test_unfinished_update_of_problem_index_does_not_overwrite_newer_updat
 
 async def test_problems_count_as_unchanged_if_only_their_reason_or_start_time_changes() -> None:
     store, index = await store_with(GROUPS), ProblemIndex()
-    store.put_screened("g1", replace(STOPPED, reason="5 unread"))
+    store.put_screened("g1", replace(STOPPED, message="5 unread"))
     before = updated(index, store.snapshot())
-    store.put_screened("g1", replace(STOPPED, reason="6 unread", since=5.0))
+    store.put_screened("g1", replace(STOPPED, message="6 unread", since=5.0))
     assert updated(index, store.snapshot()).same_as(before)
     store.put_screened("g1", replace(STOPPED, status=GroupStatus.WARN))
     after = updated(index, store.snapshot())

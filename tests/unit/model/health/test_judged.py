@@ -54,7 +54,7 @@ def test_group_with_unevenly_growing_lag_is_falling_behind() -> None:
     """
     health = steady_lag(*(600 + 50 * n + 40 * (n % 3) for n in range(40)))
     assert (health.status, health.lag_grows) == (Status.OK, True)
-    behind = Judgment(GroupStatus.WARN, Problem.BEHIND, Basis.SCREENED, since=5.0, reason="the lag grew")
+    behind = Judgment(GroupStatus.WARN, Problem.BEHIND, Basis.SCREENED, since=5.0, message="the lag grew")
     assert judgment_of_health(health, behind, state="Stable", group_type="consumer").kind is Problem.BEHIND
     health = steady_lag(*(600 + 40 * (n % 3) for n in range(40)))
     assert judgment_of_health(health, behind, state="Stable", group_type="consumer").kind is None
