@@ -62,12 +62,13 @@ class EventTracker:
         members: maximum number of groups, members and owned partitions that are remembered, in total.
 
     Attributes:
+        members: the same maximum, which can be changed at any time.
         found: group id → problem and when kgtui found it. Only problems whose start is unknown are included.
     """
 
     def __init__(self, log: EventLog, members: int) -> None:
         self.log = log
-        self._members = members
+        self.members = members
         self._remembered = 0
         self._descriptions: OrderedDict[str, LastDescription] = OrderedDict()
         self._memberless: set[str] = set()
@@ -85,7 +86,7 @@ class EventTracker:
         """
         self.log.add(listing_events(group, at, before, after))
         self._memberless.discard(group)
-        if before is None and self._remembered < self._members:
+        if before is None and self._remembered < self.members:
             self._remember(group, LastDescription(appeared=True))
 
     def gone(self, groups: Sequence[tuple[str, Listing]], at: float) -> None:
@@ -114,7 +115,7 @@ class EventTracker:
         group = description.group
         last = self._descriptions.get(group)
         if last is None:
-            if not in_full and self._remembered >= self._members:
+            if not in_full and self._remembered >= self.members:
                 return
             last = LastDescription()
             self._remember(group, last)
@@ -123,9 +124,9 @@ class EventTracker:
         self._remembered += len(last.membership) - size
         if in_full:
             self._descriptions.move_to_end(group)
-            while self._remembered > self._members and len(self._descriptions) > 1:
+            while self._remembered > self.members and len(self._descriptions) > 1:
                 self._forget(next(iter(self._descriptions)))
-        elif self._remembered > self._members:
+        elif self._remembered > self.members:
             self._forget(group)
 
     def listed_without_members(self, group: str, listing: Listing, listed_at: float | None, at: float) -> None:
@@ -185,6 +186,8 @@ class EventTracker:
         problem. For a problem in `_WITHOUT_EVENT`, an event is added only if the group had a previous problem, and that
         problem is not in `_WITHOUT_EVENT`.
         """
+        if not self._judged:
+            self._judged = {}  # A dict that was large once keeps its memory, even if it is empty now.
         for group in list(islice(self._judged, _VERDICTS_AT_ONCE)):
             del self._judged[group]
             listing, judgment = snapshot.groups.get(group), snapshot.judgment(group)

@@ -19,7 +19,7 @@ from kgtui.model.slices import PAUSE
 from kgtui.monitor.event_tracker import EventTracker
 from kgtui.monitor.gc_tuning import GcTuning
 from kgtui.monitor.list_tier import ListTier
-from kgtui.monitor.policy import EVENT_MEMBERS, SCREEN_GAPS, MonitorOptions, publish_pause
+from kgtui.monitor.policy import SCREEN_GAPS, MonitorOptions, event_members, publish_pause
 from kgtui.monitor.poll_timer import PollTimer
 from kgtui.monitor.store import Store
 
@@ -86,7 +86,7 @@ class Monitor:
         # different time of the recording.
         self.events = EventLog(options.kept_events if recorded_at is None else 0)
         self._events_since = now() if recorded_at is None else None
-        self._tracker = EventTracker(self.events, EVENT_MEMBERS)
+        self._tracker = EventTracker(self.events, event_members(0))
         self._store = Store(options.kept_groups, now, self._tracker)
         self.series = SeriesStore(SCREEN_GAPS)
         self.snapshot: Snapshot = self._store.snapshot()
@@ -195,6 +195,7 @@ class Monitor:
         self._publish_soon(0.0)
 
     def _lists_changed(self) -> None:
+        self._tracker.members = event_members(len(self._store.groups))
         if self._store.groups:
             self._first_listed.set()
         if self._lists.complete and self._complete_at is None:

@@ -115,6 +115,13 @@ By comparing them with the next read, kgtui notices, for example, which members 
 Above this limit, kgtui first forgets the members of groups that are read only in the background.
 """
 
+LARGE_CLUSTER_EVENT_MEMBERS = 5_000
+"""`EVENT_MEMBERS` if a cluster has more than `LARGE_CLUSTER` groups.
+
+There, both limits suffice for only a few groups in addition to the selected, visible and suspected ones, and the lower
+limit saves about 6 MB.
+"""
+
 RETENTION_MAX_AGE = 600.0
 """Seconds between two reads of the retention time of a topic. The reads are rare, because configs rarely change."""
 
@@ -255,6 +262,15 @@ def background_pause(seconds: float, groups: int) -> float:
         groups: number of groups in the cluster.
     """
     return seconds * LARGE_CLUSTER_PAUSES if groups > LARGE_CLUSTER else seconds
+
+
+def event_members(groups: int) -> int:
+    """Return how many groups, members and owned partitions, in total, kgtui remembers to find events.
+
+    Args:
+        groups: number of groups in the cluster.
+    """
+    return LARGE_CLUSTER_EVENT_MEMBERS if groups > LARGE_CLUSTER else EVENT_MEMBERS
 
 
 def sweep_rate(options: MonitorOptions, groups: int, *, first: bool) -> float:

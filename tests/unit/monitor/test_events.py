@@ -158,6 +158,18 @@ def test_members_of_groups_read_at_every_poll_are_dropped_last() -> None:
     assert log.kept()[-1].group == "g4"
 
 
+def test_lower_limit_drops_the_members_that_were_stored_above_it() -> None:
+    """kgtui lowers the limit when a cluster turns out to be large."""
+    tracker = EventTracker(log := EventLog(10), 20)
+    for number in range(5):
+        tracker.described(replace(description("m-1"), group=f"g{number}"), STABLE, 1.0, in_full=False)
+    tracker.members = 4
+    tracker.described(replace(description("m-1"), group="g4"), STABLE, 2.0, in_full=True)
+    for number in range(5):
+        tracker.described(replace(description("m-2"), group=f"g{number}"), STABLE, 3.0, in_full=False)
+    assert {event.group for event in log.kept()} == {"g3", "g4"}
+
+
 async def test_event_log_keeps_at_most_10_000_events_after_changes_of_100_000_groups(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
