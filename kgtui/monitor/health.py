@@ -319,8 +319,9 @@ class HealthTier:
         if offsets is not None and (hides_topics or offsets.value.hidden):
             health = with_hidden_offsets(health, none_visible=not offsets.value.partitions)
         spent = slices.spent - spent_before
-        cpu = _CPU_OF_SELECTED if group == self._selected else _CPU_OF_ALL * len(self._histories)
-        self._due[group] = began + max(self._watching.rules.expire_cache, spent / cpu)
+        # The CPU budget does not limit verdicts on the selected group, so the pause between them does.
+        pause = spent / _CPU_OF_SELECTED if group == self._selected else 0.0
+        self._due[group] = began + max(self._watching.rules.expire_cache, pause)
         self._cpu_credit = max(self._cpu_credit - spent, -_CPU_CREDIT)
         self._store.put_health(group, health)
         if is_final(health) and health.status is Status.OK and not health.lag_grows:

@@ -59,4 +59,5 @@ def _utf16_units(text: str) -> Iterable[int]:
 
 def offsets_partition(group: str, partitions: int = 50) -> int:
     """Return a group's partition of `__consumer_offsets`: in Kafka, `Utils.abs(groupId.hashCode) % partitions`."""
-    return (java_hash_code(group) & 0x7FFFFFFF) % partitions
+    code = java_hash_code(group)
+    return (0 if code == -(1 << 31) else abs(code)) % partitions

@@ -59,6 +59,16 @@ async def test_the_app_starts_with_a_list_of_problems_on_the_right_side(tmp_path
         await until(pilot, lambda: {text for text in expected if text in screen_words(app)} == expected)
 
 
+async def test_key_shift_u_shows_the_times_on_the_page_in_utc(tmp_path: Path) -> None:
+    """The snapshot does not change after the key press, as in a stopped replay."""
+    app, _ = app_on(snapshot_with_problems(), tmp_path)
+    async with app.run_test(size=(140, 44)) as pilot:
+        await settled(pilot)
+        await until(pilot, lambda: "09:43" in screen_words(app))
+        await pilot.press("U")
+        await until(pilot, lambda: "08:43" in screen_words(app) and "09:43" not in screen_words(app))
+
+
 async def test_the_header_counts_the_problems_of_the_cluster(tmp_path: Path) -> None:
     app, _ = app_on(snapshot_with_problems(), tmp_path)
     async with app.run_test(size=(160, 44)) as pilot:

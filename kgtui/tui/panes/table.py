@@ -210,6 +210,12 @@ class LineTable(LineView, Generic[RowT], can_focus=True):
                 self._refresh_row_if_different(index)
         self.post_message(self.CursorMoved(self))
 
+    def redraw(self) -> None:
+        """Draw all rows again, because the display settings, such as the time zone, have changed."""
+        self._preferred = {}
+        self._arrange()
+        self.refresh()
+
     def refresh_row(self, index: int) -> None:
         """Redraw the row with this index if it is visible."""
         line = index - self.scroll_offset.y

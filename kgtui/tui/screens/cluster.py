@@ -15,6 +15,7 @@ from kgtui.tui.messages import GroupOpened, GroupSelected, SnapshotArrived
 from kgtui.tui.node_page.page import NodePage
 from kgtui.tui.node_page.right_side import RightSide
 from kgtui.tui.panes import PANES, PANES_BY_ID
+from kgtui.tui.panes.table import LineTable
 from kgtui.tui.problem_index import ProblemIndex
 from kgtui.tui.recent_events import RecentEvents
 from kgtui.tui.recording import recording_mark
@@ -248,10 +249,12 @@ class ClusterScreen(Screen[None]):
             right_side.show_node(self.group_tree.model, self.session.target.name)
 
     def redraw(self) -> None:
-        """Redraw header, footer, broker errors and visible pane, for example after a change of the time zone."""
+        """Redraw header, footer, broker errors, visible pane and tables, for example after a change of the time zone."""
         self.draw_bars()
         self.query_one(FaultLines).show(self.snapshot)
         self.detail.redraw()
+        for table in self.query(LineTable):
+            table.redraw()
 
     def toast(self, message: str, *, title: str = "") -> None:
         """Show a short message for a few seconds."""
