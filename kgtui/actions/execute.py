@@ -272,7 +272,8 @@ class _Deletion:
     async def _send(self, groups: Sequence[str]) -> dict[str, Outcome]:
         """Send one DeleteGroups request, and return a dict: group id → outcome.
 
-        If an outcome is missing, for example because no response arrives, the dict contains an uncertain outcome.
+        If the outcome of a group is missing, for example because no response arrives, the dict
+        contains an uncertain outcome for this group.
         """
         lost = Fault("NO_ANSWER", "the broker's response does not contain this group")
         try:

@@ -32,7 +32,10 @@ class Presence(Enum):
 
 
 async def check_presence(admin: GroupAdmin, groups: Collection[str], *, timeout: float) -> dict[str, Presence]:
-    """Describe groups that kgtui wanted to delete. Return a dict: group id → whether the group still exists."""
+    """Find out whether groups that kgtui tried to delete still exist.
+
+    Return a dict: group id → `Presence`.
+    """
     try:
         answer = await admin.describe_groups(groups, timeout=timeout)
     except KgtuiError:

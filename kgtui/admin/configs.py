@@ -38,7 +38,10 @@ _UNLIMITED_MS = 1_000 * 365 * 86_400_000
 Kafka's value for unlimited retention is -1, but some users set the largest 64-bit integer instead.
 """
 _RETENTION_KEYS = [RETENTION_MS, RETENTION_BYTES, CLEANUP_POLICY, REMOTE_STORAGE]
-"""Names of the topic configs from which kgtui computes `TopicRules`: when the records of a topic are deleted."""
+"""Names of the topic configs from which `TopicRules` is computed.
+
+These configs decide when the records of a topic are deleted.
+"""
 
 TOPICS_PER_REQUEST = 500
 """Maximum number of topics in one DescribeConfigs request."""

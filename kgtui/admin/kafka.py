@@ -113,7 +113,7 @@ class KafkaGroupAdmin:
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """One warning for each client property that neither kgtui nor Kafka's clients know."""
+        """Warnings about the client properties, such as unknown ones (see `ClientSettings`)."""
         return self._pool.settings.warnings
 
     @property

@@ -33,9 +33,11 @@ TYPES_FROM = 5
 """First version of ListGroups whose response contains group types (KIP-848, Kafka 3.8)."""
 
 _ROWS_PER_CHUNK = 10
-"""Minimum number of rows in a chunk: a sequence of rows in a ListGroups response, which has one row per group.
+"""Minimum number of rows in a chunk.
 
-A poll searches the new response for whole chunks of the last response, which is faster than a search for single rows.
+A chunk is a sequence of rows in a ListGroups response, which has one row per group. A poll searches
+the new response for whole chunks of the last response, which is faster than a search for single
+rows.
 """
 
 _CHUNKS_PER_SLICE = 500

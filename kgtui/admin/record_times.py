@@ -109,7 +109,7 @@ After the last lookup, any error code for a partition ends the search in this pa
 
 
 class RecordTimeReader:
-    """Finds out when the records directly before and after committed offsets were written, in many partitions at once.
+    """Finds out when the first unread and the last consumed records of partitions were written.
 
     The search has several rounds. In each round, every partition leader gets one ListOffsets request for all partitions
     that it leads.

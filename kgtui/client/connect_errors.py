@@ -206,10 +206,12 @@ def explain_login_required(address: Address, settings: ClientSettings) -> str:
 
 
 def explain_not_kafka(address: Address, protocol: str) -> str:
-    """Return a message for a port that uses TLS although kgtui is configured for plain text, or is not a Kafka port.
+    """Return a message for a port that does not use Kafka's protocol in plain text.
+
+    Either the port uses TLS although kgtui is configured for plain text, or it is not a Kafka port.
 
     Args:
-        protocol: `TLS`, or a phrase for what is on a port that is not Kafka's, such as "an HTTP server".
+        protocol: `TLS`, or a phrase for the server on the port, such as "an HTTP server".
     """
     if protocol == "TLS":
         return f"{address} uses TLS, but kgtui is configured for plain text; {ADVICE_USE_TLS}"
@@ -317,8 +319,9 @@ async def probe(address: Address, *, timeout: float) -> tuple[Peer, str]:
                 if await _answers_in_tls(address):
                     peer = Peer.TLS
         except TimeoutError:
-            # The server closes plaintext connections, so it might use TLS. Perhaps it was only too busy to answer the
-            # TLS client hello in time. Therefore, report the kind of server as unknown.
+            # A server that closes plaintext connections (`HANGS_UP`) might use TLS. Perhaps it was
+            # only too busy to answer the TLS client hello in time. Therefore, report the kind of
+            # server as unknown.
             if peer is Peer.HANGS_UP:
                 peer = Peer.UNKNOWN
     return peer, protocol

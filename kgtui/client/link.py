@@ -266,9 +266,10 @@ class Link:
             self._fail(str(error))
 
     def _check_stall(self, progress: _Progress) -> None:
-        """After a request has timed out, close its connection if the broker has sent nothing for `PoolOptions.stall`.
+        """After a request has timed out, close its connection if the broker is silent.
 
-        kgtui then waits before it connects again, as after a failed attempt to connect.
+        A broker is silent if it has sent nothing for at least `PoolOptions.stall` seconds. In this
+        case, kgtui waits before it connects again, as after a failed attempt to connect.
         """
         session = progress.session
         if session is None or session is not self._session:

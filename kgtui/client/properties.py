@@ -334,9 +334,10 @@ def parse_jaas(text: str) -> LoginModule:
 
 
 def _known(option: str) -> str:
-    """Return the name of an option for an error message. For a name that kgtui does not know, return "an option".
+    """Return the name of an option of PLAIN or SCRAM, for an error message; otherwise "an option".
 
-    An unknown name could be part of a password that is not quoted correctly, so error messages do not show it.
+    Error messages do not show other names, because such a name could be part of a password that is
+    not quoted correctly.
     """
     return option if option in {"username", "password", "tokenauth"} else "an option"
 

@@ -28,7 +28,10 @@ if TYPE_CHECKING:
     from kgtui.client.oauth import OAuth
 
 REFRESH_AFTER = (0.80, 0.85)
-"""Each token is refreshed after a random fraction of its lifetime, between these limits, as in Kafka's clients."""
+"""Limits of the fraction of a token's lifetime after which the next login gets a new token.
+
+The fraction is chosen at random for each token. Kafka's clients have the same limits by default.
+"""
 
 RETRY_PAUSE = 10.0
 """Pause after a failed attempt to refresh a token, in seconds. The old token stays in use while it is valid.

@@ -265,8 +265,9 @@ def _judge(
 ) -> tuple[CheckResults, list[GroupHealth]]:
     """Return the results to print, and the health of all groups that match the filter.
 
-    The results contain only groups that have a problem or could not be read completely, unless `--all` or a filter term
-    about health is given.
+    Without `--all` and without a filter term about health, the results contain only three kinds of
+    groups: those with a problem, those that could never be read, and those with an error and
+    possibly hidden offsets (see `mark_hidden`).
     """
     from kgtui.model.answer import Coverage
     from kgtui.model.health import health_of, with_hidden_offsets
@@ -317,7 +318,7 @@ def _updated(first: Snapshot, health: Mapping[str, GroupHealth], watch: Watch) -
 
 
 class _VerdictSnapshot(Snapshot):
-    """A snapshot to which filters are applied, so that they use the verdicts that `kgtui check` prints."""
+    """A snapshot that gives filters the verdicts that `kgtui check` prints."""
 
     __slots__ = ()
 

@@ -233,7 +233,8 @@ async def _print_new(
 
 def _notify_if_missing(args: argparse.Namespace, query: Query, snapshot: Snapshot, groups: Sequence[str]) -> None:
     """If no group matches yet, print similar group ids, and tell the user that the command waits for a match."""
-    # If the filter needs other data than the list of groups, for example lag, print nothing: kgtui has not read it yet.
+    # If the filter needs more data than the list of groups, such as lag, print nothing, because
+    # kgtui has not read this data yet.
     if not query.needs and notify_missing(args, query, _as_selection(snapshot, groups)):
         notify("waiting for groups that match; press Ctrl-C to end")
 

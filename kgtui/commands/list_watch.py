@@ -189,7 +189,11 @@ class RepeatedScreening:
         )
 
     async def _forget_missing(self, snapshot: Snapshot) -> None:
-        """Delete the stored data of groups that no broker lists, and that no longer exist according to coordinators."""
+        """Delete the stored data of groups that no broker lists any more.
+
+        This applies only to groups that no longer exist according to their coordinator, or that the
+        user is not allowed to describe (see `MissingGroups`).
+        """
         # A group that no broker lists may still exist, for example while its coordinator changes. Ask the coordinator.
         store, now = self._store, snapshot.taken_at
         self.missing.listed(snapshot.groups)

@@ -63,8 +63,9 @@ def epilog() -> str:
 def run(args: argparse.Namespace) -> int:
     """Run `kgtui ls`, and return its exit code.
 
-    The exit code is 1 if no group matches, if some data could not be read, or if all groups, or the offsets of a group,
-    may be hidden because the user lacks permissions.
+    The exit code is 1 if no group matches, or if some data could not be read. If the user lacks
+    permissions, the exit code is also 1 if brokers hide offsets in topics whose names kgtui knows,
+    or if they may hide all groups or all offsets of a group.
     """
     query = query_of(args) if args.filter or args.expr else None
     if args.watch is True:

@@ -257,9 +257,9 @@ def add_ui_options(parser: argparse.ArgumentParser, *, again: bool = False) -> N
 def seconds(text: str) -> float:
     """Convert a duration on the command line, such as `5`, `5s` or `2m`, to seconds.
 
-    The caller must check the result, because a number without a unit can be 0, negative or infinite.
+    The caller must check the result, because a number without a unit can be 0 or negative.
 
-    Raises `ArgumentTypeError` if the text is neither a number nor a duration above 0.
+    Raises `ArgumentTypeError` if the text is neither a finite number nor a duration above 0.
     """
     with suppress(ValueError):
         if isfinite(number := float(text)):

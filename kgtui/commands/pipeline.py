@@ -171,7 +171,10 @@ def _prepare_lake(path: str, sources: Sources, interval: float | None) -> None:
 
 
 def _sources(args: argparse.Namespace, since: float | None) -> Sources:
-    """Return where to read records of `__consumer_offsets`: from the named cluster, and from the folder `--records`."""
+    """Return the sources of records of `__consumer_offsets`.
+
+    These are the cluster and the folder `--records`, if the command line names them.
+    """
     from kgtui.pipeline.jobs.run import Sources
     from kgtui.pipeline.sources import records_folder
 

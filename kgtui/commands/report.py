@@ -1,4 +1,7 @@
-"""`kgtui report`: write findings (problems of groups in a lake's gold tables) and plots into one HTML page."""
+"""`kgtui report`: write the findings and plots of a lake into one HTML page.
+
+Findings are problems of groups. They come from the gold tables of the lake.
+"""
 
 from __future__ import annotations
 

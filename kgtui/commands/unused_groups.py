@@ -1,7 +1,7 @@
 """Finds unused groups for `kgtui ls`, by the same rule as the terminal UI (see `kgtui.monitor.empty_groups`).
 
-A group is unused if it is Empty and has unread records, and if in each partition with unread records, the oldest unread
-record is older than `ABANDONED_AFTER` seconds.
+A group is unused if it is Empty and has unread records, and if in each partition with unread
+records, the oldest unread record is at least `ABANDONED_AFTER` seconds old.
 """
 
 from __future__ import annotations

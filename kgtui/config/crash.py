@@ -1,7 +1,8 @@
 """Write crash reports.
 
-A report contains the versions of kgtui, Python and libraries, the type of the terminal, the command, and the stack
-trace. It contains no values of local variables or of options, because a value can be a secret.
+A report contains the versions of kgtui, Python, libraries and the operating system, the type of the
+terminal, the command, and the stack trace. It contains no values of local variables or of options,
+because a value can be a secret.
 """
 
 from __future__ import annotations

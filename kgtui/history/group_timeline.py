@@ -234,8 +234,9 @@ number. Because the real sum is not negative, it is the computed sum modulo this
 SUMS = ("lag", "known_lags", "known_ends", "known_positions")
 """Attributes of `PollChange` from which totals, such as the lag of a group, are computed.
 
-At a keyframe (a poll with the complete state), such an attribute contains the total. At the polls before the next
-keyframe, it contains the change of the total. The total at a poll is the sum of the values since the last keyframe.
+At a keyframe (a poll with the complete state), such an attribute contains the total. At each poll
+before the next keyframe, it contains the change of the total since the previous poll. The total at
+a poll is therefore the sum of the values from the last keyframe up to this poll.
 """
 
 

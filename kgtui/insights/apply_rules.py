@@ -102,8 +102,9 @@ class Context:
         now: end of the time that the gold tables cover, in epoch seconds. It is used as the current time.
         unused: ids of the unused groups, which the first rule finds.
         behind: group id → start of the group's backlog (unread records), in epoch seconds.
-        reported: ids of groups with a finding by an earlier rule (except the rule `UNUSED`). The rules `DRAIN` and
-            `UNUSUAL` do not report a growing or unusual lag of these groups again.
+        reported: ids of groups with a finding by an earlier rule (except the rule `UNUSED`). For
+            these groups, the rule `DRAIN` does not report a growing lag, and the rule `UNUSUAL`
+            reports only an unusual input rate.
     """
 
     def __init__(self, gold: Gold, readable: set[str], now: float) -> None:

@@ -70,8 +70,9 @@ def read_episodes(gold: Gold, since: float, until: float) -> tuple[Episode, ...]
     """Return the episodes (time spans in which a group was unhealthy), the most recently ended one first.
 
     Args:
-        since, until: time span to search, in epoch seconds. Episodes that began before `since` and ended later are
-            included. An episode that had not ended by `until` is ongoing.
+        since, until: time span to search, in epoch seconds. An episode that began earlier is
+            included if the group was unhealthy in a time window that starts at or after `since`.
+            An episode that lasts until the newest time window is ongoing.
     """
     times = (utc_datetime(since), utc_datetime(until))
     rows = gold.rows(HEALTH, _COLUMNS, since=times[0], until=times[1], time="window_start", where=_IS_PROBLEM)

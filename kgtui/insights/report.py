@@ -77,7 +77,9 @@ class Report:
     Attributes:
         lake: path of the lake.
         cluster: cluster id; None if unknown.
-        since, until: time span that the plots and episodes cover, in epoch seconds.
+        since, until: start and end of the time axis of all plots, in epoch seconds. If all lag
+            histories begin later than requested, `since` is the start of the earliest one. Episodes
+            can begin and end before `since`.
         made_at: when the report was built, in epoch seconds.
         lag_histories: group id → plotted lag and rates, for at most `MAX_PLOTTED_GROUPS` groups.
         episodes: time spans in which groups were unhealthy, the most recently ended one first.
@@ -241,7 +243,11 @@ def _episode_cells(episode: Episode) -> tuple[str | int | None, ...]:
 
 
 def _cell(value: float | bool | datetime | None) -> str:
-    """Format a value for a table: numbers as `12,345`, booleans as `yes` or `no`, times as date and time in UTC."""
+    """Format a value for a table.
+
+    Integers become `12,345`, floats `0.25` or (from 1,000 on) `12.3k`, booleans `yes` or `no`, and
+    times a date and time in UTC.
+    """
     if value is None:
         return _UNKNOWN
     if isinstance(value, bool):

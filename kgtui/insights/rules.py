@@ -270,8 +270,9 @@ def unusual(
         rows: rows of table `baseline` with unusual values, from the newest hour and from earlier hours.
         others: ids of groups for which an earlier rule has a finding. For these groups, only an unusual input rate is
             reported.
-        histories: group id → lag and rates of the last 24 hours, to find the minute at which a problem began. For a
-            group without an entry, the start of the first unusual hour is used.
+        histories: group id → lag and rates of the last 24 hours, to find the minute at which a
+            problem began. For a group without an entry, the problem counts as begun at the start of
+            the first of the consecutive unusual hours.
     """
     found = []
     hours: dict[str, list[GoldRow]] = {}

@@ -253,7 +253,7 @@ class RecordedTable:
         return to_one_chunk(select_columns(rows, self.table, columns))
 
     def read_keyframe(self, day: date, keyframe: int) -> RowBlocks:
-        """Return all rows of a keyframe and of the polls before the next keyframe.
+        """Return all rows of a keyframe, and of the later polls before the next keyframe.
 
         A keyframe is a poll with the complete state. For the polls between two keyframes, only changed rows are stored.
 

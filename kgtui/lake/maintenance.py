@@ -218,10 +218,10 @@ def _compact(folder: LakeFolder, table: StoredTable) -> str:
 
 @contextmanager
 def _pipeline_paused(folder: LakeFolder) -> Iterator[None]:
-    """Hold the pipeline's lock during the `with` block, so that the pipeline cannot run.
+    """If the lake is in a store, prevent the pipeline from running during the `with` block.
 
-    This is necessary if the lake is in a store. There, Spark does not notice that another process writes to the same
-    tables. For a lake on a local disk, nothing is locked.
+    In a store, Spark does not notice that another process writes to the same tables. Therefore, the
+    block holds the pipeline's lock. For a lake on a local disk, nothing is locked.
 
     Raises:
         RefusedError: the pipeline is running, and the lake is in a store.

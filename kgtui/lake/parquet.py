@@ -43,9 +43,10 @@ This number is so large that pyarrow's `write_table` never splits the rows of on
 
 
 class RowBlocks(Protocol):
-    """The rows that a keyframe (a poll with the complete state) and the polls up to the next keyframe wrote to a table.
+    """The rows of one table for a keyframe, and for the later polls before the next keyframe.
 
-    The rows are sorted by key and poll, and divided into blocks. All rows of a Kafka group are in the same block.
+    A keyframe is a poll with the complete state. The rows are sorted by key and poll, and divided
+    into blocks. All rows of a Kafka group are in the same block.
     """
 
     def __len__(self) -> int:

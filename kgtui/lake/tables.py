@@ -106,13 +106,14 @@ class StoredTable:
         return {day: rows for day, rows in result.items() if day is not None}
 
     def newest(self, column: str, last: date) -> int | None:
-        """Return the newest time in a column, in milliseconds since the epoch, without the rows of days after `last`.
+        """Return the newest time in a column, in milliseconds since the epoch.
 
-        None if no rows remain, or if no file has statistics for this column.
+        Return None if the searched days have no rows, or if none of their files has statistics for
+        this column.
 
         Args:
             column: name of the time column, which contains timestamps or milliseconds since the epoch.
-            last: last day whose rows are searched.
+            last: last day whose rows are searched. Rows of later days are ignored.
         """
         files = [file for file in data_files(self._open()) if (_day(file) or date.min) <= last]
         found = [file.get(f"max.{column}") for file in files if file["num_records"] != 0]

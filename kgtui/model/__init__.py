@@ -7,7 +7,7 @@ never 0.
 |---|---|
 | `group` | `Listing`: what ListGroups returns for a group; `GroupDescription`: the description of a group |
 | `group_types` | group types, their states, and the kinds of groups, such as `connect` for some classic groups |
-| `members` | the members of groups: consumers, Connect workers, schema registry nodes, streams processes |
+| `members` | group members: consumers, Connect workers, schema registry nodes, Streams threads |
 | `offsets` | committed offsets, log start and end offsets, and lag |
 | `record_times` | the times at which the records directly before and after a committed offset were written |
 | `cluster` | brokers, features, and retention of records and offsets |
@@ -15,7 +15,7 @@ never 0.
 | `access` | `Access`: the permissions that decide which groups and topics the user can see |
 | `snapshot` | `Snapshot`: all data about a cluster at one time |
 | `summary` | `Summary`: the values that the sweep (kgtui's background read of all groups) stores for each group |
-| `trail` | `Trail`: the results of the last few background reads of a group, stored in a few hundred bytes |
+| `trail` | `Trail`: the results of the last few background reads of a group, in few bytes |
 | `member_names` | short unique names of members, and the owners of partitions |
 | `facts` | looks up members, lag and topics of a group in a snapshot |
 | `fields` | the catalog of all values that kgtui shows |

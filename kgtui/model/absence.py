@@ -25,8 +25,8 @@ class NoMatch:
     Attributes:
         meant: the filter that the user probably meant, or None. If it is set, no other attribute is set.
         word: the word that group ids must contain, if this is the only condition on group ids; otherwise None.
-        excluded: number of groups whose ids meet the conditions on group ids. They do not match, because the filter has
-            other conditions, too.
+        excluded: number of groups that meet the conditions on group ids, but not all other
+            conditions of the filter.
         example: id of one of the `excluded` groups; empty if `excluded` is 0.
         similar: group ids that are similar to the words in the filter; empty if `excluded` is not 0.
     """

@@ -28,8 +28,8 @@ class Fault:
     Attributes:
         name: Kafka's error name, such as `GROUP_AUTHORIZATION_FAILED`, or a name that kgtui defines.
         message: error message. If a request failed, the message names the request and the broker.
-        code: Kafka's error code; None if kgtui defines the name. The only exception is `OFFSETS_HIDDEN`, which has the
-            code of `TOPIC_AUTHORIZATION_FAILED`.
+        code: Kafka's error code; None if there is no error code. `OFFSETS_HIDDEN`, which kgtui
+            defines, has the code of `TOPIC_AUTHORIZATION_FAILED`.
         broker: node id of the broker to which the request was sent; None if there is no such broker, or if it is not
             known.
         group: group id; None if a whole broker or cluster is affected.

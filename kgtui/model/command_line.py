@@ -21,8 +21,8 @@ class CommandLine:
     """A command to run in a shell.
 
     Attributes:
-        text: the command in one line, quoted for a shell. Words with control characters are written as `$'…'`, which
-            bash, zsh and ksh understand.
+        text: the command in one line, quoted for a shell. Words with unprintable characters
+            are written as `$'…'`, which bash, zsh and ksh understand.
         note: what the command does differently from kgtui, or empty.
     """
 
@@ -35,9 +35,11 @@ def describe(
 ) -> CommandLine:
     """Return the command line that shows a group with Kafka's scripts.
 
-    With the view `configs`, the command shows the configs of a group of any kind. With any other view, Kafka's scripts
-    cannot show groups of the kinds `connect`, `sr` (schema registry) and `other`. The command then lists all groups of
-    the kind `connect` or `sr` instead or, if the kind is `other`, all groups.
+    With the view `configs`, the command shows the configs of a group of any kind.
+
+    With the other views, Kafka's scripts cannot show groups of the kinds `connect`, `sr` (schema
+    registry) and `other`. For such a group, the command lists groups instead: all groups of the
+    kind `connect` or `sr`, or all groups of the cluster if the kind is `other`.
 
     Args:
         kind: one of `kgtui.model.group_types.KINDS`.

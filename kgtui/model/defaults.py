@@ -9,7 +9,7 @@ POLL_INTERVAL = 2.0
 """Seconds between two polls of a broker in the terminal UI, and between two reads in `kgtui ls --watch`."""
 
 TREE_COLUMNS = ("lag", "members", "problem", "state", "plot", "age", "trend", "timelag")
-"""Columns of the tree of groups in the terminal UI, from left to right.
+"""Default columns of the tree of groups in the terminal UI, the most important first.
 
-If the tree is too narrow for all of them, the last ones are left out.
+A column is left out if it does not fit beside the more important columns.
 """

@@ -128,8 +128,9 @@ def _moves(
 ) -> list[Event]:
     """Return one event for all partitions whose owner changed; an empty list if there are none.
 
-    `Event.before` and `Event.after` name the old and the new owner. They are set only if the old owner is the same for
-    all these partitions, and the new owner, too. `Event.before` is also None if no old owner is known.
+    `Event.before` and `Event.after` name the old and the new owner. They are set only if all these
+    partitions have the same old owner and the same new owner. `Event.before` is also None if no old
+    owner is known.
 
     Args:
         members: all members of the group before and after the change. The event contains short names of members, so

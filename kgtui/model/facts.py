@@ -310,10 +310,11 @@ def lag_trend_and_span(snapshot: Snapshot, group: str) -> tuple[float, float] | 
 
 
 def time_lag(snapshot: Snapshot, group: str) -> tuple[float | None, bool] | None:
-    """Return `(age, at_least)` of the oldest unread record of a group; None if the lag of the group is not known.
+    """Return `(age, at_least)` of the oldest unread record of a group.
 
-    `age` is in seconds; 0 if there is no unread record, None if the age is not known. `at_least` is True if the record
-    may be older than `age`.
+    `age` is in seconds. It is 0 if there is no unread record, and None if the age is not known.
+    `at_least` is True if the record may be older than `age`. Instead of the pair, the result is
+    None if the group has neither a health verdict nor a known lag.
     """
     health = snapshot.health.get(group)
     if health is not None:

@@ -36,8 +36,8 @@ _DELETING_OPERATIONS = frozenset({"DELETE", "ALL"})
 def why_not_delete(group: str, description: GroupDescription) -> str | None:
     """Return why kgtui must not delete a group; None if kgtui is allowed to delete the group.
 
-    kgtui refuses to delete a `Dead` group, because the coordinator is already removing the group, or does not know it.
-    For a classic group, Kafka's GroupMetadataManager would accept this deletion.
+    kgtui refuses to delete a `Dead` group, because the coordinator is already removing the group,
+    or does not know it.
     """
     if description.group != group:
         return "the description belongs to another group; refresh and try again"

@@ -175,7 +175,10 @@ SCREENED_OK = Judgment(GroupStatus.OK, basis=Basis.SCREENED)
 READ_OK = Judgment(GroupStatus.OK, basis=Basis.READ_ONCE)
 """The judgment on a group that was read only once, has no unread records, and is not in a rebalance."""
 LAG_UNKNOWN = Judgment(GroupStatus.UNKNOWN, basis=Basis.READ_ONCE, message="the lag could not be read")
-"""The judgment on a group if some lags could not be read, and all others are 0. There may be unread records or not."""
+"""The judgment on a group if the lag of some partitions is unknown, and no known lag is above 0.
+
+kgtui cannot tell whether the group has unread records.
+"""
 
 
 def unreadable(fault: Fault, judgment: Judgment, read_at: float | None = None) -> Judgment:

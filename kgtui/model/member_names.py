@@ -76,8 +76,9 @@ def names_of_ids(member_ids: Iterable[str], members: Iterable[Member] = ()) -> d
 
     Args:
         member_ids: ids of current and former members.
-        members: members whose instance ids and client ids are known. For all other members, the part of the member id
-            before the UUID is used instead.
+        members: members whose instance ids and client ids are known. For any other member, the
+            part of the member id before the UUID is used instead. If such a member id has no UUID,
+            the name is a part of the member id.
     """
     known = {member.member_id: member.instance_id or member.client_id for member in members}
     by_name: defaultdict[str, list[str]] = defaultdict(list)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 TopicPartitions = tuple[tuple[str, tuple[int, ...]], ...]
 """The partitions of each topic, sorted by topic and partition: `((topic, (0, 1)), …)`."""
 Tasks = tuple[tuple[str, tuple[int, ...]], ...]
-"""Tasks of a streams group, as pairs of subtopology and partition numbers: `((subtopology, (0, 1)), …)`; sorted."""
+"""Sorted pairs of subtopology and partition numbers of its tasks: `((subtopology, (0, 1)), …)`."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -340,7 +340,11 @@ def summed(
 def positions_of(
     committed: Iterable[CommittedOffset], share: Iterable[ShareOffset], bounds: Mapping[TopicPartition, PartitionBounds]
 ) -> list[Position]:
-    """Return one `Position` per partition in `committed` and `share`. `bounds` maps each of them to its log offsets."""
+    """Return one `Position` per partition in `committed` and `share`.
+
+    Args:
+        bounds: `(topic, partition)` → log offsets. Partitions with unknown offsets may be missing.
+    """
     rows: list[Position] = []
     for commit in committed:
         key = (commit.topic, commit.partition)

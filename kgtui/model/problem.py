@@ -23,7 +23,11 @@ class GroupStatus(Enum):
     ABANDONED = "ABANDONED"
     """The group has unread records, and kgtui has observed it as Empty for at least `ABANDONED_AFTER` seconds."""
     UNKNOWN = "UNKNOWN"
-    """kgtui cannot judge the group: the group was not read yet, the newest read failed, or there are too few reads."""
+    """kgtui cannot judge the group.
+
+    The group was not read yet, the newest read failed, the lag is unknown, or there are too few
+    reads.
+    """
 
 
 class Problem(Enum):

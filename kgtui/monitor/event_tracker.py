@@ -45,7 +45,7 @@ Otherwise, the problem may have begun before kgtui read the group at short inter
 """
 
 _WITHOUT_EVENT = ONLY_COUNTED | {Problem.EMPTY}
-"""No event is added if a group gets one of these problems, unless its previous problem is not in this set.
+"""If a group gets one of these problems, an event is added only after a problem outside this set.
 
 Many groups already have these problems when kgtui starts. An event for each of them would hide the other events.
 """

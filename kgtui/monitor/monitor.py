@@ -126,9 +126,10 @@ class Monitor:
             self._gc.release()
 
     async def _run_details(self) -> None:
-        """Run all polling loops except tier 0 (lists of groups), after the first list of groups has arrived.
+        """Wait until a broker lists at least one group. Then run all polling loops except tier 0.
 
-        Before the loops start, the terminal UI gets at most `_FIRST_DRAW` seconds to draw the list.
+        Tier 0 reads the lists of groups. Before the other loops start, the terminal UI gets at most
+        `_FIRST_DRAW` seconds to draw the list.
         """
         await self._first_listed.wait()
         with contextlib.suppress(TimeoutError):

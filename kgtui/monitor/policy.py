@@ -61,7 +61,8 @@ REMOVAL_GRACE = 10.0
 """Maximum time, in seconds, for which the removal of a group waits for brokers that do not respond.
 
 If no broker lists a group, one of these brokers may still coordinate it. The time is just above
-`broker.session.timeout.ms` (9 s), after which a dead broker's groups move to other brokers.
+`broker.session.timeout.ms` (9 s), after which a dead broker's groups move to other brokers. This
+limit does not apply to groups of a broker that has left the cluster (see `PendingRemovals`).
 """
 
 MISSING_CHECK_PAUSE = 1.0

@@ -70,7 +70,11 @@ class RecordTimeTier:
         self._wake = asyncio.Event()
 
     def set_selected(self, group: str | None) -> None:
-        """Set the selected group. A search in this group ends when the times are known to within one second."""
+        """Set the selected group.
+
+        A search in this group ends when the times are known to within one second, or after `ROUNDS`
+        requests.
+        """
         if (
             group is not None
             and group != self._selected

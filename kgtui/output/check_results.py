@@ -30,9 +30,10 @@ if TYPE_CHECKING:
 _MIN_SHOWN_TREND = 0.05
 """The trend of a lag is shown as `0/s` if the lag changes by less than this number of records per second."""
 _MIN_AGE_FOR_ESTIMATE = 60.0
-"""The estimated time to catch up is not shown if the oldest unread record is less than this many seconds old.
+"""The estimated time to catch up is shown only if the oldest unread record is at least this old.
 
-If only a lower bound of the record's age is known, the time is always shown.
+The age is in seconds. If only a lower bound of the age is known, the estimated time is always
+shown. If nothing is known about the age, the estimated time is not shown.
 """
 _SOURCE = "computed from the data that kgtui check read"
 

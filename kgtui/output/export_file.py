@@ -74,8 +74,9 @@ def write(folder: Path, found: dict[str, Any], form: ExportFormat) -> Path:
 def file_stem(group: str) -> str:
     """Return the first part of the file name for a group. It is valid on every operating system.
 
-    If the group id contains other characters than ASCII letters, digits, `.`, `_` and `-`, or is very long, it is
-    changed, and a hash of the id is added. Examples: `payments` → `kgtui-payments`; `a/b` → `kgtui-a_b-c14cddc0`.
+    A group id is changed, and a hash of the id is added, if the id has more than 60 characters,
+    contains other characters than ASCII letters, digits, `.`, `_` and `-`, or begins or ends with
+    `.`, `_` or `-`. Examples: `payments` → `kgtui-payments`; `a/b` → `kgtui-a_b-c14cddc0`.
     """
     plain = re.sub(r"[^A-Za-z0-9._-]+", "_", group[:200])[:60].strip("._-")
     if plain == group:

@@ -1,9 +1,15 @@
-"""The Spark pipeline, which computes silver and gold tables from `__consumer_offsets` and from recordings.
+"""The Spark pipeline, which computes tables from `__consumer_offsets` and from kgtui's recordings.
 
-A recording consists of tables in which kgtui has stored its polls of a cluster. Silver tables contain decoded records
-of `__consumer_offsets`. Gold tables contain results, such as the lag and the health of each group. A lake is a folder,
-local or in an object store, with all these tables as Delta tables. The pipeline needs `pip install 'kgtui[spark]'`. It
-also works through Spark Connect.
+The pipeline needs PySpark (`pip install 'kgtui[spark]'`). It also works through Spark Connect.
+
+Terms:
+
+- recording: tables in which `kgtui record` has stored its polls. In each poll, kgtui reads the
+  state of all groups in a cluster.
+- bronze table: undecoded records of `__consumer_offsets`
+- silver tables: decoded records of `__consumer_offsets`, and the rebalances that they show
+- gold tables: results, such as the lag and the health of each group
+- lake: folder, local or in an object store, that contains all these tables as Delta tables
 
 | module | contents |
 |---|---|
@@ -18,8 +24,9 @@ also works through Spark Connect.
 | `code_archive` | sends kgtui's code to the executors of a cluster |
 | `s3` | jars, options and credentials for lakes in S3 |
 | `submit` | `spark-submit` command for YARN and Kubernetes |
-| `spark_errors` | translates Spark's errors into one-sentence messages for users |
+| `spark_errors` | translates Spark's errors into short messages for users |
 
-The package is sent to Spark executors together with `model`, `protocol`, `lake`, `errors` and `private_files`. It
-imports nothing else from kgtui, because the other parts of kgtui need libraries that are not on every executor.
+On a cluster, this package is sent to the Spark executors together with kgtui's `model`, `protocol`,
+`lake`, `errors` and `private_files`. The package imports nothing else from kgtui, because the other
+parts of kgtui need libraries that are not installed on every executor.
 """

@@ -1,4 +1,4 @@
-"""Send kgtui's code to the executors of a Spark cluster, because kgtui is not installed there."""
+"""Send kgtui's code to the executors of a Spark cluster, on which kgtui may not be installed."""
 
 from __future__ import annotations
 
@@ -17,14 +17,15 @@ if TYPE_CHECKING:
 _SHIPPED = ("__init__.py", "errors.py", "private_files.py", "model", "protocol", "lake", "pipeline")
 """Files and packages of kgtui that are sent to Spark executors.
 
-These files import only each other, and libraries that are installed on the executors.
+They import only each other, the standard library, and libraries that the executors have.
 """
 
 
 def ship_code(spark: SparkSession) -> None:
     """Send kgtui's code to a Spark cluster as a zip file.
 
-    The file is kept until this process exits, because executors that start later must also download the file.
+    The zip file is kept on this machine until this process exits, because executors that start
+    later must download the file, too.
     """
     archive = Path(tempfile.mkdtemp(prefix="kgtui-"), "kgtui.zip")
     atexit.register(shutil.rmtree, archive.parent, ignore_errors=True)
@@ -33,7 +34,11 @@ def ship_code(spark: SparkSession) -> None:
 
 
 def pack_code(archive: Path) -> None:
-    """Write the pipeline, and the parts of kgtui that it imports, into a zip file from which Python can import them."""
+    """Write a zip file from which Python can import the pipeline and the other parts of `_SHIPPED`.
+
+    Args:
+        archive: path of the zip file.
+    """
     root = Path(kgtui.__file__).parent
     with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as zipped:
         for part in _SHIPPED:

@@ -1,7 +1,8 @@
-"""The SQL function `kgtui.decode(key, value)`, which decodes a record of `__consumer_offsets` inside the JVM.
+"""The SQL function `kgtui.decode(key, value)`, which decodes a record of `__consumer_offsets`.
 
-The function needs about half the CPU time of decoding with Spark expressions and Python. Janino, which is part of
-Spark, compiles the function's Java source in the folder `jvm`, so no JDK is needed.
+The function runs inside the JVM, and needs only about half the CPU time of Spark expressions and
+Python. Its Java source is in the folder `jvm`. The compiler Janino, which is part of Spark,
+compiles this source, so that no JDK is needed.
 """
 
 from __future__ import annotations
@@ -41,14 +42,15 @@ if TYPE_CHECKING:
 
 
 def decoder_tables() -> str:
-    """Return the text of a file that tells the Java decoder the formats of all records of `__consumer_offsets`.
+    """Return the text of a file that tells the Java decoder the formats of all record types.
 
-    Each line has cells separated by tabs. The first cell says what the line describes. Booleans are 0 or 1.
+    These are the record types of `__consumer_offsets`. Each line of the file has cells that are
+    separated by tabs. Booleans are 0 or 1. The first cell says what the line describes:
 
-    - `result`: schema of the SQL function's result, as JSON
+    - `result`: schema of the result of the SQL function, as JSON
     - `type`: a record type
-    - `message`: one version of a key, a value or a member's assignment
-    - `field`: a field of the preceding `message`
+    - `message`: one version of a key, of a value, or of the assignment of a member
+    - `field`: a field of the `message` before it
     """
     rows: list[tuple[object, ...]] = [("result", DECODED.json())]
     for schema in RECORD_SCHEMAS.values():
@@ -61,7 +63,8 @@ def _record_type(schema: RecordSchema) -> Iterator[tuple[object, ...]]:
     newest = value_message(schema.type, -1)
     group_type, about = type_and_about(schema.type)
     record = schema.type.name.title().replace("_", "")
-    # The last three cells of the line become the columns `type`, `record` and `about` of table `group_events`.
+    # For a record of this type, the Java decoder writes the last three cells of the line into the
+    # columns `type`, `record` and `about` of the silver table `group_events`.
     yield "type", schema.type.value, newest.name, newest.high, group_type, record, about
     yield from _message("key", schema.key, KEY_VERSION)
     for version in range(newest.high + 1):
@@ -70,7 +73,7 @@ def _record_type(schema: RecordSchema) -> Iterator[tuple[object, ...]]:
 
 def _message(part: str, message: Message, version: int) -> Iterator[tuple[object, ...]]:
     flexible = message.is_flexible(version)
-    # The last cell is 1 for a strict message, in which invalid UTF-8 or bytes after its end are errors.
+    # The last cell is 1 for a strict message: invalid UTF-8, and bytes after its end, are errors.
     yield "message", part, message.label(version), version, int(flexible), int(message.strict)
     yield from _fields(message.struct, version, 0, flexible=flexible)
 
@@ -98,7 +101,7 @@ def _fields(struct: Struct, version: int, depth: int, *, flexible: bool) -> Iter
 
 
 def _default(field: Field) -> str:
-    """Return the default value of a field as text; empty unless it is an integer or a string."""
+    """Return the default value of a field as text; empty if it is not an integer or a string."""
     return str(field.default) if isinstance(field.default, (int, str)) else ""
 
 
@@ -110,7 +113,9 @@ _FAST_START = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xshare:auto")
 
 
 def decoder_jar() -> Path:
-    """Return the path of the jar with the decoder. If the jar cache lacks this jar, compile the decoder first.
+    """Return the path of the jar with the Java decoder.
+
+    If the jar is missing from the jar cache, the decoder is compiled first.
 
     Raises:
         SparkError: the decoder cannot be compiled, or the jar cannot be written.
@@ -118,7 +123,8 @@ def decoder_jar() -> Path:
 
     sources = sorted(_SOURCES.glob("*.java"))
     tables = decoder_tables().encode()
-    # The name of the jar contains a hash of its sources, so that a changed decoder is compiled again.
+    # The name of the jar contains a hash of its sources, so that the decoder is compiled again
+    # after its source has changed.
     digest = hashlib.sha256(PYSPARK.encode())
     for content in (tables, *(source.read_bytes() for source in sources)):
         digest.update(hashlib.sha256(content).digest())
@@ -142,7 +148,8 @@ def _make(jar: Path, sources: list[Path], tables: bytes) -> None:
             zipped.writestr(_TABLES, tables)
             for file in sorted(classes.rglob("*.class")):
                 zipped.write(file, file.relative_to(classes))
-        # If another process has compiled the decoder in the meantime, its jar is replaced with an equal one.
+        # If another process has compiled the decoder in the meantime, the jar of that process is
+        # replaced with a jar that contains the same classes.
         draft.replace(jar)
 
 
@@ -176,17 +183,19 @@ _CATALOG_CLASS = "kgtui.spark.DecoderCatalog"
 
 
 def enable_decoder(spark: SparkSession) -> bool:
-    """Make the SQL function `kgtui.decode` available in a session, and return whether this succeeded.
+    """Make the SQL function `kgtui.decode` available in a session. Return whether this succeeded.
 
-    It fails if a Spark Connect server does not have the decoder's jar, or if the server's jar is from another version
-    of kgtui, in which the function returns different fields.
+    The function is not available if Spark does not have the jar with the Java decoder. It is also
+    not available if a Spark Connect server has the jar of another version of kgtui, in which the
+    function returns different fields.
     """
     spark.conf.set(_CATALOG, _CATALOG_CLASS)
     try:
         schema = spark.sql("SELECT kgtui.decode(X'', X'') AS decoded").schema
         found = schema["decoded"].dataType.simpleString() == DECODED.simpleString()
     except (PySparkException, Py4JJavaError):
-        # If the Java class is missing, PySpark raises a `Py4JJavaError` instead of a `PySparkException`.
+        # If the Java class is missing, PySpark does not convert the error to a `PySparkException`,
+        # but raises a `Py4JJavaError`.
         found = False
     if not found:
         spark.conf.unset(_CATALOG)
@@ -199,10 +208,11 @@ def has_decoder(spark: SparkSession) -> bool:
 
 
 class KeptRecords:
-    """Decodes the valid offset commits of one batch, and keeps the remaining records in the driver's memory.
+    """Decodes the valid offset commits of one batch, and keeps all other records in memory.
 
-    The remaining records (damaged commits, and records that are not commits) can then be decoded without reading the
-    batch a second time. If they are larger than 32 MB in total, none of them is kept.
+    The other records are damaged commits, and records that are not commits. They can then be
+    decoded without reading the batch a second time. The memory is that of the Spark driver. If the
+    other records are larger than 32 MB in total, none of them is kept.
     """
 
     def __init__(self, spark: SparkSession) -> None:
@@ -212,28 +222,36 @@ class KeptRecords:
 
     @classmethod
     def of(cls, spark: SparkSession) -> KeptRecords | None:
-        """Return a new `KeptRecords`; None if the session uses Spark Connect, or does not have the Java decoder."""
+        """Return a new `KeptRecords` for one batch.
+
+        The result is None if the session uses Spark Connect, or does not have the Java decoder.
+        """
         # A session of Spark Connect has no attribute `_jvm`.
         return cls(spark) if getattr(spark, "_jvm", None) is not None and has_decoder(spark) else None
 
     def decode_commits(self, records: DataFrame) -> DataFrame:
-        """Decode the valid commits among bronze rows into rows of the silver table `commits`.
+        """Decode the valid offset commits of a batch into rows of the silver table `commits`.
 
-        While Spark computes the result, it keeps the other records in memory. The caller must use the result only once.
-        Otherwise, Spark computes it again, and keeps the same records twice.
+        While Spark computes the result, all other records are kept in memory. The caller must use
+        the result only once. Otherwise, Spark computes the result again, and keeps the same records
+        twice.
+
+        Args:
+            records: rows of the bronze table: undecoded records of all types.
         """
         decode = f"kgtui.decode_keeping_{self._id}(day, record_partition, record_offset, record_time, key, value)"
         decoded = with_positions(records).withColumn("commit", F.expr(decode))
         return rows_for(decoded, COMMITS)
 
     def take(self, expected: int) -> DataFrame | None:
-        """Return the kept records as bronze rows, and remove them from memory.
+        """Return the kept records as rows of the bronze table, and remove them from memory.
 
         Args:
             expected: number of records that should have been kept.
 
         Returns:
-            The records; None if their number is not `expected`, for example because they were too large to be kept.
+            The records; None if their number is not `expected`, for example because they were too
+                large to be kept.
         """
         kept = self._java.take(self._id, self._spark._jsparkSession, expected)
         if kept is None:
@@ -247,6 +265,12 @@ class KeptRecords:
 
 
 def decode_in_jvm(records: DataFrame) -> DataFrame:
-    """Decode bronze rows inside the JVM. The result has the same schema as the result of `decode_records`."""
+    """Decode records of all types inside the JVM, with the SQL function `kgtui.decode`.
+
+    The result has the schema `record_decoding.SCHEMA`.
+
+    Args:
+        records: rows of the bronze table (undecoded records of `__consumer_offsets`).
+    """
     decoded = with_positions(records).withColumn("decoded", F.expr("kgtui.decode(key, value)"))
     return decoded.select(*POSITION, "decoded.*")

@@ -1,7 +1,8 @@
 """Check PySpark, Java and the Spark Connect server, and find or download jars for Spark.
 
-The checks run before Spark is started, because Spark's own errors do not say clearly what is missing. At module level,
-no third-party library is imported, so that the checks also run if PySpark is not installed.
+The checks run before Spark is started, because Spark's own errors do not say clearly what is
+missing. At module level, no third-party library is imported, so that the checks also run if PySpark
+is not installed.
 """
 
 from __future__ import annotations
@@ -31,16 +32,25 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
 PYSPARK = "4.2.0"
-"""The only PySpark version that works with the versions of Delta Lake and of the Kafka source in `JARS`."""
+"""The PySpark version that the pipeline needs.
+
+The versions of Delta Lake and of Spark's Kafka source in `JARS` work only with this version.
+"""
 
 OLDEST_JAVA = 17
 """Oldest Java version that Spark runs on."""
 
 JARS_VARIABLE = "KGTUI_SPARK_JARS"
-"""Environment variable with a folder in which kgtui searches for jars before it searches its own cache folder."""
+"""Environment variable with the path of a folder with jars for Spark.
+
+kgtui searches for jars first in this folder, and then in its own cache folder.
+"""
 
 REPOSITORY_VARIABLE = "KGTUI_MAVEN_REPOSITORY"
-"""Environment variable with the URL of a Maven repository, from which jars are downloaded instead of Maven Central."""
+"""Environment variable with the URL of a Maven repository.
+
+If the variable is set, jars are downloaded from this repository, and not from Maven Central.
+"""
 
 _JAVA_VERSION = re.compile(r'version "(?:1\.)?(\d+)')
 _JAVA_TIMEOUT = 30.0
@@ -53,7 +63,10 @@ _CHUNK_BYTES = 1 << 20
 
 
 def check_pyspark() -> None:
-    """Check that PySpark is installed in the required version, with its dependencies. Raises `SparkError`."""
+    """Check that the required version of PySpark is installed, with its dependencies.
+
+    Raises `SparkError` otherwise.
+    """
     try:
         found = version("pyspark")
     except PackageNotFoundError:
@@ -76,7 +89,11 @@ def check_pyspark() -> None:
 
 
 def find_java() -> str | None:
-    """Return the path of `java`: below `JAVA_HOME` if this variable is set, otherwise the one on the PATH, or None."""
+    """Return the path of the program `java`.
+
+    If the environment variable `JAVA_HOME` is set, the program is in the folder `bin` there.
+    Otherwise, the program is searched on the PATH; the result is None if it is not found.
+    """
     home = os.environ.get("JAVA_HOME")
     return str(Path(home) / "bin" / "java") if home else shutil.which("java")
 
@@ -109,16 +126,20 @@ def check_java() -> None:
 
 
 def _first_output_line(output: str) -> str:
-    """Return the first nonempty line of a JVM's output; the word `nothing` if there is no such line.
+    """Return the first nonempty line of a JVM's output; the word `nothing` if there is none.
 
-    Lines that begin with "Picked up" are skipped, because they contain options of the JVM, which can contain secrets.
+    Lines that begin with "Picked up" are skipped. They contain options of the JVM, and options can
+    contain secrets.
     """
     lines = [line.strip() for line in output.splitlines() if line.strip() and not line.startswith("Picked up ")]
     return lines[0] if lines else "nothing"
 
 
 def check_spark_home() -> None:
-    """If `SPARK_HOME` is set, PySpark starts the Spark in this folder. Check its version. Raises `SparkError`."""
+    """Check the Spark version in the folder `SPARK_HOME`. Raises `SparkError` if it is wrong.
+
+    If this environment variable is set, PySpark starts the Spark in this folder.
+    """
     home = os.environ.get("SPARK_HOME")
     if not home:
         return
@@ -132,9 +153,9 @@ def check_spark_home() -> None:
 
 
 def check_connect_server(url: str) -> None:
-    """Check that a Spark Connect server responds within 15 seconds. Raises `SparkError`.
+    """Check that a Spark Connect server responds within 15 seconds. Raises `SparkError` otherwise.
 
-    The Spark Connect client itself would wait ten minutes.
+    Without this check, PySpark would wait ten minutes for the server.
     """
     import grpc
     from pyspark.errors import PySparkException
@@ -158,10 +179,11 @@ def check_connect_server(url: str) -> None:
 
 
 def check_server_version(found: str, url: str) -> None:
-    """Check that a Spark Connect server is new enough. Raises `SparkError`.
+    """Check that a Spark Connect server is new enough. Raises `SparkError` otherwise.
 
     Args:
         found: Spark version of the server.
+        url: URL of the server, for the error message.
     """
     if _release(found) < _release(PYSPARK):
         raise SparkError(
@@ -237,7 +259,10 @@ JARS = (
         "c46735481fa8e326b0957be02b4420cbcab4b325bb08009b7f2045a95133f1cc",
     ),
 )
-"""Jars that the pipeline needs and that are not part of PySpark: four for the Kafka source, and two for Delta Lake."""
+"""Jars that the pipeline needs, but that are not part of PySpark.
+
+The first four jars are for Spark's Kafka source, and the last two are for Delta Lake.
+"""
 
 
 def jar_cache() -> Path:
@@ -249,14 +274,16 @@ def jar_cache() -> Path:
 def find_jars(on_progress: Callable[[str], None] | None = None, further: tuple[Jar, ...] = ()) -> tuple[Path, ...]:
     """Return the paths of all `JARS` and of the jars in `further`. Missing jars are downloaded.
 
+    Jars are searched in the folder `JARS_VARIABLE`, in kgtui's cache folder, and in PySpark.
+
     Args:
         on_progress: called with a message for the user before a download.
 
     Raises:
         SparkError: some jars cannot be downloaded.
     """
-    # Do not let Spark download the jars (option `spark.jars.packages`): it would need access to a Maven repository even
-    # if all jars are already in a folder.
+    # Do not let Spark download the jars (option `spark.jars.packages`), because Spark would need
+    # access to a Maven repository even if all jars are already in a folder.
     folders = _jar_folders()
     found = {jar: _find_in(folders, jar) for jar in (*JARS, *further)}
     missing = [jar for jar, path in found.items() if path is None]
@@ -268,12 +295,13 @@ def find_jars(on_progress: Callable[[str], None] | None = None, further: tuple[J
 
 
 def download_jars(jars: Iterable[Jar], into: Path) -> dict[Jar, Path]:
-    """Download jars into a folder, and verify their checksums. Raises `SparkError`.
+    """Download jars into a folder, and verify their checksums. Raises `SparkError` if this fails.
 
-    The jars come from the Maven repository in the variable `REPOSITORY_VARIABLE`, or from Maven Central.
+    The jars come from the Maven repository that the environment variable `REPOSITORY_VARIABLE`
+    names or, if it is not set, from Maven Central.
 
     Returns:
-        Jar → path of the downloaded file.
+        Dict: jar → path of the downloaded file.
     """
     url = (os.environ.get(REPOSITORY_VARIABLE) or MAVEN_CENTRAL).rstrip("/")
     repository, credentials = _split_credentials(url)
@@ -292,7 +320,10 @@ def download_jars(jars: Iterable[Jar], into: Path) -> dict[Jar, Path]:
 
 
 def _split_credentials(url: str) -> tuple[str, str]:
-    """Return a URL without its credentials, and the credentials as `user:password` (empty if there are none)."""
+    """Return a pair: the URL without credentials, and the credentials as `user:password`.
+
+    The credentials are empty if the URL contains none.
+    """
     parts = urlsplit(url)
     credentials, _, host = parts.netloc.rpartition("@")
     return urlunsplit(parts._replace(netloc=host)), unquote(credentials)
@@ -303,8 +334,9 @@ def _download(url: str, credentials: str, jar: Jar, into: Path) -> Path:
         raise ValueError(f"{REPOSITORY_VARIABLE} must begin with https://, http:// or file://")
     request = urllib.request.Request(url)  # noqa: S310 - checked above
     if credentials:
-        # Use an unredirected header for the credentials. If the repository redirects to a different server, urllib does
-        # not send such a header to that server.
+        # If the repository redirects to a different server, that server must not get the
+        # credentials. Therefore, send them in an unredirected header, which urllib does not send to
+        # that server.
         request.add_unredirected_header("Authorization", f"Basic {b64encode(credentials.encode()).decode()}")
     digest = hashlib.sha256()
     with tempfile.NamedTemporaryFile(dir=into, prefix=f".{jar.artifact}.", delete=False) as draft:

@@ -1,4 +1,7 @@
-"""Jars, options and credentials with which a local Spark or a standalone Spark cluster can use lakes in S3."""
+"""Jars, options and credentials for lakes in S3.
+
+They are used if Spark runs on this machine, or on a standalone Spark cluster.
+"""
 
 from __future__ import annotations
 
@@ -13,10 +16,10 @@ if TYPE_CHECKING:
     from kgtui.lake.store import LakePath
 
 _JARS_FILE = Path(__file__).with_name("s3_jars.txt")
-"""File with the group, artifact, version and SHA-256 of one jar per line.
+"""Text file in which each line describes a jar: Maven group, artifact, version and SHA-256.
 
-The jars are Hadoop's S3 connector, and the parts of the AWS SDK that the connector needs. The jar with the whole SDK is
-not used, because its size is 600 MB.
+The jars are Hadoop's S3 connector, and the parts of the AWS SDK that the connector needs. The jar
+with the whole SDK is not used, because its size is 600 MB.
 """
 
 _CREDENTIALS = ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN")
@@ -50,9 +53,10 @@ def s3_options(lake: LakePath) -> dict[str, str]:
 
 
 def export_credentials(lake: LakePath) -> None:
-    """Set environment variables, through which Spark's JVM gets the credentials in a lake's storage options.
+    """Copy the credentials of a lake in S3 to environment variables, which Spark's JVM reads.
 
-    Do not pass the credentials as Spark options, because other users of the machine could see these options.
+    The credentials come from the storage options of the lake. They are not passed as Spark options,
+    because other users of the machine could see these options.
     """
     found = _storage_options(lake)
     for name in _CREDENTIALS:

@@ -1,4 +1,4 @@
-"""Configure, start and stop Spark sessions: on this machine, on a cluster, or through Spark Connect."""
+"""Configure, start and stop Spark sessions on this machine, on a cluster, or with Spark Connect."""
 
 from __future__ import annotations
 
@@ -28,15 +28,18 @@ if TYPE_CHECKING:
     from kgtui.lake.store import LakePath
 
 SECRETS = r"(?i)secret|password|passwd|token|credential|access[.]?key|jaas|private|kafka[.](sasl|ssl)[.]"
-"""Regular expression for options whose values Spark hides in query plans, in its web UI and in logs.
+"""Regular expression for options whose values Spark hides in query plans, its web UI and its logs.
 
-Spark hides a value if the value, or the name of its option, matches. The names of all SASL and TLS options of Kafka
-match.
+Spark hides a value if the value, or the name of its option, matches. The names of all SASL and TLS
+options of Kafka match.
 """
 
 _LOG4J_CONFIGURATION = Path(__file__).with_name("log4j2.properties")
 _STOP_TIMEOUT = 10.0
-"""Maximum time, in seconds, to wait for the end of a session, and again to wait for the exit of the JVM."""
+"""Maximum time to wait for the end of a session, in seconds.
+
+The wait for the exit of the JVM, which follows, has the same maximum.
+"""
 
 _IN_SPARK_SUBMIT = "PYSPARK_GATEWAY_PORT"
 """Environment variable that is set in programs that `spark-submit` runs, and in no others."""
@@ -71,17 +74,18 @@ def local_options(folder: str | None = None) -> dict[str, str]:
         # Allow only the owner to read the files that Spark writes into a lake.
         "spark.hadoop.fs.permissions.umask-mode": "077",
         "spark.databricks.delta.snapshotPartitions": "2",
-        # Let all jobs share the cores. With Spark's default (FIFO), a long job would delay all later jobs, such as the
-        # next batch of a stream.
+        # Let all Spark jobs share the cores. With Spark's default (FIFO), a long job would delay
+        # all later jobs, such as the next batch of a streaming query.
         "spark.scheduler.mode": "FAIR",
-        # Size of the pages in which Spark allocates memory. Each table in a join needs at least one page, so Spark's
-        # default, which can be 64 MB, is too large.
+        # Size of the pages in which Spark allocates memory. Each table in a join needs at least one
+        # page, so Spark's default, which can be 64 MB, is too large.
         "spark.buffer.pageSize": "2m",
-        # Number of compiled classes that Spark keeps. A gold job and the streams together need more than 1,000. If
-        # Spark kept fewer (its default is 100), each gold job would compile most of its classes again.
+        # Maximum number of compiled classes that Spark keeps. To compute the gold tables, while
+        # streaming queries run, Spark needs more than 1,000 classes. With Spark's default of 100,
+        # most classes would be compiled again each time that the gold tables are computed.
         "spark.sql.codegen.cache.maxEntries": "10000",
-        # Without this option, Spark would store which line of Python code creates each expression, to show the line in
-        # errors. This would need five JVM calls per expression.
+        # Without this option, Spark would store for each expression which line of Python code has
+        # created it, to show the line in errors. This would need five JVM calls per expression.
         "spark.python.sql.dataFrameDebugging.enabled": "false",
     }
     if folder is not None:
@@ -90,7 +94,7 @@ def local_options(folder: str | None = None) -> dict[str, str]:
 
 
 def loopback_options() -> dict[str, str]:
-    """Return the configuration with which a local Spark listens on the loopback interface only."""
+    """Return options with which a Spark on this machine listens only on the loopback interface."""
     return dict.fromkeys(
         ("spark.driver.bindAddress", "spark.driver.host", "spark.connect.grpc.binding.address"), "127.0.0.1"
     )
@@ -100,29 +104,31 @@ def session_options(partitions: int | None = None) -> dict[str, str]:
     """Return the configuration that all sessions have, on this machine and on clusters.
 
     Args:
-        partitions: number of shuffle partitions for a Spark on this machine; None for a cluster, which uses Spark's
-            defaults.
+        partitions: number of shuffle partitions for a Spark on this machine; None for a cluster,
+            which uses Spark's defaults.
     """
     options = {
         "spark.sql.session.timeZone": "UTC",
         "spark.sql.ansi.enabled": "true",
-        # Spark's default format for timestamps, INT96, needs more space and has no statistics. Spark's default
-        # compression, Snappy, is less efficient than Zstandard.
+        # INT96, Spark's default format for timestamps in Parquet files, needs more space and has no
+        # statistics. Snappy, Spark's default compression, is less efficient than Zstandard.
         "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
         "spark.sql.parquet.compression.codec": "zstd",
-        # Without this option, the Kafka source silently returns no records of internal topics.
+        # Without this option, Spark's Kafka source silently returns no records of internal topics,
+        # such as `__consumer_offsets`.
         "spark.sql.streaming.kafka.useDeprecatedOffsetFetching": "true",
         "spark.sql.redaction.options.regex": SECRETS,
         "spark.sql.execution.arrow.maxRecordsPerBatch": "4096",
-        # Number of Spark tasks in which VACUUM lists files. With Spark's default of 10,000 tasks, VACUUM would take
-        # half a minute.
+        # Maximum number of Spark tasks in which VACUUM lists files. With Spark's default of 10,000
+        # tasks, VACUUM would take half a minute.
         "spark.sql.sources.parallelPartitionDiscovery.parallelism": "32",
-        # OPTIMIZE merges files that are smaller than `minFileSize` into files of at most `maxFileSize`, in bytes. The
-        # default of both options is 1 GB.
+        # OPTIMIZE merges files that are smaller than `minFileSize` into files of at most
+        # `maxFileSize`, in bytes. The default of both options is 1 GB.
         "spark.databricks.delta.optimize.minFileSize": str(FILE_BYTES // 2),
         "spark.databricks.delta.optimize.maxFileSize": str(FILE_BYTES),
-        # Maximum size of a method that Spark generates, in bytes of bytecode. A larger method would be slow, because
-        # the JVM's JIT compiler skips it. Spark then runs this part of the query without whole-stage code generation.
+        # Maximum size of a method that Spark generates, in bytes of bytecode. A larger method would
+        # be slow, because the JIT compiler of the JVM does not compile it. If a method is larger,
+        # Spark runs this part of the query without whole-stage code generation.
         "spark.sql.codegen.hugeMethodLimit": "8000",
         "spark.sql.streaming.stateStore.providerClass": (
             "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
@@ -130,14 +136,18 @@ def session_options(partitions: int | None = None) -> dict[str, str]:
     }
     if partitions is not None:
         options["spark.sql.shuffle.partitions"] = str(partitions)
-        # Adaptive execution plans the rest of a query again after each stage. With one shuffle partition per core, this
-        # hardly improves the plans, but takes a tenth of the CPU time of a gold job.
+        # With adaptive execution, Spark plans the rest of a query again after each stage. With one
+        # shuffle partition per core, this hardly improves the plans, but takes a tenth of the CPU
+        # time in which the gold tables are computed.
         options["spark.sql.adaptive.enabled"] = "false"
     return options
 
 
 def _local_threads(target: str) -> int | None:
-    """Return the number of threads of a local master, such as 4 for `local[4]`; None for other masters."""
+    """Return the number of threads that a master URL names, such as 4 for `local[4]`.
+
+    The result is None if the master URL is not a local one.
+    """
     found = re.fullmatch(r"local(?:\[(\d+|\*)(?:,\s*\d+)?\])?", target)
     if found is None:
         return None
@@ -155,18 +165,19 @@ def start(
     """Start a session on this machine or on a cluster, or connect to a Spark Connect server.
 
     Args:
-        master: Spark's master URL; None for `local[*]`. In a program that `spark-submit` runs, `master` and `remote`
-            are ignored, because `spark-submit` has set the master.
-        remote: `sc://HOST:PORT` of a Spark Connect server, or `local[N]` to start such a server on this machine; None
-            to work without Spark Connect.
-        lake: if this lake is in S3, a Spark that this function starts gets the jars and credentials for S3. A Spark
-            Connect server that is already running must have them already.
+        master: Spark's master URL; None for `local[*]`. In a program that `spark-submit` runs,
+            `master` and `remote` are ignored, because `spark-submit` has set the master.
+        remote: `sc://HOST:PORT` of a Spark Connect server, or `local[N]` to start such a server on
+            this machine; None to work without Spark Connect.
+        lake: if this lake is in S3, a Spark that this function starts gets the jars and credentials
+            for S3. A Spark Connect server that is already running must have them already.
         options: configuration that overrides the defaults.
-        on_progress: called with a message for the user before each slow step.
+        on_progress: called with messages for the user: before a download of jars, and if the Java
+            decoder is not available.
 
     Raises:
-        SparkError: PySpark, Java or a jar is missing or has the wrong version, Spark does not start, or the server does
-            not respond.
+        SparkError: PySpark, Java or a jar is missing or has the wrong version, Spark does not
+            start, or the server does not respond.
     """
     requirements.check_pyspark()
     silence_py4j_logging()
@@ -174,8 +185,9 @@ def start(
         return _start_submitted(session_options() | dict(options or {}), on_progress)
     target = remote or master or "local[*]"
     if target.startswith("local"):
-        # If Spark runs on this machine, its workers use kgtui's Python interpreter. Other machines may not have this
-        # path, so workers there use `python3` from their PATH.
+        # If Spark runs on this machine, its workers use kgtui's Python interpreter. The path of
+        # this interpreter may not exist on other machines, so workers there use `python3` from
+        # their PATH.
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     configuration = session_options(_local_threads(target))
     if remote is not None and not remote.startswith("local"):
@@ -191,7 +203,8 @@ def start(
             s3.export_credentials(lake)
         jars = requirements.find_jars(on_progress, further) + _decoder_jars(on_progress)
         configuration["spark.jars"] = ",".join(map(str, jars))
-        # Spark always creates a warehouse folder. Without this option, the folder would be in the working directory.
+        # Spark always creates a warehouse folder. Without this option, Spark would create it in the
+        # working directory.
         configuration["spark.sql.warehouse.dir"] = str(Path(tempfile.gettempdir(), f"kgtui-spark-{os.getuid()}"))
         if target.startswith("local"):
             configuration |= loopback_options()
@@ -204,7 +217,11 @@ def start(
 
 
 def _decoder_jars(on_progress: Callable[[str], None] | None) -> tuple[Path, ...]:
-    """Return the path of the Java decoder's jar, in a tuple; an empty tuple if the decoder cannot be compiled."""
+    """Return a tuple with the path of the Java decoder's jar.
+
+    The tuple is empty if the decoder cannot be compiled. `on_progress` is then called with the
+    reason.
+    """
     from kgtui.pipeline.jvm_decoder import decoder_jar
 
     try:
@@ -226,7 +243,10 @@ def _enable_decoder(spark: SparkSession, on_progress: Callable[[str], None] | No
 
 
 def _start_submitted(options: Mapping[str, str], on_progress: Callable[[str], None] | None) -> SparkSession:
-    """Start a session in a program that `spark-submit` runs. `spark-submit` has set the master, jars and memory."""
+    """Start a session in a program that `spark-submit` runs.
+
+    Master, jars and memory are already set by `spark-submit`.
+    """
     from pyspark.errors import PySparkException
     from pyspark.sql import SparkSession
 
@@ -266,8 +286,9 @@ def _connect(url: str, options: Mapping[str, str]) -> SparkSession:
         builder = builder.config(name, value)
     try:
         with owner_only(), filtered_jvm_stderr(), warnings.catch_warnings():
-            # If this process has already started a Spark Connect server, PySpark tries to set all options again, and
-            # warns about static options, which a running server cannot change. Hide these warnings.
+            # If this process has already started a Spark Connect server, PySpark tries to set all
+            # options again, and warns about static options, which a running server cannot change.
+            # Hide these warnings.
             warnings.filterwarnings("ignore", message="Failed to set")
             spark = builder.getOrCreate()
             found = spark.version
@@ -288,7 +309,7 @@ def first_line(error: BaseException) -> str:
 
 
 def stop(spark: SparkSession) -> None:
-    """Stop a session. If this process started a JVM, end the JVM too, and wait until it has exited."""
+    """Stop a session. If this process has started a JVM, also end the JVM, and await its exit."""
     from pyspark import SparkContext
 
     call_in_thread(spark.stop)
@@ -306,10 +327,14 @@ def stop(spark: SparkSession) -> None:
 
 
 def call_in_thread(work: Callable[[], object]) -> None:
-    """Run `work`, which calls the JVM, in a new thread. Wait for `work` at most 10 seconds, and ignore its errors."""
+    """Run `work`, which calls the JVM, in a new thread. Ignore its errors.
 
-    # A new thread has its own Py4J connection. If a call on the current thread's connection was interrupted, the late
-    # response to that call could be mistaken for the response to `work`.
+    Wait at most 10 seconds for the end of `work`.
+    """
+
+    # Use a new thread, because it has its own Py4J connection. If a call on the connection of the
+    # current thread was interrupted, the late response to that call could be mistaken for the
+    # response to `work`.
     def ignore_errors() -> None:
         with suppress(Exception):  # `work` fails if the JVM has exited already
             work()
@@ -320,19 +345,21 @@ def call_in_thread(work: Callable[[], object]) -> None:
 
 
 def use_pool(spark: SparkSession, name: str) -> None:
-    """Set the scheduler pool of all Spark jobs and streaming queries that this thread starts from now on.
+    """Set the Spark scheduler pool of jobs and streaming queries that this thread starts later.
 
-    Spark divides its cores evenly between all pools that have jobs. With Spark Connect, this call has no effect.
+    Spark divides its cores evenly between all pools that have jobs. With Spark Connect, this call
+    has no effect.
     """
     with suppress(AttributeError):  # a session of Spark Connect has no `sparkContext`
         spark.sparkContext.setLocalProperty("spark.scheduler.pool", name)
 
 
 def run_together(*calls: Callable[[], object]) -> None:
-    """Run several functions at the same time, each in its own thread. Wait for all of them, then raise the first error.
+    """Run several functions at the same time, each in its own thread, and wait for all of them.
 
-    The functions call Spark. If the wait is interrupted, the threads go on until they have finished or the Spark
-    session is stopped.
+    If functions have failed, the first error is raised after all functions have finished. The
+    functions call Spark. If the wait is interrupted, the threads continue until their functions
+    have finished, or until the Spark session is stopped.
     """
     errors: list[BaseException] = []
 
@@ -352,9 +379,10 @@ def run_together(*calls: Callable[[], object]) -> None:
 
 
 def silence_py4j_logging() -> None:
-    """Hide all log messages of Py4J. No error is lost, because Py4J also raises each error as an exception.
+    """Hide all log messages of Py4J.
 
-    Otherwise, a thread of Py4J would log stack traces if the JVM exits before kgtui.
+    Otherwise, a thread of Py4J would log stack traces if the JVM exits before kgtui. No error is
+    lost, because Py4J also raises each error as an exception.
     """
     logging.getLogger("py4j").addHandler(logging.NullHandler())
     logging.getLogger().addFilter(_is_not_from_py4j)  # Py4J also logs stack traces to the root logger; drop them
@@ -366,9 +394,10 @@ def _is_not_from_py4j(record: logging.LogRecord) -> bool:
 
 @contextmanager
 def filtered_jvm_stderr() -> Iterator[None]:
-    """Inside the `with` block, hide lines of standard error that match `_NOISE`.
+    """Hide lines of standard error that match `_NOISE` inside the `with` block.
 
-    Child processes that start in the block, such as the JVM, keep the filter until they exit.
+    For child processes that start in the block, such as the JVM, the filter remains active until
+    they exit.
     """
     sys.stderr.flush()
     original = os.dup(2)
@@ -385,8 +414,8 @@ def filtered_jvm_stderr() -> Iterator[None]:
 
 def _forward(source: int, target: int) -> None:
     """Copy all lines from one file descriptor to another, except lines that match `_NOISE`."""
-    # If the last line is incomplete and may match `_NOISE`, keep it until the rest of the line has been read. Write
-    # everything else immediately.
+    # If the last line is incomplete, and may match `_NOISE` when it is complete, keep the line
+    # until its rest has been read. Write everything else immediately.
     partial = b""
     try:
         while chunk := os.read(source, _CHUNK_BYTES):

@@ -1,7 +1,8 @@
 """Sources of `__consumer_offsets` records: Spark's Kafka source, and folders of Parquet files.
 
-The Kafka source can silently miss records of internal topics. Therefore, kgtui's own client lists the partitions, and
-`check_read_complete` checks that Spark has read all of them.
+Spark's Kafka source can silently skip records of internal topics such as `__consumer_offsets`.
+Therefore, kgtui's own client lists the partitions of the topic, and `check_read_complete` checks
+that Spark has read all of them.
 """
 
 from __future__ import annotations
@@ -24,7 +25,10 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 COLUMNS = ("partition", "offset", "timestamp", "key", "value")
-"""Columns of the DataFrames that `stream_topic` and `stream_files` return; `key` and `value` are binary."""
+"""Columns of the DataFrames that `stream_topic` and `stream_files` return.
+
+`key` and `value` are binary.
+"""
 
 TOPIC = "__consumer_offsets"
 
@@ -32,7 +36,10 @@ NOT_PERMITTED = f"not permitted to read {TOPIC}: the user needs Read and Describ
 """Error message if the brokers do not permit kgtui's client or Spark to read the topic."""
 
 GROUP_PREFIX = "kgtui"
-"""Prefix of the group ids of Spark's consumers. ACLs must allow these ids, although the consumers join no group."""
+"""Prefix of the group ids that Spark gives to its Kafka consumers.
+
+The user needs permission (Read) for these group ids, although the consumers do not join a group.
+"""
 
 FILE_SCHEMA = StructType(
     [
@@ -52,7 +59,7 @@ _NOT_FOR_CONSUMERS = ("security.providers",)
 
 @dataclass(frozen=True, slots=True)
 class OffsetsTopic:
-    """How to connect to a cluster, and the range of offsets in each partition of its topic `__consumer_offsets`.
+    """How to connect to a cluster, and the range of offsets in its topic `__consumer_offsets`.
 
     Attributes:
         seeds: bootstrap servers, as `host:port`.
@@ -60,7 +67,8 @@ class OffsetsTopic:
         properties: properties for a Java client; may contain secrets.
         cluster_id: None if the cluster reports none.
         topic_id: topic id as Kafka's tools print it; None if the brokers are older than Kafka 2.8.
-        offsets_retention: seconds for which offsets of groups without members are kept; None if unknown.
+        offsets_retention: time for which brokers keep offsets of groups without members, in
+            seconds; None if unknown.
     """
 
     seeds: tuple[str, ...]
@@ -72,17 +80,18 @@ class OffsetsTopic:
 
     @property
     def size(self) -> int:
-        """Maximum number of records in the topic: sum of (log end offset - log start offset) over all partitions.
+        """Maximum number of records in the topic.
 
-        The topic can have fewer records, because compaction removes some.
+        This is the sum of (log end offset - log start offset) over all partitions. The topic can
+        have fewer records, because compaction removes some.
         """
         return sum(end - start for start, end in self.bounds.values())
 
 
 def kafka_options(topic: OffsetsTopic) -> dict[str, str]:
-    """Return the options with which Spark's Kafka source connects to the cluster and reads all partitions of the topic.
+    """Return options with which Spark's Kafka source reads all partitions of `__consumer_offsets`.
 
-    The options may contain secrets.
+    The options may contain secrets, because they include the settings for authentication.
     """
     return security_options(topic.properties) | {
         "kafka.bootstrap.servers": ",".join(topic.seeds),
@@ -96,11 +105,12 @@ def kafka_options(topic: OffsetsTopic) -> dict[str, str]:
 def stream_topic(
     spark: SparkSession, topic: OffsetsTopic, *, since: float | None = None, max_records: int = 4_000_000
 ) -> DataFrame:
-    """Return a streaming DataFrame of the topic's records, with the columns `COLUMNS`.
+    """Return a streaming DataFrame with the records of `__consumer_offsets`, in columns `COLUMNS`.
 
     Args:
-        since: records before this time are skipped, in seconds since the epoch; None to read all records. If the query
-            has a checkpoint, Spark ignores this time, and continues from the checkpoint.
+        since: records before this time are skipped, in seconds since the epoch; None to read all
+            records. If the query has a checkpoint, Spark ignores `since`, and continues from the
+            checkpoint.
         max_records: maximum number of records per batch.
     """
     reader = spark.readStream.format("kafka").options(**kafka_options(topic))
@@ -114,7 +124,7 @@ def stream_topic(
 
 
 def records_folder(path: Path | str) -> Path:
-    """Return the absolute path of a folder with records. Raises `SourceError` if it does not exist."""
+    """Return the absolute path of a folder with records. Raises `SourceError` if it is missing."""
     folder = expanded(path).absolute()
     if not folder.is_dir():
         raise SourceError(f"the folder {folder} does not exist")
@@ -122,14 +132,17 @@ def records_folder(path: Path | str) -> Path:
 
 
 def stream_files(spark: SparkSession, folder: Path | str, *, max_files: int | None = None) -> DataFrame:
-    """Return a streaming DataFrame of the records in a folder of Parquet files, including files that are added later.
+    """Return a streaming DataFrame of the records in the Parquet files of a folder.
+
+    The stream also reads files that are added to the folder later. Each row is one record of
+    `__consumer_offsets`, with the columns of `FILE_SCHEMA`.
 
     Args:
         max_files: maximum number of files per batch; None for no limit.
 
     Raises:
-        SourceError: the folder does not exist or has no readable Parquet files, or a column of `FILE_SCHEMA` is missing
-            or has another type.
+        SourceError: the folder does not exist or has no readable Parquet files, or a column of
+            `FILE_SCHEMA` is missing or has another type.
     """
     path = records_folder(folder)
     try:
@@ -150,9 +163,9 @@ def stream_files(spark: SparkSession, folder: Path | str, *, max_files: int | No
 
 
 def security_options(properties: Mapping[str, str]) -> dict[str, str]:
-    """Select the client properties for authentication, TLS, DNS lookup and timeouts.
+    """Return the client properties for authentication, TLS, DNS lookup and timeouts.
 
-    Return them as options of Spark's Kafka source.
+    The returned names begin with `kafka.`, as Spark's Kafka source expects.
     """
     return {
         f"kafka.{name}": value
@@ -162,7 +175,9 @@ def security_options(properties: Mapping[str, str]) -> dict[str, str]:
 
 
 def check_read_complete(topic: OffsetsTopic, read_up_to: Mapping[int, int], rows: int | None) -> None:
-    """Check that Spark has read all partitions of the topic, except partitions that have never contained a record.
+    """Check that Spark has read all partitions of `__consumer_offsets`.
+
+    Partitions that have never contained a record need not have been read.
 
     Args:
         read_up_to: partition → offset after the last offset that was read.

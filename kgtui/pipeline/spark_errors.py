@@ -22,13 +22,16 @@ if TYPE_CHECKING:
 SPARK_ERRORS: tuple[type[Exception], ...] = (PySparkException, Py4JError, ConnectionError, EOFError)
 """Types of all exceptions that calls to Spark raise.
 
-Most errors are a `PySparkException`. The other types occur if PySpark does not convert an error, or if the JVM has
-exited.
+Most of these exceptions are a `PySparkException`. The other types occur if PySpark does not convert
+an error of the JVM, or if the JVM has exited.
 """
 
 _CAUSE = re.compile(r"^Caused by: (.+)$", re.MULTILINE)
 _RAISED_HERE = re.compile(r"kgtui\.errors\.\w+: ([^\n]+)")
-"""Finds the message of a kgtui error in Spark's error text, if this error has stopped a streaming query."""
+"""Finds the message of a kgtui error in the text of a Spark error.
+
+Spark's text contains this message if a function of kgtui has raised the error in a streaming query.
+"""
 
 _CLASS = re.compile(r"^(?:[\w$]+\.)+[\w$]+: ")
 
@@ -91,13 +94,16 @@ _MESSAGES = {
 }
 """Text that occurs in a Spark error → message for the user.
 
-If an error contains several of the texts, the message of the first one in this dict is used.
+If several of the texts occur in an error, the message of the first of them in this dict is used.
 """
 
 
 @contextmanager
 def translated_spark_errors() -> Iterator[None]:
-    """Inside the `with` block, convert an error of one of the types in `SPARK_ERRORS` to a `SourceError`."""
+    """Convert Spark errors that are raised inside the `with` block to a `SourceError`.
+
+    A Spark error is an exception of one of the types in `SPARK_ERRORS`.
+    """
     try:
         yield
     except SPARK_ERRORS as error:
@@ -105,7 +111,11 @@ def translated_spark_errors() -> Iterator[None]:
 
 
 def to_source_error(error: Exception) -> SourceError:
-    """Convert an error of one of the types in `SPARK_ERRORS` to a `SourceError` with a message for the user."""
+    """Convert a Spark error to a `SourceError` with a message for the user.
+
+    Args:
+        error: exception of one of the types in `SPARK_ERRORS`.
+    """
     if not isinstance(error, PySparkException | Py4JJavaError):
         return SourceError(_JVM_GONE)
     try:
@@ -118,19 +128,20 @@ def to_source_error(error: Exception) -> SourceError:
 
 
 def known_message(text: str) -> str | None:
-    """Return the message in `_MESSAGES` that explains a Spark error text to the user; None if there is none."""
+    """Return a message for the user that explains the text of a Spark error; None if unknown."""
     return next((message for mark, message in _MESSAGES.items() if mark in text), None)
 
 
 def _root_cause(error: Exception, text: str) -> str:
-    """Return what follows the last `Caused by:` in a Spark error text, without the name of the exception class.
+    """Return the line of a Spark error text that describes the cause, without the exception class.
 
-    If the text contains no `Caused by:`, return its first line that describes the error.
+    This is the text after the last `Caused by:` or, if there is none, the first line that describes
+    the error.
     """
     causes = _CAUSE.findall(text)
     if causes:
         return _CLASS.sub("", causes[-1]).strip() or str(causes[-1])
-    # The first line of a Py4JJavaError only names the Py4J call. The second line has the cause.
+    # The first line of a `Py4JJavaError` only names the Py4J call. The second line has the error.
     if isinstance(error, Py4JJavaError):
         rest = text.partition("\n")[2].removeprefix(": ")
         return _CLASS.sub("", rest.partition("\n")[0]) or first_line(error)

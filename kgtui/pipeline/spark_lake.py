@@ -1,7 +1,7 @@
 """Read and write a lake's Delta tables with Spark.
 
-This module uses Delta Lake only through SQL, and through DataFrame readers and writers and their options, because these
-also work through Spark Connect.
+A lake is a folder with tables. This module uses Delta Lake only through SQL, and through DataFrame
+readers and writers and their options, because these also work through Spark Connect.
 """
 
 from __future__ import annotations
@@ -32,40 +32,49 @@ if TYPE_CHECKING:
     from kgtui.lake.store import LakePath
 
 MERGES_BY_KEY = "-anew"
-"""Suffix in the name of a streaming query if rows had already been written to its table when the query was created.
+"""Suffix of the names of streaming queries that merge their rows into a table by key.
 
-Such a query merges its rows into the table by key, because the table may already contain some of the rows.
+A query gets this name if it begins without a checkpoint, although rows have been written to its
+table before. The table may already contain some rows of the query, which must not be added twice.
 """
 
 
 _MOST_PARQUET_FILES = 32
 """Maximum number of files that `SparkLake.read_days` reads directly, as Parquet files.
 
-If there are more files, `read_days` reads them through Delta Lake instead, because Spark would start a slow job to look
-up so many paths.
+If there are more files, `read_days` reads them through Delta Lake instead, because Spark would
+start a slow job to look up so many paths.
 """
 
 _WITHOUT_NEW_ROWS = frozenset({"ADD COLUMN", "SET TBLPROPERTIES", "OPTIMIZE", "VACUUM START", "VACUUM END"})
-"""Operations of Delta commits that add no rows."""
+"""Names of operations, as in the Delta log, whose commits to a table add no rows."""
 
 _CONFLICT = "DELTA_CONCURRENT"
-"""Text in the error if a write fails because it conflicts with another Delta commit to the same table."""
+"""Text in the error of a write that conflicts with another Delta commit to the same table."""
 
 _ATTEMPTS = 5
-"""Maximum number of attempts at a write that conflicts with another Delta commit, such as a compaction of the table."""
+"""Maximum number of attempts if a write conflicts with another Delta commit to the same table.
+
+The other commit can be a compaction of the table.
+"""
 
 _COMMIT_METADATA = "spark.databricks.delta.commitInfo.userMetadata"
-"""Name of a Spark option. Delta Lake stores the option's value as `userMetadata` in each commit of the session."""
+"""Spark option whose value is stored in the Delta log with each commit that the session makes.
+
+In the Delta log, the value has the name `userMetadata`.
+"""
 
 
 class SparkLake:
     """A lake with the Spark session that reads and writes its tables.
 
     Args:
-        path: path or URI of the lake. A local path must lead to the same folder on all machines on which Spark runs.
+        path: path or URI of the lake. A local path must lead to the same folder on all machines on
+            which Spark runs.
 
     Raises:
-        LakeError: the folder contains files but is not a lake, or a newer version of kgtui has written the lake.
+        LakeError: the folder contains files but is not a lake, or a newer version of kgtui has
+            written the lake.
     """
 
     def __init__(self, spark: SparkSession, path: LakePath | str) -> None:
@@ -82,12 +91,16 @@ class SparkLake:
         return newest_version(self.path(table))
 
     def was_written(self, table: Table) -> bool:
-        """Return whether rows were ever written to a bronze or silver table, even if they have been deleted since."""
-        # Skip version 0 of the Delta table, which only creates the table and adds no rows.
+        """Return whether rows were ever written to a bronze or silver table.
+
+        The result is true even if these rows have been deleted since.
+        """
+        # Skip version 0 of the Delta table, because this version is always empty (see
+        # `kgtui.lake.tables.create_tables`).
         return any(commit.get("operation") not in _WITHOUT_NEW_ROWS for commit in self._commits(table, 0))
 
     def read(self, table: Table) -> DataFrame:
-        """Return all rows of a table; empty if the table does not exist.
+        """Return all rows of a table, or an empty DataFrame if the table does not exist.
 
         Columns that an older kgtui did not write are null.
         """
@@ -101,8 +114,9 @@ class SparkLake:
         """
         if not self.exists(table):
             return self.read(table)
-        # Find the files without Spark, which would need 0.3 s. If there are only a few files, let Spark read them as
-        # plain Parquet files, without Delta Lake.
+        # Find the files of these days without Spark, because Spark would need 0.3 s for this. If
+        # there are only a few files, let Spark read them as plain Parquet files, without Delta
+        # Lake.
         found, uri = plain_parquet_files(self.path(table), first, last), self.uri(table)
         if found is None or len(found[1]) > _MOST_PARQUET_FILES:
             rows = self.spark.read.format("delta").load(uri).filter(F.col("day").between(F.lit(first), F.lit(last)))
@@ -110,13 +124,17 @@ class SparkLake:
             rows = self.spark.range(0)
         else:
             schema, files = StructType.fromJson(json.loads(found[0])), [f"{uri}/{path}" for path in found[1]]
-            # With `basePath`, Spark reads the column `day` from the names of folders. Without `__globPaths__="false"`,
-            # characters such as `[` in the path of the lake would be wildcards.
+            # With `basePath`, Spark reads the column `day` from the names of folders. Without
+            # `__globPaths__="false"`, characters such as `[` in the path of the lake would be
+            # wildcards.
             rows = self.spark.read.schema(schema).options(basePath=uri, __globPaths__="false").parquet(*files)
         return self._with_all_columns(rows, table)
 
     def _with_all_columns(self, rows: DataFrame, table: Table) -> DataFrame:
-        """Convert rows that Spark has read to the columns and types of a table; missing columns become null."""
+        """Convert rows that Spark has read to the columns and types of a table.
+
+        Columns that are missing from `rows` become null.
+        """
         stored = rows.columns
         missing = (F.lit(None).alias(name) for name in table.names if name not in stored)
         return rows.select("*", *missing).transform(conform, table)
@@ -125,7 +143,7 @@ class SparkLake:
         """Return a streaming DataFrame of a table's rows, including rows that are added later.
 
         Args:
-            options: for Spark's Delta source, such as `maxFilesPerTrigger`.
+            options: options of Spark's Delta source, such as `maxFilesPerTrigger`.
         """
         return self.spark.readStream.format("delta").options(**options).load(self.uri(table))
 
@@ -137,7 +155,8 @@ class SparkLake:
             batch_id: number of the batch (`txnVersion`). Later batches must have larger numbers.
 
         Returns:
-            Number of written rows. None if the batch had already been written, or if the number is unknown.
+            Number of written rows. None if the batch had already been written, or if the number is
+                unknown.
         """
         attempt, before = uuid.uuid4().hex, self.version(table)
         writer = rows.transform(conform, table).write.format("delta").mode("append").option("userMetadata", attempt)
@@ -158,20 +177,23 @@ class SparkLake:
         since_day: str | None = None,
         changed_from: int | None = None,
     ) -> None:
-        """Merge rows into the table by key.
+        """Merge rows into a table by the columns `Table.key`.
 
         Args:
-            rows: rows to merge. Each key occurs once. Rows with new keys are inserted, except with `DELETE`.
-            matched: what to do if a key exists in the table: `KEEP`, `UPDATE` or `DELETE` the old row.
-            days: days of all `rows` (ISO dates). Only these days of the table are read. None if the days are not known.
-            since_day: first day of the table to read (ISO date); None to read all days. On earlier days, the table must
-                not contain any key of `rows`.
-            changed_from: earliest time of `rows`, in milliseconds since the epoch, which is stored in the Delta commit
-                for the gold job. The job cannot get this time from the rewritten files, because these also contain old
-                rows. None to store no time.
+            rows: rows to merge. Each key occurs only once. A row whose key is not in the table is
+                inserted, unless `matched` is `DELETE`.
+            matched: what to do with a row of the table that has the key of a row to merge: `KEEP`,
+                `UPDATE` or `DELETE` it.
+            days: days of all `rows` (ISO dates). Only these days of the table are read. None if the
+                days are not known.
+            since_day: first day of the table to read (ISO date); None to read all days. On earlier
+                days, the table must not contain any key of `rows`.
+            changed_from: earliest time of `rows`, in milliseconds since the epoch; None to store no
+                time. The time is stored in the Delta commit, because the gold job needs the time,
+                and cannot get it from the rewritten files, which also contain old rows.
         """
-        # Run the SQL in the session of `rows`, because only this session has the temporary view. In `foreachBatch`,
-        # `self.spark` is a different session.
+        # Run the SQL in the session of `rows`, because only this session has the temporary view. In
+        # the function of a `foreachBatch` query, `self.spark` is a different session.
         spark = rows.sparkSession
         view = f"kgtui_{table.layer}_{table.name}"
         rows.transform(conform, table).createOrReplaceTempView(view)
@@ -198,11 +220,13 @@ class SparkLake:
     def overwrite(self, table: Table, rows: DataFrame, *, since: tuple[str, int] | None = None) -> None:
         """Replace all rows of a table, or only its newest rows.
 
-        A missing table is created, with the descriptions of its columns as comments. Missing columns are added.
+        If the table does not exist, it is created, with the descriptions of its columns as
+        comments. If columns are missing from the table, they are added.
 
         Args:
-            since: pair (name of a timestamp column or `day`, milliseconds since the epoch). Only rows from this time on
-                are replaced. None to replace all rows.
+            rows: the new rows.
+            since: pair (name of a timestamp column or `day`, milliseconds since the epoch). Only
+                rows from this time on are replaced. None to replace all rows.
         """
         rows, is_new = rows.transform(conform, table), not self.exists(table)
         if is_new:
@@ -216,9 +240,10 @@ class SparkLake:
         _repeat_on_conflict(lambda: writer.save(self.uri(table)))
 
     def optimize(self, table: Table) -> None:
-        """Merge the small files of each day, and remove files that are no longer needed (see `Table.delta_properties`).
+        """Merge the small files of each day of a table, and delete files that are no longer needed.
 
-        Streaming queries may write to the table and read it at the same time.
+        `Table.delta_properties` says for how long replaced files are kept. Streaming queries may
+        write to the table and read it at the same time.
         """
         _repeat_on_conflict(lambda: self.spark.sql(f"OPTIMIZE {self.sql_name(table)}"))
         self.spark.sql(f"VACUUM {self.sql_name(table)}")
@@ -228,11 +253,15 @@ class SparkLake:
         return self.folder.path.absolute() / table.layer / table.name
 
     def uri(self, table: Table) -> str:
-        """Return the path or URI of a table's folder in the form that Spark needs (see `spark_uri`)."""
+        """Return the path or URI of a table's folder, as text for Spark (see `spark_uri`)."""
         return spark_uri(self.path(table))
 
     def _commits(self, table: Table, after: int) -> Iterator[dict[str, Any]]:
-        """Yield the `commitInfo` of each table version above `after`, newest first, without starting a Spark job."""
+        """Yield the `commitInfo` of each table version above `after`, newest first.
+
+        The Delta log is read without a Spark job. Versions that the Delta log no longer contains
+        are skipped.
+        """
         for version in range(self.version(table) or 0, after, -1):
             with suppress(FileNotFoundError):
                 for line in (self.path(table) / LOG / f"{version:020}.json").read_text(encoding="utf-8").splitlines():
@@ -255,21 +284,25 @@ class SparkLake:
         return path
 
     def checkpoint_names(self, *names: str) -> list[str]:
-        """Return the sorted names of the entries in the folder `checkpoint(*names)`; `[]` if the folder is missing."""
+        """Return the sorted names of the files and folders in the folder `checkpoint(*names)`.
+
+        The list is empty if the folder is missing.
+        """
         try:
             return sorted(entry.name for entry in self.checkpoint(*names).iterdir())
         except (FileNotFoundError, NotADirectoryError):
             return []
 
     def delete_checkpoint(self, layer: str, name: str) -> None:
-        """Delete the checkpoint of a streaming query, so that the next query reads everything again."""
+        """Delete the checkpoint of a streaming query, so that the query begins from the start."""
         remove_folder(self.checkpoint(layer, name))
 
     def query_name(self, table: Table, layer: str, prefix: str = "") -> str:
-        """Return the name of the streaming query that writes a table. The query's checkpoint folder has the same name.
+        """Return the name of the streaming query that writes a table.
 
-        If the layer has a checkpoint folder whose name begins with `prefix`, return its name. Otherwise, create a
-        folder with a new name. The new name ends with `MERGES_BY_KEY` if rows were ever written to the table.
+        The checkpoint folder of the query has the same name. If the layer has a checkpoint folder
+        whose name begins with `prefix`, return its name. Otherwise, create a folder with a new
+        name. The new name ends with `MERGES_BY_KEY` if rows were ever written to the table.
         """
         folder = self.checkpoint(layer)
         folder.mkdir(parents=True, exist_ok=True)
@@ -284,7 +317,10 @@ class SparkLake:
 
 
 def _repeat_on_conflict(write: Callable[[], object]) -> None:
-    """Call `write`. If it fails because it conflicts with another Delta commit, repeat it, up to `_ATTEMPTS` calls."""
+    """Call `write`, and call it again if the write conflicts with another Delta commit.
+
+    There are at most `_ATTEMPTS` calls.
+    """
     for attempt in range(_ATTEMPTS):
         try:
             write()
@@ -296,7 +332,10 @@ def _repeat_on_conflict(write: Callable[[], object]) -> None:
 
 
 def spark_uri(path: LakePath) -> str:
-    """Return a path as text for Spark. The scheme `s3://`, which Hadoop does not support, is replaced with `s3a://`."""
+    """Return a path or URI as text for Spark.
+
+    The scheme `s3://`, which Hadoop does not support, is replaced with `s3a://`.
+    """
     text = str(path)
     return f"s3a{text.removeprefix('s3')}" if text.startswith("s3://") else text
 
@@ -305,8 +344,8 @@ def _sql_since(table: Table, column: str, since: int) -> str:
     """Return an SQL condition that is true if the value of a column is at or after `since`.
 
     Args:
-        column: a timestamp column, or the date column by which the table is partitioned. In the second case, all rows
-            of the day of `since` meet the condition.
+        column: a timestamp column, or the date column by which the table is partitioned. If it is
+            the date column, all rows of the day of `since` meet the condition.
         since: milliseconds since the epoch.
     """
     at = utc_datetime(since / 1000)

@@ -1,4 +1,4 @@
-"""Convert DataFrames to the columns and types of a table."""
+"""Convert DataFrames to the columns and types of a lake table (`kgtui.lake.schemas.Table`)."""
 
 from __future__ import annotations
 
@@ -33,16 +33,16 @@ TYPES: dict[str, DataType] = {
     "date": DateType(),
     "timestamp": TimestampType(),
 }
-"""Spark type of each column type in a table definition."""
+"""Column type in a table definition (`kgtui.lake.schemas.Type`) → Spark type."""
 
 
 def conform(frame: DataFrame, table: Table) -> DataFrame:
-    """Select the columns of a table in their order, and cast them to the column types of the table.
+    """Select the columns of `table` in their order, and cast them to the types in its definition.
 
-    This is done after a table is read, and before it is written.
+    Callers use this function after they have read a table, and before they write a table.
     """
-    # Use SQL texts, because `selectExpr` needs only one JVM call for all of them. `Column` objects would need several
-    # JVM calls per column.
+    # Pass SQL texts, because `selectExpr` needs only one JVM call for all columns. With `Column`
+    # objects, PySpark would need several JVM calls per column.
     return frame.selectExpr(
         *(
             f"CAST(`{column.name}` AS {TYPES[column.type].simpleString()}) AS `{column.name}`"
@@ -52,7 +52,10 @@ def conform(frame: DataFrame, table: Table) -> DataFrame:
 
 
 def with_comments(frame: DataFrame, table: Table) -> DataFrame:
-    """Add the descriptions of the columns as comments. A table created from the DataFrame then has these comments."""
+    """Add the description of each column in `table` to the DataFrame, as a column comment.
+
+    A Delta table that is created from the returned DataFrame has these comments.
+    """
     about = {column.name: column.about for column in table.columns}
     schema = StructType()
     for field in frame.schema:

@@ -1,4 +1,7 @@
-"""Build the `spark-submit` command that runs the whole pipeline, including the Spark driver, on YARN or Kubernetes."""
+"""Build the `spark-submit` command that runs the pipeline on YARN or Kubernetes.
+
+The Spark driver also runs there, and not on this machine (`--deploy-mode=cluster`).
+"""
 
 from __future__ import annotations
 
@@ -52,8 +55,8 @@ def spark_submit_command(submission: Submission) -> list[str]:
     """Return the `spark-submit` command as a list of arguments.
 
     Raises:
-        UsageError: the master is neither YARN nor Kubernetes, the image is missing, or the number of executors or the
-            memory size is not valid.
+        UsageError: the master is neither YARN nor Kubernetes, the image is missing, or the number
+            of executors or the memory size is not valid.
         SparkError: a jar for YARN cannot be downloaded or compiled.
     """
     master = submission.master
@@ -79,8 +82,9 @@ def spark_submit_command(submission: Submission) -> list[str]:
             f"--master takes yarn or k8s://https://HOST:PORT, not {master}; for spark://, use kgtui pipeline run "
             "--master"
         )
-    # Pass `local_options`, except options that only suit this machine. The options of `session_options` need not be
-    # passed, because kgtui sets them itself when it runs on the cluster.
+    # Pass `local_options`, except options that are useful only for a Spark on this machine. The
+    # options of `session_options` need not be passed, because kgtui sets them when it runs on the
+    # cluster.
     options = {name: value for name, value in local_options().items() if not name.startswith(_OF_THIS_MACHINE)}
     return [
         "spark-submit",

@@ -20,8 +20,8 @@ Start a cluster in a child process, which exits when its parent process ends::
         ...                                 # connect to cluster.bootstrap
         cluster.control("black_hole", node=2)
 
-Node ids begin at 1. Members and offsets are computed from the seed and the time. The option `scenario` selects the
-groups of the cluster:
+Node ids begin at 1. Members and offsets are not stored, but computed for the current time. The
+option `scenario` selects the groups of the cluster:
 
 - `company`: groups of every type, with and without problems.
 - `wild`: the groups of `company`, and groups that make Kafka's own tools fail, for example by malformed data.

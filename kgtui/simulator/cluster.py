@@ -53,7 +53,8 @@ class Simulator:
             groups: total number of groups. If the scenario has fewer groups, the missing ones are generated. With None,
                 or with the scenario `empty`, no groups are generated.
             partitions: number of partitions of each generated topic.
-            seed: number from which ids and generated groups are derived. The same seed gives the same ids and groups.
+            seed: number from which the cluster id, topic ids and generated groups are derived. In
+                the groups of a scenario, member ids and hosts are the same for every seed.
             kafka_version: one release, such as `4.4`, or several: with `3.9,4.4`, brokers 1, 3, … have Kafka 3.9, and
                 brokers 2, 4, … have Kafka 4.4.
             scenario: a name that `scenarios.scenario_names()` returns, such as `company`.

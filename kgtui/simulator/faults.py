@@ -198,10 +198,11 @@ class Faults:
     def forbid_topics(self, patterns: Iterable[str]) -> None:
         """Forbid clients to describe the topics that match a pattern: error 29 (TOPIC_AUTHORIZATION_FAILED).
 
-        This simulates a cluster in which ACLs allow the client to describe only the other existing topics. Therefore,
-        every topic that does not exist also results in the error. If a client requests all topics, the response leaves
-        out the forbidden topics. The patterns can contain the wildcards `*` and `?`, and replace the patterns of
-        earlier calls.
+        This simulates a cluster in which ACLs allow the client to describe only the other existing
+        topics. Therefore, a Metadata request for the name of a nonexistent topic also results in
+        the error. If a client requests all topics, the response leaves out the forbidden topics.
+        The patterns can contain the wildcards `*` and `?`, and replace the patterns of earlier
+        calls.
         """
         self._forbidden_topics = tuple(patterns)
 
@@ -209,9 +210,10 @@ class Faults:
     def deny_topics(self, patterns: Iterable[str]) -> None:
         """Forbid clients to describe the topics that match a pattern: error 29 (TOPIC_AUTHORIZATION_FAILED).
 
-        This simulates ACLs that deny DESCRIBE on these topics and allow it on all others. For a nonexistent topic, the
-        error is therefore returned only if the topic's name matches a pattern. (After `forbid_topics`, the error is
-        returned for every nonexistent topic.) The patterns replace the patterns of earlier calls of this method.
+        This simulates ACLs that deny DESCRIBE on these topics and allow it on all others. For a
+        nonexistent topic, the error is therefore returned only if the topic's name matches a
+        pattern. (After `forbid_topics`, Metadata responses contain the error for the name of every
+        nonexistent topic.) The patterns replace the patterns of earlier calls of this method.
         """
         self._denied_topics = tuple(patterns)
 

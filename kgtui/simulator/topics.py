@@ -86,7 +86,11 @@ class Topic:
         return t + self.swell * turn * (math.sin(t / turn + shift) - math.sin(shift))
 
     def ends_at_flow(self, flow: float) -> list[int]:
-        """Return the log end offset of each partition when the method `flow` returns the value `flow`."""
+        """Return the log end offset of each partition after a given amount of traffic.
+
+        Args:
+            flow: amount of traffic, as the method `flow` returns it.
+        """
         return [max(0, base + int(rate * flow)) for base, rate in self._shape]
 
     def log_ends(self, t: float) -> list[int]:

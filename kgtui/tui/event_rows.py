@@ -64,10 +64,11 @@ def _counted(kind: str, number: int) -> str:
 
 
 def event_rows(events: Iterable[Event], rows_per_group: int) -> list[EventRow]:
-    """Return the rows for a list of events. The events and the rows are both sorted, the newest first.
+    """Return the rows for a list of events. The events must be sorted, newest first.
 
-    Each of the newest `rows_per_group` events of a group has its own row. If the group has two or more older events,
-    the older events share one row. A single older event has its own row. Each event of a broker has its own row.
+    The rows are sorted in the same way. Each of the newest `rows_per_group` events of a group has
+    its own row. If the group has two or more older events, the older events share one row. A single
+    older event has its own row. Each event of a broker has its own row.
     """
     events = list(events)
     of_group = Counter(event.group for event in events)

@@ -118,9 +118,10 @@ class ReplayPosition(Protocol):
     async def advance(self, seconds: float) -> bool:
         """Move forward by `seconds` seconds of recorded time. Return False if the last poll is already displayed.
 
-        If no further poll was recorded until then, the same poll stays displayed, and the next call continues from the
-        time that this call has reached. Gaps (periods in which nothing was recorded) are skipped: if the next poll
-        comes after a gap, this poll is displayed immediately.
+        If no further poll was recorded until then, the same poll stays displayed, and the next call
+        continues from the time that this call has reached. Long waits are skipped: if the next poll
+        comes after a gap (a period in which nothing was recorded), or if many more calls would be
+        needed to reach it, the next poll is displayed immediately.
         """
         ...
 

@@ -366,9 +366,9 @@ def group_object(snapshot: Snapshot, group: str) -> dict[str, Any]:
 class GroupColumns:
     """Gets the values of a field for many groups in one call, which is faster than one call per group.
 
-    Many groups share one `Listing` (type, protocol, state and coordinator). A field that depends only on these values
-    (`Field.by_listing`) is computed only once per `Listing`, unless a type or state is not known from the list of
-    groups, or groups were described.
+    Many groups share one `Listing` (type, protocol, state and coordinator). A field that depends
+    only on these values (`Field.by_listing`) is computed only once per `Listing`, unless a broker
+    does not list types or states, or the snapshot contains descriptions of groups.
     """
 
     def __init__(self, snapshot: Snapshot, groups: Sequence[str]) -> None:

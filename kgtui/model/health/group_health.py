@@ -128,8 +128,9 @@ def _retention_to_check(
 ) -> float | None:
     """Return the retention time of a topic in seconds; None if kgtui need not predict when unread records expire.
 
-    A prediction is needed if the partition is not OK, or if the timestamp of its first unread record shows that half of
-    the retention time has passed. The result is also None if the retention time is unlimited or unknown.
+    A prediction is needed if the partition is not OK, or if the timestamp of its first unread
+    record shows that half of the retention time has passed. The result is also None if
+    `Retention.topics` does not contain the topic.
     """
     kept = retention.topics.get(row.topic)
     if health.status > Status.OK:

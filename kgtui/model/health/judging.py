@@ -77,8 +77,9 @@ class Observed:
     """The last commits of a group in one partition, derived from polled offsets.
 
     Attributes:
-        window: input for Burrow's rules: the last commits and log end offsets. The first observed offset and each
-            observed change of the offset count as a commit. The lag of the first commit is usually unknown.
+        window: input for Burrow's rules: the last commits and log end offsets. The first observed
+            offset and each observed change of the offset count as a commit. The lag of the first
+            observed offset is usually unknown.
         now: time of the last read of the committed offset, in epoch milliseconds.
         moves: number of observed changes of the offset.
         pace: mean milliseconds between two observed changes; None if there were fewer than two changes.

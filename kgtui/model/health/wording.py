@@ -91,6 +91,7 @@ def loss_when(loss: Loss, clock: Clock | None = None) -> str:
     """Return a text that says when a loss of records is expected.
 
     - `in about 3 h, 04:12`: an estimate, and the time of day of the expected loss.
+    - `in at most 3 h, 04:12`: the loss can also happen sooner.
     - `from 01:18:04`: records can be lost from this time on. The time is known exactly.
     - `at any time`: the loss has the basis `size`.
 

@@ -246,10 +246,10 @@ def spelled(text: str, wild: frozenset[int] | None = None, *, first: bool = Fals
     """Return a value as it is written in a filter, with as few escapes as possible.
 
     Args:
-        wild: indexes of the wildcards in `text`. All other `*`, `?` and `%` are escaped. None if the term supports no
-            wildcards; then these characters need no escape.
-        first: whether the value begins a term. Then a leading `!` and the first `:` are escaped, because they would
-            mean a negation and the end of a key.
+        wild: indexes of the wildcards in `text`. All other `*`, `?` and `%` are escaped. None if
+            the term supports no wildcards; these characters then need no escape.
+        first: whether the value begins a term. If so, a leading `!` or the first `:` is escaped.
+            Without the escape, `!` would negate the term, and `:` would end a key.
     """
     if not text:
         return '""'

@@ -235,8 +235,8 @@ class Query:
         Args:
             marked: ids of the groups that the user has marked.
             size: number of groups per slice.
-            cache: group ids that matched the id terms of the last filter. They are replaced with those of this filter.
-                None if there is no last filter.
+            cache: contains the group ids that matched the id terms of the last filter. It is
+                updated for this filter. If None, all groups are tested.
         """
         chosen: dict[Listing, Sequence[str]] = {}
         id_terms, cache = tuple(self._id_terms), cache or FilterCache()

@@ -53,8 +53,8 @@ class Range:
 
         Args:
             value: the number, or a lower bound of the number.
-            at_least: whether `value` is only a lower bound. If so, the number counts as unknown, and the result for
-                the range `unknown` is True.
+            at_least: whether `value` is only a lower bound. The range `unknown` contains every
+                number of which only a lower bound is known.
         """
         if self.unknown:
             return at_least

@@ -152,9 +152,11 @@ def _alternatives(found: re.Match[str]) -> str:
 def meant_steps(query: Query, snapshot: Snapshot) -> Generator[None, None, Query | None]:
     """Return the filter that the user probably meant; None if the filter seems to contain no mistake.
 
-    This generator corrects the same mistakes as `likely_meant`. It also corrects terms with names that no group has.
-    For example, if there is no topic `payments`, it replaces `topic:payments` with `topic:payments%` if this finds
-    topics, and otherwise with a term for the most similar topic. It yields regularly, so that other tasks can run.
+    This generator corrects the same mistakes as `likely_meant`. It also corrects terms with names
+    that no group has. For example, if there is no topic `payments`, it replaces `topic:payments`
+    with a pattern such as `topic:payments%` if the names of some topics contain `payments`, and
+    otherwise with a term for the most similar topic. It yields regularly, so that other tasks can
+    run.
     """
     meant = likely_meant(query)
     terms = list((meant or query).terms)

@@ -1,8 +1,9 @@
 """The terms of a filter, such as `lag:1k+`, and their evaluation for a group.
 
-The result of a term is True, False or None. If a value that the term needs is unknown, the result is None, even if the
-term is negated. There is one exception: the result of a term that asks for unknown values, such as `lag:unknown`, is
-then True. A filter selects a group only if the results of all its terms are True.
+The result of a term is True, False or None. If a value that the term needs is unknown, the result
+is None, even if the term is negated. There is one exception: a term that asks for unknown values,
+such as `lag:unknown`, is then True. But for a group that kgtui has not read yet, the result of
+`lag:unknown` is None, too. A filter selects a group only if the results of all its terms are True.
 """
 
 from __future__ import annotations
@@ -60,7 +61,8 @@ class IdMatch:
         """Return this alternative as it is written in a filter.
 
         Args:
-            first: whether this is the first alternative of the term. Only in the first one, `!` and `:` are escaped.
+            first: whether this is the first alternative of the term. In all others, `!` and `:`
+                need no escape.
         """
         if self.kind == "regex":
             return "/" + _escape_slashes(self.text) + "/"

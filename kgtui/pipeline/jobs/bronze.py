@@ -1,4 +1,7 @@
-"""The bronze job: copy records of `__consumer_offsets` from a cluster or from files to table `coordinator_records`."""
+"""The bronze job: copy records of `__consumer_offsets` to the bronze table `coordinator_records`.
+
+The records come from a cluster, or from Parquet files. They are not decoded.
+"""
 
 from __future__ import annotations
 
@@ -23,19 +26,29 @@ if TYPE_CHECKING:
 
 _LAYER = "bronze"
 _FIRST, _LAST = datetime(1970, 1, 1, tzinfo=UTC), datetime(9999, 12, 30, tzinfo=UTC)
-"""Earliest and latest timestamp in the bronze table. An earlier or later timestamp is replaced with the nearer of them.
+"""Earliest and latest timestamp in the bronze table.
 
-Many readers of Delta tables reject years after 9999. 30 December 9999 (UTC) is in the year 9999 in every time zone.
+A timestamp of a Kafka record before `_FIRST` becomes `_FIRST`, and one after `_LAST` becomes
+`_LAST`. Many readers of Delta tables reject years after 9999. 30 December 9999 (UTC) is in the year
+9999 in every time zone.
 """
 _TOPIC, _FILES = "kafka-", "files-"
-"""Prefixes of the names of streaming queries: `_TOPIC` for queries that read the topic, `_FILES` for those on files."""
+"""Prefixes in the names of streaming queries.
+
+The name of a query that reads the topic begins with `_TOPIC`. The name of a query that reads files
+begins with `_FILES`.
+"""
 
 
 def coordinator_records(records: DataFrame) -> DataFrame:
-    """Convert Kafka records to rows of the bronze table. The column `day` is the UTC day of the record's timestamp.
+    """Convert records of `__consumer_offsets` to rows of the bronze table, without decoding them.
 
-    Timestamps before 1970, such as -1 for no timestamp, become 1 January 1970. Timestamps after 30 December 9999 become
-    this day, because many readers of Delta tables reject years after 9999.
+    The new column `day` is the UTC day of the record's timestamp. Timestamps before 1970, such as
+    -1 for no timestamp, become 1 January 1970. Timestamps after 30 December 9999 become this day,
+    because many readers of Delta tables reject years after 9999.
+
+    Args:
+        records: DataFrame with the columns `sources.COLUMNS`.
     """
     in_range = F.least(F.greatest("timestamp", F.lit(_FIRST)), F.lit(_LAST))
     rows = records.select(*COLUMNS).withColumn("timestamp", in_range)
@@ -43,40 +56,52 @@ def coordinator_records(records: DataFrame) -> DataFrame:
 
 
 def ingest_topic(lake: SparkLake, records: DataFrame, *, interval: float | None) -> StreamingQuery:
-    """Start the streaming query that appends each of the topic's records exactly once to the bronze table.
+    """Start the streaming query that appends records of the topic to the bronze table.
+
+    Each record is appended exactly once.
 
     Args:
-        interval: seconds between two batches; None to read everything that exists now, and then stop.
+        records: streaming DataFrame of the records, from `sources.stream_topic`.
+        interval: seconds between two batches; None to read everything that exists now, and then
+            stop.
     """
     name = lake.query_name(COORDINATOR_RECORDS, _LAYER, _TOPIC)
     rows = records.transform(coordinator_records)
     if name.endswith(MERGES_BY_KEY) or len(lake.checkpoint_names(_LAYER)) > 1:
-        # Another query may have written some of the topic's records already, so compare each batch with the table.
+        # Another query may have written some records of the topic already. Therefore, compare each
+        # batch with the table.
         return _start_deduplicating(lake, rows, name, interval)
-    # If Spark repeats a batch after a failure, Delta Lake does not write the batch again, because the Delta log of the
-    # table contains the number of the last written batch.
+    # If Spark repeats a batch after a failure, Delta Lake does not write the batch again, because
+    # the Delta log of the table contains the number of the last written batch.
     writer = rows.writeStream.format("delta").outputMode("append").option("path", lake.uri(COORDINATOR_RECORDS))
     if interval is not None:
-        # The batches of continuous queries are small. Write one file per batch, and not one file per Spark partition.
+        # The batches of a continuous query are small. Therefore, write one file per batch, and not
+        # one file per Spark partition.
         writer = writer.option("optimizeWrite", "true")
     return start_query(lake, writer, _LAYER, name, interval)
 
 
 def has_read_topic(lake: SparkLake) -> bool:
-    """Return whether a query that `ingest_topic` started, now or in an earlier run, has finished at least one batch."""
+    """Return whether records of the topic have ever been written to the bronze table.
+
+    The result is true if a query that `ingest_topic` started, now or in an earlier run, has
+    finished at least one batch.
+    """
     queries = [name for name in lake.checkpoint_names(_LAYER) if name.startswith(_TOPIC)]
     return any(batch[0].isdigit() for name in queries for batch in lake.checkpoint_names(_LAYER, name, "commits"))
 
 
 def ingest_files(lake: SparkLake, records: DataFrame, folder: str, *, interval: float | None) -> StreamingQuery:
-    """Start the streaming query that copies records from files to the bronze table.
+    """Start the streaming query that copies records from Parquet files to the bronze table.
 
     Records that the table already contains are skipped.
 
     Args:
-        folder: path of the folder with the files. The name of the query contains a hash of this path, so that each
-            folder has its own checkpoint.
-        interval: seconds between two batches; None to read everything that exists now, and then stop.
+        records: streaming DataFrame of the records, from `sources.stream_files`.
+        folder: path of the folder with the files. The name of the query contains a hash of this
+            path, so that each folder has its own checkpoint.
+        interval: seconds between two batches; None to read everything that exists now, and then
+            stop.
     """
     prefix = f"{_FILES}{hashlib.sha256(folder.encode()).hexdigest()[:12]}-"
     name = lake.query_name(COORDINATOR_RECORDS, _LAYER, prefix)
@@ -91,8 +116,12 @@ def _start_deduplicating(lake: SparkLake, rows: DataFrame, name: str, interval: 
 def _add_batch(path: str, query_name: str, batch: DataFrame, batch_id: int) -> None:
     """Add the rows of a batch to the bronze table, except rows that the table already contains.
 
+    Args:
+        path: path or URI of the lake.
+        query_name: name of the streaming query to which the batch belongs.
+
     Raises:
-        SourceError: the table has a different record with the same partition and offset.
+        SourceError: two different records have the same partition and offset.
     """
     lake = SparkLake(batch.sparkSession, path)
     ranges = _offset_ranges(batch)
@@ -103,8 +132,8 @@ def _add_batch(path: str, query_name: str, batch: DataFrame, batch_id: int) -> N
     if all(offsets.copies == 1 for offsets in ranges) and known.isEmpty():
         lake.append(COORDINATOR_RECORDS, batch, app=f"kgtui-{query_name}", batch_id=batch_id)
     else:
-        # Some rows are already in the table, or occur twice in the batch. Merge the rows by key, although merging is
-        # slower than appending.
+        # Some rows may already be in the table, or occur twice in the batch. Therefore, merge the
+        # rows by key, although merging is slower than appending.
         _check_same_records(batch.unionByName(known))
         lake.merge(COORDINATOR_RECORDS, batch.dropDuplicates([*COORDINATOR_RECORDS.key]), days=days)
 
@@ -112,8 +141,9 @@ def _add_batch(path: str, query_name: str, batch: DataFrame, batch_id: int) -> N
 def _offset_ranges(batch: DataFrame) -> list[Row]:
     """Return one row for each partition of `__consumer_offsets` that has records in a batch.
 
-    The row contains the `first` and the `last` offset in the batch, the `days` of the records, and `copies`: the
-    maximum number of records with the same offset. `copies` is 1 if no offset occurs twice.
+    - `first`, `last`: lowest and highest offset of the partition in the batch
+    - `days`: days of the records
+    - `copies`: maximum number of records with the same offset; 1 if no offset occurs twice
     """
     each = batch.groupBy("partition", "offset").agg(F.count(F.lit(1)).alias("copies"), F.max("day").alias("day"))
     return each.groupBy("partition").agg(
@@ -125,13 +155,13 @@ def _offset_ranges(batch: DataFrame) -> list[Row]:
 
 
 def _rows_in(lake: SparkLake, ranges: list[Row]) -> DataFrame:
-    """Return the rows of the bronze table whose offsets are in the given ranges.
+    """Return the rows of the bronze table whose offsets are in one of the given ranges.
 
-    All days are searched, because the table may contain a wrong record: one with a partition and offset of the batch,
-    but from another day. `_check_same_records` finds such records.
+    The rows of all days are searched. The table may contain a different record with the same
+    partition and offset from another day. `_check_same_records` then raises an error.
 
     Args:
-        ranges: rows with `partition`, `first` and `last` offset.
+        ranges: rows with a `partition`, and with its `first` and `last` offset.
     """
     in_range = [
         (F.col("partition") == offsets.partition) & F.col("offset").between(offsets.first, offsets.last)
@@ -141,10 +171,11 @@ def _rows_in(lake: SparkLake, ranges: list[Row]) -> DataFrame:
 
 
 def _check_same_records(rows: DataFrame) -> None:
-    """Raise `SourceError` if two rows with the same partition and offset differ in their day, key or value.
+    """Raise `SourceError` if rows with the same partition and offset contain different records.
 
-    Kafka never replaces the record at an offset. Therefore, different records at one offset come from two clusters, or
-    from a topic that was deleted and created again.
+    Two records are different if they differ in their day, key or value. Kafka never replaces the
+    record at an offset. Therefore, different records at one offset come from two clusters, or from
+    a topic that was deleted and created again.
     """
     record = F.struct("day", F.xxhash64("key", "value"), F.length("key"), F.length("value"))
     different = rows.groupBy("partition", "offset").agg(F.count_distinct(record).alias("records")).where("records > 1")

@@ -1,7 +1,14 @@
-"""The gold job: recompute all gold rows from the time of the earliest new input row onwards.
+"""The gold job: recompute the gold tables from the time of the earliest new input row on.
 
-To add a gold table, add it to `GOLD` in `kgtui/lake/schemas/gold.py`, write its transform in `transforms`, and add a
-function to `_ROUNDS`.
+The input rows are the polls of a recording, and the decoded records in the silver tables. The gold
+tables contain results, such as the lag and the health of each group.
+
+To add a gold table, do these steps:
+
+1. Add its schema to `GOLD` in `kgtui/lake/schemas/gold.py`.
+2. Write a function that computes its rows in `kgtui/pipeline/transforms`.
+3. Add its time slots to `SLOTS` in `kgtui/pipeline/jobs/gold_inputs.py`.
+4. Add a function that calls the transform to `_ROUNDS`.
 """
 
 from __future__ import annotations
@@ -52,16 +59,19 @@ if TYPE_CHECKING:
     from kgtui.pipeline.spark_lake import SparkLake
 
 _ATTEMPTS = 4
-"""Maximum number of attempts to compute a gold table if Spark loses executors.
+"""Maximum number of attempts to compute a gold table if Spark loses checkpoints with an executor.
 
 Spark's option `spark.task.maxFailures` has the same default.
 """
 
 _GROUPS_PER_FILE = 5_000
-"""Maximum number of groups per file of the gold table `lag`. A file with one hour of 5,000 groups has about 30 MB."""
+"""Maximum number of groups per file of a large gold table, on average.
+
+In the gold table `lag`, a file with one hour of 5,000 groups has about 30 MB.
+"""
 
 _LOST_CHECKPOINT = "Checkpoint block"
-"""Text in the error that Spark reports if blocks of a local checkpoint are lost together with their executor."""
+"""Text in Spark's error if parts of a local checkpoint are lost together with an executor."""
 
 
 _DEFAULT = GoldOptions()
@@ -73,8 +83,8 @@ def _lag(inputs: GoldInputs) -> DataFrame:
 
 def _health(inputs: GoldInputs) -> DataFrame:
     since, (keyframe, at_before, _) = inputs.since_slot(HEALTH), inputs.health_start
-    # Rows from `since` on are recomputed. Also read the stored rows of `health` from before `since`: they show the
-    # beginnings of problems that continue after `since`.
+    # Rows from `since` on are recomputed. Also read stored rows of `health` from before `since`.
+    # They show when problems began that continue after `since`.
     before = inputs.rows(HEALTH, DAY_BEFORE).filter(~is_since("window_start", since))
     return health(
         inputs.timeline,
@@ -97,9 +107,9 @@ def _health_state(inputs: GoldInputs) -> DataFrame:
 def _churn(inputs: GoldInputs) -> DataFrame:
     since = inputs.since_slot(CHURN)
     recorded = recorded_churn(inputs.timeline, inputs.groups, inputs.members, inputs.partitions, since=since)
-    # Rows from `since` on are recomputed. Also read the stored rows of the hour before `since`, because they show the
-    # beginnings of bursts (series of rebalances) that continue after `since`. Older rows are not needed, because a
-    # burst ends after half an hour without a rebalance.
+    # Rows from `since` on are recomputed. Also read the stored rows of the hour before `since`.
+    # They show when bursts (series of rebalances) began that continue after `since`. Older rows are
+    # not needed, because a burst ends after half an hour without a rebalance.
     in_hour_before = ~is_since("hour", since) & is_since("hour", since - HOUR_MS)
     return churn(
         inputs.timeline,
@@ -116,11 +126,12 @@ def _cleanup(inputs: GoldInputs) -> DataFrame:
     look_back = timedelta(days=inputs.options.look_back)
     timeline = poll_timeline(inputs.rows(POLLS, look_back)).localCheckpoint()
     groups, partitions = inputs.rows(GROUPS, look_back), inputs.rows(PARTITIONS, look_back)
-    # The table `cleanup` lists unused groups. Groups with members are in use, so their partitions are left out.
+    # The table `cleanup` lists unused groups. Groups that have members at the end of each day are
+    # in use, so their partitions are left out.
     asked = groups_without_members(timeline, groups, since=first).localCheckpoint()
     partitions = partitions.join(F.broadcast(asked), "group", "left_semi")
-    # Checkpoint `recorded` and `decoded`, because `cleanup` reads them several times. The checkpoints are small: they
-    # have only one row per group and day.
+    # Checkpoint `recorded` and `decoded`, because `cleanup` reads them several times. The
+    # checkpoints are small, because they have only one row per group and day.
     recorded = recorded_activity(timeline, groups, partitions, since=first).localCheckpoint()
     commits, events = inputs.all_rows(COMMITS), inputs.all_rows(GROUP_EVENTS)
     times = commits.select("day", "record_time").unionByName(events.select("day", "record_time"))
@@ -159,15 +170,17 @@ _ROUNDS: tuple[tuple[dict[Table, Callable[[GoldInputs], DataFrame]], ...], ...] 
         {CHURN: _churn, FORECAST: _forecast, FORECAST_STATE: _forecast_state, BASELINE: _baseline},
     ),
 )
-"""The functions that compute the gold tables, in rounds that run one after the other.
+"""The functions that compute the gold tables, in the order in which they are called.
 
-A round is a tuple of dicts. Each dict maps gold tables to the functions that compute their rows. A separate thread for
-each dict computes its tables one after the other. The threads save time, because planning a query on few rows takes
-longer than executing it. A table that several dicts need as an input, such as `lag`, is computed in an earlier round.
+The outer tuple has two rounds, which run one after the other. A round is a tuple of dicts, and each
+dict maps gold tables to the functions that compute their rows. The dicts of a round run at the same
+time, each in its own thread, which computes the tables of the dict one after the other. The threads
+save time, because planning a query on few rows takes longer than executing it. A table from which
+other tables are computed, such as `lag`, is in an earlier round.
 """
 
 TABLES = tuple(table for chains in _ROUNDS for chain in chains for table in chain)
-"""All tables that the job writes."""
+"""All tables that the gold job writes."""
 
 
 def gold(
@@ -177,11 +190,13 @@ def gold(
     options: GoldOptions = _DEFAULT,
     on_progress: Callable[[str], None] | None = None,
 ) -> None:
-    """Recompute the rows of all gold tables from `since` onwards. A second call with the same inputs changes nothing.
+    """Recompute the rows of all gold tables from `since` on.
+
+    A second call with the same inputs changes nothing.
 
     Args:
-        since: time of the first new or changed input row, in milliseconds since the epoch. All rows from this time on
-            are recomputed, because a gold row can depend on earlier rows.
+        since: time of the first new or changed input row, in milliseconds since the epoch. All rows
+            from this time on are recomputed, because a gold row can depend on earlier rows.
         on_progress: called with a message for the user before each table is computed.
     """
     inputs = GoldInputs(lake, since, options)
@@ -195,7 +210,13 @@ def _write_chain(
     chain: Mapping[Table, Callable[[GoldInputs], DataFrame]],
     on_progress: Callable[[str], None] | None,
 ) -> None:
-    """Recompute the gold tables in `chain` one after the other. If Spark loses executors, compute the table again."""
+    """Recompute the gold tables in `chain` one after the other.
+
+    If Spark loses an executor with checkpoints that a table needs, the table is computed again.
+
+    Args:
+        chain: gold table → function that computes its rows.
+    """
     lake, shared = inputs.lake, inputs
     use_pool(lake.spark, "gold")
     for table, build in chain.items():
@@ -209,7 +230,8 @@ def _write_chain(
             except SPARK_ERRORS as error:
                 if _LOST_CHECKPOINT not in str(error) or attempt == _ATTEMPTS - 1:
                     raise
-                # Spark lost an executor that held parts of the checkpoints in `inputs`. Compute all checkpoints again.
+                # Spark has lost an executor that stored parts of the checkpoints in `inputs`.
+                # Compute all checkpoints again.
                 inputs.release()
                 inputs = GoldInputs(lake, inputs.since, inputs.options)
     if inputs is not shared:
@@ -222,9 +244,13 @@ def _write(
     build: Callable[[GoldInputs], DataFrame],
     on_progress: Callable[[str], None] | None,
 ) -> None:
-    """Recompute the rows of a gold table from its first changed time slot onwards, and replace the stored rows.
+    """Recompute the newest rows of a gold table, and replace the stored rows with them.
 
-    A time slot is the time that one row covers, such as a minute or an hour.
+    The rows are recomputed from the first changed time slot on. A time slot is the time that one
+    row covers, such as a minute or an hour.
+
+    Args:
+        build: function that computes the rows.
     """
     since = inputs.since_slot(table)
     if on_progress is not None:
@@ -234,25 +260,30 @@ def _write(
 
 
 def _with_file_layout(inputs: GoldInputs, table: Table, rows: DataFrame, since: int) -> DataFrame:
-    """Distribute and sort the rows of a gold table, so that a query about one group reads few files.
+    """Distribute and sort rows of a gold table, so that a query about one group reads few files.
 
-    Each Spark task writes one file per day, or per time span if the table has a `file_span`. Short time spans are used
-    for large tables, so that the next run can replace the newest rows without copying many older rows.
+    Each Spark task writes one file per day. If the table has a `file_span`, it writes one file per
+    time span of this length instead. Large tables have short time spans, so that the next run can
+    replace the newest rows without copying many older rows.
+
+    Args:
+        since: time of the first row, in milliseconds since the epoch.
     """
     if table.file_span is not None:
         column, seconds = table.file_span
         newest, groups = inputs.newest
         spans = min(max(newest // 1000 // seconds - since // 1000 // seconds + 1, 1), 24 * HOUR_SECONDS // seconds)
         files = max(1, math.ceil(groups / _GROUPS_PER_FILE))
-        # `spans` is the number of time spans to write, but at most the number of time spans in one day. `span` is the
-        # number of a row's time span, from 0. If rows of several days are written, time spans of different days can
-        # have the same number. Their rows are still in different files, because Delta Lake writes separate files for
-        # each day.
+        # `spans` is the number of time spans to write, but at most the number of time spans in one
+        # day. `span` numbers the time spans from 0. If rows of several days are written, time spans
+        # of different days can have the same number. Their rows are still in different files,
+        # because Delta Lake writes separate files for each day.
         span = F.pmod(F.floor(F.unix_seconds(column) / seconds), F.lit(spans))
         number = span * files + F.pmod(F.hash("group"), F.lit(files))
         rows = rows.repartitionById(spans * files, number.cast("int"))
     elif "group" in table.names:
         rows = rows.repartition("group")
-    # Sort by `day` first. Otherwise, Delta Lake would sort the rows again, because it writes them in the order of days.
+    # Sort by `day` first, because Delta Lake writes the rows of a task day by day. With another
+    # order, Delta Lake would have to sort the rows again.
     partition = [] if table.partition is None else [table.partition]
     return rows.sortWithinPartitions(*partition, *table.key)

@@ -1,4 +1,8 @@
-"""Run all jobs in order (bronze, silver, gold), once or continuously."""
+"""Run the jobs of the pipeline in order (bronze, silver, gold), once or continuously.
+
+The bronze job copies records of `__consumer_offsets`, the silver job decodes them, and the gold job
+computes results, such as the lag and the health of each group.
+"""
 
 from __future__ import annotations
 
@@ -29,31 +33,35 @@ if TYPE_CHECKING:
     from kgtui.pipeline.spark_lake import SparkLake
 
     MakeGold = Callable[[SparkLake], object]
-    """Function that recomputes the gold tables of the given lake, from the first day with new rows on."""
+    """Function that recomputes the gold tables of a lake, from the first new input row on."""
 
 TOPIC, FILES, DECODING = "topic", "files", "silver"
-"""Short names of the streaming queries, for dicts and messages: two bronze queries and the silver query.
+"""Short names of the streaming queries, for dicts and messages. Spark uses longer names.
 
-`TOPIC` reads a topic, and `FILES` reads files. Spark knows the queries by longer names (see `start_query`).
+The queries `TOPIC` and `FILES` copy records from a topic or from files to the bronze table. The
+query `DECODING` decodes the records of the bronze table, and writes the silver tables.
 """
 
 COMPACTION_SECONDS = 600.0
-"""Minimum time between two compactions of all tables in a continuous run, in seconds."""
+"""In a continuous run, minimum time between two compactions of all tables, in seconds."""
 
 _AWAIT_SECONDS = 1
 
 
 @dataclass(frozen=True, slots=True)
 class Sources:
-    """Sources of records for the bronze table. If there are none, only data that is already in the lake is processed.
+    """Where to read records of `__consumer_offsets` for the bronze table.
+
+    If neither a topic nor a folder is given, only data that is already in the lake is processed.
 
     Attributes:
         topic: `__consumer_offsets` of a cluster; None to read no topic.
         records: folder of Parquet files with records; None to read no files.
-        since: records before this time are skipped when the topic is first read, in seconds since the epoch.
-        max_files: maximum number of Parquet files per batch. In `run_once`, this is also the maximum number of bronze
-            files that are decoded per batch. If it is None, the Parquet files per batch are not limited, and the bronze
-            files per batch have at most 512 MB.
+        since: when the topic is first read, records before this time are skipped, in seconds since
+            the epoch; None to read all records.
+        max_files: maximum number of Parquet files per batch. In `run_once`, this is also the
+            maximum number of files of the bronze table that are decoded per batch. None for any
+            number of Parquet files per batch, and about 512 MB of files of the bronze table.
     """
 
     topic: OffsetsTopic | None = None
@@ -63,7 +71,7 @@ class Sources:
 
 
 def run_once(lake: SparkLake, sources: Sources, make_gold: MakeGold, on_progress: Callable[[str], None]) -> None:
-    """Read and decode all new records once, then recompute the gold tables.
+    """Read and decode all new records of `__consumer_offsets` once, then recompute the gold tables.
 
     Raises:
         SourceError: a query failed, or Spark has not read all partitions of the topic.
@@ -89,7 +97,10 @@ def run_once(lake: SparkLake, sources: Sources, make_gold: MakeGold, on_progress
 def run_continuously(
     lake: SparkLake, sources: Sources, make_gold: MakeGold, on_progress: Callable[[str], None], *, interval: float
 ) -> None:
-    """Read and decode new records, and recompute the gold tables, every `interval` seconds until interrupted by Ctrl-C.
+    """Update all tables of a lake every `interval` seconds, until the user presses Ctrl-C.
+
+    Each update reads and decodes new records of `__consumer_offsets`, and recomputes the gold
+    tables.
 
     Raises:
         SourceError: a query failed, or Spark has not read all partitions of the topic.
@@ -127,10 +138,10 @@ def run_continuously(
 
 
 def check_first_read(sources: Sources, progress: Any, rows: int | None) -> None:
-    """Check that the first read of `sources.topic` has read all partitions. Raises `SourceError` if one is missing.
+    """Check that the first read of the topic has read all partitions. Raises `SourceError` if not.
 
     Args:
-        progress: Spark's report of the newest batch; None if there was no batch.
+        progress: Spark's report on the newest batch; None if there was no batch.
         rows: number of records that were read; None if unknown.
     """
     if sources.topic is None:
@@ -139,15 +150,18 @@ def check_first_read(sources: Sources, progress: Any, rows: int | None) -> None:
     if sources.since is None:
         record_sources.check_read_complete(sources.topic, read_up_to or {}, rows)
     elif read_up_to is not None:
-        # The topic may have no records after `since`, so `rows` may be 0. Do not pass it, because the check would fail.
+        # The topic may have no records after `since`. The check would then fail if it knew that no
+        # record was read. Therefore, do not pass `rows`.
         record_sources.check_read_complete(sources.topic, read_up_to, None)
 
 
 def end_offsets(progress: Any) -> dict[int, int] | None:
-    """Return for each partition the offset at which the next batch will begin; None if the report has no offsets.
+    """Return a dict: partition of the topic → offset at which the next batch will begin.
+
+    The result is None if the report has no offsets.
 
     Args:
-        progress: Spark's report of the newest batch; None if there was no batch.
+        progress: Spark's report on the newest batch; None if there was no batch.
     """
     reported = progress["sources"][0]["endOffset"] if progress else None
     if not reported or reported == "null":

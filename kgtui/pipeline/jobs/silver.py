@@ -1,4 +1,12 @@
-"""The silver job: decode bronze rows into `commits`, `group_events` and `quarantine`, and derive `rebalances`."""
+"""The silver job: decode the records in the bronze table, and write the four silver tables.
+
+- `commits`: offset commits
+- `group_events`: all other records, which are about groups and members
+- `quarantine`: records that cannot be decoded
+- `rebalances`: rebalances of groups, which are found from the rows of `group_events`
+
+The bronze table contains undecoded records of `__consumer_offsets`. The job is a streaming query.
+"""
 
 from __future__ import annotations
 
@@ -26,17 +34,21 @@ if TYPE_CHECKING:
     from kgtui.lake.schemas import Table
 
     WriteRows = Callable[[SparkLake, Table, DataFrame, list[str]], None]
-    """Function that writes rows into a table. If a batch is repeated, the function does not write its rows twice.
+    """Function that writes rows of a batch into a table. The last argument is a list of their days.
 
-    The last argument is the list of the days of the rows.
+    If Spark repeats a batch, the function does not write the rows twice.
     """
 
 
 def decode_commits(records: DataFrame) -> DataFrame:
-    """Decode the offset commits among bronze rows into rows of the silver table `commits`.
+    """Decode offset commits into rows of the silver table `commits`.
 
-    Damaged commits are left out. Without the Java decoder, commits that Spark expressions cannot decode (for example,
-    because of long metadata) are left out, too. `decode_unusual_commits` processes all commits that are left out here.
+    Damaged commits are left out. Without the Java decoder, commits that Spark expressions cannot
+    decode (for example, because of long metadata) are left out, too. `decode_unusual_commits`
+    processes all commits that are left out here.
+
+    Args:
+        records: rows of the bronze table: undecoded records of all types.
     """
     if has_decoder(records.sparkSession):
         return rows_for(decode_in_jvm(records.transform(commit_records)), COMMITS)
@@ -44,15 +56,23 @@ def decode_commits(records: DataFrame) -> DataFrame:
 
 
 def decode_non_commits(records: DataFrame) -> DataFrame:
-    """Decode all bronze rows that are not offset commits. Return rows with the schema `record_decoding.SCHEMA`."""
+    """Decode all records that are not offset commits. Return rows of `record_decoding.SCHEMA`.
+
+    Args:
+        records: rows of the bronze table: undecoded records of all types.
+    """
     decode = decode_in_jvm if has_decoder(records.sparkSession) else decode_records
     return records.transform(non_commits).transform(decode)
 
 
 def decode_unusual_commits(records: DataFrame) -> DataFrame:
-    """Decode the offset commits that `decode_commits` leaves out. Damaged ones become rows for the table `quarantine`.
+    """Decode the offset commits that `decode_commits` leaves out.
 
-    Return rows with the schema `record_decoding.SCHEMA`.
+    Return rows of `record_decoding.SCHEMA`. The row of a damaged commit is for the silver table
+    `quarantine`.
+
+    Args:
+        records: rows of the bronze table: undecoded records of all types.
     """
     if has_decoder(records.sparkSession):
         return records.transform(commit_records).transform(decode_in_jvm).where("commit IS NULL")
@@ -61,19 +81,24 @@ def decode_unusual_commits(records: DataFrame) -> DataFrame:
 
 _LAYER = "silver"
 _BATCH_SIZE = "512m"
-"""Maximum total size of the bronze files that are decoded in one batch, in bytes. Delta Lake may exceed it slightly."""
+"""Maximum total size of the files of the bronze table that are decoded in one batch.
+
+The text is the value of a Delta Lake option. Delta Lake may read slightly more in a batch.
+"""
 
 
 def start_decoding(lake: SparkLake, *, interval: float | None, max_files: int | None = None) -> StreamingQuery:
-    """Start the streaming query that decodes all rows of the bronze table that have not been decoded yet.
+    """Start the streaming query that decodes all rows of the bronze table that are not decoded yet.
 
     Args:
-        interval: seconds between two batches; None to decode everything that exists now, and then stop.
-        max_files: maximum number of bronze files per batch; None for at most 512 MB per batch.
+        interval: seconds between two batches; None to decode everything that exists now, and then
+            stop.
+        max_files: maximum number of files of the bronze table per batch; None for about 512 MB per
+            batch.
     """
     limit = {"maxBytesPerTrigger": _BATCH_SIZE} if max_files is None else {"maxFilesPerTrigger": str(max_files)}
-    # `kgtui lake prune` deletes whole days from the bronze table. Without `ignoreDeletes`, the streaming query would
-    # then fail.
+    # `kgtui lake prune` deletes whole days from the bronze table. Without the option
+    # `ignoreDeletes`, such a deletion would make the streaming query fail.
     records = lake.stream(COORDINATOR_RECORDS, ignoreDeletes="true", **limit)
     name = lake.query_name(COMMITS, _LAYER)
     writer = records.writeStream.foreachBatch(partial(decode_batch, str(lake.folder.path), name))
@@ -81,7 +106,7 @@ def start_decoding(lake: SparkLake, *, interval: float | None, max_files: int | 
 
 
 _LOG_GONE = ("DELTA_LOG_FILE_NOT_FOUND_FOR_STREAMING_SOURCE", "DELTA_MISSING_FILES_UNEXPECTED_VERSION")
-"""Delta Lake's error classes for a streaming query that needs table versions which were removed from the Delta log."""
+"""Delta Lake's error classes if a streaming query needs table versions that were deleted."""
 
 _FILE_GONE = "FAILED_READ_FILE.FILE_NOT_EXIST"
 """Spark's error class if a file that a query must read was deleted."""
@@ -95,13 +120,15 @@ def restart_if_rows_are_gone(
     interval: float | None,
     max_files: int | None = None,
 ) -> StreamingQuery:
-    """Restart a decoding query without its checkpoint, if it failed because it needs bronze files that were deleted.
+    """Restart a failed decoding query without its checkpoint, if it needs files that were deleted.
 
-    Such files can be missing if the bronze table was compacted or pruned while the pipeline was not running. The new
-    query decodes all rows of the bronze table, and skips rows that the silver tables already have.
+    The files are files of the bronze table. They can be missing if this table was compacted or
+    pruned while the pipeline was not running. The new query decodes all rows of the bronze table,
+    and skips rows that the silver tables already have.
 
     Args:
-        error: the error of the failed query. It is raised again if the query failed for another reason.
+        error: the error of the failed query. If the query failed for another reason, the error is
+            raised again.
         on_progress: called with a message for the user before the query is started.
         interval, max_files: as in `start_decoding`.
     """
@@ -115,29 +142,39 @@ def restart_if_rows_are_gone(
 
 
 def decode_batch(path: str, query_name: str, batch: DataFrame, batch_id: int) -> None:
-    """Decode one batch of bronze rows into rows of the silver tables. A second call for the batch changes nothing."""
+    """Decode one batch of rows of the bronze table, and write the result into the silver tables.
+
+    A second call for the same batch changes nothing.
+
+    Args:
+        path: path or URI of the lake.
+        query_name: name of the streaming query to which the batch belongs.
+    """
     lake, app = SparkLake(batch.sparkSession, path), f"kgtui-{query_name}"
     if query_name.endswith(MERGES_BY_KEY):
-        # This query began without a checkpoint, so an earlier query may have decoded rows of this batch already.
+        # This query began without a checkpoint, although the silver tables may already have rows.
+        # Therefore, an earlier query may have decoded rows of this batch.
         _merge_batch(lake, batch)
         return
     kept = KeptRecords.of(batch.sparkSession)
     commits = batch.transform(decode_commits if kept is None else kept.decode_commits)
     written = lake.append(COMMITS, commits, app=app, batch_id=batch_id)
     if written is None:
-        # An earlier attempt has probably appended commits of this batch. It may have used the other decoder (Java or
-        # Spark expressions), and the two decoders leave out different commits. Therefore, compare with the stored rows,
-        # and add the missing ones.
+        # An earlier attempt has probably appended commits of this batch. It may have used the other
+        # decoder (Java or Spark expressions), and the two decoders leave out different commits.
+        # Therefore, compare the decoded rows with the stored rows, and add the missing ones.
         if kept is not None:
             kept.discard()
         _merge_batch(lake, batch)
         return
-    # `remaining`: number of records that were not written into table `commits`. `batch.count()` is fast, because Spark
-    # reads the number of rows from file metadata.
+    # `remaining` is the number of records in the batch that were not written into the table
+    # `commits`. `batch.count()` is fast, because Spark reads the number of rows from the metadata
+    # of files.
     remaining = batch.count() - written
     others_kept = None if kept is None else kept.take(remaining)
     if remaining:
-        # If the remaining records were not kept in memory, read the whole batch again.
+        # If the records that are not in `commits` were not kept in memory, read the whole batch
+        # again.
         rest = batch if others_kept is None else others_kept
         others = rest.transform(decode_non_commits)
         decoded = _write_decoded(lake, others, partial(_append, f"{app}-others", batch_id))
@@ -147,7 +184,10 @@ def decode_batch(path: str, query_name: str, batch: DataFrame, batch_id: int) ->
 
 
 def _merge_batch(lake: SparkLake, batch: DataFrame) -> None:
-    """Decode a batch that may have been decoded before. Add only rows that the silver tables do not have yet."""
+    """Decode a batch of the bronze table that may have been decoded before.
+
+    Add only rows that the silver tables do not have yet.
+    """
     _merge(lake, COMMITS, batch.transform(decode_commits), days_of(batch))
     others = batch.transform(decode_non_commits).unionByName(batch.transform(decode_unusual_commits))
     _write_decoded(lake, others, _merge)
@@ -162,7 +202,12 @@ def _merge(lake: SparkLake, table: Table, rows: DataFrame, days: list[str]) -> N
 
 
 def _write_decoded(lake: SparkLake, decoded: DataFrame, write_rows: WriteRows) -> int:
-    """Write decoded records (schema `record_decoding.SCHEMA`) into silver tables, and return the number of records."""
+    """Write decoded records into the silver tables, and return the number of records.
+
+    Args:
+        decoded: decoded records of all types, as rows of `record_decoding.SCHEMA`.
+        write_rows: function that writes the rows of one table.
+    """
     decoded = decoded.persist()
     try:
         count, days = _count_and_days(decoded)
@@ -177,16 +222,23 @@ def _write_decoded(lake: SparkLake, decoded: DataFrame, write_rows: WriteRows) -
 
 
 def _write_events(lake: SparkLake, events: DataFrame, days: list[str], write_rows: WriteRows) -> None:
-    """Write new group events, and recompute the rebalances of their groups.
+    """Write new rows of the table `group_events`, and recompute the rebalances of their groups.
 
-    Stored events of these groups are read again, because a rebalance can have begun in an earlier batch.
+    Stored rows about these groups are read again, because a rebalance can have begun in an earlier
+    batch.
+
+    Args:
+        events: the new rows. Each row is a decoded record about a group or a member.
+        days: days of the new rows, as ISO dates.
+        write_rows: function that writes the rows.
     """
     stored = lake.read(GROUP_EVENTS)
     starts = rebalance_starts(stored, events).persist()
     needed = needed_events(stored, starts).persist()
     try:
         days_needed = needed.select("day", "is_state").distinct().collect()
-        # Do not read the column `detail`. It makes up most of the table's size, and no rebalance is computed from it.
+        # Do not read the column `detail`. This column makes up most of the table's size, and is not
+        # needed to compute rebalances.
         earlier = stored.where(F.col("day").isin([row.day for row in days_needed]))
         earlier = earlier.withColumn("detail", F.lit(None).cast("string"))
         earlier = earlier.join(needed, [*GROUP_EVENTS.key, "day"], "left_semi")
@@ -207,12 +259,14 @@ def _write_events(lake: SparkLake, events: DataFrame, days: list[str], write_row
 def _write_rebalances(lake: SparkLake, computed: DataFrame, starts: DataFrame, days: list[date]) -> None:
     """Replace the newest stored rebalances of some groups with `computed`. Write only changed rows.
 
-    For each group, the rebalances from an offset `since` on are replaced. It is an offset in `__consumer_offsets`.
+    A rebalance is identified by the offset of its record in `__consumer_offsets`. For each group,
+    the rebalances from a certain offset `since` on are replaced.
 
     Args:
-        computed: for each group, the recomputed rebalances whose record offset is not less than `since`.
+        computed: for each group, the recomputed rebalances with a record offset of at least
+            `since`.
         starts: one row per group, with the offset `since`.
-        days: days of the stored events whose record offset is not less than `since`.
+        days: days of the stored rows of `group_events` with a record offset of at least `since`.
     """
     computed = computed.select(*REBALANCES.names).persist()
     first_day = computed.agg(F.min("day").alias("day")).collect()[0].day
@@ -235,7 +289,10 @@ def _write_rebalances(lake: SparkLake, computed: DataFrame, starts: DataFrame, d
 
 
 def _count_and_days(decoded: DataFrame) -> tuple[int, dict[Table, list[str]]]:
-    """Return the number of decoded records, and for each silver table with new rows, their days as ISO dates."""
+    """Return a pair: number of decoded records, and dict: silver table → ISO dates of its rows.
+
+    Tables without rows are missing from the dict.
+    """
     count = 0
     days: dict[Table, list[str]] = {}
     present = [F.col(name).isNotNull().alias(name) for name in STRUCTS]

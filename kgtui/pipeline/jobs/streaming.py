@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 _AWAIT_SECONDS = 1
 _START_ATTEMPTS = 8
 _WORKER_TIMED_OUT = "Python worker failed to connect back"
-"""Text in the error that Spark Connect reports if one of its Python workers does not start within ten seconds.
+"""Text in Spark Connect's error if one of its Python workers does not start within ten seconds.
 
 The error occurs, for example, on a busy machine.
 """
@@ -32,14 +32,16 @@ def start_query(
 ) -> StreamingQuery:
     """Start a streaming query.
 
-    If Spark's Python worker does not start in time, try again. There are at most `_START_ATTEMPTS` attempts.
+    If Spark's Python worker does not start in time, try again. There are at most `_START_ATTEMPTS`
+    attempts.
 
     Args:
         writer: the query to start. This function sets its name, checkpoint and trigger.
-        layer: layer of the table that the query writes, such as `bronze`. The query runs in a scheduler pool with the
-            name of the layer.
-        name: name of the query in this layer. The query's checkpoint folder has the same name.
-        interval: seconds between two batches; None to read everything that exists now, and then stop.
+        layer: layer of the table that the query writes, such as `bronze`. The query runs in a
+            scheduler pool with the name of the layer.
+        name: name of the query in this layer. The checkpoint folder of the query has the same name.
+        interval: seconds between two batches; None to read everything that exists now, and then
+            stop.
     """
     use_pool(lake.spark, layer)
     writer = writer.queryName(f"kgtui-{layer}-{name}")
@@ -74,7 +76,7 @@ def await_end(query: StreamingQuery, on_progress: Callable[[int], None]) -> int:
 
 
 def stop(*queries: StreamingQuery) -> None:
-    """Stop the queries that are still active."""
+    """Stop the queries that are still active. Wait at most 10 seconds, and ignore errors."""
 
     def stop_active() -> None:
         for query in queries:
@@ -85,11 +87,16 @@ def stop(*queries: StreamingQuery) -> None:
 
 
 def _rows_read(progress: Any) -> int:
-    """Return the number of rows that a batch has read from all its sources."""
-    # In PySpark, the field `numInputRows` with the total is null. Therefore, add up the rows of all sources.
+    """Return the number of rows that a batch has read from all its sources.
+
+    Args:
+        progress: Spark's report on the batch.
+    """
+    # In PySpark, the field `numInputRows` with the total is null. Therefore, add up the rows of all
+    # sources.
     return sum(source["numInputRows"] or 0 for source in progress["sources"])
 
 
 def days_of(rows: DataFrame) -> list[str]:
-    """Return the distinct values of the column `day`, as ISO dates."""
+    """Return the distinct values of the column `day` in `rows`, as ISO dates."""
     return [str(row.day) for row in rows.select("day").distinct().collect()]

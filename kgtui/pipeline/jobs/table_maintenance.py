@@ -1,4 +1,4 @@
-"""Compact the tables of a lake while the pipeline runs continuously."""
+"""Merge small files in the tables of a lake (compaction) while the pipeline runs continuously."""
 
 from __future__ import annotations
 
@@ -18,16 +18,18 @@ if TYPE_CHECKING:
 
 
 def compact_tables(lake: SparkLake, on_progress: Callable[[str], None]) -> None:
-    """Merge small files of the bronze, silver and gold tables, and remove files that are no longer needed.
+    """Merge small files of the bronze, silver and gold tables, and delete files no longer needed.
 
-    The gold job must not run at the same time, because it also writes to the gold tables.
+    The gold job, which computes the gold tables, must not run at the same time, because it also
+    writes to these tables.
 
     Args:
         on_progress: called with a message for the user if a table cannot be compacted.
     """
-    # While this function runs, Spark's streaming queries write to the bronze and silver tables. In an object store,
-    # Spark would not notice simultaneous commits of another Delta library. Therefore, compact these tables with Spark
-    # itself. Nothing else writes to the gold tables now, so they are compacted with the library deltalake.
+    # While this function runs, Spark's streaming queries write to the bronze and silver tables. In
+    # an object store, Spark would not notice that another Delta library commits to a table at the
+    # same time. Therefore, compact the bronze and silver tables with Spark itself. Nothing else
+    # writes to the gold tables now, so compact them with the library deltalake.
     for table in (*BRONZE, *SILVER):
         if lake.exists(table):
             try:

@@ -1,6 +1,8 @@
-"""The gold table `baseline`: compare lag and rates of each hour with the same hour in earlier weeks or days.
+"""The gold table `baseline`: compare the lag and the rates of a group with its usual values.
 
-The normal value is the median of the values in the earlier hours. The spread is their median absolute deviation (MAD).
+The values of each hour are compared with those of the same hour in earlier weeks or, if too few
+weeks have data, on earlier days. The normal value is the median of the values in the earlier hours.
+The spread is their median absolute deviation (MAD).
 """
 
 from __future__ import annotations
@@ -17,39 +19,49 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
 WEEKS = 8
-"""Number of earlier weeks. An hour is compared with the same hour of the week in each of them."""
+"""Number of earlier weeks. Each hour is compared with the same hour of these weeks."""
 DAYS = 14
 """Number of earlier days.
 
-An hour is compared with the same hour on these days only if fewer than `FEWEST` of the earlier weeks have data.
+Each hour is compared with the same hour of these days only if fewer than `FEWEST` of the earlier
+weeks have data.
 """
 FEWEST = 3
-"""An hour is compared only if at least this many earlier hours have data. Otherwise, the normal value is null."""
+"""Minimum number of earlier hours with data. If there are fewer, the normal value is null."""
 
 HOUR_OF_WEEK, HOUR_OF_DAY = "hour of week", "hour of day"
-"""Values of column `basis`: an hour was compared with the same hour of earlier weeks, or of earlier days."""
+"""Values of the column `basis`: an hour was compared with earlier weeks, or with earlier days."""
 
 _HOUR = 3_600
 _MONDAY = 4 * 24
 """Hours from the epoch (1 January 1970, a Thursday) to the Monday after it."""
 _SIGMA_PER_MAD = 1.4826
-"""Factor that converts a median absolute deviation (MAD) to a standard deviation, for a normal distribution."""
-_SERIES = {"lag": 1.0, "rate_in": 0.1, "rate_out": 0.1}
-"""Compared column of the gold table `lag` → minimum standard deviation, in records (`lag`) or records/s (rates).
+"""Factor that converts a median absolute deviation (MAD) to a standard deviation.
 
-Smaller standard deviations are replaced by the minimum. Otherwise, tiny changes of a steady value would look unusual.
+The factor is exact for a normal distribution.
+"""
+_SERIES = {"lag": 1.0, "rate_in": 0.1, "rate_out": 0.1}
+"""Column that is compared → minimum standard deviation, in records (`lag`) or records/s (rates).
+
+The columns are columns of the gold table `lag`. A smaller standard deviation is replaced by the
+minimum. Otherwise, tiny changes of a steady value would look unusual.
 """
 _LEAST_RELATIVE_DEVIATION = 0.05
-"""Minimum standard deviation, as a fraction of the normal value. The minimum in `_SERIES` is used if it is larger."""
+"""Minimum standard deviation, as a fraction of the normal value (median of the earlier hours).
+
+If the minimum in `_SERIES` is larger, that minimum is used.
+"""
 
 
 def baseline(lag: DataFrame, *, before: DataFrame | None = None, since: int | None = None) -> DataFrame:
-    """Compute the gold table `baseline`.
+    """Compute the gold table `baseline`, which compares each hour with earlier weeks or days.
 
     Args:
-        lag: the gold table `lag`.
-        before: stored rows of `baseline` for hours before `since`; None if there are none.
-        since: beginning of the first hour to return, in milliseconds since the epoch; None for all hours.
+        lag: the gold table `lag`, with one row per minute.
+        before: stored rows of `baseline` for hours before `since`, which contain the earlier
+            values; None if there are none.
+        since: beginning of the first hour to return, in milliseconds since the epoch; None for all
+            hours.
     """
     rows = lag if since is None else lag.filter(is_since("minute", since))
     current = rows.transform(_hourly_medians)
@@ -61,7 +73,7 @@ def baseline(lag: DataFrame, *, before: DataFrame | None = None, since: int | No
 
 
 def _hourly_medians(lag: DataFrame) -> DataFrame:
-    """Return one row per group and hour, with the medians of the group's lag and of its rates in this hour."""
+    """Return one row per group and hour, with the medians of the lag and the rates in the hour."""
     hour = F.floor(F.unix_seconds("minute") / _HOUR)
     return (
         lag.filter(F.col("topic").isNull())
@@ -77,10 +89,14 @@ def _hourly_medians(lag: DataFrame) -> DataFrame:
 
 
 def _with_past(current: DataFrame, past: DataFrame) -> DataFrame:
-    """Add two arrays with the group's lag and rates in earlier hours.
+    """Add two arrays with the lag and the rates of the group in earlier hours.
 
     - `weeks`: values in the same hour of the week, in the last `WEEKS` weeks
     - `days`: values in the same hour of the day, on the last `DAYS` days
+
+    Args:
+        current: one row per group and hour to compare.
+        past: one row per group and hour, with lag and rates. Only earlier hours are used.
     """
     then = past.select(
         F.col("group").alias("then_group"),
@@ -103,9 +119,12 @@ def _with_past(current: DataFrame, past: DataFrame) -> DataFrame:
 def _with_deviations(rows: DataFrame) -> DataFrame:
     """Compare each hour with earlier hours, and add the result as columns.
 
-    - `basis`: `HOUR_OF_WEEK` or `HOUR_OF_DAY`
+    - `basis`: `HOUR_OF_WEEK` or `HOUR_OF_DAY`; null if too few earlier hours have data
     - `hours`: number of earlier hours with data
-    - for each of `_SERIES`, such as `lag`: `lag_normal` (median), `lag_spread` (MAD), `lag_deviation` (robust z-score)
+    - `lag_normal`, `lag_spread`: median and median absolute deviation (MAD) of the lag in the
+      earlier hours
+    - `lag_deviation`: robust z-score of the lag, as a number of standard deviations
+    - the corresponding columns for the rates in `_SERIES`
     """
     weeks, days = F.size("weeks") >= FEWEST, F.size("days") >= FEWEST
     rows = rows.withColumns({

@@ -1,6 +1,14 @@
 """The gold table `churn`: how often and how long each group rebalanced in each hour.
 
-The data come from a recording, and from rebalances decoded from `__consumer_offsets`.
+The rebalances come from two sources: the polls of a recording, and decoded records of
+`__consumer_offsets`.
+
+Terms:
+
+- flapping: a group is flapping if its rebalances are too frequent
+- burst: series of rebalances with short pauses (at most `_BURST_PAUSE`) between them
+- keyframe: poll for which the recorder wrote all rows. For other polls, it wrote only changed rows.
+- gap: time for which polls are missing, for example because the recorder was stopped
 """
 
 from __future__ import annotations
@@ -43,13 +51,14 @@ _MEMBER_KEY = ("group", "member_id")
 _EVENTS = ("changes", "entered", "steps", "shuffles", "joined", "left", "moved")
 
 _LEAST_COVERED = 1_800.0
-"""If polls cover fewer seconds of an hour than this, the extrapolated rate `per_hour` is not reliable.
+"""If polls cover fewer seconds of an hour than this, the column `per_hour` is not reliable.
 
-A group is then `flapping` (its rebalances are too frequent) only if the number of observed rebalances is high, too.
+The column is the number of rebalances, extrapolated to a whole hour. If it is not reliable, a group
+is `flapping` (its rebalances are too frequent) only if many rebalances were observed, too.
 """
 
 _BURST_PAUSE = 1_800_000
-"""Maximum time between two rebalances of a group that belong to the same burst, in milliseconds."""
+"""Maximum time between two rebalances in one burst (series of rebalances), in milliseconds."""
 
 
 def churn(
@@ -61,18 +70,20 @@ def churn(
     before: DataFrame | None = None,
     since: int | None = None,
 ) -> DataFrame:
-    """Compute the gold table `churn`.
+    """Compute the gold table `churn`, with the rebalances of each group in each hour.
 
-    Rebalances and other changes are counted in two sources: polls, and decoded records. The larger count is used.
+    Rebalances and other changes are counted twice: in the polls of a recording, and in decoded
+    records of `__consumer_offsets`. Of the two counts, the larger one is used.
 
     Args:
-        timeline: result of `poll_timeline`.
-        recorded: result of `recorded_churn`.
+        timeline: result of `poll_timeline`, with one row per poll.
+        recorded: counts from polls, from `recorded_churn`.
         rebalances: the silver table `rebalances`, decoded from `__consumer_offsets`.
         lag: the gold table `lag`, which has the numbers of records written per second.
-        before: stored rows of `churn` for hours before `since`, in which bursts (series of rebalances) may have begun;
-            None if there are none.
-        since: beginning of the first hour to return, in milliseconds since the epoch; None for all hours.
+        before: stored rows of `churn` for hours before `since`, in which bursts (series of
+            rebalances) may have begun; None if there are none.
+        since: beginning of the first hour to return, in milliseconds since the epoch; None for all
+            hours.
     """
     names = (*_COUNTS, "times")
     if before is not None and since is not None:
@@ -95,7 +106,10 @@ def churn(
 
 
 def _decoded_churn(rebalances: DataFrame) -> DataFrame:
-    """Sum up silver `rebalances` per group and hour. A rebalance counts for the hour in which it began."""
+    """Sum up the silver table `rebalances` per group and hour.
+
+    A rebalance counts for the hour in which it began.
+    """
     start, end = F.unix_millis("start"), F.unix_millis("end")
     return rebalances.groupBy("group", floor_to(start, HOUR_MS).alias("hour")).agg(
         F.count(F.lit(1)).alias("rebalances"),
@@ -109,15 +123,16 @@ def _decoded_churn(rebalances: DataFrame) -> DataFrame:
 
 
 def _with_bursts(rows: DataFrame, before: DataFrame | None) -> DataFrame:
-    """Add the times (ms) of three rebalances to each row: `first_at`, `last_at` and `burst_since`.
+    """Add the times of three rebalances to each row, in milliseconds since the epoch.
 
-    `first_at` and `last_at` are the first and the last rebalance in the hour. `burst_since` is the first rebalance in
-    the burst to which `last_at` belongs. A burst is a series of rebalances with pauses of at most `_BURST_PAUSE`. A
-    burst can begin in an earlier hour.
+    - `first_at`, `last_at`: first and last rebalance in the hour
+    - `burst_since`: first rebalance in the burst to which `last_at` belongs. A burst is a series of
+      rebalances with pauses of at most `_BURST_PAUSE`. It can begin in an earlier hour.
 
     Args:
-        rows: one row per group and hour, with the ordered array `times` of its rebalances.
-        before: rows of `churn` for earlier hours.
+        rows: one row per group and hour. Column `times` is the ordered array of the times of its
+            rebalances.
+        before: stored rows of the gold table `churn` for earlier hours; None if there are none.
     """
     nothing = F.lit(None).cast("bigint")
     start = F.struct(nothing.alias("last"), nothing.alias("first"))
@@ -126,7 +141,8 @@ def _with_bursts(rows: DataFrame, before: DataFrame | None) -> DataFrame:
         continues = at - burst["last"] <= _BURST_PAUSE
         return F.struct(at.alias("last"), F.when(continues, burst["first"]).otherwise(at).alias("first"))
 
-    # `began` is the first rebalance in the hour's last burst. If `began` is also the first rebalance of the hour, the
+    # A burst is a series of rebalances with short pauses. `began` is the first rebalance that
+    # belongs to the last burst of the hour. If `began` is also the first rebalance of the hour, the
     # burst may have begun in an earlier hour.
     began = F.aggregate("times", start, step, lambda burst: burst["first"])
     rows = rows.withColumns({"first_at": F.array_min("times"), "last_at": F.array_max("times"), "began": began})
@@ -144,7 +160,7 @@ def _with_bursts(rows: DataFrame, before: DataFrame | None) -> DataFrame:
 
 
 def _incoming_rates(lag: DataFrame) -> DataFrame:
-    """Return the average of `rate_in` (records written per second) for each group and hour."""
+    """Return for each group and hour the mean of `rate_in`, the records written per second."""
     at = F.unix_millis("minute")
     hour = floor_to(at, HOUR_MS).alias("hour")
     average = sum_of_doubles(F.col("rate_in")) / F.nullif(F.count("rate_in"), F.lit(0))
@@ -154,17 +170,19 @@ def _incoming_rates(lag: DataFrame) -> DataFrame:
 def _with_rate(rows: DataFrame) -> DataFrame:
     """Add the columns `per_hour`, `records_held_up`, `source` and `flapping`.
 
-    - `per_hour`: rebalances per hour. The larger of two numbers is used: rebalances in polls, extrapolated to a whole
-      hour, and rebalances in decoded records.
+    - `per_hour`: rebalances per hour. The larger of two numbers is used: rebalances in polls,
+      extrapolated to a whole hour, and rebalances in decoded records of `__consumer_offsets`.
     - `records_held_up`: estimated number of records that were written during rebalances
-    - `source`: whether recordings, decoded records or both have data for this hour
-    - `flapping`: whether rebalances are too frequent: `rebalances` and `per_hour` reach the limits in `RebalanceRate`
+    - `source`: whether polls, decoded records or both have data for this hour
+    - `flapping`: whether rebalances are too frequent: `rebalances` and `per_hour` reach the limits
+      in `RebalanceRate`. If polls cover only a small part of the hour, the limit for `rebalances`
+      is higher.
     """
     recorded, decoded = F.col("recorded_rebalances"), F.col("decoded_rebalances")
     recorded_rate = recorded * 3600 / F.nullif(F.col("covered_seconds"), F.lit(0.0))
     often = (F.col("rebalances") >= RebalanceRate.FLAPPING_LEAST) & (F.col("per_hour") >= RebalanceRate.FLAPPING)
-    # If polls cover less than half of the hour, `per_hour` is not reliable. Then `flapping` also needs a high number of
-    # `rebalances`.
+    # If polls cover less than half of the hour, the extrapolated rate `per_hour` is not reliable.
+    # Therefore, many rebalances must have been observed, too.
     often &= (F.col("rebalances") >= RebalanceRate.FLAPPING) | (F.col("covered_seconds") >= _LEAST_COVERED)
     return rows.withColumns({
         "rebalances": F.coalesce("rebalances", F.lit(0)),
@@ -181,8 +199,8 @@ def _to_table(rows: DataFrame) -> DataFrame:
         "hour": to_timestamp(F.col("hour")),
         "burst_since": to_timestamp(F.col("burst_since")),
         "last_rebalance": last,
-        # If the hour was not recorded, `covered_from` and `covered_to` are the times of the first and of the last
-        # decoded rebalance.
+        # If no polls cover the hour, `covered_from` and `covered_to` become the times of the first
+        # and of the last rebalance in the decoded records.
         "covered_from": F.coalesce("covered_from", first),
         "covered_to": F.coalesce("covered_to", last),
     }).transform(conform, CHURN)  # fmt: skip
@@ -191,18 +209,21 @@ def _to_table(rows: DataFrame) -> DataFrame:
 def recorded_churn(
     timeline: DataFrame, groups: DataFrame, members: DataFrame, partitions: DataFrame, *, since: int | None = None
 ) -> DataFrame:
-    """Count the changes to each group per hour, as shown by polls. Changes during a gap between polls are not counted.
+    """Count the changes to each group per hour, as shown by the polls of a recording.
 
-    For an hour without changes, a group has no row, or a row in which all counts are 0.
+    Changes during a gap (time for which polls are missing) are not counted. For an hour without
+    changes, a group has no row, or a row in which all counts are 0.
 
     Args:
-        timeline: result of `poll_timeline`.
-        since: beginning of the first hour with complete counts, in milliseconds since the epoch; None for all hours.
-            The counts of earlier hours can be too small.
+        timeline: result of `poll_timeline`, with one row per poll.
+        groups, members, partitions: the recorded tables with these names.
+        since: beginning of the first hour with complete counts, in milliseconds since the epoch;
+            None for all hours. The counts of earlier hours can be too small.
 
     Returns:
-        DataFrame with group, hour (ms), one column per count (such as `members_joined`), rebalancing_seconds, and
-            `times` of the polls (ms) that observed a rebalance
+        DataFrame with group, hour (ms), one column per count (such as `members_joined`),
+            rebalancing_seconds, and `times`: array with the times of the polls (ms) that observed a
+            rebalance
     """
     owners = partitions.select("day", "keyframe", "poll", *PARTITION_KEY, "gone", "owner")
     if since is not None:
@@ -225,8 +246,9 @@ def recorded_churn(
         F.coalesce(sum_of_doubles(F.col("seconds")), F.lit(0.0)).alias("rebalancing_seconds"),
         F.collect_set(F.when(rebalanced, F.col("at"))).alias("times"),
     )
-    # Rebalances are counted in three ways: by changes to a rebalancing state, by increases of the group epoch, and by
-    # polls with new or missing members. Each way can miss some rebalances, so the largest count is used.
+    # Rebalances are counted in three ways: by changes to a rebalancing state, by increases of the
+    # group epoch, and by polls that found new or missing members. Each way can miss some
+    # rebalances, so the largest count is used.
     return sums.select(
         "group",
         "hour",
@@ -242,10 +264,15 @@ def recorded_churn(
 
 
 def _owners_since(owners: DataFrame, keyframe: int) -> DataFrame:
-    """Return all rows of `owners` since a keyframe, and older rows about partitions whose previous owner is needed.
+    """Return the rows of `owners` from a keyframe on, and the older rows about some partitions.
 
-    A keyframe is a poll of which all rows were recorded, not only changed ones. If a partition had no owner at the
-    keyframe and got an owner later, its older rows are needed, because only they show its previous owner.
+    A keyframe is a poll of which all rows were recorded, not only changed ones. If a partition had
+    no owner at the keyframe and got an owner later, the older rows about this partition are needed,
+    because only they show its previous owner.
+
+    Args:
+        owners: rows of the recorded table `partitions`, with the owner of each partition.
+        keyframe: time of the keyframe, in milliseconds since the epoch.
     """
     recent = owners.filter(F.col("keyframe") >= keyframe)
     unowned = recent.filter((F.col("poll") == keyframe) & F.col("owner").isNull()).select(*PARTITION_KEY)
@@ -258,10 +285,14 @@ def _owners_since(owners: DataFrame, keyframe: int) -> DataFrame:
 
 
 def _covered_hours(timeline: DataFrame) -> DataFrame:
-    """Return how much of each hour the polls cover: hour (ms), covered_from, covered_to, and covered_seconds.
+    """Return one row per hour, which says how much of the hour the polls of a recording cover.
 
-    `covered_from` and `covered_to` are the first and the last time in this hour that polls cover. `covered_seconds` is
-    the time between them, without the gaps between polls. Hours that no polls cover have no row.
+    The time between two successive polls is covered, unless it is a gap. Hours that no polls cover
+    have no row. The columns are
+
+    - `hour`: start of the hour, in milliseconds since the epoch
+    - `covered_from`, `covered_to`: first and last covered time in the hour, as timestamps
+    - `covered_seconds`: number of covered seconds in the hour
     """
     spans = timeline.select(F.coalesce("previous", "poll").alias("from"), F.col("poll").alias("to"))
     return spans.transform(_split_by_hour).groupBy("hour").agg(
@@ -272,13 +303,17 @@ def _covered_hours(timeline: DataFrame) -> DataFrame:
 
 
 def _group_changes(rows: DataFrame) -> DataFrame:
-    """Compare each row of table `groups` with the previous row of the same group.
+    """Compare each row of the recorded table `groups` with the previous row of the same group.
 
     Rows of the first poll after a gap between polls are left out.
 
     Returns:
-        DataFrame with group, hour, `at` (time of the poll), `changes` (1 if the state changed), `entered` (1 if a
-            rebalance began), `steps` (increase of the group epoch) and `has_epoch` (false if the group has no epoch)
+        DataFrame with group, hour, `at` (time of the poll), and
+
+        - `changes`: 1 if the group state changed, otherwise 0 or null
+        - `entered`: 1 if a rebalance began, otherwise 0 or null
+        - `steps`: increase of the group epoch
+        - `has_epoch`: whether the group has an epoch
     """
     order = Window.partitionBy("group", "lifetime").orderBy("poll")
     state, epoch = F.lag("state").over(order), F.lag("group_epoch").over(order)
@@ -298,8 +333,15 @@ def _group_changes(rows: DataFrame) -> DataFrame:
 def _member_changes(rows: DataFrame) -> DataFrame:
     """Return one row for each group and each poll that found new or missing members of the group.
 
-    The columns are group, hour, `at` (time of the poll), `joined` (number of new members), `left` (number of missing
-    members) and `shuffles`. `shuffles` is always 1, so its sum is the number of these polls.
+    - `at`: time of the poll, in milliseconds since the epoch
+    - `joined`: number of new members
+    - `left`: number of missing members
+    - `shuffles`: always 1, so that its sum is the number of such polls
+
+    The result also has the columns group and hour.
+
+    Args:
+        rows: rows of the recorded table `members`, as returned by `with_timeline`.
     """
     rows = rows.withColumns({
         "appeared": begins_lifetime(_MEMBER_KEY),
@@ -323,9 +365,10 @@ def _member_changes(rows: DataFrame) -> DataFrame:
 
 
 def _owner_changes(rows: DataFrame) -> DataFrame:
-    """Return one row for each change of a partition's owner: group, hour and `moved`.
+    """Return one row for each change of a partition's owner.
 
-    Column `moved` is always 1, so its sum is the number of changes.
+    The columns are group, hour and `moved`, which is always 1, so that its sum is the number of
+    changes.
     """
     order = Window.partitionBy(*PARTITION_KEY, "lifetime").orderBy("poll")
     before = F.last("owner", ignorenulls=True).over(order.rowsBetween(Window.unboundedPreceding, -1))
@@ -335,9 +378,10 @@ def _owner_changes(rows: DataFrame) -> DataFrame:
 
 
 def _rebalancing_seconds(rows: DataFrame) -> DataFrame:
-    """Return how long each group was rebalancing in each hour: group, hour and `seconds`.
+    """Return for how many `seconds` each group was rebalancing in each hour.
 
-    A state lasts until the group's next row, but not beyond a gap between polls.
+    A group is rebalancing from a row with a rebalancing state until the next row about the group,
+    but not beyond a gap between polls. One group and hour can have several rows.
     """
     later = F.lead("poll").over(Window.partitionBy("group", "keyframe").orderBy("poll"))
     spans = rows.select("group", "state", "gone", F.col("poll").alias("from"), F.least(later, "lasts").alias("to"))
@@ -346,15 +390,21 @@ def _rebalancing_seconds(rows: DataFrame) -> DataFrame:
 
 
 def _follows_a_poll() -> Column:
-    """Return a Spark expression: whether the poll of a row follows another poll, without a gap between the two."""
+    """Return a Spark expression: whether the previous poll was also recorded.
+
+    The expression is false in rows of the first poll, and of the first poll after a gap (time for
+    which polls are missing, for example because the recorder was stopped).
+    """
     return F.col("poll") > F.col("steady_since")
 
 
 def _split_by_hour(spans: DataFrame) -> DataFrame:
-    """Split each time span (`from` to `to`) into one row per hour.
+    """Split time spans at full hours. Return one row for each part.
 
-    The new columns are `hour`, the `begin` and `finish` (ms) of the part in this hour, and its length in `seconds`.
-    Example: the time span 9:50 to 10:05 becomes 9:50 to 10:00 (600 s) and 10:00 to 10:05 (300 s).
+    The columns `from` and `to` of each row are the time span. The new columns are `hour`, the times
+    `begin` and `finish` of the part in this hour, and its length in `seconds`. Times are in
+    milliseconds since the epoch. Example: the time span 9:50 to 10:05 becomes 9:50 to 10:00 (600 s)
+    and 10:00 to 10:05 (300 s).
     """
     first, last = (_hour(name) for name in ("from", "to"))
     pieces = spans.withColumn("hour", F.explode(F.sequence(first, last, F.lit(HOUR_MS).cast("long"))))

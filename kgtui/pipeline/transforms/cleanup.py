@@ -1,7 +1,8 @@
 """The gold table `cleanup`: groups, and families of groups, that are unused at the end of each day.
 
-A family is all groups whose ids have the same prefix, such as `team-007.`. The activity of groups comes from polls
-(`recorded_activity`) and from records of `__consumer_offsets` (`decoded_activity`).
+A family consists of all groups whose ids have the same prefix, such as `team-007.`. When each group
+was last active is found from the polls of a recording (`recorded_activity`), and from the decoded
+records of `__consumer_offsets` (`decoded_activity`).
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ IDLE = round(ABANDONED_AFTER)
 _DAY = 86_400
 _EMPTY = "Empty"
 _UNUSED = (_EMPTY, "Dead")
-"""States in which a group has no members."""
+"""Group states in which a group has no members."""
 _ACTIVITY = ("type", "state", "members", "last_commit", "quiet_since", "empty_since", "partitions", "topics", "lag")
 
 
@@ -53,13 +54,14 @@ def cleanup(
     offsets_retention: int = OFFSETS_RETENTION,
     idle: int = IDLE,
 ) -> DataFrame:
-    """Compute the gold table `cleanup`.
+    """Compute the gold table `cleanup`: groups and families that are unused at the end of a day.
 
     Args:
-        recorded: result of `recorded_activity`.
-        decoded: result of `decoded_activity`.
+        recorded: last activity of each group according to polls, from `recorded_activity`.
+        decoded: last activity of each group according to decoded records, from `decoded_activity`.
         since: first day to return; None for all days.
-        offsets_retention: time for which brokers keep offsets of groups without members, in seconds.
+        offsets_retention: time for which brokers keep offsets of groups without members, in
+            seconds.
         idle: time without members and commits after which a group is unused, in seconds.
     """
     groups = _combined(recorded, decoded).withColumn("family", family_of(F.col("group")))
@@ -82,15 +84,17 @@ def cleanup(
 
 
 def family_of(group: Column) -> Column:
-    """Return the family of a group id, such as `team-007.*` for `team-007.settle`; null if no separator can be used.
+    """Return the family of a group id, such as `team-007.*` for `team-007.settle`, or null.
 
-    The id is cut after its first `.`. If this is not possible, the id is cut after the first `:`, `/` or `_`, and if
-    this is not possible either, after its first `-` (`PREFIX_SEPARATORS`). A separator cannot be used if its first
-    occurrence is the first or the last character of the id.
+    A family consists of all groups whose ids begin with the same prefix. The prefix of a group id
+    ends with its first `.`. If the id has no usable `.`, the prefix ends with the first `:`, `/` or
+    `_`. If it has none of these, the prefix ends with the first `-` (see `PREFIX_SEPARATORS`). A
+    separator is not usable if its first occurrence is the first or the last character of the id.
+    The result is null if there is no usable separator.
     """
     family = F.lit(None).cast("string")
-    # Search the group id for hyphens first, and for dots last. Each match replaces the previous one, so that dots take
-    # precedence over all other separators.
+    # Search the group id for hyphens first, and for dots last. Each match replaces the previous
+    # one, so that dots take precedence over all other separators.
     for separators in reversed(PREFIX_SEPARATORS):
         positions = F.array(*(F.instr(group, separator) for separator in separators))
         end = F.array_min(F.filter(positions, lambda position: position > 1))
@@ -100,9 +104,14 @@ def family_of(group: Column) -> Column:
 
 
 def _combined(recorded: DataFrame, decoded: DataFrame) -> DataFrame:
-    """Join the recorded and the decoded activity into one row per group and day.
+    """Join what polls and decoded records show about each group into one row per group and day.
 
-    If a day has polls, groups that are missing from the polls are left out, because these groups no longer exist.
+    If a day has polls, groups that are missing from the polls are left out, because these groups no
+    longer exist.
+
+    Args:
+        recorded: last activity of each group according to polls, from `recorded_activity`.
+        decoded: last activity of each group according to decoded records, from `decoded_activity`.
     """
     columns = (*_ACTIVITY, "at", "first")
     recorded_days = recorded.select("day").distinct().withColumn("recorded_day", F.lit(True))
@@ -119,12 +128,13 @@ def _combined(recorded: DataFrame, decoded: DataFrame) -> DataFrame:
         name: F.coalesce(f"recorded_{name}", f"decoded_{name}")
         for name in ("type", "state", "members", "partitions", "topics", "lag")
     }
-    # Prefer the times from decoded records. Unlike polls, decoded records also show when the last commit was made
-    # (`quiet_since`) and when the last member left (`empty_since`), if this was before the first poll.
+    # Prefer the times from decoded records. Unlike polls, decoded records also show commits
+    # (`quiet_since`) and departures of members (`empty_since`) from before the first poll.
     since = {name: F.coalesce(f"decoded_{name}", f"recorded_{name}") for name in ("quiet_since", "empty_since")}
     in_recorded, in_decoded = F.col("recorded_at").isNotNull(), F.col("decoded_at").isNotNull()
     source = F.when(in_recorded & in_decoded, BOTH).when(in_recorded, RECORDED).otherwise(SILVER)
-    # If a group has decoded records, all its offsets are known, because ACLs can hide offsets only from polls.
+    # If a group has decoded records, all its offsets are known, because ACLs can hide offsets only
+    # from polls.
     hidden = {"offsets_may_be_hidden": F.col("offsets_may_be_hidden") & ~in_decoded}
     return both.withColumns({**latest, **earliest, **rest, **since, **hidden, "source": source}).withColumn(
         "quiet_since", F.greatest("quiet_since", "last_commit", "empty_since")
@@ -138,15 +148,19 @@ def _is_unused(idle: int) -> Column:
 
 
 def _expires_at(retention: int) -> Column:
-    """Return the time (ms) by which brokers will have deleted all offsets of a group (KIP-211).
+    """Return a Spark expression: when brokers will have deleted all offsets of a group (KIP-211).
 
-    For classic groups with a protocol type, the retention time begins when the group becomes Empty. For other groups,
-    the retention time begins with the last commit. The result is null if the group has no offsets, or if brokers never
-    delete its offsets (share groups).
+    The result is in milliseconds since the epoch. For classic groups with a protocol type, the
+    retention time begins when the group becomes Empty. For other groups, the retention time begins
+    with the last commit. The result is null if the group has no offsets, or if brokers never delete
+    its offsets (share groups).
+
+    Args:
+        retention: time for which brokers keep the offsets, in seconds.
     """
-    # Without a decoded commit, the last commit is only known from polls. Polls do not show commits that repeat the
-    # previous offset, so the last commit may have been later. Therefore, use `quiet_since`, which is never before the
-    # last commit that polls show, and can be later.
+    # Without a decoded commit, the last commit is known only from polls. Polls do not show commits
+    # that repeat the previous offset, so the last commit may have been later. Therefore, use
+    # `quiet_since`, which is never before the last commit that polls show, and can be later.
     group_type, is_simple = F.col("type"), F.coalesce(F.col("protocol") == "", F.lit(False))
     by_commit = F.when(F.col("decoded_last_commit").isNotNull(), F.col("last_commit")).otherwise(F.col("quiet_since"))
     after_commit = group_type.isin(*TYPES_BY_OFFSET_EXPIRY[OffsetExpiry.AFTER_COMMIT]) | is_simple
@@ -186,13 +200,16 @@ def _to_table(rows: DataFrame) -> DataFrame:
 
 
 def groups_without_members(timeline: DataFrame, groups: DataFrame, *, since: date | None = None) -> DataFrame:
-    """Return the ids of all groups that had no members, or an unknown state, at the end of at least one day.
+    """Return the ids of all groups that can be unused at the end of at least one day.
 
-    Only these groups can be unused, because a group with members is in use.
+    These are groups without members, and groups whose state is unknown. All other groups are in
+    use.
 
     Args:
-        timeline: result of `poll_timeline`.
-        since: first day to search; None for all days.
+        timeline: result of `poll_timeline`, with one row per poll.
+        groups: recorded table `groups`.
+        since: first day to search; None for all days. The last day with polls before `since` is
+            searched, too.
 
     Returns:
         DataFrame with the column `group`
@@ -205,19 +222,22 @@ def groups_without_members(timeline: DataFrame, groups: DataFrame, *, since: dat
 def recorded_activity(
     timeline: DataFrame, groups: DataFrame, partitions: DataFrame, *, since: date | None = None
 ) -> DataFrame:
-    """Return the state and last activity of each group at the end of each day, from recorded tables.
+    """Return the state and last activity of each group at the end of each day, as polls show them.
 
     Args:
-        timeline: result of `poll_timeline`.
-        since: first day to return; None for all days.
+        timeline: result of `poll_timeline`, with one row per poll.
+        groups, partitions: the recorded tables with these names.
+        since: first day to return; None for all days. The last day with polls before `since` is
+            returned, too.
 
     Returns:
-        DataFrame with one row per group and day. It has columns such as `state` and `members`, and these times of
-            polls, in milliseconds since the epoch:
+        DataFrame with one row per group and day. It has columns such as `state` and `members`, and
+            these times of polls, in milliseconds since the epoch:
 
-        - `last_commit`: last poll at which an offset had changed; null if no offset has changed
-        - `quiet_since`: start of the time without observed commits. This is `last_commit` or, if it is null, the first
-          poll with an offset of the group. If the group has no offsets, it is `first`.
+        - `last_commit`: last poll that found a changed offset; null if no offset has changed
+        - `quiet_since`: start of the time without observed commits. This is `last_commit` or, if
+          that is null, the first poll with an offset of the group. If the group has no offsets, it
+          is `first`.
         - `empty_since`: first poll of the current Empty state; null in other states
         - `first`: first poll with the group
         - `at`: last poll of the day
@@ -254,7 +274,11 @@ def recorded_activity(
 
 
 def _with_empty_since(groups: DataFrame) -> DataFrame:
-    """Add `first` (first poll with the group) and `empty_since` (first poll of the current Empty state, or null)."""
+    """Add the times of two polls to each row about a group.
+
+    - `first`: first poll with the group
+    - `empty_since`: first poll of the current Empty state; null in other states
+    """
     order = Window.partitionBy("group").orderBy("poll")
     empty = F.coalesce(F.col("state") == _EMPTY, F.lit(False))
     begins = empty & ~F.coalesce(F.lag("state").over(order) == _EMPTY, F.lit(False))
@@ -268,7 +292,8 @@ def _with_empty_since(groups: DataFrame) -> DataFrame:
 def _with_last_offset_change(partitions: DataFrame) -> DataFrame:
     """Add the times of two polls to each row about a partition.
 
-    - `moved_at`: last poll, up to the poll of the row, that found a changed offset of the partition; null if none did
+    - `moved_at`: last poll, up to the poll of the row, that found a changed committed offset or
+      share-partition start offset; null if none did
     - `seen_at`: first poll with a row about the partition
     """
     order = Window.partitionBy(*PARTITION_KEY).orderBy("poll")
@@ -284,14 +309,14 @@ def _with_last_offset_change(partitions: DataFrame) -> DataFrame:
 def decoded_activity(commits: DataFrame, events: DataFrame, days: DataFrame) -> DataFrame:
     """Return the state and last activity of each group at the end of each day, from silver tables.
 
-    The columns are those of `recorded_activity`, without `protocol` and `offsets_may_be_hidden`. However, the times are
-    those of commits and records, not of polls. `empty_since` is the time of the newest change to the group or a member,
-    and is also set in states other than Empty.
+    The columns are those of `recorded_activity`, without `protocol` and `offsets_may_be_hidden`.
+    However, the times are those of commits and records, not of polls. `empty_since` is the time of
+    the newest change to the group or a member, and is also set in states other than Empty.
 
     Args:
-        commits, events: silver `commits` and `group_events`.
-        days: one row per day, with the columns `day` and `at` (end of the day's data, in ms). Records after `at` are
-            not used for this day.
+        commits, events: silver tables `commits` and `group_events`.
+        days: one row per day, with the columns `day` and `at`: time of the day's last poll or
+            record, in milliseconds since the epoch. Records after `at` are not used for this day.
     """
     by_group = _committed(commits, days).join(_group_events(events, days), ["day", "at", "group"], "full")
     exists = (F.col("partitions") > 0) | F.coalesce(F.col("exists"), F.lit(False))
@@ -313,8 +338,18 @@ def decoded_activity(commits: DataFrame, events: DataFrame, days: DataFrame) -> 
 
 
 def _committed(commits: DataFrame, days: DataFrame) -> DataFrame:
-    """Return one row per day and group: time of the last commit, and numbers of partitions and topics with offsets."""
-    # Join `days` only with the last commit of each partition and day. A join with all commits would be slow.
+    """Return what decoded offset commits show about each group at the end of each day.
+
+    The result has one row per day and group, with the columns day, `at`, group, `last_commit`,
+    `first_commit` (times in milliseconds since the epoch), and the numbers of partitions and topics
+    with offsets.
+
+    Args:
+        commits: silver table `commits`.
+        days: see `decoded_activity`.
+    """
+    # Join `days` only with the last commit of each partition and day, because a join with all
+    # commits would be slow.
     daily = commits.groupBy("day", *PARTITION_KEY).agg(
         F.max_by("offset", "record_offset").alias("offset"),
         F.max_by(F.unix_millis("commit_time"), "record_offset").alias("commit_time"),
@@ -337,16 +372,17 @@ def _committed(commits: DataFrame, days: DataFrame) -> DataFrame:
 
 
 def _group_events(events: DataFrame, days: DataFrame) -> DataFrame:
-    """Return the state of each group at the end of each day. Times are in milliseconds since the epoch.
+    """Return what decoded records about groups and members show about each group at each day's end.
 
-    The columns are day, `at` (end of the day's data), group, type, members, and
+    The result has one row per day and group. Times are in milliseconds since the epoch. The columns
+    are day, `at` (see `decoded_activity`), group, type, members, and
 
     - `changed_at`: time of the newest change to the group or a member
     - `exists`: false if the group and all its members were deleted
     - `first_event`: time of the oldest record about the group or a member
 
     Args:
-        events: silver `group_events`.
+        events: silver table `group_events`.
         days: see `decoded_activity`.
     """
     rows = events.filter(F.col("about").isin("group", "member")).withColumn("time", F.unix_millis("record_time"))

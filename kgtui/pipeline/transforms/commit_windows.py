@@ -1,13 +1,20 @@
-"""Build commit windows: the newest commits of a group in each partition. The health status is computed from them.
+"""Build commit windows. A commit window holds the newest commits of a group in one partition.
 
-Commits come from polls (see `observed_windows`) or from silver `commits`. Only silver `commits` has commits that repeat
-an offset, but compaction of `__consumer_offsets` may have removed some commits. Therefore, the silver commits of a
-partition are used in a time slot only if they are complete. They are complete if all these conditions hold:
+The gold table `health` has a row per time slot (by default five minutes). The health of a group is
+computed from its commit windows at the last poll of the time slot. The commits have two sources:
 
-- The commit window has the full number of commits (`Options.intervals`).
-- The commit window does not begin before the first poll after the latest gap between polls.
-- The last offset in the commit window is the committed offset that the last poll of the time slot observed.
-- Records were decoded up to the time of that poll.
+- polls of a recording (see `observed_windows`). Polls do not show commits that repeat an offset.
+- the silver table `commits`, with the decoded records of `__consumer_offsets`. Compaction of this
+  topic may have removed some commits.
+
+The commits from the silver table are used if they are complete. They are complete if all these
+conditions hold:
+
+- The commit window is full: it has `Options.intervals` commits.
+- The commit window begins after the latest gap (missing polls of the recording).
+- The last offset in the commit window is the committed offset that the last poll of the time slot
+  has read.
+- The silver table contains records up to the time of this poll, or later ones.
 """
 
 from __future__ import annotations
@@ -40,20 +47,23 @@ def commit_windows(
     options: Options = DEFAULTS,
     carried: Carried | None = None,
 ) -> DataFrame:
-    """Return the newest commits of each partition at the end of each time slot, from polls or silver `commits`.
+    """Return the newest commits of each group in each partition at the last poll of each time slot.
+
+    The commits come from polls or from the silver table `commits`. The module docstring says which
+    source is used.
 
     Args:
-        timeline: result of `poll_timeline`.
+        timeline: result of `poll_timeline`, with one row per poll.
         partitions: recorded table `partitions`.
-        times: result of `time_slots`. If it has the column `ends_hour`, the result has the column `saved` with the
-            state for the next run.
-        commits: silver `commits`; None to use polls only.
-        carried: state that an earlier run saved at a poll. It is used instead of the rows up to this poll. None to use
-            all rows.
+        times: result of `time_slots`, with one row per time slot. If it has the column `ends_hour`,
+            the result has the column `saved` with the state for the next run.
+        commits: silver table `commits`; None to use polls only.
+        carried: state that an earlier run saved at a poll. The state replaces all rows up to this
+            poll. None to use all rows.
 
     Returns:
-        DataFrame with the columns of `observed_windows` and, if `commits` is not None, `exact` (see
-            `with_silver_commits`)
+        DataFrame with the columns of `observed_windows`. If `commits` is not None, the result also
+            has the column `exact`: whether the commits of a row come from the silver table.
     """
     windows = observed_windows(timeline, partitions, times, options, carried)
     if commits is not None:
@@ -63,8 +73,9 @@ def commit_windows(
     elif "saved" in windows.columns:
         saved = F.struct("saved.*", F.lit(None).cast(DECODED).alias("decoded"))
         windows = windows.withColumn("saved", F.when(F.col("saved").isNotNull(), saved))
-    # Checkpoint the result, because it is used twice to compute the gold table `health`. Also, without the checkpoint,
-    # the query plan would have more than the 100 nested messages that Spark Connect allows.
+    # Checkpoint the result, because it is used twice to compute the gold table `health`. There is a
+    # second reason: without the checkpoint, the query plan would have more than the 100 nested
+    # messages that Spark Connect allows.
     return windows.localCheckpoint()
 
 
@@ -76,19 +87,27 @@ def with_silver_commits(
     options: Options,
     carried: Carried | None = None,
 ) -> DataFrame:
-    """If the silver commits of a partition are complete, use them instead of the commits that were observed by polls.
+    """Replace observed commits with commits from the silver table, where the latter are complete.
 
-    They are complete if they fill the commit window, and agree with the last poll of the time slot. The docstring of
-    the module lists the conditions. Column `exact` says whether the commits of a row were replaced. If `observed` has
-    the struct column `saved`, the field `decoded` is added to the struct (see `health_state.DECODED`).
+    Observed commits are changes of the committed offset between two polls. The silver table
+    `commits` has decoded records of `__consumer_offsets`. Its commits in a partition are complete
+    if they fill the commit window (the newest `Options.intervals` commits), and agree with the last
+    poll of the time slot. The module docstring lists the exact conditions.
 
     Args:
-        observed: result of `observed_windows`.
-        commits: silver `commits`.
-        partitions: recorded table `partitions`, used for log end offsets.
-        carried: saved state from which `observed` was computed; None if there was none.
+        observed: result of `observed_windows`, with one row per time slot, group and partition.
+        commits: silver table `commits`.
+        partitions: recorded table `partitions`, from which log end offsets are taken.
+        timeline: result of `poll_timeline`, with one row per poll.
+        carried: state of an earlier run from which `observed` was computed; None if there was none.
+
+    Returns:
+        The rows of `observed`, with the new column `exact`: whether the commits of the row were
+            replaced. If `observed` has the struct column `saved`, the struct gets the new field
+            `decoded` (see `health_state.DECODED`).
     """
-    # `read_until` is the time of the newest decoded record. Records before the saved state need not be searched for it.
+    # `read_until` is the time of the newest decoded record. Search only records that are newer than
+    # the carried state.
     recent = commits if carried is None else commits.filter(_is_after(carried.at))
     read_until = recent.agg(F.max(F.unix_millis("record_time")).alias("read_until"))
     if carried is not None:
@@ -122,10 +141,10 @@ def with_silver_commits(
 def _after_state(
     observed: DataFrame, commits: DataFrame, partitions: DataFrame, carried: Carried
 ) -> tuple[DataFrame, DataFrame]:
-    """Return a pair: the rows of `commits` and of `partitions` that are needed in addition to the saved state.
+    """Return a pair: the rows of `commits` and `partitions` that the saved state does not replace.
 
-    These are all rows after the poll at which the state was saved. If the state has no silver commits of a partition,
-    earlier rows about the partition are needed, too.
+    These are all rows after the poll `carried.at`, at which the state was saved. If the state
+    contains no decoded commits of a partition, earlier rows about the partition are needed, too.
     """
     known = carried.rows.filter(F.col("carried.decoded").isNotNull())
     unknown = observed.select(*PARTITION_KEY).distinct().join(known, [*PARTITION_KEY], "left_anti")
@@ -140,23 +159,27 @@ def _after_state(
 
 
 def _is_after(at: int) -> Column:
-    """Return a Spark expression: whether the record of a silver commit was written after `at` (ms since the epoch)."""
+    """Return a Spark expression: whether a record was written after `at` (ms since the epoch)."""
     return F.col("record_time") > F.timestamp_millis(F.lit(at))
 
 
 def _commit_rings(
     rows: DataFrame, commits: DataFrame, options: Options, carried: Carried | None, asked: DataFrame | None
 ) -> DataFrame:
-    """Return one row per silver commit. Column `ring` has the partition's newest commits up to this one, oldest first.
+    """Return for each decoded commit the newest commits of the same group in the same partition.
 
-    As in `kgtui.model.burrow.CommitRing`, commits that are out of order are dropped. A tombstone empties the array.
+    The result has one row per row of `commits`. Its column `ring` is an array of at most
+    `Options.intervals` commits, oldest first, up to the commit of the row. A tombstone empties the
+    array. As in `kgtui.model.burrow.CommitRing`, a commit that is older than a commit before it is
+    left out.
 
     Args:
-        rows: recorded table `partitions`, as returned by `with_timeline`. The lag of each commit is computed from its
-            log end offsets.
-        carried: saved state with earlier commits; None if there is none.
-        asked: rows with a poll (`at`) and a partition, or None. For each of these rows, the result also has a row with
-            `known_log`: the newest log end offset at this poll.
+        rows: recorded table `partitions`, as returned by `with_timeline`. The lag of each commit is
+            computed from the log end offsets in these rows.
+        commits: silver table `commits`.
+        carried: saved state with earlier commits, which the arrays continue; None if there is none.
+        asked: rows with a poll (`at`) and a partition, or None. For each of these rows, the result
+            has a further row with `known_log`: the newest log end offset at this poll.
     """
     written_at, committed_at = F.unix_millis("record_time"), F.unix_millis(F.coalesce("commit_time", "record_time"))
     records = commits.select(
@@ -177,9 +200,10 @@ def _commit_rings(
     order = Window.partitionBy(*PARTITION_KEY).orderBy("record_offset")
     lifetime = Window.partitionBy(*PARTITION_KEY, "lifetime").orderBy("record_offset")
     newest = F.max("committed_at").over(lifetime.rowsBetween(Window.unboundedPreceding, -1))
-    # `starts` is true for a tombstone, which deletes the committed offset of a partition, so that the commits after it
-    # get a new number `lifetime`. `starts` is also true for a row from the saved state, because its `offset` is null,
-    # too. Such a row begins the first lifetime.
+    # `starts` is true for a tombstone, which deletes the committed offset of a partition. Commits
+    # after the tombstone get a new number `lifetime`, so that they are kept apart from the commits
+    # before it. `starts` is also true for a row from the saved state, because `offset` is null in
+    # this row, too. This row begins the first lifetime.
     starts = F.col("offset").isNull() & F.col("is_asked").isNull()
     in_order = (
         records.transform(_with_log_end, rows, carried)
@@ -190,7 +214,7 @@ def _commit_rings(
     lag = lag_of_commit(F.col("end"), F.col("offset"))
     commit = F.struct("offset", F.col("committed_at").alias("at"), lag.alias("lag")).cast(COMMIT)
     commit = F.when(F.col("offset").isNotNull(), commit)
-    # In rows of tombstones and of the saved state, `commit` is null. `collect_list` leaves out nulls.
+    # In rows of tombstones and of the saved state, `commit` is null. `collect_list` skips nulls.
     ring = F.collect_list("commit").over(lifetime.rowsBetween(1 - options.intervals, 0))
     if carried is not None:
         first = F.first("carried_ring").over(lifetime.rowsBetween(Window.unboundedPreceding, 0))
@@ -201,7 +225,13 @@ def _commit_rings(
 
 
 def _with_log_end(commits: DataFrame, rows: DataFrame, carried: Carried | None) -> DataFrame:
-    """Add the column `end` to commits: the partition's log end offset at the last poll before the commit."""
+    """Add the column `end` to commits: the last log end offset that a poll read before the commit.
+
+    Args:
+        commits: rows with topic, partition, and the time `at` of a commit, in ms since the epoch.
+        rows: recorded table `partitions`.
+        carried: saved state with earlier log end offsets; None if there is none.
+    """
     ends = rows.groupBy(*_LOG, F.col("poll").alias("at")).agg(F.max("log_end").alias("end"))
     if carried is not None:
         known = carried.rows.select(*_LOG, F.lit(carried.at).alias("at"), F.col("carried.decoded.log_end").alias("end"))

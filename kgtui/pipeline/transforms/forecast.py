@@ -1,6 +1,14 @@
-"""The gold table `forecast`: when each group will have caught up, and whether it will lose unread records before that.
+"""The gold table `forecast`: when each group will have caught up, and whether it will lose records.
 
-The table `forecast` is computed from the gold table `lag`.
+A group loses records if retention deletes them before the group has read them. The table is
+computed from the gold table `lag`.
+
+Terms:
+
+- time lag: age of the first record in a partition that a group has not read
+- backlog: unread records of a group
+- jump: increase of the log start offset, because retention has deleted a log segment
+- deletion rate: speed at which retention moves the log start offset, in records/s
 """
 
 from __future__ import annotations
@@ -24,27 +32,33 @@ HOUR_SECONDS = 3_600
 
 _KEY = ("group", "topic", "partition")
 _JUMPS = ("first_jump_at", "first_jump_start", "last_jump_at", "last_jump_start")
-"""Columns about the first and the last jump of the log start offset: time (ms), and log start offset after the jump.
+"""Columns about the first and the last jump of the log start offset.
 
-A jump is an increase of the log start offset. It shows that retention has deleted a segment.
+A jump is an increase of the log start offset. It shows that retention has deleted a log segment.
+For each jump, there is a column with its time (ms since the epoch), and one with the new offset.
 """
 
 _NOISE = 0.1
-"""Minimum growth of the time lag (age of the first unread record) of a group that falls behind, in seconds per second.
+"""A group falls behind only if its time lag grows by at least this many seconds per second.
 
-If this growth is unknown, the fraction of the written records that the group does not consume is used instead. Smaller
-values can be measurement errors.
+The time lag is the age of the first unread record. If its growth is unknown, the fraction of the
+written records that the group does not consume is compared with this limit instead. Smaller values
+can be measurement errors.
 """
 
 _MAX_ESTIMATE_RATIO = 3.0
 """Maximum ratio of two estimates of the time until retention deletes unread records.
 
-The first estimate is computed from the retention time, the second one from the deletion rate. The first estimate is
-used if it is at most this many times as long as the second one. The ratio is above 1, because traffic varies.
+The first estimate is computed from the retention time of the topic. The second estimate is computed
+from the speed at which the log start offset moves. The first estimate is used if it is at most this
+many times as long as the second one. The ratio is above 1, because traffic varies.
 """
 
 _MIN_BACKLOG_AGE = 60.0
-"""The start of a backlog is computed only if the group's oldest unread record has at least this age, in seconds."""
+"""Minimum age of a group's oldest unread record, in seconds.
+
+If the record is younger, the time at which the backlog (unread records) began is not computed.
+"""
 
 
 def forecast(
@@ -54,17 +68,20 @@ def forecast(
     since: int | None = None,
     hours: DataFrame | None = None,
 ) -> DataFrame:
-    """Compute the gold table `forecast`.
+    """Compute the gold table `forecast`: one row per hour for each group and partition with lag.
 
     Args:
         lag: the gold table `lag`, beginning one day before `since`.
-        retention: topics with a known, limited retention. Columns: topic, retention_seconds. None if there are none.
-        since: beginning of the first hour to return, in milliseconds since the epoch; None for all hours.
-        hours: result of `hourly_lag`; None to compute it from all rows of `lag`.
+        retention: topics with a known, limited retention. Columns: topic, retention_seconds. None
+            if there are none.
+        since: beginning of the first hour to return, in milliseconds since the epoch; None for all
+            hours.
+        hours: lag per hour, from `hourly_lag`; None to compute it from all rows of `lag`.
     """
     hours = hourly_lag(lag, since) if hours is None else hours
-    # Find the last hour of each day before the hours without lag are dropped. The last hour in which a group has lag
-    # could be before `since`, where stored rows are not updated.
+    # Find the last hour of each day before the hours without lag are dropped. Otherwise, the last
+    # hour with lag would be found. This hour could be before `since`, and rows before `since` are
+    # not updated.
     last_hours = hours.groupBy("day").agg(F.max("hour").alias("last_hour"))
     if retention is None:
         hours = hours.withColumn("retention_seconds", F.lit(None).cast("double"))
@@ -75,11 +92,16 @@ def forecast(
 
 
 def hourly_lag(lag: DataFrame, since: int | None = None, state: DataFrame | None = None) -> DataFrame:
-    """Aggregate the gold table `lag` to one row per hour, for each partition and each group (see `_hours`).
+    """Aggregate the gold table `lag` to one row per hour for each group and each of its partitions.
+
+    `_hours` describes the columns.
 
     Args:
-        since: beginning of the first hour to return, in milliseconds since the epoch; None for all hours.
-        state: the gold table `forecast_state`, used instead of rows of `lag` before `since`; None to use only `lag`.
+        lag: the gold table `lag`, with one row per minute.
+        since: beginning of the first hour to return, in milliseconds since the epoch; None for all
+            hours.
+        state: the gold table `forecast_state` (results of earlier runs), which replaces rows of
+            `lag` before `since`; None to use only `lag`.
     """
     if since is None or state is None:
         return lag.transform(_with_deletion_rate).transform(_hours, since)
@@ -89,10 +111,14 @@ def hourly_lag(lag: DataFrame, since: int | None = None, state: DataFrame | None
 
 
 def _carried(state: DataFrame, since: int) -> DataFrame:
-    """Return the newest rows of `state` before `since`. They are used instead of the older rows of `lag`.
+    """Return the newest saved results before `since`, which replace older rows of the table `lag`.
 
-    Gaps between polls divide the time into spans. For each partition and span, the result has one row, the newest one.
-    Column `is_carried` is always true.
+    The result has one row for each group, partition and gapless series of polls (column
+    `steady_since`). The column `is_carried` is always true.
+
+    Args:
+        state: the gold table `forecast_state`, with the results of earlier runs.
+        since: milliseconds since the epoch.
     """
     values = ("hour", "log_start", *_JUMPS)
     newest = state.filter(~is_since("hour", since)).groupBy(*_KEY, "steady_since")
@@ -101,18 +127,24 @@ def _carried(state: DataFrame, since: int) -> DataFrame:
 
 
 def forecast_state(hours: DataFrame) -> DataFrame:
-    """Return the rows of the gold table `forecast_state` from the result of `hourly_lag`."""
+    """Return rows of the gold table `forecast_state`, from which the next run continues.
+
+    Args:
+        hours: lag per hour, from `hourly_lag`.
+    """
     return hours.filter(F.col("topic").isNotNull()).transform(conform, FORECAST_STATE)
 
 
 def _with_deletion_rate(lag: DataFrame, carried: DataFrame | None = None) -> DataFrame:
-    """Add `deletion_rate`: the number of records per second that retention deletes at the start of the log.
+    """Add `deletion_rate`: number of records per second that retention deletes at the log start.
 
-    Retention deletes whole segments, so the log start offset jumps. The rate is measured between the first and the last
-    jump.
+    Retention deletes whole log segments, so that the log start offset moves in jumps. The rate is
+    measured between the first and the last jump since the latest gap between polls.
 
     Args:
-        carried: rows to use instead of earlier rows of `lag` (see `_carried`); None if `lag` is complete.
+        lag: the gold table `lag`, with one row per minute.
+        carried: saved results that replace earlier rows of `lag` (see `_carried`); None if `lag`
+            contains all rows.
     """
     order = Window.partitionBy(*_KEY, "steady_since").orderBy("minute")
     rows = lag.withColumns(dict.fromkeys(_JUMPS, F.lit(None).cast("long")))
@@ -120,8 +152,9 @@ def _with_deletion_rate(lag: DataFrame, carried: DataFrame | None = None) -> Dat
         rows = rows.unionByName(carried, allowMissingColumns=True)
     jumped = F.col("log_start") > F.lag("log_start").over(order)
     at, start = F.when(jumped, F.unix_millis("covered_to")), F.when(jumped, F.col("log_start"))
-    # Below, the time of a jump and the log start offset after it are copied to later rows independently of each other.
-    # They still come from the same jump, because before the copying, each row has either both values or neither.
+    # A jump is an increase of the log start offset. Below, the time of a jump and the offset after
+    # the jump are copied to later rows independently of each other. The two values still come from
+    # the same jump, because before they are copied, each row has either both values or neither.
     jumps = {name: F.coalesce(name, at if name.endswith("_at") else start) for name in _JUMPS}
     rows = rows.withColumns(jumps)
     until_now = order.rowsBetween(Window.unboundedPreceding, 0)
@@ -135,16 +168,23 @@ def _with_deletion_rate(lag: DataFrame, carried: DataFrame | None = None) -> Dat
 
 
 def _hours(lag: DataFrame, since: int | None = None) -> DataFrame:
-    """Aggregate rows of the gold table `lag` (one per minute) to one row per hour, for each partition and each group.
+    """Aggregate minutes to hours: one row per hour, for each group and each of its partitions.
 
-    - lag, offsets, `time_lag` and `deletion_rate`: values in the last minute of the hour
-    - `slope`, `reads`, `sxx`, `syy`: linear regression of the lag over time. `slope` is in records/s, `reads` is the
-      number of points, and `sxx` and `syy` are the sums of squared deviations of time and lag.
-    - `age_slope`, `age_reads`, `age_sxx`, `age_syy`: linear regression of the time lag over time. Time lags that are
-      only lower bounds are left out.
-    - `write_rate`, `consume_rate`: records written and consumed per second
+    - lag, offsets, `time_lag` (age of the first unread record) and `deletion_rate`: values in the
+      last minute of the hour
+    - `slope`, `reads`, `sxx`, `syy`: linear regression of the lag over time. `slope` is in
+      records/s, `reads` is the number of points, and `sxx` and `syy` are the sums of squared
+      deviations of time and lag.
+    - `age_slope`, `age_reads`, `age_sxx`, `age_syy`: linear regression of the time lag over time.
+      Time lags that are only lower bounds are left out.
+    - `write_rate`, `consume_rate`: numbers of records written and consumed per second
 
     If there are gaps between polls in the hour, only the minutes after the last gap are used.
+
+    Args:
+        lag: rows of the gold table `lag` (one per minute), from `_with_deletion_rate`.
+        since: beginning of the first hour to return, in milliseconds since the epoch; None for all
+            hours.
     """
     rows = lag if since is None else lag.filter(is_since("minute", since))
     rows = rows.withColumn("hour", F.timestamp_seconds(F.floor(F.unix_seconds("minute") / HOUR_SECONDS) * HOUR_SECONDS))
@@ -185,15 +225,17 @@ def _hours(lag: DataFrame, since: int | None = None) -> DataFrame:
 
 
 def _with_trend(rows: DataFrame) -> DataFrame:
-    """Add the trends of the lag and of the time lag, and estimates of the time until the group has caught up.
+    """Add trends of the lag, and estimates of the time until the group has caught up.
 
     The time lag is the age of the first unread record.
 
-    - `trend`, `trend_error`: growth of the lag in records/s, and its standard error
+    - `trend`, `trend_error`: growth of the lag in records/s, and the standard error of the growth
     - `age_trend`, `age_error`: growth of the time lag in seconds per second, and its standard error
-    - `drain_seconds`: estimated seconds until the group has caught up. It is computed from `age_trend` or, if that is
-      null, from `trend`. It is null if this trend does not clearly point down, or if lags are unknown.
-    - `drain_min_seconds`, `drain_max_seconds`: lowest and highest plausible value of `drain_seconds`
+    - `drain_seconds`: estimated seconds until the group has caught up, computed from `age_trend`
+      or, if that is null, from `trend`. The estimate is null if this trend does not clearly point
+      down, or if the lag of a partition is unknown.
+    - `drain_min_seconds`, `drain_max_seconds`: lowest and highest plausible value of
+      `drain_seconds`
     """
     rows = rows.withColumns({
         "trend": _slope(""),
@@ -207,10 +249,11 @@ def _with_trend(rows: DataFrame) -> DataFrame:
         "by_lag": F.when(complete, _drain("lag", "trend", "trend_error")),
         "by_age": F.when(complete, _drain("time_lag", "age_trend", "age_error")),
     })  # fmt: skip
-    # Prefer the trend of the time lag, because the lag in records also changes if the traffic changes.
+    # Prefer the trend of the time lag (age of the first unread record) to that of the lag in
+    # records, because the latter also changes if the traffic changes.
     known = F.col("age_trend").isNotNull()
     seconds = F.when(known, by_age.seconds).otherwise(by_lag.seconds)
-    # `by_lag` can be null. Then `least` and `greatest` return their other argument.
+    # If the estimate `by_lag` is null, `least` and `greatest` return their other argument.
     soonest = F.when(known, F.least(by_age.soonest, by_lag.seconds)).otherwise(by_lag.soonest)
     latest = F.when(known, F.greatest(by_age.latest, by_lag.seconds)).otherwise(by_lag.latest)
     return rows.withColumns({
@@ -226,7 +269,8 @@ def _slope(prefix: str) -> Column:
     The result is null if there are fewer than `LEAST` points, or if all points have the same time.
 
     Args:
-        prefix: empty for the lag, `age_` for the time lag.
+        prefix: prefix of the columns with the regression: empty for the lag in records, `age_` for
+            the age of the first unread record.
     """
     enough = (F.col(f"{prefix}reads") >= LEAST) & (F.col(f"{prefix}sxx") > 0)
     return F.when(enough, F.col(f"{prefix}slope"))
@@ -242,11 +286,12 @@ def _error(prefix: str) -> Column:
 def _drain(value: str, trend: str, error: str) -> Column:
     """Return the time until a value has fallen to 0; null if the value does not clearly fall.
 
-    The result is a struct of seconds: the estimate (`seconds`), and its range (`soonest`, `latest`). The rules are the
-    same as in `kgtui.model.health.rates`.
+    The result is a Spark struct of numbers of seconds: the estimate (`seconds`), and its range
+    (`soonest`, `latest`). The rules are the same as in `kgtui.model.health.rates`.
 
     Args:
-        value, trend, error: columns with the value, its growth per second, and the standard error of the growth.
+        value, trend, error: names of the columns with the value, its growth per second, and the
+            standard error of the growth.
     """
     falls, margin = -F.col(trend), 2 * F.col(error)
     struct = F.struct(
@@ -258,16 +303,21 @@ def _drain(value: str, trend: str, error: str) -> Column:
 
 
 def _with_loss(rows: DataFrame) -> DataFrame:
-    """Add `loss_seconds`: time until retention deletes unread records; null if no such loss is foreseeable.
+    """Add `loss_seconds`: time until retention deletes unread records; null if no loss is expected.
 
-    There are two estimates of this time. The first one is computed from the topic's retention time and the time lag.
-    The second one is computed from the deletion rate. The first one is used, unless it is unknown or more than
-    `_MAX_ESTIMATE_RATIO` times as long as the second one.
+    There are two estimates of this time. The first one is computed from the retention time of the
+    topic and the age of the first unread record. The second one is computed from the speed at which
+    retention moves the log start offset. The first one is used, unless it is unknown or more than
+    `_MAX_ESTIMATE_RATIO` times as long as the second one. If only a lower bound of the age is
+    known, the first one must not be longer than the second one.
 
-    - `loss_basis`: which estimate was used: `retention` or `log start`
+    Further new columns are:
+
+    - `loss_basis`: which estimate was used: `retention` (the first one) or `log start`
     - `loss_at_most`: whether the estimate is only an upper limit
     - `assessed`: whether the data suffice for an estimate
-    - `at_risk`: whether unread records will be deleted before the group has caught up; null if the data do not suffice
+    - `at_risk`: whether unread records will be deleted before the group has caught up; null if the
+      data do not suffice
     """
     consumed, written = F.col("consume_rate"), F.col("write_rate")
     behind = F.when(written > 0, 1 - consumed / written).when(written <= 0, F.when(consumed <= 0, 1.0).otherwise(0.0))
@@ -278,8 +328,8 @@ def _with_loss(rows: DataFrame) -> DataFrame:
     falls_behind = (growth > 0) & ((growth >= _NOISE) | F.col("time_lag_at_least"))
     by_age = F.when(retention.isNotNull() & age.isNotNull(), F.greatest(retention - age, F.lit(0.0)) / growth)
     by_log_start = F.when(approach > 0, F.col("lead") / approach)
-    # `kept` is the time until retention has deleted all records that the log contains now. Later losses are not
-    # predicted, because the current trend says little about them.
+    # `kept` is the time until retention has deleted all records that the log contains now. Losses
+    # after this time are not predicted, because the current trend says little about them.
     kept = F.coalesce(retention, (F.col("log_end") - F.col("log_start")) / F.col("deletion_rate"))
     varies = F.when(F.col("time_lag_at_least"), F.lit(1.0)).otherwise(_MAX_ESTIMATE_RATIO)
     soonest = F.when(by_age <= by_log_start * varies, by_age).otherwise(F.coalesce(by_log_start, by_age))
@@ -298,7 +348,10 @@ def _with_loss(rows: DataFrame) -> DataFrame:
 
 
 def _with_group_risk(rows: DataFrame) -> DataFrame:
-    """Set the loss forecast of each group to the forecast of its partition that will lose unread records first."""
+    """Fill in the loss forecast in the row about each group.
+
+    The group gets the forecast of its partition in which unread records will be deleted first.
+    """
     group = Window.partitionBy("group", "hour")
     is_group_row = F.col("topic").isNull()
     names = ("loss_seconds", "loss_basis", "loss_at_most")
@@ -311,14 +364,20 @@ def _with_group_risk(rows: DataFrame) -> DataFrame:
 
 
 def _with_behind_since(rows: DataFrame, lag: DataFrame, last_hours: DataFrame) -> DataFrame:
-    """Add `behind_since` (when a group's backlog began) and `behind_since_at_least` in the last two hours of each day.
+    """Add `behind_since`: when the backlog (unread records) of a group began.
 
-    `behind_since_at_least` is true if the backlog may have begun earlier. In all other hours, and for partitions, both
-    columns are null. Computing them for all hours would be slow, because each value needs the time lags (ages of the
-    first unread record) in the 24 hours before.
+    The second new column, `behind_since_at_least`, is true if the backlog may have begun earlier.
+    Both columns have values only in rows about groups, in the last two hours of each day. Values
+    for all hours would be slow to compute, because each of them is searched in the 24 hours before
+    the row.
+
+    Args:
+        rows: forecasts, one row per hour, for each group and partition with lag.
+        lag: the gold table `lag`, with one row per minute.
+        last_hours: last hour of each day, with the columns day and last_hour.
     """
-    # Checkpoint the rows, because they are read twice: to find the groups with a backlog, and to add the times at which
-    # the backlogs began.
+    # Checkpoint the rows, because they are read twice: to find the groups with a backlog, and to
+    # add the times at which their backlogs began.
     rows = rows.localCheckpoint()
     rows = rows.join(F.broadcast(last_hours), "day").withColumn("at", F.unix_millis("covered_to"))
     recent = F.unix_seconds("hour") >= F.unix_seconds("last_hour") - HOUR_SECONDS
@@ -339,11 +398,14 @@ def _with_behind_since(rows: DataFrame, lag: DataFrame, last_hours: DataFrame) -
 
 
 def _to_table(rows: DataFrame) -> DataFrame:
-    """Convert forecasts to rows of the gold table `forecast`, and add the timestamps `drained_at` and `loss_at`."""
+    """Convert forecasts to rows of the gold table `forecast`.
+
+    The times `drained_at` and `loss_at` are computed from the forecasts in seconds.
+    """
 
     def time_after(name: str) -> Column:
-        # If the trend is close to zero, the result can be too late for a Spark timestamp. Times that are more than a
-        # century away become null.
+        # If the trend is close to zero, the time can be too late for a Spark timestamp. Therefore,
+        # a time that is more than a century away becomes null.
         within_a_century = F.when(F.col(name) < 100 * 365 * 86_400, F.col(name))
         return F.timestamp_millis((F.unix_millis("covered_to") + within_a_century * 1000).cast("long"))
 

@@ -1,4 +1,8 @@
-"""The silver table `group_events`: one row per record of `__consumer_offsets` that is not an offset commit."""
+"""The silver table `group_events`: decoded records about groups and members.
+
+Each record of `__consumer_offsets` that is not an offset commit becomes one row. Such a row is also
+called an event.
+"""
 
 from __future__ import annotations
 
@@ -25,19 +29,21 @@ _ABOUT = {
     "TARGET_ASSIGNMENT_MEMBER": "target_member",
     "CURRENT_MEMBER_ASSIGNMENT": "current",
 }
-"""Dict: part of a record type's name after `_GROUP_` → value of column `about`, which says what the record describes.
+"""Part of a record type's name after `_GROUP_` → value of the column `about`.
 
-Example: CONSUMER_GROUP_MEMBER_METADATA → `member`. Types that are not listed get `other`.
+The column says what the record describes. Example: CONSUMER_GROUP_MEMBER_METADATA describes a
+`member`. For record types that are not listed here, the value is `other`.
 """
 
 _MEMBER_STATES = {0: "STABLE", 1: "UNREVOKED", 2: "UNRELEASED"}
-"""Dict: number of a member's state in a record → name of the state in Kafka. Share groups use only STABLE."""
+"""Number of a member state → name of this state in Kafka. Share groups use only STABLE."""
 
 
 def event_row(record: CoordinatorRecord) -> dict[str, Any]:
-    """Return a dict: column of `group_events` → value, for all columns that can be computed from the record alone.
+    """Convert a decoded record to a row of the table `group_events`: a dict, column → value.
 
-    Columns with a null value can be missing. Times are in milliseconds since the epoch.
+    The dict has only columns that can be computed from this record alone. Columns with a null value
+    can be missing. Times are in milliseconds since the epoch.
     """
     group_type, about = type_and_about(record.type)
     row = {
@@ -56,7 +62,10 @@ def event_row(record: CoordinatorRecord) -> dict[str, Any]:
 
 
 def type_and_about(record_type: RecordType) -> tuple[str, str]:
-    """Return the values of the columns `type` and `about` for a record type, such as `consumer` and `member`."""
+    """Return for a record type a pair: group type, and what the record describes.
+
+    Example: `("consumer", "member")` for CONSUMER_GROUP_MEMBER_METADATA.
+    """
     if record_type is RecordType.GROUP_METADATA:
         return "classic", "group"
     group_type, _, rest = record_type.name.partition("_GROUP_")
@@ -81,7 +90,10 @@ def _classic(record: CoordinatorRecord, value: Mapping[str, Any]) -> dict[str, A
 
 
 def _classic_assignment(protocol_type: str, members: Sequence[Any]) -> str | None:
-    """Return the assignments of all members as JSON; None if they do not have the format of Kafka's Java consumer."""
+    """Return the assignments of all members of a classic group as JSON.
+
+    The result is None if an assignment does not have the format of Kafka's Java consumer.
+    """
     assignments = {member.member_id: member.assignment for member in members}
     if protocol_type != "consumer" or any(type(assignment) is not tuple for assignment in assignments.values()):
         return None
@@ -120,7 +132,10 @@ def _with_epochs(record: CoordinatorRecord, value: Mapping[str, Any], about: str
 
 
 def _partition_names(rows: Iterable[Mapping[str, Any]]) -> list[str]:
-    """Return sorted names such as `TOPIC_ID-0` for partitions, or `SUBTOPOLOGY-0` for tasks of streams groups."""
+    """Return sorted names, such as `TOPIC_ID-0` for a partition.
+
+    The name of a task of a streams group is, for example, `SUBTOPOLOGY-0`.
+    """
     return sorted(f"{_topic_or_subtopology(row)}-{partition}" for row in rows for partition in row["Partitions"])
 
 
@@ -130,14 +145,16 @@ def _topic_or_subtopology(row: Mapping[str, Any]) -> str:
 
 
 def with_created(events: DataFrame) -> DataFrame:
-    """Set the column `created`: whether an event is the first one after the creation of its group.
+    """Set the column `created`: whether a record is the first one after its group was created.
 
-    `created` is true for the first event after a tombstone, and for a group's oldest event if the group epoch in this
-    event is 0 or 1. `created` is null for events about members or assignments. It is also null for a group's oldest
-    event if the epoch is higher, because compaction may have removed earlier records.
+    `created` is true for the first record after a tombstone of the group, and for the oldest record
+    of the group if the group epoch or generation in this record is 0 or 1. If the epoch in the
+    oldest record is higher, `created` is null, because compaction may have removed earlier records.
+    `created` is also null for records about members or assignments.
 
     Args:
-        events: all events of some groups.
+        events: rows of the silver table `group_events`, one per record: either all records of some
+            groups, or new records and the earlier records that `rebalances.needed_events` selects.
     """
     order = Window.partitionBy("record_partition", "group").orderBy("record_offset")
     before = F.lag("tombstone").over(order)

@@ -1,6 +1,15 @@
-"""The gold table `health`: the status of each group and partition by Burrow's rules, in time windows of five minutes.
+"""The gold table `health`: status of each group and partition by the rules of LinkedIn's Burrow.
 
-The rules are the same as in `kgtui.model.burrow` (for commits) and `kgtui.model.health.judging` (for polls).
+The table has a row per group for each time window (by default five minutes), and a row for each
+partition in which the status is not OK. The rules are the same as in `kgtui.model.burrow` (for
+commits) and `kgtui.model.health.judging` (for polls).
+
+Terms:
+
+- time window, time slot: time that one row covers. The status is that at the last poll of this
+  time.
+- commit window: newest commits of a group in one partition, from which the status is computed
+- position: committed offset or, in a share group, the share-partition start offset
 """
 
 from __future__ import annotations
@@ -31,10 +40,13 @@ if TYPE_CHECKING:
     from kgtui.model.burrow import Options
 
 WINDOW_SECONDS = 300
-"""Default length of a time window, in seconds. The gold table `health` has one status per group and time window."""
+"""Default length of a time window, in seconds.
+
+The gold table `health` has one status per group and time window.
+"""
 
 COMMITS = "commits"
-"""Value of the column `basis` if a status was computed from silver `commits`, and not from polls."""
+"""Value of the column `basis` if a status was computed from the silver table `commits`."""
 
 _DEFAULT = Watching()
 _SLOT = ("at", "slot", "at_before", "steady_since", "group")
@@ -43,9 +55,10 @@ _ROW = (
     "first_commit", "last_commit", "undecided", "offsets_may_be_hidden", "max_lag_topic", "max_lag_partition", "basis",
     "members", "started",
 )  # fmt: skip
-"""Columns of the rows that `_with_group_rows` returns, in addition to `_SLOT`.
+"""Columns of the rows that `_with_group_rows` returns, after the columns `_SLOT` (times and group).
 
-`started` is not written to the gold table `health`. The time `bad_since` is computed from it.
+All columns except `started` are columns of the gold table `health`. From `started`, the column
+`bad_since` of this table is computed.
 """
 
 
@@ -67,15 +80,20 @@ def health(
     """Compute the gold table `health` from the tables of a recording.
 
     Args:
-        timeline: result of `poll_timeline`.
-        commits: silver `commits`; None to use polls only. See `commit_windows`.
-        lag: the gold table `lag`, which shows when a group began to fall behind. If it is None, the time of the oldest
-            known commit is used instead.
-        before: stored rows of `health` before `since`, which show problems that began earlier; None if there are none.
-        since: start of the first time window to return, in milliseconds since the epoch; None for all time windows.
+        timeline: result of `poll_timeline`, with one row per poll.
+        groups, partitions, faults: the recorded tables with these names.
+        commits: silver table `commits`; None to use polls only. See `commit_windows`.
+        lag: the gold table `lag`, which shows when a group began to fall behind. If it is None, the
+            time at which a problem began is computed only from commits.
+        before: stored rows of `health` before `since`, which show problems that began earlier; None
+            if there are none.
+        since: start of the first time window to return, in milliseconds since the epoch; None for
+            all time windows.
         seconds: length of a time window.
-        times: result of `time_slots` for `seconds` and `since`; None to compute it.
-        windows: result of `commit_windows` for `times`; None to compute it.
+        watching: settings of the health rules.
+        times: one row per time window with polls, from `time_slots`; None to compute them.
+        windows: the newest commits of each group at the end of each time window, from
+            `commit_windows`; None to compute them.
     """
     times = time_slots(timeline, seconds, since) if times is None else times
     all_groups = groups_at(with_timeline(groups, timeline), with_timeline(faults, timeline), times)
@@ -93,15 +111,19 @@ def health(
 
 
 def with_verdicts(rows: DataFrame, watching: Watching = _DEFAULT) -> DataFrame:
-    """Add four columns with the status of each partition.
+    """Add four columns with the status of each group in each partition.
 
     - `status`: integer value of a `Status`
-    - `undecided`: integer value of a worse `Status` that the polls can neither prove nor exclude; null if there is none
-    - `complete`: number of known commits divided by `Options.intervals` (the size of a full commit window); at most 1
-    - `basis`: `commits` (silver `commits`) or `observed` (polls)
+    - `undecided`: integer value of a worse `Status` that the polls can neither prove nor exclude;
+      null if there is none
+    - `complete`: number of known commits divided by `Options.intervals`, the number that Burrow's
+      rules need; at most 1
+    - `basis`: `commits` if the status was computed from the silver table `commits`; `observed` if
+      it was computed from polls
 
     Args:
-        rows: result of `commit_windows`. If column `exact` is true, the commits come from silver `commits`.
+        rows: one row per time window, group and partition, from `commit_windows`. If the column
+            `exact` is true, the commits come from the silver table.
         watching: settings of the health rules.
     """
     verdict = F.when(F.col("kind") == "share", _observed_share_verdict(watching)).otherwise(_observed_verdict(watching))
@@ -116,12 +138,17 @@ def with_verdicts(rows: DataFrame, watching: Watching = _DEFAULT) -> DataFrame:
     return rows.drop("verdict")
 
 
-# The functions from here to `_lag_never_fell` return rules as Spark expressions over the columns of `observed_windows`.
-# The same rules are in `kgtui.model.burrow` and `kgtui.model.health.judging`, most of them under the same names.
+# Each function from here to `_lag_never_fell` returns a health rule, or a part of one, as a Spark
+# expression. The expressions use the columns that `observed_windows` returns. The same rules are in
+# `kgtui.model.burrow` and `kgtui.model.health.judging`, most of them under the same names.
 
 
 def commit_status(options: Options = DEFAULTS) -> Column:
-    """Return the integer value of a partition's `Status`, computed from silver commits by Burrow's rules."""
+    """Return a Spark expression: integer value of a partition's `Status`, by Burrow's rules.
+
+    The expression uses the commits in the column `commits`. They must be all commits that the group
+    made, and not only offset changes between polls.
+    """
     lagging = (
         F.when(_ceased() & ~_lately_caught_up(), Status.STOP)
         .when(_rewound(), Status.REWIND)
@@ -133,17 +160,15 @@ def commit_status(options: Options = DEFAULTS) -> Column:
 
 
 def _window_fill(options: Options) -> Column:
-    """Return how full a commit window is: its number of commits, divided by `Options.intervals`.
-
-    A commit window holds the newest commits of a partition.
-    """
+    """Return the number of a partition's commits in `commits`, divided by `Options.intervals`."""
     return F.size("commits") / options.intervals
 
 
 def _observed_verdict(watching: Watching) -> Column:
-    """Judge a partition by polls. Return a struct: its `status`, and `undecided` (a possible worse status, or null).
+    """Return a Spark struct with the status of a partition, computed from polls.
 
-    The rules are those of `judging.judge_observed`.
+    The field `status` is the status. The field `undecided` is a worse status that is also possible,
+    or null. The rules are those of `kgtui.model.health.judging.judge_observed`.
     """
     halted = _ceased() | (F.col("moves") <= 1)
     waited = _seconds_still() > _full_window(watching)
@@ -163,10 +188,12 @@ def _observed_verdict(watching: Watching) -> Column:
 
 
 def _observed_share_verdict(watching: Watching) -> Column:
-    """Return a Spark struct: `status` of a share partition, and `undecided` (a possible worse status, or null).
+    """Return a Spark struct with the status of a share partition, computed from polls.
 
-    The rules are those of `judging.judge_share`. However, WARN can only be `undecided`, because a recording does not
-    contain the lag at every poll.
+    The field `status` is the status. The field `undecided` is a worse status that is also possible,
+    or null. The rules are those of `kgtui.model.health.judging.judge_share`, except for WARN. That
+    rule needs the lag at every poll, but the column `commits` contains the lag only at polls that
+    found a new share-partition start offset. Therefore, only `undecided` can be WARN.
     """
     still = (F.col("now") - F.col("still_since")) / 1000
     standstill = F.when(F.col("members") == 0, Status.STOP.value).otherwise(Status.STALL.value)
@@ -205,11 +232,11 @@ def _seconds_still() -> Column:
 
 
 def _full_window(watching: Watching) -> Column:
-    """Return the time from the first to the last commit in a full commit window, in seconds.
+    """Return how many seconds pass from the first to the last of `Options.intervals` commits.
 
-    A commit window holds the newest commits of a partition; a full one holds `intervals` commits. If the commit window
-    is not full yet, the time is estimated from the average time between two commits.
-    `kgtui.model.health.judging` uses the same rule.
+    If fewer commits of the partition are known, the time is estimated from the average time between
+    two observed changes of the committed offset, or from `Watching.commit_interval` if there were
+    fewer than two changes. `kgtui.model.health.judging` uses the same rule.
     """
     steps = watching.rules.intervals - 1
     observed = (_last()["at"] - F.element_at("commits", 2)["at"]) / 1000 / (F.col("moves") - 2)
@@ -227,7 +254,10 @@ def _lately_caught_up() -> Column:
 
 
 def _rewound() -> Column:
-    """Return an expression: whether the committed offset decreased, and has not reached its earlier value again."""
+    """Return a Spark expression: whether the committed offset went back, and is still lower.
+
+    The offset is still lower if no later commit has reached the offset before the decrease again.
+    """
     nothing = F.lit(None).cast("bigint")
     start = F.struct(nothing.alias("last"), nothing.alias("before"), F.lit(False).alias("recovered"))
 
@@ -257,9 +287,10 @@ def _lag_never_fell() -> Column:
 
 
 def _with_group_rows(rows: DataFrame) -> DataFrame:
-    """Return one row for each group, and one row for each partition whose status is not OK.
+    """Return one row for each group, and one row for each of its partitions whose status is not OK.
 
-    The status of a group is computed by the rules of `kgtui.model.burrow.roll_up`.
+    There are separate rows for each time window. The status of a group is computed from those of
+    its partitions, by the rules of `kgtui.model.burrow.roll_up`.
     """
     has_offsets = F.col("read") & F.col("topic").isNotNull()
     worst = F.max(F.when(has_offsets, F.col("status")))
@@ -274,8 +305,9 @@ def _with_group_rows(rows: DataFrame) -> DataFrame:
         F.min(by_size).alias("largest"),
         F.max(F.when(has_offsets, F.col("undecided"))).alias("undecided"),
         F.collect_list(bad).alias("bad"),
-        # The basis of a group is `observed` if at least one partition has this basis. `max` returns it, because
-        # "observed" sorts after "commits".
+        # The column `basis` says from which source a status was computed. For a group, it is
+        # `observed` if it is `observed` for at least one partition. `max` returns this value,
+        # because "observed" sorts after "commits".
         F.max(F.when(has_offsets, F.col("basis"))).alias("basis"),
     )
     rows = groups.transform(_with_group_row).select(*_SLOT, F.explode(F.concat("total", "bad")).alias("row"))
@@ -300,12 +332,16 @@ def _partition_row() -> list[Column]:
 
 
 def _with_group_row(rows: DataFrame) -> DataFrame:
-    """Add the array `total` with the row for the whole group. The caller appends `bad`, the rows of partitions."""
+    """Add the column `total`: an array with one struct, from which the row about the group is made.
+
+    The caller appends the array `bad`, which contains the rows about unhealthy partitions.
+    """
     status = F.least(F.coalesce("worst", F.lit(Status.OK.value)), F.lit(Status.ERR.value))
     is_bad = F.col("worst") > Status.OK
     affected = F.size(F.filter("bad", lambda row: row["status"] == _status_name(F.col("worst"))))
     full = F.when(F.col("partitions") > 0, F.col("full") / F.col("partitions")).otherwise(0.0)
-    # If ACLs may hide some of the group's offsets, ERR is possible, because a hidden partition may be unhealthy.
+    # If ACLs may hide some offsets of the group from the recorder, ERR is possible, because the
+    # group may be unhealthy in a hidden partition.
     undecided = F.greatest("undecided", F.when(F.col("offsets_may_be_hidden"), F.lit(Status.ERR.value)))
     total = _row({
         "status": F.when(F.col("read"), _status_name(status)),
@@ -331,19 +367,25 @@ def _status_name(number: Column) -> Column:
 
 
 def _if_worse(undecided: Column, status: Column) -> Column:
-    """Return `undecided` if it is worse than `status`; otherwise null. ERR, STOP, STALL and REWIND count as equal."""
+    """Return the possible status `undecided` if it is worse than `status`; otherwise null.
+
+    ERR, STOP, STALL and REWIND count as equally bad.
+    """
     error = F.lit(Status.ERR.value)
     return F.when(F.least(undecided, error) > F.least(status, error), undecided)
 
 
 def _row(columns: dict[str, Column]) -> list[Column]:
-    """Return all columns of `_ROW` in this order. Columns that are not in `columns` are null."""
+    """Return the columns `_ROW` in this order. Those that are missing from `columns` are null."""
     types = {column.name: TYPES[column.type] for column in HEALTH.columns} | {"started": LongType()}
     return [columns.get(name, F.lit(None)).cast(types[name]).alias(name) for name in _ROW]
 
 
 def _started() -> Column:
-    """Return when the status of a partition began, in milliseconds since the epoch. Only used if the status is not OK.
+    """Return a Spark expression: when the problem of a partition began, in ms since the epoch.
+
+    The caller uses the expression only if the status of the partition is not OK. The result depends
+    on the status:
 
     - STOP or STALL of a share partition: the last poll at which a consumer was active
     - STOP of other partitions: time of the last commit
@@ -360,7 +402,10 @@ def _started() -> Column:
 
 
 def _went_back_at() -> Column:
-    """Return the time of the last commit with a lower offset than the commit before it, in ms since the epoch."""
+    """Return when the committed offset last went back, in milliseconds since the epoch.
+
+    This is the time of the newest commit with a lower offset than the commit before it.
+    """
     nothing = F.lit(None).cast("bigint")
     start = F.struct(nothing.alias("offset"), nothing.alias("at"))
 
@@ -372,7 +417,6 @@ def _went_back_at() -> Column:
 
 
 def _to_table(rows: DataFrame) -> DataFrame:
-    """Convert health verdicts to rows of the gold table `health`."""
     return rows.withColumns({
         "day": to_day(F.col("slot")),
         "window_start": to_timestamp(F.col("slot")),

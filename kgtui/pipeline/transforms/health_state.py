@@ -1,7 +1,8 @@
-"""Save the state of each partition, so that old polls and commits are not needed to update the gold table `health`.
+"""The gold table `health_state`, from which the pipeline updates the gold table `health`.
 
-The state at the last poll of each hour is saved. It has one row per partition, with the partition's newest commits.
-The next update of `health` reads this state and the rows of later polls.
+Each run of the pipeline saves the newest commits and offsets of each group in each partition, for
+the last poll of each complete hour. The next run reads this state, and then needs only the polls
+and commits after it.
 """
 
 from __future__ import annotations
@@ -19,18 +20,18 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 COMMIT = "struct<offset: bigint, at: bigint, lag: bigint>"
-"""Spark type of one offset commit in the column `commits`. Its time `at` is in milliseconds since the epoch."""
+"""Spark type of one offset commit: `offset`, time `at` (ms since the epoch) and lag in records."""
 
 RECORDED = ("keyframe", "kind", "committed", "spso", "lag", "error", "log_end", "log_error")
-"""Columns of the recorded table `partitions` from which commit windows (newest commits) are computed."""
+"""Columns of the recorded table `partitions` from which the commits of a group are derived."""
 
 DECODED = f"struct<ring: array<{COMMIT}>, at: bigint, record_offset: bigint, log_end: bigint>"
-"""Spark type of the field `decoded` in `STATE`.
+"""Spark type of the field `decoded` in `STATE`: state of one partition, from decoded records.
 
-The field is computed from silver `commits`. If only polls are used, the field is null.
+The field is computed from the silver table `commits`. If only polls are used, the field is null.
 
-- `ring`: the newest commits of the partition; null if there are none
-- `at`: time of the newest commit or tombstone, in milliseconds
+- `ring`: array of the group's newest commits in the partition; null if there are none
+- `at`: time at which the newest commit or tombstone was written, in milliseconds since the epoch
 - `record_offset`: offset of this commit or tombstone in `__consumer_offsets`
 - `log_end`: newest known log end offset of the partition
 """
@@ -47,20 +48,24 @@ STATE = f"""struct<
     still_since: bigint,
     decoded: {DECODED}
 >"""
-"""Spark type of the state of one partition, which the gold table `health_state` stores as JSON.
+"""Spark type of the saved state of a group in one partition, up to the last poll of an hour.
 
-`recorded` has the columns `RECORDED` of the partition's newest row. `decoded` has the type `DECODED`. For the other
-fields, see the functions `observed_windows` and `_with_saved_values` in the module `observed_windows`.
+The gold table `health_state` stores the state as JSON. The field `recorded` has the columns
+`RECORDED` of the partition's newest row in the recording. The field `decoded` has the type
+`DECODED`. The docstrings of `observed_windows` and `_with_saved_values` in the module
+`observed_windows` describe the other fields.
 """
 
 
 @dataclass(frozen=True, slots=True)
 class Carried:
-    """The saved state of all partitions at one poll. An earlier run of the pipeline saved it.
+    """The state of all partitions at one poll, which an earlier run of the pipeline has saved.
 
     Attributes:
         at: time of the poll in milliseconds since the epoch.
-        rows: one row per partition. It has columns of table `partitions`, and column `carried` of type `STATE`.
+        rows: one row per group and partition. Its column `carried` is the state (type `STATE`). The
+            other columns are those of the recorded table `partitions`, so that the row replaces
+            all recorded rows of the partition up to the poll.
     """
 
     at: int
@@ -68,7 +73,12 @@ class Carried:
 
 
 def read_state(table: DataFrame, at: int) -> Carried:
-    """Read the state of one poll from the gold table `health_state`. `at` is the poll's time in ms since the epoch."""
+    """Return the state that was saved at one poll.
+
+    Args:
+        table: the gold table `health_state`.
+        at: time of the poll, in milliseconds since the epoch.
+    """
     moment = F.timestamp_millis(F.lit(at))
     rows = table.filter((F.col("at") == moment) & (F.col("day") == F.to_date(moment)))
     rows = rows.select(*PARTITION_KEY, F.from_json("state", STATE).alias("carried"))
@@ -79,7 +89,10 @@ def read_state(table: DataFrame, at: int) -> Carried:
 
 
 def state_rows(windows: DataFrame) -> DataFrame:
-    """Convert the saved states in column `saved` (see `observed_windows`) to rows of the gold table `health_state`."""
+    """Return rows of the gold table `health_state` from the column `saved` of `observed_windows`.
+
+    Rows in which `saved` is null are left out.
+    """
     at = F.col("at")
     return windows.filter(F.col("saved").isNotNull()).select(
         to_day(at).alias("day"), *PARTITION_KEY, to_timestamp(at).alias("at"), F.to_json("saved").alias("state")

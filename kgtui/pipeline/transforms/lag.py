@@ -1,6 +1,13 @@
-"""The gold table `lag`: position, lag, rates and time lag of each partition and group per minute, from recordings.
+"""The gold table `lag`: offsets, lag and rates of each group and partition per minute.
 
-The time lag is the age of the first unread record.
+The table is computed from a recording (tables in which kgtui has stored its polls of a cluster).
+
+Terms:
+
+- position: committed offset or, in a share group, the share-partition start offset
+- time lag: age of the first record in a partition that a group has not read
+- keyframe: poll for which the recorder wrote all rows. For other polls, it wrote only changed rows.
+- gap: time for which polls are missing, for example because the recorder was stopped
 """
 
 from __future__ import annotations
@@ -31,10 +38,10 @@ MINUTE = 60
 """Length of time that one row of the gold table `lag` covers, in seconds."""
 
 _MIN_LOG_END_HISTORY_MS = 900_000
-"""The recorded log end offsets are also read for at least this many milliseconds before the first computed minute.
+"""How far before the first computed minute recorded log end offsets are read, in milliseconds.
 
-This suffices for time lags (ages of the first unread record) up to 15 minutes. For partitions with a longer time lag,
-older log end offsets are read, too.
+From these offsets, ages of the first unread record up to 15 minutes can be computed. If the first
+unread record of a partition is older, older log end offsets of this partition are read, too.
 """
 
 _LOG = ("topic", "partition")
@@ -53,18 +60,20 @@ def lag(
     """Compute the gold table `lag` from the tables of a recording.
 
     Args:
-        timeline: result of `poll_timeline`.
+        timeline: result of `poll_timeline`, with one row per poll.
         groups, partitions, faults: the recorded tables with these names.
-        since: beginning of the first minute to return, in milliseconds since the epoch; None for all minutes.
+        since: beginning of the first minute to return, in milliseconds since the epoch; None for
+            all minutes.
     """
-    # `minutes` is checkpointed, because it is small and used often.
+    # Checkpoint `minutes`, because this DataFrame is small and used often.
     minutes = time_slots(timeline, MINUTE, since).localCheckpoint()
     if since is None:
         log_ends = with_timeline(partitions, timeline).transform(with_log_growth)
         positions = _positions(log_ends, minutes)
     else:
-        # Use only the rows since `keyframe` (a poll of which all rows were recorded, not only changed ones). Older rows
-        # are needed only to compute time lags of more than 15 minutes.
+        # Use only the rows since `keyframe`, a poll of which all rows were recorded, not only
+        # changed ones. Older rows are needed only if the first unread record is older than 15
+        # minutes.
         keyframe = _first_keyframe(timeline, minutes) or since
         groups, faults = (rows.filter(F.col("keyframe") >= keyframe) for rows in (groups, faults))
         recent = with_timeline(partitions.filter(F.col("keyframe") >= keyframe), timeline).transform(with_log_growth)
@@ -82,11 +91,16 @@ def lag(
 
 
 def _first_keyframe(timeline: DataFrame, minutes: DataFrame) -> int | None:
-    """Return the time of the keyframe from which rows are read, in ms since the epoch; None if there are no polls.
+    """Return the time of the first poll whose rows are read; None if there are no polls.
 
-    A keyframe is a poll of which all rows were recorded, not only changed ones. The result is the last keyframe that is
-    early enough to compute time lags (ages of the first unread record) up to `_MIN_LOG_END_HISTORY_MS`. If there is no
-    such keyframe, the result is the keyframe of the first minute.
+    This poll is a keyframe: a poll of which all rows were recorded, not only changed ones. It is
+    the last keyframe from which ages of the first unread record up to `_MIN_LOG_END_HISTORY_MS` can
+    be computed. If there is no such keyframe, it is the last keyframe up to the end of the first
+    minute. The time is in milliseconds since the epoch.
+
+    Args:
+        timeline: result of `poll_timeline`, with one row per poll.
+        minutes: one row per minute to compute, from `time_slots`.
     """
     first = minutes.agg(F.min("at").alias("first"), F.min("keyframe").alias("of_first"))
     early = F.max(F.when(F.col("poll") <= F.col("first") - _MIN_LOG_END_HISTORY_MS, F.col("keyframe"))).alias("early")
@@ -97,26 +111,27 @@ def _first_keyframe(timeline: DataFrame, minutes: DataFrame) -> int | None:
 
 
 def _positions(rows: DataFrame, minutes: DataFrame) -> DataFrame:
-    """Return the lag and the rates of each partition at the last poll of each minute.
+    """Return the lag and the rates of each group in each partition at the last poll of each minute.
 
     Args:
-        rows: result of `with_log_growth`.
-        minutes: result of `time_slots`.
+        rows: rows of the recorded table `partitions`, from `with_log_growth`.
+        minutes: one row per minute with polls, from `time_slots`.
     """
     return state_at(rows, minutes, PARTITION_KEY).transform(with_offset_summary).transform(with_rates)
 
 
 def with_offset_summary(rows: DataFrame) -> DataFrame:
-    """Add the columns position, lag, lead, lost, error and missing, as defined in `kgtui.model.offsets`.
+    """Add the position, the lag and related columns to rows of the recorded table `partitions`.
+
+    The definitions are those of `kgtui.model.offsets`.
 
     - `position`: committed offset or share-partition start offset
+    - `lag`: number of records from the position to the log end offset or, for a share partition,
+      the lag that the broker reports; null if unknown
     - `lead`: number of records from the log start offset to the position
     - `lost`: number of records that were deleted before the group read them
     - `error`: Kafka error code if the lag is unknown because of an error; otherwise null
     - `missing`: whether the lag is unknown because of an error or a missing response
-
-    Args:
-        rows: rows of the recorded table `partitions`.
     """
     share, without_error = F.col("kind") == "share", F.coalesce("error", F.lit(0)) == 0
     position = F.when(share, F.col("spso")).otherwise(F.col("committed"))
@@ -133,18 +148,19 @@ def with_offset_summary(rows: DataFrame) -> DataFrame:
 
 
 def _at_least_zero(records: Column) -> Column:
-    """Replace negative numbers with 0, but keep null. Spark's `greatest` would replace null with 0."""
+    """Replace negative numbers with 0, but keep null. (Spark's `greatest` alone would return 0.)"""
     return F.when(records.isNotNull(), F.greatest(records, F.lit(0).cast("long")))
 
 
 def with_rates(rows: DataFrame) -> DataFrame:
-    """Add `rate_in` and `rate_out`: records written and consumed per second since the previous time slot.
+    """Add `rate_in` and `rate_out`: numbers of records that were written and consumed per second.
 
-    A rate is null after a gap between polls. It is also null if the log end offset (for `rate_in`) or the position (for
-    `rate_out`) decreased.
+    The rates are averages since the last poll of the previous time slot, such as a minute. Both are
+    null after a gap between polls. `rate_in` is also null if the log end offset decreased.
+    `rate_out` is also null if the committed offset or share-partition start offset decreased.
 
     Args:
-        rows: one row per partition and time slot (see `time_slots`).
+        rows: one row per group, partition and time slot (see `time_slots`).
     """
     order = Window.partitionBy(*PARTITION_KEY).orderBy("at")
     before = F.lag("at").over(order)
@@ -161,10 +177,12 @@ def with_rates(rows: DataFrame) -> DataFrame:
 
 
 def with_log_growth(rows: DataFrame) -> DataFrame:
-    """Add three columns that describe how the log of a partition grew.
+    """Add three columns that show how the log end offset of a partition has changed.
 
-    - `generation`: how often the log end offset has decreased so far, because the topic was deleted and created again
-    - `before`: log end offset at the previous poll; null if the log has not grown since then, or after a gap
+    - `generation`: how often the log end offset has decreased so far, because the topic was deleted
+      and created again
+    - `before`: log end offset at the previous poll; null if the log end offset has not increased
+      since then, or after a gap between polls
     - `before_at`: time of the previous poll; null if `before` is null
 
     Args:
@@ -186,15 +204,18 @@ def with_log_growth(rows: DataFrame) -> DataFrame:
 
 
 def with_time_lag(positions: DataFrame, log_ends: DataFrame) -> DataFrame:
-    """Add `time_lag` (age of the first unread record, in seconds) and `time_lag_at_least`.
+    """Add `time_lag`: age of the first unread record in seconds; 0 if there is no unread record.
 
-    The first unread record was written between two polls: the last poll whose log end offset was not above the group's
-    position, and the next poll. Therefore, the time of the record is interpolated between these polls. If the earlier
-    poll was not recorded, the time lag is only a lower bound, and `time_lag_at_least` is true.
+    The first unread record was written between two polls. At the first of them, the log end offset
+    was not yet above the committed offset (or share-partition start offset). At the next poll, it
+    was above this offset. Therefore, the time of the record is interpolated between these polls. If
+    the first of them was not recorded, `time_lag` is only a lower bound, and the new column
+    `time_lag_at_least` is true.
 
     Args:
-        positions: rows with group, topic, partition, position, `lag`, `at` and `generation` (see `with_log_growth`).
-        log_ends: result of `with_log_growth`.
+        positions: one row per group, partition and poll `at`, with the columns position, lag and
+            `generation` (see `with_log_growth`).
+        log_ends: rows of the recorded table `partitions`, from `with_log_growth`.
     """
     ends = log_ends.filter(F.col("log_end").isNotNull()).select(
         *_LOG,
@@ -203,13 +224,14 @@ def with_time_lag(positions: DataFrame, log_ends: DataFrame) -> DataFrame:
         F.struct(F.col("log_end").alias("end"), "poll", "before", "before_at").alias("seen"),
     )
     queries = positions.withColumns({"offset": F.col("position"), "is_query": F.lit(True)})
-    # The SQL window of a position contains all rows with a larger log end offset. Sort by descending offset, so that
-    # each window begins at the first row. Spark computes windows that begin at later rows slowly.
+    # For each position, the SQL window `beyond` contains all rows with a larger log end offset.
+    # Sort the rows by descending offset, so that each window begins at the first row. Spark is slow
+    # if windows begin at later rows.
     beyond = (
         Window.partitionBy(*_LOG, "generation").orderBy(-F.col("offset")).rangeBetween(Window.unboundedPreceding, -1)
     )
     seen = F.col("seen")
-    # `nearest`: lowest log end offset above the position, and the first poll that observed this log end offset.
+    # `nearest` is the lowest log end offset above the position, with the first poll that read it.
     nearest = F.min_by(seen, F.when(seen.isNotNull(), F.struct(seen["end"], seen["poll"]))).over(beyond)
     both = queries.unionByName(ends, allowMissingColumns=True).withColumn("next", nearest).filter("is_query")
     fraction = (F.col("position") + 1 - F.col("next.before")) / (F.col("next.end") - F.col("next.before"))
@@ -228,15 +250,16 @@ def with_time_lag(positions: DataFrame, log_ends: DataFrame) -> DataFrame:
 def _with_older_log_ends(
     recent: DataFrame, positions: DataFrame, partitions: DataFrame, timeline: DataFrame
 ) -> DataFrame:
-    """Add older rows to `recent` for partitions with unread records that were written before `recent` begins.
+    """Add older log end offsets to `recent`, for partitions with old unread records.
 
-    `with_time_lag` needs the log end offsets in these rows to compute when the first unread record was written.
+    If the first unread record of a partition was written before `recent` begins, `with_time_lag`
+    needs the older log end offsets of the partition to compute the age of this record.
 
     Args:
-        recent: result of `with_log_growth` for the newest rows of `partitions`.
-        positions: result of `_positions` for `recent`.
-        partitions: recorded table `partitions`.
-        timeline: result of `poll_timeline`.
+        recent: newest rows of the recorded table `partitions`, from `with_log_growth`.
+        positions: offsets and lag of each group, from `_positions` for `recent`.
+        partitions: all rows of the recorded table `partitions`.
+        timeline: result of `poll_timeline`, with one row per poll.
     """
     ends = recent.filter(F.col("log_end").isNotNull())
     first = ends.groupBy(*_LOG).agg(F.min("poll").alias("first_poll"), F.min_by("log_end", "poll").alias("first_end"))
@@ -245,8 +268,10 @@ def _with_older_log_ends(
     older = older.localCheckpoint()
     if older.isEmpty():
         return recent
-    # `with_log_growth` counts `generation` from the oldest row of `every`. In `positions`, it is counted from the first
-    # row of `recent`. Therefore, subtract the value in this row. In older rows, the result is negative or 0.
+    # The column `generation` counts how often the log end offset has decreased. In `every`, the
+    # count begins at the oldest row; in `positions`, it begins at the first row of `recent`. To
+    # make the counts comparable, subtract the count at the first row of `recent`. In older rows,
+    # the result is negative or 0.
     every = with_timeline(partitions.join(F.broadcast(older), [*_LOG]), timeline).transform(with_log_growth)
     counted = F.min(F.when(F.col("poll") >= F.col("first_poll"), F.col("generation"))).over(Window.partitionBy(*_LOG))
     every = every.withColumn("generation", F.col("generation") - counted).drop("first_poll")
@@ -254,10 +279,10 @@ def _with_older_log_ends(
 
 
 def _with_group_rows(rows: DataFrame) -> DataFrame:
-    """Return the rows of partitions, and one row per group with totals over its partitions.
+    """Return the rows of all partitions and, for each group and minute, a row with totals.
 
-    The totals are sums, except for `lead` (minimum) and `time_lag` (maximum). They are null if the offsets of the group
-    could not be read.
+    The totals are sums over the partitions of the group, except for `lead` (minimum) and `time_lag`
+    (maximum). All totals are null if the poll could not read the offsets of the group.
     """
     has_offsets = F.col("read") & F.col("topic").isNotNull()
     time_lag = F.max(F.when(has_offsets, F.col("time_lag")))
@@ -287,13 +312,12 @@ def _with_group_rows(rows: DataFrame) -> DataFrame:
 
 
 def _row(columns: dict[str, Column]) -> Column:
-    """Return a struct with all columns of `_ROW`. Columns that are not in `columns` are null."""
+    """Return a struct with the columns `_ROW`. Those that are missing from `columns` are null."""
     types = {column.name: TYPES[column.type] for column in LAG.columns}
     return F.struct(*(columns.get(name, F.lit(None)).cast(types[name]).alias(name) for name in _ROW))
 
 
 def _to_table(rows: DataFrame) -> DataFrame:
-    """Convert the rows of groups and partitions to rows of the gold table `lag`."""
     return rows.withColumns({
         "day": to_day(F.col("slot")),
         "minute": to_timestamp(F.col("slot")),

@@ -1,11 +1,18 @@
-"""Find the newest commits of each partition (its commit window) from the polls of a recording.
+"""Find the newest commits of each group in each partition from the polls of a recording.
 
-In a poll, kgtui reads the committed offset of each partition, but not each commit. If the committed offset differs from
-the one in the previous poll, this difference counts as one commit at the time of the poll, as in
-`kgtui.model.health.judging`.
+A poll reads committed offsets, and does not show every commit. Therefore, a committed offset that
+differs from the one in the previous poll counts as one commit at the time of the poll. The first
+known offset counts as a commit, too. The same rule is in `kgtui.model.health.judging`.
 
-After a gap between polls (missing polls, for example because the recorder was stopped), all commit windows start empty
-again. The commit window of a partition also starts empty again after the partition disappeared.
+Terms:
+
+- position: committed offset or, in a share group, the share-partition start offset
+- commit window: newest commits of a group in one partition. It starts empty after a gap, and after
+  the partition has disappeared from the recording.
+- gap: time for which polls are missing, for example because the recorder was stopped
+- keyframe: poll for which the recorder wrote all rows. For other polls, it wrote only changed rows.
+- time slot: time that one row of the gold table `health` covers, by default five minutes
+- saved state, carried state: results up to a poll, which an earlier run of the pipeline has saved
 """
 
 from __future__ import annotations
@@ -31,11 +38,12 @@ if TYPE_CHECKING:
     from kgtui.pipeline.transforms.health_state import Carried
 
 _REFRESH_EARLY = 0.9
-"""Factor by which `Options.offset_refresh` is multiplied to get the minimum age of a log end offset, in seconds.
+"""`Options.offset_refresh` times this factor is the minimum age of a log end offset, in seconds.
 
-The lag of a commit is computed from the newest log end offset that had at least this age at the time of the commit.
-This imitates Burrow, which reads log end offsets only every `offset_refresh` seconds. The factor is below 1, because
-the time between two polls can be slightly shorter than configured.
+The lag of a commit is computed from the newest log end offset that was at least this old at the
+time of the commit. This imitates Burrow, which reads log end offsets only every `offset_refresh`
+seconds. The factor is below 1, because the time between two polls can be slightly shorter than
+configured.
 """
 
 _LIFETIME = (*PARTITION_KEY, "steady_since", "lifetime")
@@ -43,44 +51,51 @@ _STATE = (
     "keyframe", "gone", "steady_since", "kind", "position", "lag", "missing", "commits", "moves", "first_read",
     "still_since",
 )  # fmt: skip
-"""Columns that `observed_windows` takes from the newest row of each partition at the end of a time slot.
+"""Columns that `observed_windows` takes from a partition's newest row at the end of a time slot.
 
-`keyframe` and `gone` only show whether the partition still exists. `observed_windows` does not return them.
+The columns `keyframe` and `gone` only show whether the partition still exists at that time.
+`observed_windows` does not return them.
 """
 
 _SAVED = ("recorded", "latest", "known_end", "ends", "commits", "moves", "first_read", "still_since")
-"""Fields of the struct type `STATE` that are computed from polls.
+"""Fields of the saved state of a partition (type `STATE`) that are computed from polls.
 
-The only other field of `STATE`, `decoded`, is computed from silver `commits`.
+The state is saved for the next run of the pipeline. The only other field of `STATE`, `decoded`, is
+computed from the silver table `commits`.
 """
 
 
 def observed_windows(
     timeline: DataFrame, partitions: DataFrame, times: DataFrame, options: Options, carried: Carried | None = None
 ) -> DataFrame:
-    """Return the newest commits of each partition, as observed by polls, at the last poll of each time slot.
+    """Return the newest commits of each group in each partition at the last poll of each time slot.
+
+    The commits are those that polls have observed since the latest gap between polls, or since the
+    partition appeared, if that was later.
 
     Args:
-        timeline: result of `poll_timeline`.
+        timeline: result of `poll_timeline`, with one row per poll.
         partitions: recorded table `partitions`.
-        times: result of `time_slots`. Column `saved` is returned only if `times` has the column `ends_hour` (see
-            `with_hour_ends`).
-        carried: state that an earlier run saved at the poll `carried.at`, or None. It is used instead of the rows of
-            `partitions` up to this poll. This poll must not be after the first poll whose log end offsets are needed
-            (see `first_poll_of_windows`).
+        times: result of `time_slots`, with one row per time slot. If it has the column `ends_hour`
+            (see `with_hour_ends`), the result has the column `saved`.
+        carried: state that an earlier run saved at the poll `carried.at`, or None. The state
+            replaces all rows of `partitions` up to this poll. The poll must not be after the first
+            poll whose log end offsets are needed (see `first_poll_of_windows`).
 
     Returns:
-        DataFrame with at (last poll of the slot), group, topic, partition, kind, position, lag, and
+        One row per time slot, group and partition, with the columns at (last poll of the slot),
+            group, topic, partition, kind, position, lag, and
 
         - `commits`: array of `COMMIT`, oldest first, at most `Options.intervals`
-        - `moves`: number of observed commits since the commit window was last empty (see the docstring of the module)
-        - `lowest_end`: lowest log end offset at the polls that `_log_end_ranges` selects
-        - `now`: same as `at`; the rules in `health` use this name
-        - `first_read`: first poll that found a position (committed offset or share-partition start offset)
-        - `missing`: see `with_offset_summary`
-        - `steady_since`: see `poll_timeline`
+        - `moves`: number of all observed commits, including those that `commits` no longer contains
+        - `lowest_end`: lowest log end offset in the newest polls, which `_log_end_ranges` selects.
+          If the committed offset is not below it, the group has caught up recently.
+        - `now`: same as `at`; the rules in the module `health` use this name
+        - `first_read`: first poll that found a committed offset or share-partition start offset
+        - `missing`: whether the lag could not be read (see `with_offset_summary`)
+        - `steady_since`: first poll after the latest gap between polls
         - `still_since`: last poll at which the consumer of a share partition was active
-        - `saved`: state of type `STATE` to save, in rows in which `ends_hour` is true; null in other rows
+        - `saved`: state for the next run (type `STATE`) if `ends_hour` is true; otherwise null
     """
     if carried is not None:
         later = partitions.filter(F.col("poll") > carried.at).drop("day")
@@ -114,19 +129,21 @@ def observed_windows(
 
 
 def _log_end_ranges(timeline: DataFrame, times: DataFrame, intervals: int, refresh_ms: float) -> DataFrame:
-    """Return for each poll in `times` the polls whose log end offsets show whether a group has recently caught up.
+    """Return the time ranges whose log end offsets show whether a group has caught up recently.
 
-    These polls form a range that ends with the poll in `times`. As in Burrow, the range is long enough for `intervals`
-    log end offsets, one every `refresh_ms` milliseconds. The range is shorter if there was a gap between polls, because
-    polls from before the gap are left out.
+    Each row of `times` has a poll `at`. The result contains a range of polls that ends at `at`. As
+    in Burrow, the range is long enough for `intervals` log end offsets, one every `refresh_ms`
+    milliseconds. Shortly after a gap between polls, the range is shorter, because it begins after
+    the gap.
 
     Returns:
-        The ranges. A range with several keyframes (polls of which all rows were recorded, not only changed ones) is
-        split into one row per keyframe:
+        One row per range. A range that contains keyframes (polls of which all rows were recorded)
+            is split at these keyframes, and then has one row for each part. The columns are
 
-        - `at`, `of_keyframe`: the poll in `times`, and its keyframe
-        - `range_keyframe`: keyframe of the part
+        - `at`, `of_keyframe`: last poll of the range, and the last keyframe up to this poll
+        - `range_keyframe`: last keyframe up to the polls of the part
         - `from`, `to`: first and last poll of the part
+        - `ends_hour`: copied from `times`, if it has this column
     """
     polls = timeline.select("poll", F.col("keyframe").alias("range_keyframe"), F.col("number").alias("poll_number"))
     within = F.col("poll_number").between(F.col("number") - _reach(intervals, refresh_ms), F.col("number"))
@@ -140,28 +157,32 @@ def _log_end_ranges(timeline: DataFrame, times: DataFrame, intervals: int, refre
 
 
 def _reach(intervals: int, refresh_ms: float) -> Column:
-    """Return a Spark expression for the number of polls in a range of `_log_end_ranges`, without the last poll.
+    """Return a Spark expression for the number of earlier polls whose log end offsets are needed.
 
-    A range contains `intervals` log end offsets, taken every `refresh_ms`. Example: 10 log end offsets that are taken
-    every 10 s span 9 steps of 10 s. With a poll every 5 s, these are 9 * 2 = 18 polls and the last poll.
+    To judge a group at one poll, `intervals` log end offsets are needed, one every `refresh_ms`
+    milliseconds. Example: 10 log end offsets, one every 10 s, span 9 steps of 10 s. With a poll
+    every 5 s (column `interval_ms`), each step has 2 polls, so that 9 * 2 = 18 earlier polls are
+    needed.
     """
     return (intervals - 1) * F.greatest(F.ceil(F.lit(refresh_ms) / F.col("interval_ms")), F.lit(1))
 
 
 def first_poll_of_windows(options: Options) -> Column:
-    """Return a Spark aggregate over `time_slots`: the `number` of the earliest poll in any range of `_log_end_ranges`.
+    """Return a Spark aggregate over rows of `time_slots`: number of the first poll that is needed.
 
-    The first poll of the timeline has number 1. A result below 1 means that the timeline begins too late to contain all
-    polls of a range.
+    To judge a group at the last poll of a time slot, the log end offsets at this poll and at some
+    earlier polls are needed. `poll_timeline` numbers the polls from 1. A result below 1 means that
+    the timeline begins too late, and lacks some of the needed polls.
     """
     return F.min(F.col("number") - _reach(options.intervals, options.offset_refresh * 1000 * _REFRESH_EARLY))
 
 
 def _with_observed_commits(rows: DataFrame, options: Options) -> DataFrame:
-    """Add `commits`, `moves` and `first_read` (see `observed_windows`), computed from each row and earlier rows.
+    """Add the columns `commits`, `moves` and `first_read` that `observed_windows` describes.
 
-    As in Burrow, the lag of a commit is computed from the log end offset about `offset_refresh` seconds before the
-    commit. In a share partition, it is the lag that the poll found.
+    Each row is computed from itself and earlier rows. As in Burrow, the lag of a commit is computed
+    from the log end offset about `offset_refresh` seconds before the commit. For a share partition,
+    the recorded lag is used instead.
     """
     if "carried" not in rows.columns:
         rows = rows.withColumn("carried", F.lit(None).cast(STATE))
@@ -169,12 +190,14 @@ def _with_observed_commits(rows: DataFrame, options: Options) -> DataFrame:
     order = Window.partitionBy(*_LIFETIME).orderBy("poll")
     earlier = order.rowsBetween(Window.unboundedPreceding, -1)
     refreshed = order.rangeBetween(Window.unboundedPreceding, -refresh_ms)
-    # `usable` is the position. It is null for a share partition whose lag is unknown, because the position of such a
-    # share partition must not be used (see `kgtui.model.health.judging.judge_share`).
+    # `usable` is the committed offset or share-partition start offset. If the lag of a share
+    # partition is unknown, its start offset must not be used, so that `usable` is null (see
+    # `kgtui.model.health.judging.judge_share`).
     usable = F.when((F.col("kind") != "share") | F.col("lag").isNotNull(), F.col("position"))
     current = F.when(usable.isNotNull(), F.struct("position", "lag"))
-    # `carried` is the state that the previous run saved. Only the first row of a lifetime (the time until a partition
-    # disappears, or until a gap between polls) can have this state. Copy it to `state` in all rows of this lifetime.
+    # `carried` is the state that an earlier run saved. Only the first row of a partition can have
+    # this state. Copy the state to the column `state` in all following rows, up to the end of the
+    # lifetime: until the partition disappears, or until a gap between polls.
     state = F.first("carried").over(order)
     rows = rows.withColumns({
         "is_carried": F.col("carried").isNotNull(),
@@ -183,8 +206,9 @@ def _with_observed_commits(rows: DataFrame, options: Options) -> DataFrame:
         "any_end": F.coalesce("log_end", "carried.known_end"),
         "state": state,
     })  # fmt: skip
-    # `end`: newest log end offset from a poll that is at least `refresh_ms` before the poll of the row.
-    # `before`: last known position (committed offset or share-partition start offset) in earlier rows, and its lag.
+    # `end` is the newest log end offset from polls at least `refresh_ms` before the poll of a row.
+    # `before` is the last known committed offset or share-partition start offset in earlier rows,
+    # with the lag at that time.
     end = F.last("any_end", ignorenulls=True).over(refreshed)
     rows = rows.withColumns({"end": end, "before": F.last("current", ignorenulls=True).over(earlier)})
     known_early = F.filter("state.ends", lambda seen: seen["at"] <= F.col("poll") - refresh_ms)
@@ -222,10 +246,11 @@ def newest_commits(earlier: Column, later: Column, options: Options) -> Column:
 
 
 def _with_still_since(rows: DataFrame, options: Options) -> DataFrame:
-    """Add `still_since`: the last poll up to this row at which the consumer of a share partition was active.
+    """Add `still_since`: the last poll, up to the poll of a row, at which a consumer was active.
 
-    The consumer counts as inactive between two polls if the lag at the first poll was above `Options.allowed_lag`, the
-    position did not change, and the lag did not decrease.
+    The column is used only for share partitions. A consumer counts as inactive between two polls if
+    the lag at the first poll was above `Options.allowed_lag`, and if, at the second poll, neither
+    the share-partition start offset has changed nor the lag has decreased.
     """
     order = Window.partitionBy(*_LIFETIME).orderBy("poll")
     before = F.col("before")
@@ -238,11 +263,12 @@ def _with_still_since(rows: DataFrame, options: Options) -> DataFrame:
 
 
 def _with_saved_values(rows: DataFrame, options: Options) -> DataFrame:
-    """Add the columns that are only needed for the state that is saved for the next run (type `STATE`).
+    """Add columns that are only needed in the state of a partition for the next run (type `STATE`).
 
-    - `latest`: newest position and its lag
+    - `latest`: newest committed offset or share-partition start offset, and the lag at that time
     - `known_end`: newest known log end offset
-    - `ends`: log end offsets with their times, oldest first. The next run computes the lags of new commits from them.
+    - `ends`: newest log end offsets with their times, oldest first. From these offsets, the next
+      run computes the lags of later commits.
     """
     refresh_ms = round(options.offset_refresh * 1000 * _REFRESH_EARLY)
     order = Window.partitionBy(*_LIFETIME).orderBy("poll")
@@ -257,7 +283,7 @@ def _with_saved_values(rows: DataFrame, options: Options) -> DataFrame:
 
 
 def lag_of_commit(end: Column, position: Column) -> Column:
-    """Return the lag of a commit at a position: the log end offset minus the position, but at least 0.
+    """Return the lag of a commit: the log end offset minus the committed offset, but at least 0.
 
     The result is null if the log end offset is unknown.
     """

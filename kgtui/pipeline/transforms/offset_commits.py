@@ -1,9 +1,11 @@
-"""Decode regular offset commits with Spark expressions. Nearly all records of `__consumer_offsets` are such commits.
+"""Decode offset commits of `__consumer_offsets` with Spark expressions.
 
-This module is used only if Spark does not have kgtui's Java decoder. `record_decoding` decodes all other records in
-Python: other record types, damaged records, and commits of version 4 with more than 126 bytes of metadata.
+Nearly all records of this topic are offset commits. The module is used only if Spark does not have
+kgtui's Java decoder. The module `record_decoding` decodes all other records in Python: records that
+are not offset commits, damaged records, and unusual offset commits. A commit is unusual if, for
+example, its value has version 4 and more than 126 bytes of metadata.
 
-A value consists of its version (int16) and the fields in this table:
+The value of an offset commit consists of its version (int16) and the fields in this table:
 
 ======= ====== ============= ================= ======== ================= ===========
 version offset leader epoch  metadata          commit   expires           topic id
@@ -14,7 +16,8 @@ version offset leader epoch  metadata          commit   expires           topic 
 4       int64   int32        varint, text      int64                      tagged UUID
 ======= ====== ============= ================= ======== ================= ===========
 
-A key consists of its version (int16), the group and the topic (each int16 and text), and the partition (int32).
+The key of an offset commit consists of its version (int16), the group and the topic (each an int16
+with the length, and text), and the partition (int32).
 """
 
 from __future__ import annotations
@@ -37,13 +40,14 @@ _POLYNOMIAL = 0xEDB88320
 
 
 def uint32_at(data: Column, position: Column) -> Column:
-    """Return the four bytes from `position` on as an unsigned number. The first byte of `data` has position 1.
+    """Return a Spark expression: the four bytes from `position` on, as an unsigned number.
 
-    The result is arbitrary if the data is too short.
+    The first byte of `data` has position 1. The result is arbitrary if `data` is too short.
     """
-    # Spark cannot cast binary data to a number, and `conv(hex(…))` is slow. `crc32` is fast, and four bytes
-    # can be computed from their checksum: they are the XOR of four table entries, one per byte of the checksum. The
-    # returned expression contains `checksum` four times, but Spark computes the checksum only once.
+    # Spark cannot cast binary data to a number, and `conv(hex(…))` is slow. The function `crc32` is
+    # fast, and four bytes can be computed from their CRC-32: they are the XOR of four table
+    # entries, one per byte of the CRC-32. The returned expression contains `checksum` four times,
+    # but Spark computes the checksum only once.
     checksum = F.crc32(F.substring(data, position, F.lit(4)))
     shifted = (F.shiftright(checksum, 8 * index) if index else checksum for index in range(4))
     lowest, *others = (_table(index)[byte.bitwiseAND(F.lit(_BYTE_VALUES - 1))] for index, byte in enumerate(shifted))
@@ -51,24 +55,26 @@ def uint32_at(data: Column, position: Column) -> Column:
 
 
 def int64_at(data: Column, position: Column) -> Column:
-    """Return the eight bytes from `position` on as a signed number. The first byte of `data` has position 1."""
+    """Return a Spark expression: the eight bytes from `position` on, as a signed number.
+
+    The first byte of `data` has position 1.
+    """
     return F.shiftleft(uint32_at(data, position), 32).bitwiseOR(uint32_at(data, position + 4))
 
 
 def _table(index: int) -> Column:
-    """Return one of the four `crc32_inverse_tables` as an array of numbers."""
-    # Let Spark parse one string of numbers, because 256 literals would slow down query planning.
+    # Pass the numbers to Spark as one string, because 256 literals would slow down query planning.
     numbers = F.split(F.lit(",".join(map(str, crc32_inverse_tables()[index]))), ",")
     return numbers.cast(ArrayType(LongType(), containsNull=False))
 
 
 @cache
 def crc32_inverse_tables() -> tuple[list[int], ...]:
-    """Return four tables of 256 numbers, with which a 32-bit number can be computed from its CRC-32.
+    """Return four tables of 256 numbers, from which a 32-bit number is computed from its CRC-32.
 
-    Each byte of the CRC-32 is the index of an entry in one table. The lowest byte is the index in the first table. The
-    XOR of the four entries is the number. The CRC-32 must have been computed from the bytes of the number in big-endian
-    order.
+    Each byte of the CRC-32 is an index in one of the tables; the lowest byte is the index in the
+    first table. The XOR of the four entries at these indexes is the number. The CRC-32 must be that
+    of the bytes of the number in big-endian order.
     """
     of_zero = _invert(0)
     lowest = [_invert(value) for value in range(_BYTE_VALUES)]
@@ -87,72 +93,91 @@ LATEST_MS = 253_402_300_799_999
 """Last millisecond of the year 9999, in milliseconds since 1970; later times are invalid."""
 
 _COMMIT_KEYS, _OTHER_KEYS = b"\x00\x00", b"\x00\x02"
-"""The keys of offset commits are in this range of bytes: at least `_COMMIT_KEYS`, and less than `_OTHER_KEYS`.
+"""Range of the keys of offset commits: from `_COMMIT_KEYS` on, and before `_OTHER_KEYS`.
 
-The first two bytes of a key are its version, which is 0 or 1 for offset commits.
+Keys are compared as bytes. The first two bytes of a key are its version, which is 0 or 1 for offset
+commits.
 """
 
 _INT16, _INT32 = 1 << 15, 1 << 31
-"""If a negative int16 (or int32) is read as an unsigned number, the result is at least `_INT16` (or `_INT32`)."""
+"""If a negative int16 is read as an unsigned number, the result is at least `_INT16`.
+
+`_INT32` is the corresponding number for int32.
+"""
 
 _UNKNOWN_EPOCH = 0xFFFFFFFF
 """Value of an unknown leader epoch: the int32 -1, read as an unsigned number."""
 
 _NEVER = b"\xff" * 8
-"""Bytes of the field "expires" in a commit that never expires: the int64 -1."""
+"""Bytes of the expiry time in an offset commit that does not request one: the int64 -1."""
 
 _UUID_SIZE = 16
 
 _MAX_V4_METADATA_BYTES = 126
-"""Maximum size of the metadata of a version 4 commit that Spark expressions can decode, in bytes.
+"""Maximum size of the metadata in a version 4 commit that Spark expressions can decode, in bytes.
 
-If the metadata is larger, its length is a varint of more than one byte.
+The length of larger metadata is a varint of more than one byte, which the expressions cannot read.
 """
 
 _POSITION = ("day", "partition", "offset", "timestamp", "key")
 _TOMBSTONE, _UNKNOWN = -1, -2
-"""Values of column `_layout` for tombstones, and for commits with an unknown version.
+"""Values of the column `_layout` for tombstones, and for values with an unknown version.
 
-For other commits, the column is the version of the value, but 0 for version 2, which has the fields of version 0.
+The column says where the fields of a commit's value are. For all other commits, the column has the
+version of the value. The only exception is version 2, for which the column is 0, because version 2
+has the same fields as version 0.
 """
 
 
 def regular_commits(records: DataFrame) -> DataFrame:
-    """Return rows of silver `commits` for the offset commits that Spark expressions can decode, and for no others."""
+    """Return rows of the silver table `commits` for all commits that Spark expressions can decode.
+
+    Args:
+        records: rows of the bronze table (undecoded records of `__consumer_offsets`). All other
+            records are left out.
+    """
     return records.transform(commit_records).transform(_with_fields).where(_is_regular()).transform(_to_table)
 
 
 def commit_records(records: DataFrame) -> DataFrame:
-    """Return the bronze rows with the keys of offset commits (version 0 or 1)."""
+    """Return the rows of the bronze table that are offset commits (keys with version 0 or 1)."""
     return records.where((F.col("key") >= F.lit(_COMMIT_KEYS)) & (F.col("key") < F.lit(_OTHER_KEYS)))
 
 
 def non_commits(records: DataFrame) -> DataFrame:
-    """Return the bronze rows whose keys are not keys of offset commits.
+    """Return the rows of the bronze table whose keys are not keys of offset commits, or are null.
 
-    Whole keys are compared, because Spark can then use the Parquet statistics of the column `key` to skip most row
-    groups.
+    Whole keys are compared, and not only their first two bytes. Spark can then skip most Parquet
+    row groups, because their statistics contain the lowest and the highest key.
     """
     key = F.col("key")
     return records.where((key < F.lit(_COMMIT_KEYS)) | (key >= F.lit(_OTHER_KEYS)) | key.isNull())
 
 
 def irregular_commits(records: DataFrame) -> DataFrame:
-    """Return the bronze rows of offset commits that Spark expressions cannot decode. They must be decoded in Python."""
+    """Return the rows of the bronze table with offset commits that Spark expressions cannot decode.
+
+    These commits must be decoded in Python (see the module `record_decoding`).
+    """
     value = F.when(F.col("_layout") != _TOMBSTONE, F.col("value")).alias("value")
     rows = records.transform(commit_records).transform(_with_fields).where(~F.coalesce(_is_regular(), F.lit(False)))
     return rows.select(*(value if name == "value" else name for name in records.columns))
 
 
 def _with_fields(commits: DataFrame) -> DataFrame:
-    """Add the decoded fields of offset commits. In rows in which `_is_regular` is false, the values are meaningless."""
+    """Add columns with the decoded fields of offset commits.
+
+    If `_is_regular` is false in a row, Spark expressions cannot decode the commit, and the values
+    in the new columns are meaningless.
+    """
     return commits.transform(_with_layout).transform(_with_sizes).transform(_extract_fields)
 
 
 def _with_layout(commits: DataFrame) -> DataFrame:
-    """Add `_layout`, which says where the fields of a value are, and `_group_size`, the size of the group id in bytes.
+    """Add two columns, and replace the null value of a tombstone by empty bytes.
 
-    The null value of a tombstone is replaced by empty bytes.
+    - `_layout`: number that says where the fields of the commit's value are
+    - `_group_size`: size of the group id in bytes, read from the key
     """
     value = F.coalesce("value", F.lit(b""))
     version = _bytes(value, 1, 2)
@@ -184,10 +209,11 @@ def _with_sizes(commits: DataFrame) -> DataFrame:
 
 
 def _extract_fields(commits: DataFrame) -> DataFrame:
-    """Add the fields of a commit, and two columns about the bytes after the commit time.
+    """Add the fields of an offset commit as columns, and columns about the end of its value.
 
-    - `_left`: number of these bytes
-    - `_tail`: first 8 of these bytes
+    - `_left`: number of bytes after the commit time
+    - `_tail`: the first 8 of these bytes
+    - `_topic_id_at`: position at which the topic id begins, if the value has one
     """
     key, value, size = F.col("key"), F.col("value"), F.col("_size")
     after = F.col("_begins") + size
@@ -208,7 +234,8 @@ def _extract_fields(commits: DataFrame) -> DataFrame:
         _bytes(value, after + 8, 8).alias("_tail"),
         (F.length(value) - after - 7).alias("_left"),
         (after + 11).alias("_topic_id_at"),
-        # Without the column `_row`, Spark would apply the filter `_is_regular` earlier, and compute all fields twice.
+        # Prevent Spark from applying the filter `_is_regular` before this step. Otherwise, Spark
+        # would compute all fields twice. The filter uses `_row`, which is not deterministic.
         F.monotonically_increasing_id().alias("_row"),
     )
 
@@ -276,13 +303,13 @@ def _topic_id() -> Column:
 
 
 def _uuid_text(uuid: Column) -> Column:
-    """Format a UUID of 16 bytes like `kgtui.protocol.records.format_uuid`."""
+    """Format a UUID of 16 bytes as URL-safe base64, like `kgtui.protocol.records.format_uuid`."""
     text = F.substring(F.base64(uuid), 1, 22)
     return F.replace(F.replace(text, F.lit("+"), F.lit("-")), F.lit("/"), F.lit("_"))
 
 
 def _bytes(data: Column, position: Column | int, size: Column | int) -> Column:
-    """Return `size` bytes of binary data from `position` on. The first byte of `data` has position 1."""
+    """Return `size` bytes of `data` from `position` on. The first byte has position 1."""
     return F.substring(data, position, size)
 
 
@@ -291,13 +318,17 @@ def _text(data: Column, position: Column, size: Column) -> Column:
 
 
 def _int16(data: Column, position: Column) -> Column:
-    """Return the two bytes from `position + 2` on as an unsigned number. The first byte of `data` has position 1.
+    """Return the two bytes of `data` from `position + 2` on, as an unsigned number.
 
-    The function reads four bytes from `position` on with `uint32_at`, which is fast, and drops the first two of them.
+    The first byte of `data` has position 1. The function reads four bytes from `position` on with
+    `uint32_at`, which is fast, and drops the first two of these bytes.
     """
     return uint32_at(data, position).bitwiseAND(F.lit(0xFFFF)).cast("int")
 
 
 def _number(data: Column) -> Column:
-    """Convert at most seven bytes to an unsigned number. The conversion is slow, so it is used only for rare fields."""
+    """Convert at most seven bytes to an unsigned number.
+
+    The conversion is slow, so it is used only for fields that most commits do not have.
+    """
     return F.conv(F.hex(data), 16, 10).cast("long")

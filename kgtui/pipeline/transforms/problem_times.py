@@ -1,6 +1,8 @@
 """Find when each problem in the gold table `health` began, and in which time window it ended.
 
-Each row of the gold table `health` has the status of a group or partition in one time window.
+Each row of the gold table `health` has the status of a group, or of a group in one partition, in
+one time window (by default five minutes). A problem is a series of time windows in which the status
+is worse than OK.
 """
 
 from __future__ import annotations
@@ -20,9 +22,9 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
 HISTORY_MS = 86_400_000
-"""How far back the recorded time lags are searched to find when a problem or backlog began, in milliseconds.
+"""How far back the gold table `lag` is searched to find when a problem began, in milliseconds.
 
-A time lag is the age of the first unread record.
+The search uses the time lags in this table. A time lag is the age of the first unread record.
 """
 
 _KEY = ("group", "topic", "partition")
@@ -31,16 +33,19 @@ _KEY = ("group", "topic", "partition")
 def with_age_histories(rows: DataFrame, lag: DataFrame) -> DataFrame:
     """Return for each row the time lags of its group or partition in the 24 hours up to `at`.
 
-    A time lag is the age of the first unread record. Values that are only lower bounds are left out.
+    A time lag is the age of the first unread record. Values that are only lower bounds are left
+    out.
 
     Args:
-        rows: rows with group, topic, partition, `at` (ms) and `steady_since` (ms). Time lags before `steady_since`, the
-            first poll after the latest gap between polls, are not used.
+        rows: rows with group, topic, partition, and two times in ms since the epoch: `at`, and
+            `steady_since`, the first poll after the latest gap between polls. Time lags before
+            `steady_since` are not used.
         lag: the gold table `lag`.
 
     Returns:
-        DataFrame with at, group, topic, partition and `ages`. `ages` is an array of structs (`at` in ms, time lag `age`
-            in seconds), oldest first. Rows without time lags are left out.
+        DataFrame with at, group, topic, partition and `ages`, an array of structs, oldest first.
+            Each struct has a time `at` (ms since the epoch) and the time lag `age` (seconds). Rows
+            without time lags are left out.
     """
     known = lag.filter(F.col("time_lag").isNotNull() & ~F.coalesce("time_lag_at_least", F.lit(False))).select(
         *(F.col(name).alias(f"lag_{name}") for name in _KEY),
@@ -62,23 +67,25 @@ def rising_since(ages: Column) -> Column:
     The time lag is the age of the first unread record.
 
     Args:
-        ages: time lags of a partition, from `with_age_histories`.
+        ages: time lags of a group in a partition, oldest first, from `with_age_histories`.
     """
     return _in_python(backlog_start.rising_since, ages)
 
 
 def behind_since(ages: Column) -> Column:
-    """Return a Spark expression: when the group's current backlog of unread records began, in ms since the epoch.
+    """Return a Spark expression: when the group began to have its current unread records (backlog).
+
+    The result is in milliseconds since the epoch.
 
     Args:
-        ages: time lags of the group, from `with_age_histories`.
+        ages: ages of the group's first unread record, oldest first, from `with_age_histories`.
     """
     return _in_python(backlog_start.behind_since, ages)
 
 
 def _in_python(function: Callable[[Sequence[tuple[int, float]]], int], ages: Column) -> Column:
-    # Use a Python function, because Spark expressions would search the array again for each element. Do not use Arrow,
-    # because it needs pyarrow on the workers.
+    # Use a Python function, because Spark expressions would search the array again for each
+    # element. Do not use Arrow, because Arrow needs pyarrow on the workers.
     run = F.udf(lambda pairs: function([tuple(pair) for pair in pairs]), LongType(), useArrow=False)
     return run(ages)
 
@@ -87,14 +94,16 @@ def with_problem_times(rows: DataFrame, before: DataFrame | None, lag: DataFrame
     """Add the columns `bad_since` and `ended_since` to rows of the gold table `health`.
 
     - `bad_since`: when the current problem began; null if the status is OK or unknown
-    - `ended_since`: beginning of the group's problem that ended in this time window; null if no problem ended
+    - `ended_since`: in the time window in which a group becomes OK, the beginning of the problem
+      that has ended; null in all other rows
 
     Args:
-        rows: for each time window, one row per group and one per unhealthy partition. The column `started` is the time
-            (ms) at which the problem of a partition began, computed from the partition's commits.
+        rows: for each time window, one row per group and one per unhealthy partition. The column
+            `started` is the time (ms) at which the problem of a partition began, computed from
+            commits.
         before: stored rows of `health` for earlier time windows; None if there are none.
-        lag: the gold table `lag`, from which the start of a WARN or STOP problem is computed more exactly. None to use
-            `started` for all problems.
+        lag: the gold table `lag`, from which the start of a WARN or STOP problem is computed more
+            exactly. None to use `started` for all problems.
     """
     order = Window.partitionBy(*_KEY).orderBy("at")
     bad, is_group = F.coalesce(F.col("status") != "OK", F.lit(False)), F.col("topic").isNull()
@@ -108,8 +117,8 @@ def with_problem_times(rows: DataFrame, before: DataFrame | None, lag: DataFrame
     began = F.when(F.col("begins"), F.coalesce("earlier", to_timestamp(F.coalesce("started", "at"))))
     since = F.when(F.col("bad") & ~is_group, F.last("began", ignorenulls=True).over(order))
     rows = rows.withColumn("began", began).withColumn("bad_since", since)
-    # The problem of a group began when the earliest problem among its partitions began (`earliest`). Only partitions
-    # that are unhealthy at the time `at` of the row are considered.
+    # The problem of a group began when the first of the current problems in its partitions began
+    # (`earliest`). A problem is current if the partition is unhealthy at the time `at` of the row.
     earliest = F.min("bad_since").over(Window.partitionBy("at", "group"))
     began = F.when(F.col("begins"), F.coalesce("earlier", earliest, to_timestamp(F.col("at"))))
     since = F.when(F.col("bad"), F.last("began", ignorenulls=True).over(order))
@@ -120,13 +129,16 @@ def with_problem_times(rows: DataFrame, before: DataFrame | None, lag: DataFrame
 
 
 def _with_earlier_problems(rows: DataFrame, before: DataFrame | None, follows: Column) -> DataFrame:
-    """Add the column `earlier`: the value of `bad_since` that `before` contains for the previous time window.
+    """Add the column `earlier`: the stored value of `bad_since` from the previous time window.
 
-    `earlier` is null if the status was OK, if `before` has no row for that time window, or after a gap between polls.
+    The value says when the problem began that the group or partition had in that time window.
+    `earlier` is null if the status was OK then, if there is no stored row for that time window, or
+    after a gap between polls.
 
     Args:
         before: stored rows of `health` for earlier time windows; None if there are none.
-        follows: expression that is true if there was no gap between polls since the previous time window.
+        follows: Spark expression: whether there was no gap between polls since the previous time
+            window.
     """
     if before is None:
         return rows.withColumn("earlier", F.lit(None).cast("timestamp"))
@@ -142,10 +154,14 @@ def _with_earlier_problems(rows: DataFrame, before: DataFrame | None, follows: C
 
 
 def _with_start_of_rise(rows: DataFrame, lag: DataFrame) -> DataFrame:
-    """In rows in which a partition becomes WARN or STOP, compute the column `started` from the partition's time lags.
+    """Compute more exactly when the status of a partition became WARN or STOP (column `started`).
 
-    - WARN: the time at which the time lag began to rise
-    - STOP: the later of two times: the last commit, and the time at which the oldest unread record was written
+    The gold table `lag` contains time lags, which are ages of the first unread record. The column
+    `started` is changed only in the first row of a problem.
+
+    - WARN: `started` becomes the time at which the time lag began to rise, if time lags are known.
+    - STOP: `started` becomes the time at which the first unread record was written, if this time is
+      later than `started`.
     """
     begins = rows.filter(F.col("begins") & F.col("topic").isNotNull() & F.col("status").isin("WARN", "STOP"))
     ages = with_age_histories(begins, lag).select(

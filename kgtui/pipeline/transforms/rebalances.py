@@ -1,8 +1,13 @@
-"""Compute the silver table `rebalances`: one row per rebalance of a group, from its records in `__consumer_offsets`.
+"""Compute the silver table `rebalances`, with one row per rebalance of a group.
 
-- For each rebalance of a classic group, the coordinator writes one record with all members and their assignments.
-- For each rebalance of a consumer, share or streams group, it writes several records: the changed subscriptions, the
-  new group epoch, the target assignment, and one record for each member that reaches the new epoch.
+A rebalance is found from the records that the coordinator writes to `__consumer_offsets`. The
+silver table `group_events` contains these records, one per row.
+
+- For each rebalance of a classic group, the coordinator writes one record with all members and
+  their assignments.
+- For each rebalance of a consumer, share or streams group, the coordinator writes several records:
+  the changed subscriptions, the new group epoch, the target assignment, and one record for each
+  member that reaches the new epoch.
 """
 
 from __future__ import annotations
@@ -23,31 +28,34 @@ _IDS, _ASSIGNMENT = "array<string>", "map<string, array<string>>"
 
 
 def rebalances(events: DataFrame) -> DataFrame:
-    """Compute the silver table `rebalances`.
+    """Return rows of the silver table `rebalances` for some groups.
 
     Args:
-        events: rows of the table `group_events`: either all events of some groups, or only the events that
-            `needed_events` selects. In the second case, ignore the returned rebalances with a record offset less than
-            `since` (see `rebalance_starts`), because they are incomplete. The column `created` must already have been
-            set with `with_created`.
+        events: rows of the silver table `group_events`: either all events of the groups, or only
+            those that `needed_events` selects. In the second case, the caller must ignore
+            rebalances with a record offset less than `since` (see `rebalance_starts`), because
+            these rebalances are incomplete. The column `created` must already have been set with
+            `with_created`.
     """
     classic = events.where("type = 'classic'").transform(_classic)
     return classic.unionByName(events.where("type <> 'classic'").transform(_by_epoch))
 
 
 def rebalance_starts(stored: DataFrame, new: DataFrame) -> DataFrame:
-    """Return, for each group with new events, the record offset `since` from which to recompute its rebalances.
+    """Return for each group with new events from where on its rebalances must be recomputed.
 
-    The new events do not change rebalances with a lower record offset.
+    The result has one row per group. Its column `since` is an offset in `__consumer_offsets`. The
+    new events do not change rebalances with a lower record offset.
 
     Args:
-        stored: all rows of silver `group_events`.
-        new: new events. Some can already be in `stored`.
+        stored: all rows of the silver table `group_events`.
+        new: new rows of `group_events`. Some can already be in `stored`.
     """
-    # Consumer, share and streams groups: let N be the last group epoch stored before the new events. The new events can
-    # still belong to the rebalance of epoch N. All records of that rebalance follow the record of epoch N - 1.
-    # Therefore, `since` is the offset after the record of epoch N - 1. Classic groups: each rebalance has only one
-    # record. Therefore, `since` is the record offset of the first new event.
+    # In a classic group, each rebalance has only one record. Therefore, `since` is the record
+    # offset of the first new event. For a consumer, share or streams group, let N be the last group
+    # epoch that was stored before the new events. The new events can still belong to the rebalance
+    # of epoch N. All records of this rebalance follow the record of epoch N - 1. Therefore, `since`
+    # is the offset after the record of epoch N - 1.
     first = new.groupBy(*_GROUP).agg(F.min("record_offset").alias("first"))
     before = stored.join(F.broadcast(first), [*_GROUP]).where("record_offset < first AND type <> 'classic'")
     epoch = F.when((F.col("about") == "group") & ~F.col("tombstone"), F.col("record_offset"))
@@ -57,17 +65,20 @@ def rebalance_starts(stored: DataFrame, new: DataFrame) -> DataFrame:
 
 
 def needed_events(stored: DataFrame, starts: DataFrame) -> DataFrame:
-    """Return the key and day of each stored event that is needed to recompute rebalances of the groups in `starts`.
+    """Return which stored events are needed to recompute the newest rebalances of some groups.
 
     The needed events are:
 
     - all events of a group from the record offset `since` on. Their column `is_state` is false.
-    - of the events before `since`, the newest one of each kind for the group and for each member. They show the state
-      of the group before `since`. Their column `is_state` is true.
+    - of the events before `since`, the newest one of each kind for the group and for each member.
+      They show the state of the group before `since`. Their column `is_state` is true.
 
     Args:
-        stored: all rows of silver `group_events`.
+        stored: all rows of the silver table `group_events`.
         starts: one row per group, with the record offset `since` (see `rebalance_starts`).
+
+    Returns:
+        One row per event, with the columns record_partition, record_offset, day and `is_state`
     """
     keys = stored.select(*_GROUP, "type", "about", "member_id", "tombstone", "record_offset", "day")
     keys = keys.join(F.broadcast(starts), [*_GROUP])
@@ -79,7 +90,10 @@ def needed_events(stored: DataFrame, starts: DataFrame) -> DataFrame:
 
 
 def _classic(events: DataFrame) -> DataFrame:
-    """Return the rebalances of classic groups: one for each record with a new generation of its group."""
+    """Return the rebalances of classic groups.
+
+    Each record that has another generation than the group's record before it is one rebalance.
+    """
     order = Window.partitionBy(*_GROUP).orderBy("record_offset")
     none_if_created = F.when(F.col("created"), F.array().cast(_IDS))
     generations = (
@@ -109,11 +123,15 @@ def _classic(events: DataFrame) -> DataFrame:
 
 
 def _by_epoch(events: DataFrame) -> DataFrame:
-    """Return the rebalances of consumer, share and streams groups: one per group epoch."""
+    """Return the rebalances of consumer, share and streams groups.
+
+    Each group epoch is one rebalance, unless no member, subscription or target assignment changed.
+    """
     order = Window.partitionBy(*_GROUP).orderBy("record_offset")
     epochs = F.count(F.when((F.col("about") == "group") & ~F.col("tombstone"), 1))
-    # The coordinator writes subscriptions and tombstones before the record of the group epoch that these changes cause.
-    # It writes all other records of a rebalance after the record of the group epoch.
+    # Find the group epoch to which each record belongs. The coordinator writes subscriptions and
+    # tombstones before the record of the group epoch that these changes cause. It writes all other
+    # records of a rebalance after the record of the group epoch.
     precedes = (F.col("about") == "member") | F.col("tombstone")
     epochs_before = F.coalesce(epochs.over(order.rowsBetween(Window.unboundedPreceding, -1)), F.lit(0))
     epochs_until = epochs.over(order.rowsBetween(Window.unboundedPreceding, 0))
@@ -157,7 +175,11 @@ def _owners_or_empty(column: str) -> Column:
 
 
 def _owners(assignment: Column) -> Column:
-    """Convert an assignment to an array of strings, each with a partition, a line break and the owner's member id."""
+    """Convert an assignment to an array of strings: partition, line break, member id of the owner.
+
+    Args:
+        assignment: map: member id → array of the names of its partitions.
+    """
     return F.flatten(
         F.transform(
             F.map_entries(assignment),
@@ -167,7 +189,11 @@ def _owners(assignment: Column) -> Column:
 
 
 def _moved(before: Column, after: Column) -> Column:
-    """Return how many partitions have an owner in `before` and a different owner in `after` (results of `_owners`)."""
+    """Return how many partitions have an owner in `before` and a different owner in `after`.
+
+    Args:
+        before, after: arrays of partitions with their owners, from `_owners`.
+    """
 
     def partition(owner: Column) -> Column:
         return F.substring_index(owner, "\n", 1)

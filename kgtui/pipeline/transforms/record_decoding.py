@@ -1,7 +1,14 @@
-"""Decode in Python the records of `__consumer_offsets` that `offset_commits` cannot decode with Spark expressions.
+"""Decode in Python the records of `__consumer_offsets` that Spark expressions cannot decode.
 
-A decoded row has the columns in `POSITION` and three struct columns, one for each silver table: `commit`, `event` and
-`quarantine`. Only the struct for the table to which the record belongs is set; the other two are null.
+The module `offset_commits` decodes nearly all offset commits with Spark expressions. This module
+decodes the remaining records. It returns one row per record, with the columns in `POSITION` and
+three struct columns:
+
+- `commit`: fields of the silver table `commits`
+- `event`: fields of the silver table `group_events`
+- `quarantine`: fields of the silver table `quarantine`, if the record cannot be decoded
+
+Only one of the three structs is set; the other two are null.
 """
 
 from __future__ import annotations
@@ -36,15 +43,18 @@ if TYPE_CHECKING:
     from kgtui.lake.schemas import Table
 
 POSITION = ("day", "record_partition", "record_offset", "record_time")
-"""The first columns of the silver tables in `STRUCTS`: day, partition, offset and timestamp of the Kafka record."""
+"""Columns with the UTC day, the partition, the offset and the timestamp of a decoded Kafka record.
+
+They are the first columns of the silver tables `commits`, `group_events` and `quarantine`.
+"""
 
 STRUCTS: dict[str, Table] = {"commit": COMMITS, "event": GROUP_EVENTS, "quarantine": QUARANTINE}
-"""Struct column in the result of `decode_records` → silver table whose rows come from this column."""
+"""Struct column of a decoded record → silver table whose rows are made from this struct."""
 
 _COMMIT_TYPES = (RecordType.LEGACY_OFFSET_COMMIT, RecordType.OFFSET_COMMIT)
 
 _EARLIEST_MS = -62_135_596_800_000
-"""Start of the year 1, in milliseconds since 1970. Records with earlier times are treated as damaged."""
+"""Start of the year 1, in milliseconds since 1970. Records with earlier times count as damaged."""
 
 
 def _struct(table: Table) -> StructType:
@@ -54,22 +64,29 @@ def _struct(table: Table) -> StructType:
 
 
 DECODED = StructType([StructField(name, _struct(table)) for name, table in STRUCTS.items()])
-"""Type of a decoded record: the structs `commit`, `event` and `quarantine`."""
+"""Spark type of a decoded record: the structs `commit`, `event` and `quarantine` (one is set)."""
 
 SCHEMA = StructType(
     [StructField(column.name, TYPES[column.type]) for column in COMMITS.columns if column.name in POSITION]
     + DECODED.fields
 )
-"""Schema of decoded rows: the columns in `POSITION`, and the structs `commit`, `event` and `quarantine`."""
+"""Schema of rows with decoded records.
+
+The columns in `POSITION` say where in Kafka the record is. Of the three structs `commit`, `event`
+and `quarantine`, only one is set.
+"""
 
 
 def decode_records(records: DataFrame) -> DataFrame:
-    """Decode bronze rows into rows of `SCHEMA`. In each row, one of the three structs is set, and two are null."""
+    """Decode rows of the bronze table, which are undecoded Kafka records, into rows of `SCHEMA`."""
     return records.transform(with_positions).mapInArrow(_decode_batches, SCHEMA)
 
 
 def with_positions(records: DataFrame) -> DataFrame:
-    """Select from bronze rows the columns in `POSITION` (under their names in silver tables), the key and the value."""
+    """Rename bronze columns to their names in the silver tables, such as `record_partition`.
+
+    The result has the columns in `POSITION`, and the `key` and `value` of the Kafka record.
+    """
     return records.select(
         "day",
         F.col("partition").alias("record_partition"),
@@ -81,16 +98,22 @@ def with_positions(records: DataFrame) -> DataFrame:
 
 
 def rows_for(decoded: DataFrame, table: Table) -> DataFrame:
-    """Select the rows of one silver table from decoded rows (rows of `SCHEMA`)."""
+    """Return the rows of one silver table.
+
+    Args:
+        decoded: decoded records of all kinds, as rows of `SCHEMA`.
+        table: the silver table `commits`, `group_events` or `quarantine`.
+    """
     struct = next(name for name, candidate in STRUCTS.items() if candidate is table)
     return decoded.where(F.col(struct).isNotNull()).select(*POSITION, f"{struct}.*").transform(conform, table)
 
 
 def decode_record(key: bytes | None, value: bytes | None) -> tuple[str, dict[str, Any]]:
-    """Decode one record of `__consumer_offsets` into `(struct, fields of the struct)`.
+    """Decode one record of `__consumer_offsets` into a pair (struct name, fields of the struct).
 
-    The struct is `commit`, `event` or, if the record cannot be decoded, `quarantine`. Times are in milliseconds since
-    the epoch.
+    The struct name is `commit` for an offset commit, and `event` for any other record. It is
+    `quarantine` if the record cannot be decoded, or contains a time outside the years 1 to 9999.
+    Times in the fields are in milliseconds since the epoch.
     """
     record = decode(key, value)
     if isinstance(record, Undecodable):

@@ -292,9 +292,10 @@ class DeleteDialog(ModalScreen[Results | None]):
         self._show_status(f"No delete request was sent: {message.reason}", ERROR)
 
     def on_key(self, event: events.Key) -> None:
-        """If a character other than a blank is typed while a button has the focus, pass it on to the text field.
+        """If a character is typed while a button has the focus, insert it into the first field.
 
-        The text field also gets the focus.
+        This text field also gets the focus. A blank is not inserted. If no text field is shown, or
+        if groups are being deleted, the character is ignored.
         """
         character = event.character
         if not event.is_printable or character is None or character == " " or not isinstance(self.focused, Button):
@@ -332,7 +333,10 @@ class DeleteDialog(ModalScreen[Results | None]):
         self._execute(self.plan)
 
     def _enable_controls(self) -> None:
-        """Enable the text fields and buttons. While groups are being deleted, disable them instead."""
+        """Enable the text fields and the buttons, but `Delete` only if the typed texts are right.
+
+        While groups are being deleted, disable all of them instead.
+        """
         for control in self.query("#typed, #second-word, #cancel"):
             control.disabled = self.deleting
         self.query_one("#delete", Button).disabled = self.deleting or not self._confirmed

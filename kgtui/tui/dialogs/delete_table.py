@@ -306,7 +306,7 @@ def _command(command: CommandLine, width: int) -> Iterable[Content]:
 def kafka_commands(made: Plan, bootstrap: str, command_config: str | None) -> list[CommandLine]:
     """Return the commands with which Kafka's own tools would delete the groups in `made.allowed`.
 
-    Each command deletes all groups of one kind, such as consumer groups or share groups.
+    There is one command for each kind of group, such as consumer groups or share groups.
 
     Args:
         bootstrap: bootstrap servers of the cluster, separated by commas.

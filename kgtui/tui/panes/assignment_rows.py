@@ -263,8 +263,9 @@ def _holds_text(row: LoadRow) -> str | None:
 def holds_up_text(gives_up: int, *, behind: bool) -> str:
     """Return why a member delays the target assignment, such as `must revoke 2, behind`.
 
-    In this example, the member must revoke 2 partitions or tasks, and its epoch is older than the epoch of the target
-    assignment. If neither is the case, return an empty text.
+    In this example, the member must revoke 2 partitions or tasks, and its epoch is older than the
+    epoch of the target assignment. If neither is the case, return an empty text.
+
     Args:
         gives_up: number of partitions or tasks that the member must revoke.
         behind: whether the member's epoch is older than the epoch of the target assignment.

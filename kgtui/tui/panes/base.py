@@ -191,7 +191,7 @@ class Pane(Vertical):
     def draw(self, prepared: Any, *, fresh: bool) -> None:
         """Show the data that `prepare` returned.
 
-        `fresh` is true if, before this call, the pane showed a different group or was empty.
+        `fresh` is true if, before this call, the pane showed a different group or no group.
         """
         raise NotImplementedError
 

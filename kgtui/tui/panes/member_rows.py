@@ -282,8 +282,9 @@ def row_restore_lag(row: MemberRow) -> int | None:
 def member_restore_lag(streams: StreamsMember) -> int | None:
     """Return how many records a member must still restore: the sum of (task end offset − task offset) over its tasks.
 
-    Members report these offsets (KIP-1071). The sum leaves out tasks without both offsets. If no task has both offsets,
-    return None. Return 0 if the member has neither standby nor warm-up tasks.
+    Members report these offsets (KIP-1071). A task is left out of the sum if one of its offsets was
+    not reported. If this leaves out all tasks, return None. Return 0 if the member has neither
+    standby nor warm-up tasks.
     """
     if not streams.assignment.standby and not streams.assignment.warmup:
         return 0

@@ -43,8 +43,8 @@ class StackedPlot(NamedTuple):
     """One of the plots of a group, such as the plot of its lag.
 
     Attributes:
-        labels: labels to the left of the rows, from top to bottom. If there are fewer labels than rows, the last row
-            has the label `0`, and the rows between have no label.
+        labels: labels to the left of the first rows, from top to bottom. If there are fewer labels
+            than rows, the last row has the label `0`, and the rows in between have no label.
         rows: text rows of the plot, from top to bottom.
     """
 

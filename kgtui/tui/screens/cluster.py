@@ -183,10 +183,11 @@ class ClusterScreen(Screen[None]):
 
     @property
     def action_done(self) -> asyncio.Event:
-        """Asyncio event that is not set while the tree does not yet show the groups that match a new filter.
+        """Asyncio event that is set when the tree shows the groups that match the filter.
 
-        Enter in the filter bar clears the event. Until the event is set again, `textual_compat.key_order` holds further
-        keys back, so that these keys act on the matching groups.
+        Enter in the filter bar clears the event. Until the event is set again,
+        `textual_compat.key_order` holds back further keys, so that these keys act on the matching
+        groups.
         """
         return self.group_tree.match_selected
 
@@ -249,7 +250,7 @@ class ClusterScreen(Screen[None]):
             right_side.show_node(self.group_tree.model, self.session.target.name)
 
     def redraw(self) -> None:
-        """Redraw header, footer, broker errors, visible pane and tables, for example after a change of the time zone."""
+        """Redraw header, footer, broker errors, visible pane and tables, for example in another time zone."""
         self.draw_bars()
         self.query_one(FaultLines).show(self.snapshot)
         self.detail.redraw()
@@ -294,7 +295,8 @@ class ClusterScreen(Screen[None]):
     def go_to(self, group: str) -> None:
         """Put the cursor on a group, and focus the tree.
 
-        If the filter hides the group, first clear the filter, and show all groups instead of only those with a problem.
+        If the tree does not contain the group, first clear the filter. If the tree shows only
+        groups with a problem, also show all groups again.
         """
         if not self.group_tree.reveal(group):
             self.filter_bar.clear_filter()

@@ -1,7 +1,8 @@
 """Workarounds for problems of Textual 8.2. Only this package uses private members of Textual.
 
-The modules `tests/unit/tui/test_textual_compat*.py` have one canary test per workaround. It checks that the installed
-version of Textual still has the problem. If the canary test fails, the workaround can be deleted.
+Each workaround has a canary test in `tests/unit/tui`, with `unpatched` in its name. The test checks
+that the installed version of Textual still has the problem. If the canary test fails, the
+workaround can be deleted.
 
 | Problem in Textual 8.2.8 | Workaround |
 |---|---|
@@ -27,7 +28,7 @@ version of Textual still has the problem. If the canary test fails, the workarou
 |---|---|
 | `terminal_driver` | a terminal driver that writes short frames and ignores invalid input |
 | `key_order` | sends keys to the right widget in the typed order |
-| `ignored_input` | ignores the second dismissal of a screen, and page keys in a list without a size |
+| `ignored_input` | ignores keys, clicks and search results while Textual cannot handle them |
 | `narrow_text` | wraps text into lines of at least one cell |
 | `completion` | an input field that completes the typed text without a worker |
 | `crash_message` | a short message in place of Textual's traceback |

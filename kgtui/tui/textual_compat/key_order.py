@@ -65,8 +65,9 @@ class KeyOrder:
     async def send(self, event: events.Event) -> None:
         """Forward a key or pasted text to the focused widget.
 
-        If the widgets have not yet handled an earlier key that can move the focus, store the event, and forward the
-        event after they have handled that key. While an action is running, keys in `CLOSING_KEYS` are not stored.
+        If the widgets have not yet handled an earlier key that can move the focus, store the event,
+        and forward it after they have handled that key. Exception: while an action is running, keys
+        in `CLOSING_KEYS` are forwarded immediately.
         """
         if self._in_progress is None:
             await self._send(event)

@@ -206,8 +206,8 @@ class TreeModel:
     def next_group(self) -> int | None:
         """Find the next group below the cursor, and return its row number; None if there are no groups.
 
-        If the next row shows a closed node, open this node, and use its first group. After the last row, the search
-        continues at the top.
+        If the search first comes to a closed node, open this node, and use its first group. After
+        the last row, the search continues at the top.
         """
         start = self.cursor_row + 1
         for row in chain(range(start, self.layout.rows), range(min(start, self.layout.rows))):

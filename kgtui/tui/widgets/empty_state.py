@@ -99,7 +99,8 @@ class EmptyState(Static):
     async def _explain(self, snapshot: Snapshot, session: Session, query: Query) -> None:
         """Find out why no group matches the filter, and show the reason.
 
-        If the filter can be the id of a deleted group, then search the recording for this group. This can take seconds.
+        If the filter may be the id of a deleted group, afterward search the recording for this
+        group, and show when the group disappeared. This search can take seconds.
         """
         # `no_match_steps` is imported here, so that kgtui starts faster.
         from kgtui.model.absence import no_match_steps

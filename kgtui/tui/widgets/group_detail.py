@@ -77,8 +77,8 @@ class GroupTitle(LineWidget):
     def pieces(self, width: int) -> Sequence[Piece]:
         """Return the title of the group.
 
-        If the title is too wide, leave out texts from the right until 20 cells remain for the id, and cut a longer id
-        in its middle.
+        If the title is too wide, leave out texts from the right until the id fits, or until 20
+        cells remain for a longer id. If the id still does not fit, cut it in its middle.
         """
         snapshot, group = self._snapshot, self._group
         if snapshot is None or group is None:

@@ -303,8 +303,9 @@ def _after_dots(pieces: Iterable[Piece]) -> list[Piece]:
 def _fitting(problems: Sequence[ProblemCount], width: int) -> list[Piece]:
     """Return the texts of the problems that fit into `width` cells, such as `✘ 2 stopped`.
 
-    If not all texts fit, a text such as `5 more` says how many groups have a problem that is not shown. If even the
-    first text does not fit, return only the total number, such as `✘ 7 problems`.
+    If not all texts fit, a text such as `5 more` says how many groups have a problem that is not
+    shown. If even the first text and `5 more` do not fit together, return only the total number,
+    such as `✘ 7 problems`.
     """
     for shown in range(len(problems), 0, -1):
         hidden = sum(problem.groups for problem in problems[shown:])
