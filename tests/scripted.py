@@ -18,7 +18,7 @@ from kgtui.model.offsets import CommittedOffset, PartitionBounds, ShareOffset, T
 from kgtui.model.record_times import PRECISION
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping
+    from collections.abc import Callable, Collection, Iterable, Mapping
 
     from kgtui.model.cluster import TopicRules
     from kgtui.model.record_times import LogPosition, RecordTime
@@ -141,6 +141,9 @@ class ScriptedAdmin:
 
     def listing_feed(self, broker: int) -> ScriptedFeed:
         return ScriptedFeed(self, broker)
+
+    def share_listings(self, listings: Callable[[], Mapping[str, Listing]]) -> None:
+        """Do nothing, because this admin keeps no listings."""
 
     def _fault(self, key: int | str) -> Fault | None:
         broken = self.broken.get(key)

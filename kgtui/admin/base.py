@@ -16,7 +16,7 @@ from kgtui.model import defaults
 from kgtui.model.record_times import PRECISION
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping
+    from collections.abc import Callable, Collection, Iterable, Mapping
 
     from kgtui.model.access import Access
     from kgtui.model.answer import Answer, Outcome
@@ -105,6 +105,14 @@ class GroupAdmin(Protocol):
 
     def listing_feed(self, broker: int) -> ListingFeed:
         """Return a `ListingFeed` for the broker with this node id. Each call of `poll` lists the broker's groups."""
+        ...
+
+    def share_listings(self, listings: Callable[[], Mapping[str, Listing]]) -> None:
+        """Use the listings that the caller stores, and store no others, to save memory in a cluster with many groups.
+
+        Args:
+            listings: returns a dict: group id → its newest `Listing` from the feeds of all brokers.
+        """
         ...
 
     async def describe_groups(

@@ -24,7 +24,7 @@ from kgtui.protocol.error_codes import Reaction, lookup
 from kgtui.protocol.messages.groups import DELETE_GROUPS
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
     from types import TracebackType
     from typing import Self
 
@@ -206,6 +206,9 @@ class KafkaGroupAdmin:
 
     def listing_feed(self, broker: int) -> ListingFeed:
         return KafkaListingFeed(self._lister, broker, self._learn)
+
+    def share_listings(self, listings: Callable[[], Mapping[str, Listing]]) -> None:
+        self._pool.share_listings(listings)
 
     def _learn(self, delta: ListingDelta, node: int) -> None:
         self._pool.learn_listings(delta.updated)

@@ -120,23 +120,37 @@ class CoordinatorCache:
     def __init__(self, requests: Requests) -> None:
         self._requests = requests
         # Group id → its newest row in a ListGroups response. The broker that sent the row is the coordinator.
-        self._listings: dict[str, Listing] = {}
+        self._learned: dict[str, Listing] = {}
+        self._shared: Callable[[], Mapping[str, Listing]] | None = None
         # Group id → node id that a lookup returned. None means that the coordinator in `_listings` is outdated.
         self._nodes: dict[str, int | None] = {}
 
+    def share(self, listings: Callable[[], Mapping[str, Listing]]) -> None:
+        """Use the rows of ListGroups responses that the caller stores, and store none here, to save memory.
+
+        Args:
+            listings: returns a dict: group id → its newest row in a ListGroups response.
+        """
+        self._shared, self._learned = listings, {}
+
+    @property
+    def _listings(self) -> Mapping[str, Listing]:
+        return self._learned if self._shared is None else self._shared()
+
     def learn(self, listings: Mapping[str, Listing]) -> None:
         """Store rows of ListGroups responses. The coordinator of a group is the broker that listed the group."""
-        self._listings |= listings
+        if self._shared is None:
+            self._learned |= listings
         for group in self._nodes.keys() & listings.keys():
             del self._nodes[group]
 
     def listing(self, group: str) -> Listing | None:
-        """Return the stored ListGroups row of a group; None if there is none."""
+        """Return the newest ListGroups row of a group; None if there is none."""
         return self._listings.get(group)
 
     def unlist(self, group: str) -> None:
         """Remove a group from the cache, because brokers no longer list it."""
-        self._listings.pop(group, None)
+        self._learned.pop(group, None)
         self._nodes.pop(group, None)
 
     def forget(self, group: str) -> None:

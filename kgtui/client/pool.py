@@ -234,12 +234,20 @@ class Pool:
         """
         return await self._coordinators.find(groups, timeout=timeout, refresh=refresh)
 
+    def share_listings(self, listings: Callable[[], Mapping[str, Listing]]) -> None:
+        """Use the rows of ListGroups responses that the caller stores, and do not cache them here, to save memory.
+
+        Args:
+            listings: returns a dict: group id → its newest row in a ListGroups response.
+        """
+        self._coordinators.share(listings)
+
     def learn_listings(self, listings: Mapping[str, Listing]) -> None:
         """Cache rows of ListGroups responses. The coordinator of a group is the broker that listed the group."""
         self._coordinators.learn(listings)
 
     def listing(self, group: str) -> Listing | None:
-        """Return the ListGroups row that `learn_listings` has cached for a group; None if there is no such row."""
+        """Return the ListGroups row of a group from `learn_listings` or `share_listings`; None if there is none."""
         return self._coordinators.listing(group)
 
     def unlist(self, group: str) -> None:

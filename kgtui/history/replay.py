@@ -160,6 +160,9 @@ class ReplayAdmin:
     def listing_feed(self, broker: int) -> ReplayFeed:
         return ReplayFeed(self, broker)
 
+    def share_listings(self, listings: Callable[[], Mapping[str, Listing]]) -> None:
+        """Do nothing, because the listings of a recording are stored anyway."""
+
     async def describe_groups(
         self, groups: Iterable[str], *, timeout: float = DEFAULT_TIMEOUT
     ) -> Answer[Mapping[str, GroupDescription]]:

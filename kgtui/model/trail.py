@@ -5,9 +5,9 @@ the trail has the newest position (committed offset or share-partition start off
 the time since the position last changed. Times are whole epoch seconds.
 
 Trails are stored as bytes to save memory: at most 300 bytes for 10 partitions, and 220 if the sum of the log end
-offsets is below 2³¹. An encoded trail always has room for `SAMPLES` reads, so that its size stays the same when reads
-are added. If it grew, the small blocks that the shorter trails leave behind would waste several megabytes in a cluster
-with 100,000 groups.
+offsets is below 2³¹. An encoded trail always has room for `SAMPLES` reads and `REBALANCES_KEPT` rebalances, so that its
+size rarely changes. If encoded trails grew, the small blocks that the shorter ones leave behind would waste several
+megabytes in a cluster with 100,000 groups.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ The first byte is the number of samples. `_WIDE` is added to this byte if each o
 _WIDE = 0x80
 """Added to the first byte of an encoded trail if its offsets and lags have 8 bytes instead of 4."""
 _REBALANCED_AT = Struct(f"<{REBALANCES_KEPT}I")
-"""Format of the times of the last rebalances in an encoded trail. Without rebalances, the times are left out."""
+"""Format of the times of the last rebalances in an encoded trail."""
 _REWIND = Struct("<IIqB")
 _MOST_COMPARED = 500
 """If a group has more partitions than this, `Trail._moved_forward` returns False, because it would take too long.
@@ -159,9 +159,8 @@ class Trail:
         trail.positions.extend(positions.tolist())
         start, end = end, end + 2 * partitions
         trail.waited.frombytes(data[start:end])
-        if trail.rebalances:
-            trail.rebalanced_at = _REBALANCED_AT.unpack_from(data, end)
-            end += _REBALANCED_AT.size
+        trail.rebalanced_at = _REBALANCED_AT.unpack_from(data, end)
+        end += _REBALANCED_AT.size
         if end < len(data):
             trail._rewind = _REWIND.unpack_from(data, end)
         return trail
@@ -181,7 +180,7 @@ class Trail:
         )  # fmt: skip
         sums = b"".join([form.sums.pack(*row) for row in self.samples]).ljust(SAMPLES * form.sums.size, b"\0")
         positions = array(form.position, self.positions).tobytes()
-        rebalanced_at = _REBALANCED_AT.pack(*self.rebalanced_at) if self.rebalances else b""
+        rebalanced_at = _REBALANCED_AT.pack(*self.rebalanced_at)
         rewind = b"" if self._rewind is None else _REWIND.pack(*self._rewind)
         return b"".join((header, sums, positions, self.waited.tobytes(), rebalanced_at, rewind))
 

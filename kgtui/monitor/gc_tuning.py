@@ -52,8 +52,15 @@ While the user is away, a longer garbage collection disturbs nobody.
 _FULL_COLLECTION_INTERVAL = 600.0
 """Minimum time, in seconds, between two collections that visit all objects that are not frozen."""
 
-_M_MMAP_THRESHOLD = -3
-"""Constant M_MMAP_THRESHOLD of glibc. As first argument of `mallopt`, it selects the option to set."""
+_RETURN_INTERVAL = 30.0
+"""Maximum time between two returns of free memory to the operating system, in seconds."""
+
+_M_MMAP_THRESHOLD, _M_ARENA_MAX = -3, -8
+"""Constants of glibc. As first argument of `mallopt`, each selects the option to set.
+
+With M_ARENA_MAX set to 1, threads share one memory pool. kgtui's few threads rarely allocate at the same time, and each
+further pool would keep some megabytes of free memory.
+"""
 
 _MMAP_THRESHOLD = 256 * 1024
 """Value of the glibc option M_MMAP_THRESHOLD, in bytes.
@@ -73,6 +80,7 @@ class GcTuning:
         self._full_collection_at = 0.0
         self._blocks = 0  # smallest number of allocated memory blocks since the last garbage collection
         self._postponed = 0
+        self._returned_at = 0.0
         self._trim: Callable[[int], object] | None = None
 
     @contextmanager
@@ -115,15 +123,14 @@ class GcTuning:
             self._blocks = sys.getallocatedblocks()
             _begin_to_untrack()
             self._trim = _return_large_blocks()
-            self._return_memory()
 
     def tidy(self, now: float, last_view: float) -> None:
         """Collect garbage among new objects if over `_GROWTH` memory blocks were added since the last collection.
 
         While the user is away (`_AWAY_AFTER`), collect garbage among all objects that are not frozen, but at most every
         ten minutes. If a collection is due, but there are more than `_YOUNG` new objects, postpone the collection.
-        After `_POSTPONED_MOST` postponements in a row, freeze all objects instead. Before `freeze_once` has frozen
-        objects, do nothing.
+        After `_POSTPONED_MOST` postponements in a row, freeze all objects instead. Also return free memory to the
+        operating system every `_RETURN_INTERVAL` seconds. Before `freeze_once` has frozen objects, do nothing.
 
         Args:
             now: current time, in seconds.
@@ -131,6 +138,9 @@ class GcTuning:
         """
         if not self._frozen:
             return
+        if now - self._returned_at > _RETURN_INTERVAL:
+            self._returned_at = now
+            self._return_memory()
         self._blocks = min(self._blocks, blocks := sys.getallocatedblocks())
         young = gc.get_count()[0]
         away = now - last_view > _AWAY_AFTER and now - self._full_collection_at > _FULL_COLLECTION_INTERVAL
@@ -158,7 +168,6 @@ class GcTuning:
     def _start_again(self) -> None:
         self._postponed = 0
         self._blocks = sys.getallocatedblocks()
-        self._return_memory()
 
     def _return_memory(self) -> None:
         if self._trim is not None:
@@ -215,5 +224,6 @@ def _return_large_blocks() -> Callable[[int], object] | None:
     library = ctypes.CDLL(None)
     if hasattr(library, "mallopt") and hasattr(library, "malloc_trim"):
         library.mallopt(_M_MMAP_THRESHOLD, _MMAP_THRESHOLD)
+        library.mallopt(_M_ARENA_MAX, 1)
         return cast("Callable[[int], object]", library.malloc_trim)
     return None

@@ -88,6 +88,7 @@ class Monitor:
         self._events_since = now() if recorded_at is None else None
         self._tracker = EventTracker(self.events, event_members(0))
         self._store = Store(options.kept_groups, now, self._tracker)
+        admin.share_listings(lambda: self._store.groups)
         self.series = SeriesStore(SCREEN_GAPS)
         self.snapshot: Snapshot = self._store.snapshot()
         self._listeners: list[Callable[[Snapshot], None]] = []

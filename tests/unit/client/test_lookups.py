@@ -76,6 +76,26 @@ async def test_a_lookup_replaces_a_wrong_coordinator_from_a_group_listing() -> N
         assert lookups(fake) == 2
 
 
+async def test_shared_listings_replace_the_cached_ones() -> None:
+    """The monitor stores all listings anyway, so that the client need not store them, too."""
+    async with cluster(2) as fake, Pool(fake.seeds[:1], options=QUICK) as pool:
+        pool.learn_listings({"learned": LISTED})
+        listings = {"group": LISTED}
+        pool.share_listings(lambda: listings)
+        assert (pool.listing("learned"), pool.listing("group")) == (None, LISTED)
+        fake.group_nodes = {"group": 2, "new": 2}
+        pool.learn_listings({"new": LISTED})
+        assert (await pool.find_coordinators(["group", "new"], timeout=60)).nodes == {"group": 1, "new": 2}
+        pool.forget_coordinator("group")
+        assert (await pool.find_coordinators(["group"], timeout=60)).nodes == {"group": 2}
+        pool.learn_listings({"group": LISTED})
+        assert (await pool.find_coordinators(["group"], timeout=60)).nodes == {"group": 1}
+        pool.unlist("group")
+        assert pool.listing("group") == LISTED, "until the caller removes it"
+        listings.clear()
+        assert pool.listing("group") is None
+
+
 async def test_coordinator_lookups_send_old_brokers_one_request_per_group() -> None:
     """Before version 4, a FindCoordinator request can contain only one group (KIP-699)."""
     async with cluster(1) as fake, Pool(fake.seeds, options=QUICK) as pool:
