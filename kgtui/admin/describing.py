@@ -204,7 +204,7 @@ class Describer:
             listing = listed.get(group)
             if listing is None:
                 batch.codes[group] = (GROUP_ID_NOT_FOUND, f"Group {group} not found.")
-            elif listing.type in search.disabled or listing.type not in RPCS:
+            elif listing.type in search.disabled or (listing.type or CLASSIC) not in RPCS:
                 batch.faults[group] = _cannot_describe(group, listing.type, node)
             else:
                 empty: dict[str, Any] = {"GroupId": group, "GroupState": listing.state or DEAD, "Members": []}

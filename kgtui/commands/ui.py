@@ -38,7 +38,7 @@ def _start(args: argparse.Namespace, demo: Options | None) -> int:
         from kgtui.model.query import parse
 
         parse(args.filter)
-    if args.interval is not None and not 0 < args.interval < float("inf"):
+    if args.interval is not None and args.interval <= 0:
         raise UsageError("--interval takes a number of seconds above 0")
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
         # stdin and stderr must both be terminals, because Textual reads keys from stdin and draws on stderr.

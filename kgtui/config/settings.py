@@ -134,7 +134,7 @@ def _read_settings(path: Path) -> Settings:
     version = table.pop("version", None)
     if version is None:
         version = 1
-    elif not isinstance(version, int) or version < 1:
+    elif type(version) is not int or version < 1:  # `True` is an `int`, too.
         raise ConfigError(f"{path}: version (the version of the file's format) must be a number from 1 to {VERSION}")
     if version > VERSION:
         raise ConfigError(

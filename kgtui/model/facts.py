@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from kgtui.model.group import GroupDescription
     from kgtui.model.offsets import GroupOffsets
     from kgtui.model.snapshot import Reading, Snapshot
+    from kgtui.model.summary import Summary
 
 
 class Need(Enum):
@@ -103,6 +104,18 @@ def may_hide_topics(snapshot: Snapshot, group: str) -> bool:
     # If a member reads a topic on which the user lacks DESCRIBE, the broker reports TOPIC_AUTHORIZATION_FAILED instead
     # of the members.
     return fault is not None and fault.code == TOPIC_AUTHORIZATION_FAILED
+
+
+def is_lag_incomplete(snapshot: Snapshot, group: str, summary: Summary) -> bool:
+    """Return whether the lag in the summary of a group is not exact: unknown, old or only a lower bound.
+
+    This function is fast, so that it can be called for all groups.
+    """
+    if summary.lag_at is None or summary.lag_unknown or summary.fault is not None:
+        return True
+    # `may_hide_topics` is slower, and returns False in all other cases.
+    ask = snapshot.hides_topics or summary.hidden or group in snapshot.offsets or group in snapshot.group_faults
+    return ask and may_hide_topics(snapshot, group)
 
 
 def _read_incompletely(snapshot: Snapshot, group: str) -> bool:

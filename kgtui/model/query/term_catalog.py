@@ -155,7 +155,9 @@ def _members(snapshot: Snapshot, group: str) -> Number:
 
 def _lag(snapshot: Snapshot, group: str) -> Number:
     lag = facts.lag_total(snapshot, group)
-    return Number(None) if lag is None else Number(True, lag.lag, lag.lower_bound)
+    if lag is None:  # If there is a summary, kgtui has tried to read the offsets, and the broker did not return them.
+        return Number(True if group in snapshot.summaries else None)
+    return Number(True, lag.lag, lag.lower_bound)
 
 
 def _time_lag(snapshot: Snapshot, group: str) -> Number:
@@ -273,9 +275,9 @@ TERMS: tuple[TermKey, ...] = (
     ),
     NumberKey(
         "timelag",
-        "Age of the oldest unread record. For the selected group, for groups with a possible problem and in kgtui "
-        "check, the age comes from the record's timestamp. For other groups in view, it is estimated. For groups out "
-        "of view, it is a lower bound.",
+        "Age of the oldest unread record. For the selected group and for groups with a possible problem, the age "
+        "comes from the record's timestamp. For other groups in view, it is estimated. For groups out of view, it is "
+        "a lower bound.",
         "timelag:5m+",
         needs=_WATCHING,
         units=TIME_UNITS,

@@ -288,10 +288,13 @@ class NumberTerm:
         number, negated, is_lag = attrgetter(entry.in_summary), self.negated, entry.in_summary == "lag"
         if is_lag and snapshot.hides_topics:
             return lambda group: self.of_group(group, snapshot, marked)
+        failed = snapshot.group_faults
 
         def holds(group: str) -> bool | None:
             summary = summaries.get(group)
             if summary is None or group in newer:
+                return self.of_group(group, snapshot, marked)
+            if is_lag and (summary.lag_at is None or summary.fault is not None or group in failed):
                 return self.of_group(group, snapshot, marked)
             answer = self._holds(number(summary), is_lag and (summary.lag_unknown > 0 or summary.hidden))
             return None if answer is None else answer is not negated

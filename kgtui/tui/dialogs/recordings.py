@@ -167,6 +167,7 @@ class OpenRecordingDialog(TextPrompt["Session"]):
         path, span = event.value.strip(), self.query_one("#span", Static)
         await asyncio.sleep(TYPING_PAUSE)
         if not path:
+            span.update("")
             return
         try:
             first, last = await asyncio.to_thread(recorded_span, path)

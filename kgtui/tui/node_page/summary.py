@@ -88,7 +88,6 @@ class GroupSetSummary:
             self.states[key] += 1
 
     def _add_lags(self, snapshot: Snapshot, ids: Sequence[str]) -> None:
-        hides_topics, offsets, faults = snapshot.hides_topics, snapshot.offsets, snapshot.group_faults
         for group in ids:
             summary = snapshot.summaries.get(group)
             if summary is None or summary.lag_at is None:
@@ -97,10 +96,7 @@ class GroupSetSummary:
             self.read += 1
             if self.oldest_read is None or summary.lag_at < self.oldest_read:
                 self.oldest_read = summary.lag_at
-            # `facts.may_hide_topics` is slow, so it is called only if `ask` is true. If `ask` is false, it would return
-            # False.
-            ask = hides_topics or summary.hidden or group in offsets or group in faults
-            if summary.lag_unknown or summary.fault is not None or (ask and facts.may_hide_topics(snapshot, group)):
+            if facts.is_lag_incomplete(snapshot, group, summary):
                 self.lag_unknown += 1
             if summary.lag is not None:
                 self.lag = (self.lag or 0) + summary.lag

@@ -147,6 +147,7 @@ class AssignmentsPane(Pane):
         if assignment is None:
             self.table.set_rows((), fresh=True)
             self.query_one(SummaryLine).set_cells((Cell("the broker did not report the members", WARN),))
+            self.query_one("#legend", SummaryLine).set_cells(())
             return
         if self._view not in self.views:
             self._view = "partition"

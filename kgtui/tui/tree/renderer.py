@@ -239,7 +239,6 @@ class TreeHeading(LineWidget):
     COMPONENT_CLASSES: ClassVar[set[str]] = {
         "tree-heading--heading",
         "tree-heading--sorted",
-        "tree-heading--stale",
         "tree-heading--leaf",
     }
     """
@@ -247,14 +246,13 @@ class TreeHeading(LineWidget):
     | :- | :- |
     | `tree-heading--heading` | The grouping, and the titles of columns. |
     | `tree-heading--sorted` | The title of the column by which groups are sorted. |
-    | `tree-heading--stale`, `--leaf` | Not used for any text in the heading. |
+    | `tree-heading--leaf` | The blank before the titles, which has no style. |
     """
 
     DEFAULT_CSS = """
     TreeHeading {
         background: $background;
         & > .tree-heading--heading { color: $kg-muted; }
-        & > .tree-heading--stale { color: $kg-muted; }
         & > .tree-heading--sorted { color: $kg-accent; text-style: bold; }
     }
     """

@@ -106,14 +106,13 @@ def _sum_lags(ids: Sequence[str], snapshot: Snapshot) -> tuple[int, int, bool]:
     """Return (sum of the known lags, number of groups whose lag is not fully known, whether any lag is known)."""
     lag = unknown = 0
     is_known = False
-    summaries, hides_topics = snapshot.summaries, snapshot.hides_topics
+    summaries = snapshot.summaries
     for group in ids:
         summary = summaries.get(group)
         if summary is None:
             unknown += 1
             continue
-        hidden = summary.hidden or (hides_topics and facts.may_hide_topics(snapshot, group))
-        if hidden or summary.lag_unknown or summary.fault is not None:
+        if facts.is_lag_incomplete(snapshot, group, summary):
             unknown += 1
         if summary.lag is not None:
             lag += summary.lag
