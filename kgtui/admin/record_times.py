@@ -1,4 +1,7 @@
-"""Read when the first unread and the last consumed records of partitions were written (ListOffsets by timestamp)."""
+"""Find out when the first unread and the last consumed record of each partition were written.
+
+The times come from ListOffsets by timestamp.
+"""
 
 from __future__ import annotations
 

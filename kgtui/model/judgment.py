@@ -124,7 +124,7 @@ class Judgment:
 
     @property
     def basis_text(self) -> str:
-        """The basis of the judgment as text, such as `not read yet`, `screened` or `observed 3 min`."""
+        """How kgtui has read the group (see `Basis`), such as `not read yet`, `screened` or `observed 3 min`."""
         if self.basis is not Basis.OBSERVED:
             return str(self.basis.value)
         from kgtui.model.health.wording import duration

@@ -41,14 +41,14 @@ class Size:
     """Parameters of the benchmark.
 
     Attributes:
-        large_node_groups: number of groups in a second cluster. The benchmark expands and collapses a tree node that
-            contains about 7/10 of these groups.
+        large_node_groups: number of groups in a second cluster. About 7/10 of them are in one tree node, which the
+            benchmark expands and collapses.
         keys: number of presses of each key.
         seconds: duration of a measurement without keys.
         soak_seconds: duration of the memory measurement.
-        settle_seconds: in a cluster in which no group changes, maximum time to wait until kgtui's verdicts on the
-            groups (such as OK) no longer change.
-        screened_groups: number of groups for measuring the memory that the search for problems needs.
+        settle_seconds: maximum time to wait until kgtui's verdicts on the groups (such as OK) no longer change. The
+            groups themselves do not change in this measurement.
+        screened_groups: number of groups in the measurement of the memory that the search for problems needs.
     """
 
     groups: int = 100_000

@@ -47,8 +47,8 @@ def run(spark: SparkSession, lake: Path, records: Path, target: str) -> None:
 
     `lake`, `records` and `target` have the same meaning as in `main`.
     """
-    # Each batch reads only one file, so that tests can kill the run between two batches. Tests never kill a run whose
-    # `target` is the URL of a server or a cluster, so such a run reads all files in one batch.
+    # Tests kill local runs between two batches, so in these runs each batch reads one file. If `target` is the URL of a
+    # server or a cluster, one batch reads all files, because tests never kill such a run.
     sources = Sources(records=records, max_files=None if target.startswith(("sc:", "spark:")) else 1)
     new = new_lake(spark, lake)
     run_once(new, sources, partial(update_gold, on_progress=print_step), print_step)

@@ -141,7 +141,7 @@ def test_a_file_url_in_a_url_property_is_not_replaced(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("option", ["useKeytab=", "useKeytab = ", "useCcache="])
-def test_file_urls_in_ibm_kerberos_options_are_not_replaced(tmp_path: Path, option: str) -> None:
+def test_file_urls_in_ibm_kerberos_options_are_not_read_as_secrets(tmp_path: Path, option: str) -> None:
     value = f'com.ibm.security.auth.module.Krb5LoginModule required {option}"{(tmp_path / "k").as_uri()}";'
     assert filled(tmp_path, f"sasl.jaas.config={value}\n") == {"sasl.jaas.config": value}
 

@@ -72,16 +72,16 @@ def churn(
 ) -> DataFrame:
     """Compute the gold table `churn`, with the rebalances of each group in each hour.
 
-    Rebalances and other changes are counted twice: in the polls of a recording, and in decoded
-    records of `__consumer_offsets`. Of the two counts, the larger one is used.
+    There are two counts of rebalances and other changes: one from the polls of a recording, and one
+    from the decoded records of `__consumer_offsets`. The larger count is used.
 
     Args:
         timeline: result of `poll_timeline`, with one row per poll.
         recorded: counts from polls, from `recorded_churn`.
         rebalances: the silver table `rebalances`, decoded from `__consumer_offsets`.
         lag: the gold table `lag`, which has the numbers of records written per second.
-        before: stored rows of `churn` for hours before `since`, in which bursts (series of
-            rebalances) may have begun; None if there are none.
+        before: stored rows of `churn` for the hours before `since`; None if there are none. A burst
+            (series of rebalances) that continues after `since` may have begun in these hours.
         since: beginning of the first hour to return, in milliseconds since the epoch; None for all
             hours.
     """

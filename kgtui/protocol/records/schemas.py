@@ -118,8 +118,8 @@ _OFFSET_COMMIT_VALUE: Rows = (
     ("topicId", "uuid", "4+", "tag 0, ignorable"),
 )
 
-# Tables of the record that stores a classic group with all its members. Brokers write such a record after each
-# rebalance of the group.
+# Field tables for decoding GroupMetadataValue, the record that stores a classic group with all its members. Brokers
+# write such a record after each rebalance of the group.
 
 _CLASSIC_KEY: Rows = (("group", "string", "0"),)
 

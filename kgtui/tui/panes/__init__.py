@@ -42,8 +42,8 @@ class PaneEntry(NamedTuple):
     Attributes:
         id: id of the pane, and name of its module.
         short: title on a narrow screen.
-        shortened: if the line is too narrow for all titles, they are replaced with the `short` titles in the order of
-            these numbers: first the title of the pane with number 1, then that of the pane with number 2, and so on.
+        shortened: place of this pane in the order in which titles are shortened. If the line is too narrow for all
+            titles, the pane with number 1 gets its `short` title first, then the pane with number 2, and so on.
         name: class name of the pane's widget.
         help: sentence in the help screen that says what the key shows.
         needs_configs: whether the pane shows the group's configs. Configs are read only while such a pane is visible.

@@ -274,8 +274,7 @@ COLUMNS: dict[str, TreeColumn] = {
     for column in (
         TreeColumn("problem", "problem", 10, "the problem of the group", "verdict", _problem),
         TreeColumn("state", "state", 13, "the state, unless the tree nodes show it", "state", _state),
-        TreeColumn("members", "count", 8, "the number of members; for a node, the number of groups", "members",
-                   _members),
+        TreeColumn("members", "count", 8, "the members of a group, or the groups in a node", "members", _members),
         TreeColumn("lag", "lag", LAG_WIDTH, "the total lag in records", "lag", _lag),
         TreeColumn("plot", "plot", SAMPLES + 1, "a plot of the lag in the last reads", "trend", _plot),
         TreeColumn("trend", "lag/s", 7, "how fast the lag changes, in records per second", "trend", _trend),

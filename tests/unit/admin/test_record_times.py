@@ -41,14 +41,14 @@ class Logs:
         codes: `(topic, partition)` → error code in the response to ListOffsets.
         led_by: `(topic, partition)` → actual leader, for partitions whose leader in `pool.leaders` is outdated.
         local_start: topic → first offset on the leader's disk. Earlier records are in tiered storage.
-        empty: topics whose records have no timestamps.
+        without_timestamps: topics whose records have no timestamps.
     """
 
     def __init__(self) -> None:
         self.codes: dict[TopicPartition, int] = {}
         self.led_by: dict[TopicPartition, int] = {}
         self.local_start: dict[str, int] = {}
-        self.empty: set[str] = set()
+        self.without_timestamps: set[str] = set()
         self.pool = FakePool(answers={"ListOffsets": self.answer})
 
     def answer(self, sent: Sent) -> Any:
@@ -65,7 +65,7 @@ class Logs:
         if self.led_by.get((topic, part), node) != node:
             code = 6
         offset = max(-((FIRST - asked) // 1000), 0)
-        row = (-1, -1) if code or offset >= END or topic in self.empty else (offset, FIRST + offset * 1000)
+        row = (-1, -1) if code or offset >= END or topic in self.without_timestamps else (offset, FIRST + offset * 1000)
         if asked == -4:
             row = (self.local_start.get(topic, 0), -1)
         return {"PartitionIndex": part, "ErrorCode": code, "Timestamp": row[1], "Offset": row[0], "LeaderEpoch": 0}
@@ -112,7 +112,7 @@ async def test_record_times_of_a_forbidden_topic_contain_the_reason() -> None:
 
 async def test_searching_records_without_timestamps_takes_one_request() -> None:
     logs = Logs()
-    logs.empty = {"a"}
+    logs.without_timestamps = {"a"}
     assert (await logs.read(("a", 0))).rows == {("a", 0): RecordTime(400, reason=NO_TIMESTAMPS, rounds=1)}
 
 

@@ -79,9 +79,9 @@ def kill_again_and_again(cluster: SimulatorProcess, lake: Path, times: int, seed
         assert run == 0 or "crashed" in messages
         found = RecordingReader(lake)
         check_polls(lake)
-        # Only polls since the last flush are lost, so the newest stored poll is about `FLUSH` seconds older than the
-        # kill, or less. Making and writing a poll also takes time, but less than `start_time`, in which the recorder
-        # started, and made and wrote its first poll.
+        # Only polls since the last flush are lost. So the newest stored poll is older than the kill by at most `FLUSH`
+        # seconds and the time to make and write a poll. That time is less than `start_time`, because `start_time` also
+        # includes the start of the recorder.
         assert killed - found.last.at < FLUSH + start_time
         for poll in (found.first, found.last, rng.choice(found.polls())):
             assert len(found.at(poll).listings) >= 100

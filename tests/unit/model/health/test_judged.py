@@ -50,7 +50,8 @@ def test_group_whose_lag_stays_the_same_is_not_falling_behind() -> None:
 def test_group_with_unevenly_growing_lag_is_falling_behind() -> None:
     """By Burrow's rules, the group is OK, because its lag fell once during the last ten commits.
 
-    However, earlier background reads have found the problem BEHIND. kgtui reports BEHIND as long as the lag grows.
+    However, earlier background reads have found the problem BEHIND. kgtui keeps reporting BEHIND while the lag grows
+    overall.
     """
     health = steady_lag(*(600 + 50 * n + 40 * (n % 3) for n in range(40)))
     assert (health.status, health.lag_grows) == (Status.OK, True)
