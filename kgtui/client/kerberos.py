@@ -155,7 +155,8 @@ def _openjdk(service: str, options: Mapping[str, str]) -> Kerberos:
     for file, switch in (("keyTab", "useKeyTab"), ("ticketCache", "useTicketCache")):
         if options.get(file) and not _true(options, switch):
             raise ConfigError(
-                f"{JAAS_KEY}: the option {file} has no effect without {switch}=true: add that, or remove {file}"
+                f"{JAAS_KEY}: the option {file} has no effect without {switch}=true: "
+                f"add {switch}=true, or remove {file}"
             )
     if _true(options, "useKeyTab") and not options.get("keyTab"):
         raise ConfigError(f'{JAAS_KEY}: keyTab is missing: write keyTab="/path/to/file.keytab"')
