@@ -109,7 +109,7 @@ def test_kerberos_service_name_can_be_an_option_of_the_login_module() -> None:
         (jaas(doNotPrompt="true"), "Krb5LoginModule has no source of tickets: set useKeyTab=true with keyTab and"),
         (jaas(useKeyTab="true", principal="a"), 'keyTab is missing: write keyTab="/path/to/file.keytab"'),
         (jaas(useKeyTab="true", keyTab="/k"), "principal is missing: write principal=\"NAME@REALM\" with a"),
-        (jaas(keyTab="/k", useTicketCache="true"), "the option keyTab has no effect without useKeyTab=true: add useKeyTab=true"),
+        (jaas(keyTab="/k", useTicketCache="true"), "keyTab has no effect without useKeyTab=true: add useKeyTab=true"),
         (jaas(ticketCache="/c", **KEYTAB), "without useTicketCache=true: add useTicketCache=true, or remove"),
         (jaas(useTicketCache="true", useFirstPass="true"), "useFirstPass=true is not supported"),
         (jaas(useTicketCache="true", tryFirstPass="true"), "tryFirstPass=true is not supported"),

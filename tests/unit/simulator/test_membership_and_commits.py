@@ -106,6 +106,15 @@ def test_java_hash_code_counts_an_emoji_as_two_utf_16_units() -> None:
     assert 0 <= offsets_partition("🚀") < 50
 
 
+@pytest.mark.parametrize(
+    ("group", "code", "partition"),
+    [("b", 98, 48), ("team-1", -877714239, 39), ("polygenelubricants", -(2**31), 0)],
+)
+def test_simulated_groups_are_in_the_partition_that_kafka_computes(group: str, code: int, partition: int) -> None:
+    """Kafka uses the absolute value of the hash code, and 0 if there is none (`Utils.abs`)."""
+    assert (java_hash_code(group), offsets_partition(group)) == (code, partition)
+
+
 def test_a_manual_clock_cannot_move_back() -> None:
     clock = ManualClock(100.0)
     clock.advance(2.5)
