@@ -129,6 +129,7 @@ def test_a_configuration_file_with_settings_of_every_kind_is_read(folder: Path) 
             "[clusters.prod]\nssl.enabled.protocols = ['TLSv1.2']",
             "clusters.prod.ssl.enabled.protocols: expected a string, a number, true or false",
         ),
+        ("version = true", "version (the version of the file's format) must be a number from 1 to 2"),
         ("version = 'one'", "version (the version of the file's format) must be a number from 1 to 2"),
         (
             "version = 2\n[clusters.prod]\ncolour = 'red'",

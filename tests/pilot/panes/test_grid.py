@@ -9,6 +9,7 @@ from kgtui.model.snapshot import Reading, Snapshot
 from kgtui.tui import text
 from kgtui.tui.panes.assignments import AssignmentsPane
 from kgtui.tui.panes.base import SummaryLine
+from tests.pilot.app_driver import until
 from tests.pilot.panes import data
 from tests.pilot.panes.pane_app import PaneApp
 
@@ -63,6 +64,18 @@ async def test_colons_fill_the_grid_column_of_a_member_without_partitions() -> N
         await pilot.pause()
         assert all(line.endswith(":") for name, line in grid(pane).items() if name != "ITEM")
         assert ": idle member" in legend(pane)
+
+
+async def test_the_legend_disappears_if_the_broker_does_not_report_the_members() -> None:
+    pane = AssignmentsPane()
+    snapshot = group_of_many_members(4)
+    async with PaneApp(pane, snapshot, "orders.enrich").run_test(size=(80, 30)) as pilot:
+        await pilot.press("v")
+        await pilot.pause()
+        assert legend(pane) != ""
+        withheld = replace(snapshot.details["orders.enrich"].value, members=None)
+        pane.show(replace(snapshot, details={"orders.enrich": Reading(withheld, data.NOW + 1)}), "orders.enrich")
+        await until(pilot, lambda: legend(pane) == "")
 
 
 async def test_keys_left_and_right_scroll_the_grid_to_hidden_members() -> None:

@@ -210,12 +210,17 @@ async def test_groups_whose_describe_rpc_is_missing_are_reported_as_unsupported(
         await cluster.admin.list_groups()
 
 
-async def test_a_listed_group_exists_even_if_an_old_broker_reports_it_as_dead() -> None:
+@pytest.mark.parametrize("consumer_group_describe", [None, 0])
+async def test_a_listed_group_exists_even_if_an_old_broker_reports_it_as_dead(
+    consumer_group_describe: int | None,
+) -> None:
     """DescribeGroups before version 6 returns Dead for missing groups, so kgtui also checks the list of groups.
 
-    For a listed group, the state Dead is unreliable, because the group may be active.
+    For a listed group, the state Dead is unreliable, because the group may be active. If the broker has
+    ConsumerGroupDescribe, the list of groups does not show whether the group is classic.
     """
-    versions: dict[str, int | None] = {"DescribeGroups": 5, "ListGroups": 4, "ConsumerGroupDescribe": None}
+    versions: dict[str, int | None] = {"DescribeGroups": 5, "ListGroups": 4}
+    versions["ConsumerGroupDescribe"] = consumer_group_describe
     versions |= dict.fromkeys(["ShareGroupDescribe", "StreamsGroupDescribe"])
     cluster = Cluster({"dying": ("classic", "Dead")}, versions=versions)
     answer = await cluster.admin.describe_groups(["dying", "nope"])
