@@ -20,7 +20,7 @@ from kgtui.model.error_numbers import MAY_BE_EXECUTED
 from kgtui.model.group import Listing
 from kgtui.model.group_types import canonical_state, canonical_type
 from kgtui.model.record_times import PRECISION
-from kgtui.protocol.error_codes import Reaction, lookup
+from kgtui.protocol.error_codes import lookup
 from kgtui.protocol.messages.groups import DELETE_GROUPS
 
 if TYPE_CHECKING:
@@ -178,8 +178,7 @@ class KafkaGroupAdmin:
             try:
                 return await self._lister.listings(node, deadline, types=types, states=states)
             except BrokerError as error:
-                retriable = lookup(error.code).reaction in (Reaction.RETRY, Reaction.FIND_COORDINATOR)
-                if not retriable or deadline.left() < pause * 2:
+                if not lookup(error.code).is_retriable_at_coordinator or deadline.left() < pause * 2:
                     return fault_of(error, broker=node)
                 await asyncio.sleep(pause)
                 pause *= 2

@@ -13,7 +13,7 @@ from kgtui.errors import ConnectError, DeadlineError, DisconnectedError, Unreach
 from kgtui.model.answer import Answer, Coverage, Fault, fault_of
 from kgtui.model.error_numbers import UNKNOWN_SERVER_ERROR, UNKNOWN_TOPIC_OR_PARTITION
 from kgtui.model.offsets import PartitionBounds, TopicPartition
-from kgtui.protocol.error_codes import Reaction, lookup
+from kgtui.protocol.error_codes import lookup
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -27,9 +27,6 @@ PARTITIONS_PER_REQUEST = 20_000
 
 ATTEMPTS = 4
 """Maximum number of attempts to read the log bounds of a partition. If all fail, the last error is reported."""
-
-_REPEATED = frozenset({Reaction.REFRESH_LEADER, Reaction.RETRY})
-"""Reactions to error codes. If a partition has an error code with one of these reactions, kgtui requests it again."""
 
 _Offsets = dict[TopicPartition, FoundOffset]
 _MISSING = FoundOffset(UNKNOWN_SERVER_ERROR, -1, -1)
@@ -105,7 +102,7 @@ class BoundsReader:
                 by_node[node].append(tp)
                 continue
             code = leaders.errors.get(tp, leaders.errors.get(tp[0], UNKNOWN_TOPIC_OR_PARTITION))
-            if code != UNKNOWN_TOPIC_OR_PARTITION and lookup(code).reaction in _REPEATED and not last:
+            if code != UNKNOWN_TOPIC_OR_PARTITION and lookup(code).is_retriable_at_leader and not last:
                 again.append(tp)
             else:
                 bounds[tp] = PartitionBounds(None, None, code)
@@ -174,7 +171,7 @@ def _merge(
         end_code, _, end = ends.get(tp, _MISSING)
         start_code, _, start = starts.get(tp, _MISSING) if starts is not None else FoundOffset(0, -1, -1)
         code = end_code or start_code
-        if code and not last and lookup(code).reaction in _REPEATED:
+        if code and not last and lookup(code).is_retriable_at_leader:
             again.append(tp)
         else:
             bounds[tp] = PartitionBounds(

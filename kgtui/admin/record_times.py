@@ -26,7 +26,7 @@ from kgtui.model.record_times import (
     RecordTime,
 )
 from kgtui.model.slices import Slices
-from kgtui.protocol.error_codes import Reaction, lookup
+from kgtui.protocol.error_codes import lookup
 from kgtui.protocol.fast_offsets import decode_list_offsets
 from kgtui.protocol.messages.offsets import LIST_OFFSETS
 
@@ -264,8 +264,7 @@ class _Call:
 
     def _failed(self, tp: TopicPartition, code: int) -> None:
         """React to an error code for a partition: look up its leader again in the next round, or end its search."""
-        reaction = lookup(code).reaction
-        if reaction in (Reaction.REFRESH_LEADER, Reaction.RETRY) and self._lookups < _LEADER_LOOKUPS:
+        if lookup(code).is_retriable_at_leader and self._lookups < _LEADER_LOOKUPS:
             self._leaders.pop(tp, None)
         else:
             self.searches[tp].fail(_why_unknown(code))

@@ -50,9 +50,6 @@ and again while the broker does not respond. Each further pause is twice as long
 LONGEST_LOOKUP_PAUSE = 2.0
 """Longest pause after a call of `LeaderCache.failed`, in seconds (see `FIRST_LOOKUP_PAUSE`)."""
 
-_REPEATED = frozenset({Reaction.RETRY, Reaction.FIND_COORDINATOR, Reaction.REBOOTSTRAP})
-"""Reactions to an error code in a FindCoordinator response after which kgtui sends the request again."""
-
 
 class Requests(Protocol):
     """The methods of `Pool` that `CoordinatorCache` and `LeaderCache` use."""
@@ -208,7 +205,7 @@ class CoordinatorCache:
                 return
             for group, code in codes.items():
                 found.errors[group] = _broker_error(group, code)
-            pending = [group for group, code in codes.items() if lookup(code).reaction in _REPEATED]
+            pending = [group for group, code in codes.items() if lookup(code).is_retriable_at_coordinator]
             if any(lookup(codes[group]).reaction is Reaction.REBOOTSTRAP for group in pending):
                 self._requests.rebootstrap()
             if pause >= deadline - time.monotonic():

@@ -43,6 +43,16 @@ class ErrorCode:
     advice: str
     """What the user can do about the error; an empty string if there is no advice."""
 
+    @property
+    def is_retriable_at_coordinator(self) -> bool:
+        """Whether to repeat a request about a group, if necessary after finding the group's new coordinator."""
+        return self.reaction in (Reaction.RETRY, Reaction.FIND_COORDINATOR, Reaction.REBOOTSTRAP)
+
+    @property
+    def is_retriable_at_leader(self) -> bool:
+        """Whether to repeat a request about a partition, if necessary after finding the partition's new leader."""
+        return self.reaction in (Reaction.RETRY, Reaction.REFRESH_LEADER)
+
 
 # Reaction → error codes. Codes that are not listed have the reaction FINAL. If the reaction is RETRY, FIND_COORDINATOR
 # or REFRESH_LEADER, the exception for the code in Kafka's Java client is a subclass of RetriableException.
