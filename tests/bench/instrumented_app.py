@@ -25,7 +25,7 @@ from kgtui.monitor.sweep import SweepTier
 from kgtui.tui.app import KgtuiApp
 from kgtui.tui.screens.main import MainScreen
 from kgtui.tui.tree.widget import GroupTree
-from tests.bench.instruments import Callbacks, listen
+from tests.bench.instruments import FAST_SWEEP, Callbacks, listen
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -35,12 +35,6 @@ if TYPE_CHECKING:
 
 COUNTER_CELLS = 8
 """Width of the counter of handled keys, such as `<000042>`, in terminal cells."""
-
-FAST_SWEEP = 10
-"""Factor by which kgtui reads groups faster in the background while the benchmark waits until all groups are read.
-
-At the normal speed, the first read of 100,000 groups takes at least 100 s.
-"""
 
 
 def _replace(owner: type, name: str, function: Callable[..., Any]) -> None:

@@ -19,6 +19,13 @@ LONG_MS = 20.0
 """Maximum CPU time of a callback in milliseconds. Users can notice the delay if a callback uses more CPU time."""
 
 
+FAST_SWEEP = 10
+"""Factor by which kgtui reads groups faster in the background after the request `hurry`.
+
+At the normal speed, the first read of 100,000 groups takes at least 100 s.
+"""
+
+
 class Callbacks:
     """CPU times of the event loop's callbacks since the last `reset`.
 

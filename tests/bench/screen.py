@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from kgtui.simulator import Options, spawn
 from tests.bench import screening_memory
 from tests.bench.figures import Figure, percentile
+from tests.bench.instruments import FAST_SWEEP
 from tests.bench.simulated_cluster import SimulatedCluster
 from tests.bench.terminal import BARE_APP_READY, GROUPS_SHOWN, Terminal
 
@@ -45,7 +46,9 @@ class Size:
             benchmark expands and collapses.
         keys: number of presses of each key.
         seconds: duration of a measurement without keys.
-        soak_seconds: duration of the memory measurement.
+        soak_seconds: duration of the first memory measurement.
+        later_seconds: time between the two memory measurements. In this time, kgtui reads groups `FAST_SWEEP` times as
+            fast as usual, so that the second measurement shows the memory after a long run.
         settle_seconds: maximum time to wait until kgtui's verdicts on the groups (such as OK) no longer change. The
             groups themselves do not change in this measurement.
         screened_groups: number of groups in the measurement of the memory that the search for problems needs.
@@ -56,13 +59,21 @@ class Size:
     keys: int = 300
     seconds: float = 30.0
     soak_seconds: float = 300.0
+    later_seconds: float = 300.0
     settle_seconds: float = 180.0
     screened_groups: int = 5_000
 
 
-QUICK = Size(keys=100, seconds=10.0, soak_seconds=20.0, screened_groups=500)
+QUICK = Size(keys=100, seconds=10.0, soak_seconds=20.0, later_seconds=60.0, screened_groups=500)
 TINY = Size(
-    groups=300, large_node_groups=400, keys=3, seconds=0.5, soak_seconds=0.5, settle_seconds=1.0, screened_groups=20
+    groups=300,
+    large_node_groups=400,
+    keys=3,
+    seconds=0.5,
+    soak_seconds=0.5,
+    later_seconds=0.5,
+    settle_seconds=1.0,
+    screened_groups=20,
 )
 
 
@@ -179,31 +190,43 @@ def _filtering(size: Size, ui: Terminal, keys: _Keyboard, bare_keys: _Keyboard) 
 
 
 def _memory(size: Size, ui: Terminal, keys: _Keyboard, bare: Terminal) -> Iterator[Figure]:
-    """Measure kgtui's resident memory, and by how much it increases while keys are pressed and kgtui polls the cluster.
+    """Measure kgtui's resident memory while keys are pressed and kgtui polls the cluster, and again much later.
 
     Also measure the CPU time of the event loop's longest callback.
     """
-    samples: list[float] = []
     ui.ask("reset")
-    end = time.perf_counter() + size.soak_seconds
-    while time.perf_counter() < end:
-        for key in (DOWN, PAGE_DOWN, DOWN, LEFT, RIGHT):
-            keys.press_without_waiting(key)
-        time.sleep(0.2)
-        samples.append(ui.usage().resident / 1e6)
+    samples = _memory_samples(ui, keys, size.soak_seconds)
     tenth = max(len(samples) // 10, 1)
     first, last = statistics.median(samples[:tenth]), statistics.median(samples[-tenth:])
     stats = ui.ask("stats")
     swept = f"{stats['swept'] / max(stats['groups'], 1):.0%} of the groups read"
     yield Figure(f"resident memory, {swept}", last, "MB", "minimal app", bare.usage().resident / 1e6, 200)
     name = f"increase of memory during {size.soak_seconds:.0f} s of keys and polls"
-    yield Figure(name, last - first, "MB", "first tenth of the measurement", first, 5)
+    yield Figure(name, last - first, "MB", "first tenth of the measurement", first)
     yield Figure(
         f"CPU time of the longest callback during keys and polls ({stats['worst_name'][:30]})",
         stats["worst"],
         "ms",
         target=20,
     )
+    ui.ask("hurry", hurried=True)
+    time.sleep(size.later_seconds)
+    ui.ask("hurry", hurried=False)
+    later = statistics.median(_memory_samples(ui, keys, size.later_seconds / 10))
+    name = f"resident memory after as many background reads as in {size.later_seconds * FAST_SWEEP / 60:.0f} min"
+    yield Figure(name, later, "MB", "minimal app", bare.usage().resident / 1e6, 200)
+
+
+def _memory_samples(ui: Terminal, keys: _Keyboard, seconds: float) -> list[float]:
+    """Press keys for some seconds; return kgtui's resident memory after every few keys, in MB."""
+    samples: list[float] = []
+    end = time.perf_counter() + seconds
+    while time.perf_counter() < end:
+        for key in (DOWN, PAGE_DOWN, DOWN, LEFT, RIGHT):
+            keys.press_without_waiting(key)
+        time.sleep(0.2)
+        samples.append(ui.usage().resident / 1e6)
+    return samples
 
 
 def _expanding(size: Size, bare_keys: _Keyboard) -> Iterator[Figure]:
