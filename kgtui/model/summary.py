@@ -33,10 +33,13 @@ NAMES: dict[str, Callable[[Sequence[Member]], Iterable[str]]] = {
 The member index is one string with the texts for all keys, in the order of the keys in this dict.
 """
 
-_BETWEEN, _PART = "\x1f", "\x1e"
+_BETWEEN, _PART, _CLIENT = "\x1f", "\x1e", "\x1d"
 # Ids can contain any character. If an id contains a separator of the member index, the separator is replaced with `?`.
 # Users never see the changed id, because the member index is only searched.
-_INSTEAD = str.maketrans({_BETWEEN: "?", _PART: "?"})
+_INSTEAD = str.maketrans(dict.fromkeys((_BETWEEN, _PART, _CLIENT), "?"))
+
+_MOST_CLIENTS = 10
+"""If a group has more client ids than this, its member ids are not shortened in the member index."""
 
 
 def member_index_of(members: Iterable[Member] | None) -> str:
@@ -48,13 +51,27 @@ def member_index_of(members: Iterable[Member] | None) -> str:
 def encode_member_index(names: Mapping[str, Iterable[str]]) -> str:
     """Encode names of a group's members as one string, the member index, in which filters search.
 
+    Most member ids begin with the client id. In the string, this beginning is replaced with a separator and the number
+    of the client id, which saves several megabytes in a cluster with 100,000 groups.
+
     Args:
         names: kind of name (a key of `NAMES`, such as `client`) → the names of this kind (such as all client ids).
     """
-    return _PART.join(
-        _BETWEEN.join(text.translate(_INSTEAD) if not text.isprintable() else text for text in names.get(key, ()))
+    safe = {
+        key: [text.translate(_INSTEAD) if not text.isprintable() else text for text in names.get(key, ())]
         for key in NAMES
-    )
+    }
+    if len(safe["client"]) <= _MOST_CLIENTS:
+        safe["member"] = [_shortened(text, safe["client"]) for text in safe["member"]]
+    return _PART.join(map(_BETWEEN.join, safe.values()))
+
+
+def _shortened(member: str, clients: Sequence[str]) -> str:
+    """Return a member id in which a client id at the beginning is replaced with `_CLIENT` and the client's number."""
+    for number, client in enumerate(clients):
+        if client and member.startswith(client):
+            return f"{_CLIENT}{number}{member[len(client) :]}"
+    return member
 
 
 def names_reader(key: str) -> Callable[[str], tuple[str, ...]]:
@@ -65,11 +82,18 @@ def names_reader(key: str) -> Callable[[str], tuple[str, ...]]:
     Args:
         key: the kind of texts: a key of `NAMES`, such as `host`.
     """
-    number = list(NAMES).index(key)
+    number, clients = (list(NAMES).index(one) for one in (key, "client"))
 
     def read(text: str) -> tuple[str, ...]:
-        part = text.split(_PART)[number] if text else ""
-        return tuple(part.split(_BETWEEN)) if part else ()
+        if not text:
+            return ()
+        parts = text.split(_PART)
+        part = parts[number]
+        values = part.split(_BETWEEN) if part else ()
+        if _CLIENT not in part:
+            return tuple(values)
+        ids = parts[clients].split(_BETWEEN)
+        return tuple([ids[int(one[1])] + one[2:] if one.startswith(_CLIENT) else one for one in values])
 
     return read
 

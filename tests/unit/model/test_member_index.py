@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from kgtui.model.members import Member
 from kgtui.model.summary import NAMES, member_index_of, names_reader
 
-_ids = st.text(st.characters(exclude_characters="\x1e\x1f", codec="utf-8"), min_size=1, max_size=8)
+_ids = st.text(st.characters(exclude_characters="\x1d\x1e\x1f", codec="utf-8"), min_size=1, max_size=8)
 
 
 def names(text: str, key: str) -> tuple[str, ...]:
@@ -22,14 +22,23 @@ def test_client_ids_hosts_and_member_ids_are_decoded_from_the_member_index() -> 
     assert {names("", key) for key in NAMES} == {()}
 
 
-@given(st.lists(st.tuples(_ids, _ids, _ids), max_size=5))
+@given(st.lists(st.tuples(_ids, _ids, _ids), max_size=12), st.booleans())
 def test_random_ids_are_unchanged_after_encoding_and_decoding_the_member_index(
-    rows: list[tuple[str, str, str]],
+    rows: list[tuple[str, str, str]], prefixed: bool
 ) -> None:
+    """If `prefixed` is true, the member ids begin with the client id, as they usually do."""
+    rows = [(client, host, client + member if prefixed else member) for client, host, member in rows]
     text = member_index_of([Member(member, client, host) for client, host, member in rows])
     assert names(text, "client") == tuple(sorted({client for client, _, _ in rows}))
     assert names(text, "host") == tuple(sorted({host for _, host, _ in rows}))
     assert names(text, "member") == tuple(member for _, _, member in rows)
+
+
+def test_member_index_contains_a_client_id_only_once_if_member_ids_begin_with_it() -> None:
+    members = [Member(f"billing-consumer-{n}", "billing-consumer", "h") for n in range(5)]
+    text = member_index_of(members)
+    assert text.count("billing-consumer") == 1
+    assert names(text, "member") == tuple(member.member_id for member in members)
 
 
 def test_member_index_replaces_separator_characters_in_ids_with_question_marks() -> None:
