@@ -92,8 +92,8 @@ def _reopen_closed_streams() -> None:
 def _flush(code: int) -> int:
     """Flush stdout, and return the exit code of the process.
 
-    The result is `PIPE_CLOSED` if the program that reads stdout has exited. Otherwise, it is `code`. But if `code` is 0
-    (success) and stdout or stderr could not be written, the result is 1.
+    The exit code is normally `code`. But it is `PIPE_CLOSED` if the program that reads stdout has exited. And it is 1
+    if `code` is 0 (success) although stdout or stderr could not be written.
     """
     from kgtui.output import redirect_to_devnull
 

@@ -33,9 +33,10 @@ class KgtuiError(Exception):
 
     exit_code = 1
     fault_name = "FAILED"
-    """Name of this kind of error, such as `NO_ANSWER`. It is printed in brackets after the message.
+    """Name of this kind of error, such as `NO_ANSWER`.
 
-    If a `Fault` (see `kgtui.model.answer`) is made from the error, the fault gets this name.
+    If the error is stored in the result of a read or write, as a `Fault` (see `kgtui.model.answer`), the fault gets
+    this name. Commands print the name of a fault in brackets after its message.
     """
     advice = ""
     """What the user can do about the error; empty if there is no advice, or if the message contains the advice."""
@@ -90,7 +91,8 @@ class UnreachableError(KgtuiError):
         advice: what the user can do; None for the usual advice (the class attribute `advice`).
 
     Attributes:
-        attempts: a pair `(server, reason)` for each bootstrap server or broker that kgtui has tried to reach.
+        attempts: pairs `(server, reason)`, one for each bootstrap server or broker that kgtui has tried to reach. The
+            reason says why the server could not be reached.
     """
 
     fault_name = "UNREACHABLE"

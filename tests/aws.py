@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 ROLE_SECRET = "r0le-S3cret"
-"""Secret access key of the role for which `sts_server` returns credentials."""
+"""Secret access key in the credentials that the fake AWS STS (`sts_server`) returns for the role `ROLE`."""
 
 KEY_ID, SECRET, SESSION = "AKIDEXAMPLE", "wJalr/S3cret+EXAMPLEKEY", "s3ss10n/t0ken=="
 BROKER = "b-1.demo.abc123.c2.kafka.eu-central-1.amazonaws.com"

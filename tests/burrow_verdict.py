@@ -1,4 +1,4 @@
-"""Burrow's algorithm that judges whether a group keeps up in one partition.
+"""The algorithm with which Burrow, LinkedIn's lag monitor, judges whether a group keeps up in one partition.
 
 Tests compare the verdicts of this algorithm with those of kgtui.
 """

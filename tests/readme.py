@@ -20,7 +20,9 @@ def table(mark: str) -> str:
 
 
 def between(text: str, mark: str) -> str:
-    """If `mark` is `keys`, return the text between the lines `<!-- keys -->` and `<!-- /keys -->`.
+    """Return the text between the two lines that mark a section of the README. `mark` is the name of the section.
+
+    For example, the section `keys` is between the lines `<!-- keys -->` and `<!-- /keys -->`.
 
     Raises:
         ValueError: there is no such pair of lines, or more than one.

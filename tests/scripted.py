@@ -255,7 +255,10 @@ class ScriptedAdmin:
 
 @dataclass
 class ScriptedFeed:
-    """The `ListingFeed` of one broker of a `ScriptedAdmin`. A poll returns the changes since the previous poll."""
+    """A fake `ListingFeed`, which polls the list of groups of one broker of a `ScriptedAdmin`.
+
+    Each poll returns the changes since the previous poll.
+    """
 
     admin: ScriptedAdmin
     broker: int

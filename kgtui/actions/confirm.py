@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 LONGEST = 60
-"""Maximum length, in characters, of a group id that the user must type in full. Each character of an escape counts.
+"""Maximum length of a group id that the user must type in full, in characters after the id was escaped.
 
 For a longer id, the user types only its last characters and its length.
 """

@@ -191,15 +191,15 @@ _FIRST_WITH_OPERATIONS = 8
 
 
 _SUFFIX = "-kgtui-permission-check"
-"""Suffix of the random topic names in permission checks.
+"""Suffix of the random topic names whose metadata kgtui requests to check the user's permissions.
 
 Administrators who find such a name in the broker's authorizer log can see where the request came from.
 """
 
 _MAX_TOPICS = 500
-"""Maximum number of topics in one permission check; further topics are not checked.
+"""Maximum number of topics in one Metadata request that checks permissions; further topics are not checked.
 
-The Metadata response lists every partition of these topics. The limit keeps the response small.
+The response lists every partition of these topics. The limit keeps the response small.
 """
 
 _TOPIC = 2

@@ -108,7 +108,9 @@ class GroupAdmin(Protocol):
         ...
 
     def share_listings(self, listings: Callable[[], Mapping[str, Listing]]) -> None:
-        """Use the listings that the caller stores, and store no others, to save memory in a cluster with many groups.
+        """Let this object use the `Listing`s (values from ListGroups) that the caller stores.
+
+        Then this object need not store them too, which saves memory in a cluster with many groups.
 
         Args:
             listings: returns a dict: group id → its newest `Listing` from the feeds of all brokers.

@@ -42,7 +42,8 @@ class GroupsRead:
         bounds: partition → log start and log end offset.
         hidden: group id → topics whose offsets are missing, because the user is not allowed to describe the topics.
             The tuple is empty if the names of the topics are unknown. Groups with complete offsets are left out.
-        faults: pairs `(step, fault)`. `fault.group` is None if a whole broker or the cluster could not be read.
+        faults: pairs `(step, fault)`, one per error. The step is the kind of data that was read, such as `OFFSETS`.
+            `fault.group` is None if a whole broker or the cluster could not be read.
     """
 
     descriptions: dict[str, GroupDescription] = field(default_factory=dict)

@@ -44,7 +44,7 @@ _CHUNKS_PER_SLICE = 500
 """Number of chunks (sequences of rows) that are processed before the event loop can run other tasks."""
 
 _MISSES_TO_STOP = 16
-"""Maximum number of successive chunks of the old list of groups that may be missing in the new list.
+"""Maximum number of successive chunks (sequences of rows) of the old list of groups that the new list may lack.
 
 If more chunks are missing, the broker has probably changed the order of its groups. kgtui then stops comparing the two
 lists, and decodes all remaining rows of the new list.
@@ -64,9 +64,9 @@ def raise_for(code: int, node: int) -> None:
 
 
 class Interner:
-    """Converts rows of ListGroups responses into `Listing`s. Rows with the same values share one `Listing`.
+    """Converts rows of ListGroups responses into `Listing`s. Rows that differ only in the group id share one `Listing`.
 
-    This saves memory: 100,000 groups need only a few dozen `Listing`s.
+    This saves memory, because even 100,000 groups need only a few dozen `Listing`s.
 
     Args:
         node: node id of the broker.
@@ -112,7 +112,7 @@ class Lister:
     def __init__(self, pool: Pool) -> None:
         self._pool = pool
         self.comparing = asyncio.Lock()
-        """Lock that allows only one comparison of two lists at a time.
+        """Lock that allows only one comparison at a time of a broker's new list of groups with its last list.
 
         A comparison pauses often, so that the UI can handle key presses. Without the lock, another comparison could run
         in each pause, and key presses would have to wait.

@@ -99,7 +99,8 @@ class OffsetReader:
         """Read the offsets of several groups with one request, and add them to `batch`.
 
         If the request times out, each half of the groups is requested separately. To leave time for these requests, the
-        timeout of each request is half of the remaining time. Only a request for just the last group gets all of it.
+        timeout of a request is normally half of the remaining time. But a request for only the last group gets all of
+        the remaining time, because no request follows.
 
         Args:
             version: version of OffsetFetch.

@@ -1,5 +1,7 @@
 """Read the descriptions, offsets, configs and log bounds of groups with few requests.
 
+Log bounds are the log start and log end offsets of the groups' partitions.
+
 `read_groups` reads some groups. `read_by_coordinator` reads all groups of a cluster, so that a broker that hangs delays
 only the groups that it coordinates. Both functions work with every implementation of `GroupAdmin`.
 """
@@ -54,7 +56,8 @@ class Logs(Enum):
     COMMITTED_ENDS = "committed ends"
     """Log end offsets of partitions with a committed offset, and of the partitions in `GroupsRead.permission_checks`.
 
-    This is enough for the total lag of every group. Share groups need no log offsets, because brokers report their lag.
+    The permission checks show whether brokers hide offsets from the user. Together, these log end offsets are enough to
+    compute the total lag of every group. Share groups need no log offsets, because brokers report their lag.
     """
     ENDS = "ends"
     """Log end offset of every partition in which a group has an offset, or that a member owns."""
@@ -96,11 +99,13 @@ async def read_groups(
         deadline: time limit. Its first step is for all data except log bounds (log start and log end offsets). Its
             second step is for the log bounds, unless `log_timeout` is set.
         describe: ids of the groups to describe.
-        offsets: group id → newest `Listing`, for the groups whose offsets are read.
+        offsets: group id → newest `Listing` (type, protocol, state and coordinator), for the groups whose offsets are
+            read.
         configs: ids of the groups whose configs are read.
         logs: which log bounds are read.
         every_offset: whether to read offsets even of groups that usually have none (`Listing.has_offsets` is False).
-        separately: if a call fails, add one fault per group instead of raising the error.
+        separately: whether a failed call adds one `Fault` (error) per group to the result, instead of raising the
+            error.
         log_timeout: time limit for log bounds, in seconds; None for the second step of `deadline`.
         described: group id → description that is already known. The log bounds of the partitions that the members of
             these groups own are read too.
@@ -159,7 +164,7 @@ async def _call(
     """Call a method of `GroupAdmin` with group ids. If there are no ids, return an empty answer.
 
     Args:
-        separately: if the call fails, return one fault per group instead of raising the error.
+        separately: whether to return one `Fault` (error) per group if the call fails, instead of raising the error.
         on_answer: called with the answer.
     """
     try:
@@ -180,10 +185,10 @@ async def read_in_full(
     *,
     on_described: Callable[[Answer[Mapping[str, GroupDescription]]], None] | None = None,
 ) -> GroupsRead:
-    """Read the descriptions, all offsets and the log bounds of groups.
+    """Read the descriptions and all offsets of groups, and the log start and log end offsets of their partitions.
 
     Args:
-        groups: group id → newest `Listing`.
+        groups: group id → newest `Listing` (type, protocol, state and coordinator).
         on_described: called with the descriptions as soon as they arrive.
     """
     return await read_groups(
@@ -291,16 +296,17 @@ async def read_by_coordinator(
     group_batch: int,
     log_batch: int,
 ) -> GroupsRead:
-    """Read the offsets and log bounds of all groups, and describe some groups. Errors are added to `GroupsRead.faults`.
+    """Read the offsets of all groups, and the log start and end offsets of their partitions. Describe some groups.
 
-    All coordinators are asked at the same time. Each coordinator gets one batch of groups after the other. If a
-    coordinator does not answer, its remaining batches are skipped.
+    Errors are not raised, but added to `GroupsRead.faults`. All coordinators are asked at the same time. Each
+    coordinator gets one batch of groups after the other. If a coordinator does not answer, its remaining batches are
+    skipped.
 
     Args:
         groups: node id of a coordinator → ids of its groups.
         listings: group id → newest `Listing` (type, protocol, state and coordinator).
         describe: ids of the groups to describe.
-        owned: partitions that members own. Their log bounds are read too.
+        owned: partitions that members own. Their log start and log end offsets are read too.
         group_batch: maximum number of groups in one batch.
         log_batch: maximum number of partitions per `GroupAdmin.partition_bounds` call.
     """
@@ -355,7 +361,7 @@ async def _read_logs(
     starts: bool = True,
     harmless: type[KgtuiError] = KgtuiError,
 ) -> None:
-    """Read the log bounds of partitions, and add them to `read`.
+    """Read the log bounds (log start and log end offsets) of partitions, and add them to `read`.
 
     Args:
         starts: whether log start offsets are read too.

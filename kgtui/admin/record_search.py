@@ -22,18 +22,23 @@ ROUNDS = 20
 """Maximum number of requests for one search. After the last request, the result is the narrowest time range found."""
 
 _AHEAD_MS = 3_600_000
-"""The search fails if the timestamp of a record is more than this many milliseconds in the future.
+"""Longest accepted time between now and a record's timestamp in the future, in milliseconds.
 
-Since Kafka 4.0, brokers refuse such records by default (`message.timestamp.after.max.ms`).
+If a timestamp is further in the future, the search fails. Since Kafka 4.0, brokers refuse such records by default
+(`message.timestamp.after.max.ms`).
 """
 
 WIDTH_MS = 1000
-"""The search for a record ends when its time range is narrower than this many milliseconds, whatever `precision` is."""
+"""Width of a record's time range, in milliseconds, below which the search for the record always ends.
+
+If the parameter `precision` allows a wider range, the search ends earlier.
+"""
 
 _GUARD_ROUNDS, _GUARD_FACTOR = 4, 8
-"""If the last 4 answers together narrow a record's time range by less than a factor of 8, interpolation is too slow.
+"""Number of answers of a broker, and the factor by which they must together narrow a record's time range.
 
-The next request is then for the middle of the range.
+If the last 4 answers narrow the range by less than a factor of 8, interpolation is too slow. The next request is then
+for the middle of the range.
 """
 
 _ILLINOIS_FACTOR = 0.25
@@ -48,8 +53,9 @@ class _Bracket(NamedTuple):
 
     Attributes:
         low: offset and timestamp of a record before the searched record.
-        high: offset and timestamp of a record after the searched record, or log end offset and latest possible time.
-        below: the searched record was written before this time.
+        high: offset and timestamp of a record after the searched record. If no such record is known, the log end offset
+            and the latest possible time.
+        below: time before which the searched record was written.
         proven: whether `below` follows from an answer of a broker. If False, `below` comes from the current time.
     """
 
@@ -66,7 +72,8 @@ class _Bracket(NamedTuple):
 class _Target:
     """One record that a `RecordSearch` searches for, and the narrowest time range found so far for this record.
 
-    Each answer of a broker updates the time range, so that a search in thousands of partitions takes little CPU time.
+    Each answer of a broker updates the time range, and earlier answers are not stored. Therefore, a search in thousands
+    of partitions takes little CPU time.
 
     Args:
         offset: offset of the record.
@@ -81,8 +88,8 @@ class _Target:
         self._oldest = oldest
         self.exact: int | None = None  # timestamp of the record; None while it is unknown
         self._low: tuple[int, int] | None = None  # offset and time of the nearest known record before `offset`
-        # The answer that gives the lowest upper limit of the record's time: requested timestamp, and offset and
-        # timestamp of the found record.
+        # The answer that gives the lowest upper limit of the record's time: `(requested timestamp, offset, timestamp)`.
+        # Offset and timestamp are those of the record that the broker found, or -1 if it found none.
         self._high: tuple[int, int, int] | None = None
 
     def add(self, asked: int, offset: int, timestamp: int) -> None:

@@ -102,7 +102,7 @@ Therefore, kgtui does not search tiered topics on such brokers.
 """
 
 _SLICE_SECONDS = 0.003
-"""Time, in seconds, for which searches compute before they pause, so that the event loop can run other tasks."""
+"""Longest time for which searches compute without a pause, in seconds. In a pause, the event loop runs other tasks."""
 
 _LEADER_LOOKUPS = 4
 """Maximum number of leader lookups in one call of `RecordTimeReader.read`.
@@ -132,8 +132,8 @@ class RecordTimeReader:
     ) -> Answer[dict[TopicPartition, RecordTime]]:
         """Return when the first unread and the last consumed record of each partition were written.
 
-        If a search is not finished in time, its result is a time range. If a leader does not answer, the `Answer`
-        contains a `Fault` (error) that names the leader.
+        If a search is not finished in time, its result is the narrowest time range found so far. If a leader does
+        not answer, the `Answer` contains a `Fault` (error) that names the leader.
 
         Args:
             positions: partition → committed offset, log start and log end. The committed offset must be below the log

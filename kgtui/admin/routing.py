@@ -118,8 +118,8 @@ class Batch(Generic[T]):
 
     Attributes:
         rows: group id → result.
-        codes: group id → `(error code, broker's message)`. After a retriable code, the group is requested again.
-        faults: group id → fault after which the group is not requested again.
+        codes: group id → `(error code, broker's message)`. Groups with a retriable code are usually requested again.
+        faults: group id → `Fault` (error) after which the group is not requested again.
         error: why some groups are in none of these dicts; None if the request succeeded.
     """
 
@@ -135,13 +135,13 @@ class Batch(Generic[T]):
 
 @dataclass(slots=True)
 class _Pending:
-    """The progress of one call of `Router.run`.
+    """The progress of one call of `Router.run`, which requests groups in one or more rounds.
 
     Attributes:
         groups: groups that are requested in the next round.
         rows: group id → result.
-        faults: group id → fault after which the group is not requested again.
-        again: group id → fault after which the group is requested again.
+        faults: group id → `Fault` (error) after which the group is not requested again.
+        again: group id → `Fault` (error) after which the group is requested again.
         moved: groups whose coordinator must be looked up again.
         losses: group id → how often the connection to its coordinator failed or was lost.
     """
@@ -171,7 +171,7 @@ class Router:
         operation: str = "DESCRIBE",
         repeat: bool = True,
     ) -> Answer[dict[str, T]]:
-        """Send batches of groups to their coordinators until each group has a result or a fault.
+        """Send batches of groups to their coordinators until each group has a result or a `Fault` (error).
 
         Args:
             send: called with a coordinator's node id, group ids and a deadline; requests these groups in one batch.

@@ -46,13 +46,13 @@ class Assertion:
         key_file: PEM file with the private key.
         passphrase: passphrase of the private key; empty if it is not encrypted.
         algorithm: `RS256` or `ES256`.
-        template_file: JSON file with the objects `header` and `payload`, whose fields are added to the assertion; or
-            empty.
+        template_file: JSON file with further fields of the assertion, in the objects `header` and `payload`; empty if
+            there is no such file.
         claims: name → value of the claims `aud`, `iss` and `sub` that are set in the properties. Claims in the template
             file override them.
         lifetime: lifetime of an assertion, in seconds.
-        leeway: an assertion is valid from this many seconds before its creation (claim `nbf`), so that a token endpoint
-            whose clock is behind this machine's clock accepts the assertion.
+        leeway: how long before its creation an assertion is already valid, in seconds (claim `nbf`). Therefore, a token
+            endpoint whose clock is behind this machine's clock accepts the assertion, too.
         with_id: whether each assertion has a random identifier (claim `jti`).
     """
 

@@ -74,7 +74,7 @@ def throttle_ms(api: Api, version: int, body: bytes) -> int:
     """Return the throttle time (ThrottleTimeMs) at the start of an encoded response, in milliseconds.
 
     The result is 0 if the value is negative or above `_LONGEST_THROTTLE_MS`. It is also 0 if responses of this API
-    version do not start with this field. For example, responses to ApiVersions never do.
+    version do not start with ThrottleTimeMs. For example, ApiVersions responses start with an error code.
     """
     if len(body) < _THROTTLE_TIME_SIZE or not _comes_first(api, version):
         return 0

@@ -63,7 +63,9 @@ def _shortened(value: object) -> str:
 
 
 def clock_advice(ahead: float) -> str:
-    """Return advice for the user about the clock of this machine: to correct it, or, if `ahead` is small, to check it.
+    """Return the advice that the user should check the clock of this machine.
+
+    If the clock differs from the token endpoint's clock by more than `SKEW` seconds, the advice is to correct it.
 
     Args:
         ahead: time of the token endpoint's clock minus time of this machine's clock, in seconds; 0 if unknown.

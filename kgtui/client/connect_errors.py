@@ -194,7 +194,7 @@ def explain_rejection(address: Address, reason: str, settings: ClientSettings) -
 
 
 def explain_login_required(address: Address, settings: ClientSettings) -> str:
-    """Return a message for a broker that answers the first ApiVersions request, but closes the connection at the next.
+    """Return a message for a broker that answers an ApiVersions request, but closes the connection at the next request.
 
     The cause is probably that the port requires a login (SASL).
     """

@@ -38,7 +38,7 @@ Group 1 is the realm in which the library looked for the broker (B.EXAMPLE).
 """
 
 _EXPIRED_CREDENTIALS = 11
-"""Number of GSSAPI's error GSS_S_CREDENTIALS_EXPIRED. Bits 16 to 23 of a major status contain it (RFC 2744)."""
+"""Number of GSSAPI's error GSS_S_CREDENTIALS_EXPIRED. Bits 16 to 23 of a major status contain the number (RFC 2744)."""
 
 
 class Failure(NamedTuple):

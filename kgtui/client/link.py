@@ -77,7 +77,7 @@ class Reply(Generic[T]):
 class Link:
     """Manages one connection to a broker: opens it when needed, and replaces it when it breaks.
 
-    Each broker has its own links, so that a broker that hangs does not delay requests to other brokers.
+    Each broker has its own `Link` objects, so that a broker that hangs does not delay requests to other brokers.
 
     Attributes:
         in_flight: number of unfinished requests, including requests that wait to be sent.
@@ -113,9 +113,9 @@ class Link:
         return self._session.negotiated if self._session else None
 
     def adopt(self, session: Session) -> None:
-        """Use `session`, an open connection to the broker of this link, so that the link need not connect.
+        """Use `session`, which is an open connection to the same broker, so that this object need not connect.
 
-        If the link is already connected or connecting, close `session` instead, because the link does not need it.
+        If this object is already connected or connecting, close `session` instead, because it is not needed.
         """
         if self.live or self._connecting:
             session.connection.close()
@@ -180,7 +180,7 @@ class Link:
             self.in_flight -= 1
 
     def shut(self) -> None:
-        """Close the link permanently, and cancel a running attempt to connect."""
+        """Close the connection permanently, and cancel a running attempt to connect."""
         self._failure = f"the connection to {self._name} was closed"
         self._closed = True
         if self._connecting is not None:
@@ -189,7 +189,7 @@ class Link:
             self._drop(self._session)
 
     async def close(self) -> None:
-        """Close the link permanently, cancel a running attempt to connect, and wait until this attempt has ended."""
+        """Close the connection permanently. Cancel a running attempt to connect, and wait until it has ended."""
         connecting = self._connecting
         self.shut()
         if connecting is not None:
@@ -309,7 +309,7 @@ class Links:
     """The connections to all brokers of a cluster.
 
     Each broker has one `Link` for requests with large responses (`Lane.BULK`), and one for small requests (`Lane.UI`).
-    A link is created on first use, and closed when its broker leaves the cluster or gets a new address.
+    A `Link` is created on first use, and closed when its broker leaves the cluster or gets a new address.
     """
 
     def __init__(self, options: PoolOptions) -> None:
@@ -318,11 +318,11 @@ class Links:
         self._retired: list[Link] = []
 
     def get(self, node: int, lane: Lane) -> Link | None:
-        """Return a broker's link for large or for small responses (`lane`); None if it has not been created yet."""
+        """Return the `Link` to a broker for large or small responses (`lane`); None if it was not created yet."""
         return self._links.get((node, lane))
 
     def at(self, broker: BrokerAddress, lane: Lane, transport: Transport) -> Link:
-        """Return a broker's link for large or for small responses (`lane`). Create it if it does not exist yet."""
+        """Return the `Link` to a broker for large or small responses (`lane`). Create it if it does not exist yet."""
         link = self._links.get((broker.node, lane))
         if link is None:
             address = Address(broker.host, broker.port)
@@ -344,7 +344,7 @@ class Links:
         entry.session.connection.close()
 
     def keep_only(self, brokers: Mapping[int, BrokerAddress]) -> None:
-        """Close the links to brokers that are missing in `brokers`, or have a different address there."""
+        """Close the connections to brokers that are missing in `brokers`, or have a different address there."""
         for key, link in list(self._links.items()):
             broker = brokers.get(key[0])
             if broker is None or link.address != Address(broker.host, broker.port):

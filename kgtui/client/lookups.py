@@ -41,14 +41,14 @@ The node id -1 stands for no broker. The error code -1 is UNKNOWN_SERVER_ERROR.
 """
 
 FIRST_LOOKUP_PAUSE = 0.25
-"""Pause after the first call of `LeaderCache.failed` for a broker, in seconds.
+"""First pause between two lookups of the leaders of an unresponsive broker's partitions, in seconds.
 
-During the pause, further calls for this broker have no effect. Otherwise, kgtui would look up the same leaders again
-and again while the broker does not respond. Each further pause is twice as long, until the broker responds.
+During the pause, `LeaderCache.failed` has no effect for this broker. Otherwise, kgtui would look up the same leaders
+again and again while the broker does not respond. Each further pause is twice as long, until the broker responds.
 """
 
 LONGEST_LOOKUP_PAUSE = 2.0
-"""Longest pause after a call of `LeaderCache.failed`, in seconds (see `FIRST_LOOKUP_PAUSE`)."""
+"""Longest pause between two lookups of the leaders of an unresponsive broker's partitions, in seconds."""
 
 
 class Requests(Protocol):
@@ -123,7 +123,7 @@ class CoordinatorCache:
         self._nodes: dict[str, int | None] = {}
 
     def share(self, listings: Callable[[], Mapping[str, Listing]]) -> None:
-        """Use the rows of ListGroups responses that the caller stores, and store none here, to save memory.
+        """Let this cache use the ListGroups rows that the caller stores, so that it need not store a copy.
 
         Args:
             listings: returns a dict: group id → its newest row in a ListGroups response.
@@ -170,7 +170,7 @@ class CoordinatorCache:
     async def find(self, groups: Iterable[str], *, timeout: float, refresh: bool) -> Coordinators:
         """Return the coordinator of each group, from the cache or from a lookup.
 
-        If a broker reports an error that can pass, the lookup is repeated for up to `timeout` seconds. Groups without a
+        If a broker reports a temporary error, the lookup is repeated for up to `timeout` seconds. Groups without a
         result are in `Coordinators.errors`.
 
         Args:
@@ -296,9 +296,9 @@ class LeaderCache:
         self._topics.clear()
 
     def failed(self, node: int) -> bool:
-        """Remove topics from the cache, so that `find` looks up their leaders again.
+        """Remove from the cache all topics in which the unresponsive broker `node` leads a partition.
 
-        These are the topics in which the unresponsive broker `node` leads a partition.
+        `find` then looks up the leaders of these topics again.
 
         Returns:
             False if this method did nothing, because it was called for the same broker a moment ago (see
@@ -322,8 +322,8 @@ class LeaderCache:
         """Return the leaders of all partitions of these topics.
 
         Args:
-            needed: partitions of these topics. If one is missing in the cache, for example because it was added to the
-                topic later, the topic is looked up again.
+            needed: partitions whose leaders the caller needs. If one is missing in the cache, for example because it
+                was added to its topic later, the topic is looked up again.
             refresh: whether to ignore the cache.
 
         Raises:

@@ -7,16 +7,16 @@ from enum import Enum
 
 
 class Lane(Enum):
-    """One of the two connections to a broker.
+    """One of the two connections that kgtui opens to each broker.
 
-    A broker processes the requests on one connection one after the other. With a second connection, kgtui can read the
-    selected groups on the UI lane during a long request on the bulk lane.
+    A broker processes the requests of one connection one after the other. Because there are two connections, a small
+    request on one of them does not have to wait for a long request on the other one.
     """
 
     BULK = "bulk"
-    """Lane for requests whose responses can be large, such as regular requests about all groups."""
+    """Connection for requests whose responses can be large, such as regular requests about all groups."""
     UI = "ui"
-    """Lane for small requests, whose result a user might be waiting for."""
+    """Connection for small requests, whose result a user might be waiting for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,11 +27,12 @@ class PoolOptions:
         connect_timeout: time limit for one attempt to connect, including the TLS handshake and the login.
         second_wait: how long a request waits for a running attempt to connect if the previous attempt failed.
         backoff, backoff_max: first and longest pause between attempts to connect.
-        bulk_in_flight, ui_in_flight: maximum number of concurrent requests on the bulk lane and on the UI lane.
-        stall: if a request times out, and the broker has sent nothing for this long, kgtui closes the connection.
+        bulk_in_flight, ui_in_flight: maximum number of concurrent requests on each of the two connections to a broker
+            (`Lane.BULK` and `Lane.UI`).
+        stall: how long a broker must have sent nothing, so that kgtui closes the connection when a request times out.
         head_start: how long to wait for a broker's response before the next broker is asked too.
         retry_pause, retry_pause_max: first and longest pause between attempts to look up coordinators.
-        thread_bytes: responses of more than this number of bytes are decoded in a thread.
+        thread_bytes: size of a response, in bytes, above which the response is decoded in a thread.
         batch: maximum number of groups or topics in one request that looks up coordinators or leaders.
     """
 

@@ -193,14 +193,14 @@ class Pool:
     ) -> Reply[Any]:
         """Send one request to one broker, and decode the response.
 
-        If the connection breaks, kgtui sends the request again on a new connection, because brokers close idle
-        connections. A request is not sent again if it changes the cluster, or if it was the first request on the broken
-        connection.
+        If the connection breaks, kgtui normally sends the request again on a new connection, because brokers close idle
+        connections. But kgtui never repeats a request that changes the cluster, or the first request on a connection.
 
         Args:
             value: fields of the request, or a function that returns them for an API version.
-            timeout: time limit in seconds, or `settings.request_timeout` if this is shorter. It includes the time to
-                connect, to wait for earlier requests, and to wait if the broker throttles kgtui.
+            timeout: time limit in seconds. If `settings.request_timeout` is shorter, it is used instead. The limit
+                includes the time to connect, to wait for earlier requests, and to wait while the broker throttles
+                kgtui.
             version: API version; by default the highest version that both kgtui and the broker support.
             decode: function that decodes the response; by default `api.response.decode`.
 
@@ -226,7 +226,7 @@ class Pool:
     async def find_coordinators(self, groups: Iterable[str], *, timeout: float, refresh: bool = False) -> Coordinators:
         """Return the coordinator of each group, from the cache or from lookups in batches (KIP-699).
 
-        If a broker reports an error that can pass, the lookup is repeated for up to `timeout` seconds. Groups without a
+        If a broker reports a temporary error, the lookup is repeated for up to `timeout` seconds. Groups without a
         result are in `Coordinators.errors`.
 
         Raises:
@@ -235,7 +235,7 @@ class Pool:
         return await self._coordinators.find(groups, timeout=timeout, refresh=refresh)
 
     def share_listings(self, listings: Callable[[], Mapping[str, Listing]]) -> None:
-        """Use the rows of ListGroups responses that the caller stores, and do not cache them here, to save memory.
+        """Let the pool use the ListGroups rows that the caller stores, so that the pool need not store a copy.
 
         Args:
             listings: returns a dict: group id → its newest row in a ListGroups response.
@@ -266,10 +266,11 @@ class Pool:
         timeout: float,
         refresh: bool = False,
     ) -> Leaders:
-        """Return the leader of every partition of these topics. Never creates a topic.
+        """Return the leader of every partition of these topics. The lookup never creates a missing topic.
 
         Args:
-            needed: partitions of these topics. If one is missing in the cache, its topic is looked up again.
+            needed: partitions whose leaders the caller needs. If one is missing in the cache, its topic is looked up
+                again.
             refresh: whether to ignore the cache.
 
         Raises:
@@ -278,9 +279,9 @@ class Pool:
         return await self._leaders.find(topics, needed=needed, timeout=timeout, refresh=refresh)
 
     def leader_failed(self, node: int) -> bool:
-        """Remove topics from the cache, so that `find_leaders` looks up their leaders again.
+        """Remove from the cache all topics in which the unresponsive broker `node` leads a partition.
 
-        These are the topics in which the unresponsive broker `node` leads a partition.
+        `find_leaders` then looks up the leaders of these topics again.
 
         Returns:
             False if this method did nothing, because it was called for the same broker a moment ago.
@@ -362,7 +363,7 @@ class Pool:
             task.exception()
 
     def _store_view(self, view: ClusterView) -> ClusterView:
-        """Store new metadata, and close the links to brokers that have left the cluster or have a new address.
+        """Store new metadata. Close the connections to brokers that have left the cluster or have a new address.
 
         If the cluster id has changed, also clear the cached coordinators and leaders.
         """

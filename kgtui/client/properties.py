@@ -41,7 +41,10 @@ _LOGIN_AND_TLS = frozenset(
         "ssl.truststore.type",
     }
 )
-"""`bootstrap.servers`, and login and TLS properties that kgtui supports. Further ones are in `_LOGIN_NAMES`."""
+"""Properties for login and TLS that kgtui supports, and `bootstrap.servers`.
+
+`_LOGIN_NAMES` contains further login and TLS properties.
+"""
 
 _DEFAULTS = {
     "ssl.keymanager.algorithm": ("SUNX509", "PKIX"),
@@ -58,7 +61,7 @@ _DEFAULTS = {
         "SOFTWARE.AMAZON.MSK.AUTH.IAM.IAMOAUTHBEARERLOGINCALLBACKHANDLER",
     ),
 }
-"""Property in `_REFUSED` → values (in upper case) that kgtui accepts. Any other value is an error.
+"""Property that kgtui refuses in general (see `_REFUSED`) → the few values, in upper case, that kgtui accepts.
 
 The accepted values are Kafka's defaults, and names of Java classes whose task kgtui does itself.
 """

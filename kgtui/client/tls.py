@@ -1,7 +1,7 @@
 """Read TLS settings from the `ssl.*` properties of Java clients.
 
 Certificates and keys are in PEM (KIP-651) or PKCS#12. kgtui cannot read JKS and JCEKS stores, because no maintained
-Python library does. The error message for such a store contains the `keytool` command that converts it.
+Python library can read them. The error message for such a store contains the `keytool` command that converts it.
 """
 
 from __future__ import annotations
@@ -161,8 +161,8 @@ class Tls:
     """Settings for TLS: trusted certificates, and the key and certificate of this client.
 
     Attributes:
-        trust_file, trust_pem: trusted certificates as file or text. If both are empty, kgtui trusts the certificates of
-            the operating system.
+        trust_file, trust_pem: file with the trusted certificates, or the certificates as text in PEM. If both are
+            empty, kgtui trusts the certificates of the operating system.
         trust_type, key_type: `PEM`, `PKCS12` or `JKS`. kgtui treats `JKS`, Kafka's default, as `PKCS12`.
         trust_password: password of the store with trusted certificates.
         store_password: password of the store with the private key.

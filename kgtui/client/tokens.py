@@ -28,9 +28,9 @@ if TYPE_CHECKING:
     from kgtui.client.oauth import OAuth
 
 REFRESH_AFTER = (0.80, 0.85)
-"""Limits of the fraction of a token's lifetime after which the next login gets a new token.
+"""Lowest and highest fraction of a token's lifetime after which the next login gets a new token.
 
-The fraction is chosen at random for each token. Kafka's clients have the same limits by default.
+For each token, a random fraction in this range is chosen. The range is the default of Kafka's clients.
 """
 
 RETRY_PAUSE = 10.0

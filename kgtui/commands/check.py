@@ -214,7 +214,7 @@ async def _with_access(admin: GroupAdmin, selection: Selection, watch: Watch, ti
 
 
 async def _retention(admin: GroupAdmin, watch: Watch, timeout: float) -> Retention:
-    """Return how long brokers keep committed offsets, and the records in the topics of the watched groups.
+    """Return how long brokers keep committed offsets, and how long they keep records in topics of the watched groups.
 
     If one of these durations cannot be read, print the reason on stderr.
     """
@@ -250,7 +250,8 @@ def _report(args: argparse.Namespace, query: Query, selection: Selection, watch:
     results, selected = _judge(args, query, selection, watch, retention)
     print_result(args.format, check_results.WRITERS, results)
     # A filter such as `verdict:STOP` excludes groups that are OK now. Some of them might get a worse verdict in a
-    # longer watch, and the user must be told so. Therefore, if a term is about health, `watched` contains all groups.
+    # longer watch, and the user must be told so. Therefore, if a filter term is about health, `watched` contains all
+    # watched groups, and not only those that match.
     watched = list(results.snapshot.health.values()) if Need.WATCHING in query.needs else selected
     _notify_limits(results, selected, watched)
     missing = notify_missing(args, _without_health(query), selection)
@@ -265,9 +266,9 @@ def _judge(
 ) -> tuple[CheckResults, list[GroupHealth]]:
     """Return the results to print, and the health of all groups that match the filter.
 
-    Without `--all` and without a filter term about health, the results contain only three kinds of
-    groups: those with a problem, those that could never be read, and those with an error and
-    possibly hidden offsets (see `mark_hidden`).
+    With `--all`, or with a filter term about health, the results contain all of these groups. Otherwise, they contain
+    only groups that have a problem, groups that could never be read, and groups that have a read error and of which
+    brokers may hide offsets from the user (see `mark_hidden`).
     """
     from kgtui.model.answer import Coverage
     from kgtui.model.health import health_of, with_hidden_offsets
@@ -318,7 +319,7 @@ def _updated(first: Snapshot, health: Mapping[str, GroupHealth], watch: Watch) -
 
 
 class _VerdictSnapshot(Snapshot):
-    """A snapshot that gives filters the verdicts that `kgtui check` prints."""
+    """A snapshot in which filters find the same verdicts on groups as `kgtui check` prints."""
 
     __slots__ = ()
 
@@ -342,7 +343,7 @@ def _select_by_health(query: Query, snapshot: Snapshot) -> list[str]:
 
 
 def _is_notable(health: GroupHealth) -> bool:
-    """Return whether a group is printed without `--all`: it has a problem, or could not be read."""
+    """Return whether a group is printed even without `--all`, because it has a problem or could never be read."""
     return _status(health) is not Status.OK or not health.reads
 
 

@@ -33,8 +33,8 @@ def timeout_of(args: argparse.Namespace) -> float:
 async def connected(args: argparse.Namespace) -> AsyncIterator[KafkaGroupAdmin]:
     """Connect to the cluster in the options or the configuration, and close the connections at the end.
 
-    Without `--timeout`, the client property `default.api.timeout.ms` replaces this option: if the property is set, its
-    value is stored in `args.timeout`, in seconds.
+    If `--timeout` is not given, but the client property `default.api.timeout.ms` is set, the value of the property is
+    stored in `args.timeout`, in seconds.
 
     Raises:
         ConfigError: the options or the configuration are wrong.
@@ -102,9 +102,9 @@ async def open_recording(lake: str, at: str | None, *, option: str = "--at") -> 
 
 
 async def as_of(snapshot: Snapshot, admin: GroupAdmin) -> Snapshot:
-    """Return a copy of a recorded snapshot with the time of its poll, and the times when groups entered their states.
+    """Add two things to a recorded snapshot: when it was recorded, and when each group entered its current state.
 
-    Return a snapshot of a live cluster unchanged.
+    Returns a copy of the snapshot. If `admin` reads a live cluster, the snapshot is returned unchanged.
     """
     poll: RecordedPoll | None = getattr(admin, "poll", None)
     if poll is None:

@@ -145,7 +145,6 @@ def _step_cells(step: Step) -> tuple[str, str, str]:
 
 
 def _steps_json(found: Mapping[str, Sequence[Step]]) -> bytes:
-    """Encode the connection steps of each bootstrap server as JSON."""
     servers = [{"address": server, "steps": [step._asdict() for step in steps]} for server, steps in found.items()]
     return formats.json_bytes({"version": formats.VERSION, "taken_at": rfc3339(time.time()), "bootstrap": servers})
 

@@ -60,7 +60,8 @@ class Schedule:
 
     Attributes:
         seconds: time from the first to the last read, in seconds.
-        interval: time between the starts of two reads, in seconds. Slow brokers are read less often.
+        interval: time between the starts of two reads, in seconds. Brokers that need longer for a read are read less
+            often.
         timeout: maximum duration of one read, in seconds.
     """
 
@@ -121,7 +122,7 @@ class _Watch:
             at: time of the read, in seconds since the epoch.
             description, offsets: the results; None if they could not be read.
             fault: error of the read; None if it succeeded.
-            complete: False if the group has offsets, but they could not be read.
+            complete: whether the offsets were read, or groups of this type have no offsets.
         """
         history = self.histories[group]
         self.group_faults.pop(group, None)
@@ -234,11 +235,11 @@ class ClusterWatch(_Watch):
 
 
 class RecordedWatch(_Watch):
-    """Reads groups from the polls of a recording.
+    """Reads groups from the polls of a recording. A poll is one read of the cluster by the recorder.
 
     Attributes:
         polls: the recorded polls to read, oldest first.
-        faults: errors at the last poll that was read. Errors of single groups are left out.
+        faults: errors at the last poll that was read, except errors of single groups, which are in `group_faults`.
     """
 
     def __init__(self, admin: ReplayAdmin, groups: Mapping[str, Listing], seconds: float, watching: Watching) -> None:
@@ -291,8 +292,8 @@ class RecordedWatch(_Watch):
 def polls_before(admin: ReplayAdmin, seconds: float) -> Sequence[RecordedPoll]:
     """Return the selected poll `admin.poll` and the polls in the `seconds` seconds before it, oldest first.
 
-    If these polls cover less than `seconds` seconds, the previous poll (if there is one) is included, too. It is left
-    out if polls are missing directly after it.
+    If these polls cover less than `seconds` seconds, also return the last poll before them, unless the recording has a
+    gap between this poll and the others.
     """
     end = admin.poll
     polls = admin.recording.polls(end.at - seconds, end.at)

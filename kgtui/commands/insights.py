@@ -114,7 +114,7 @@ def query_of(text: str) -> Query | None:
 def select_findings(findings: Sequence[Finding], query: Query | None, lake: str) -> list[Finding]:
     """Return the findings about groups that match the filter; all findings if `query` is None.
 
-    The filter is applied to the state of the groups at the newest poll in `lake`.
+    The filter is applied to the newest recorded state of the groups in `lake`.
     """
     if query is None:
         return list(findings)
@@ -169,7 +169,7 @@ def as_text(
 
     Args:
         now: current time, in seconds since the epoch.
-        since: the past problems in `findings` ended at or after this time, in seconds since the epoch. None if only
+        since: time, in seconds since the epoch, at or after which the past problems in `findings` ended. None if only
             current problems were requested.
         evidence: whether to add the table rows on which each finding is based.
         width: maximum length of a line, in terminal cells; None for no limit. Commands are never wrapped.

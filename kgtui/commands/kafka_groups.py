@@ -34,7 +34,7 @@ LOADING = frozenset({COORDINATOR_LOAD_IN_PROGRESS, COORDINATOR_NOT_AVAILABLE})
 """Error codes of a broker whose group coordinator is not ready yet, for example because the broker has just started."""
 
 PAUSE = 0.1
-"""If a broker returns an error code in `LOADING`, the request is repeated after this many seconds."""
+"""Pause, in seconds, before a request is repeated because the broker returned an error code in `LOADING`."""
 
 LEAST_WIDTH = 20  # Minimum width of a column in the output of Kafka's GroupsCommand, in UTF-16 code units.
 ABOUT = "This tool lists the groups of every type."
@@ -196,8 +196,8 @@ async def _poll(admin: GroupAdmin, node: int) -> ListingDelta:
 def keeps(row: Listing, options: Options) -> bool:
     """Return whether the options select a group, by the rules of Kafka's GroupsCommand.
 
-    Only `--group-type` and `--protocol` can be combined. `_check` refuses all other combinations of these two options,
-    `--consumer`, `--share` and `--streams`. Without any of these options, every group is selected.
+    These options are `--group-type`, `--protocol`, `--consumer`, `--share` and `--streams`. Without them, every group
+    is selected. `_check` has refused every combination of two of them, except `--group-type` with `--protocol`.
     """
     group_type, protocol = options.value("group-type"), options.value("protocol")
     if group_type is not None:

@@ -30,7 +30,7 @@ class Option:
     Attributes:
         name: name without dashes.
         help: text in the table of options.
-        argument: description of the argument; None for a flag.
+        argument: description of the argument; None for a flag (an option without an argument).
         waives_required: whether a command line with this option, such as `--help`, can lack required options.
     """
 
@@ -60,7 +60,8 @@ class Options:
     """The options of one command line.
 
     Attributes:
-        given: name of each option in the command line → list of its arguments. The list of a flag is empty.
+        given: name of each option in the command line → list of its arguments. The list is empty for a flag (an option
+            without an argument).
     """
 
     given: dict[str, list[str]] = field(default_factory=dict)

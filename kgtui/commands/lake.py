@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 _DAY = 86_400.0
 _OPTIONAL_COLUMNS = ("VERSION", "FILES", "SIZE", "ON DISK")
-"""If the table is too wide for the terminal, these columns are hidden one by one, in this order, until it fits."""
+"""Columns that are hidden, one by one and in this order, until the table fits into the terminal."""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:

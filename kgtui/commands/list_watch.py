@@ -121,7 +121,7 @@ def _nothing_read(last: Selection, error: UnreachableError) -> Selection:
 
 
 class RepeatedScreening:
-    """Compares each read of the groups with earlier reads, to find problems.
+    """Compares each read of the groups with earlier reads, to find problems such as groups that stopped reading.
 
     Args:
         admin: client that reads additional data, such as log start offsets.
@@ -189,10 +189,10 @@ class RepeatedScreening:
         )
 
     async def _forget_missing(self, snapshot: Snapshot) -> None:
-        """Delete the stored data of groups that no broker lists any more.
+        """Delete the stored data of groups that have disappeared.
 
-        This applies only to groups that no longer exist according to their coordinator, or that the
-        user is not allowed to describe (see `MissingGroups`).
+        A group has disappeared if no broker lists it any more, and it cannot be described: the coordinator says that
+        the group does not exist, or the user lacks the permission (see `MissingGroups`).
         """
         # A group that no broker lists may still exist, for example while its coordinator changes. Ask the coordinator.
         store, now = self._store, snapshot.taken_at

@@ -321,7 +321,7 @@ def run_command(args: argparse.Namespace) -> int:
     """Run the parsed command and return its exit code."""
     if args.command == "print-completion":
         return _print_completion(args.print_completion)
-    # If `--debug` is given, start the log. The terminal UI (`None`) and the commands below start the log themselves.
+    # Start the log if `--debug` is given. The terminal UI (`None`), `demo`, `record` and `replay` start it themselves.
     if args.debug and args.command not in (None, "demo", "record", "replay"):
         from kgtui.commands.log_file import start_log
 

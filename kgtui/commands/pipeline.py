@@ -206,7 +206,9 @@ def _run_jobs(lake: SparkLake, sources: Sources, progress: Progress, interval: f
 
 
 def update_gold(lake: SparkLake, on_progress: Callable[[str], None] | None = None) -> tuple[date, ...]:
-    """Recompute the gold tables from the first day with new polls or new silver rows on. Return the recomputed days.
+    """Recompute the gold tables, from the first day with new data on, and return the recomputed days.
+
+    New data are recorded polls, and rows of silver tables (decoded records of `__consumer_offsets`).
 
     Days after tomorrow (UTC) are ignored, because their timestamps come from a broker with a wrong clock.
     """

@@ -145,7 +145,7 @@ class DemoHistory:
 
     Attributes:
         days: length of the history in days.
-        interval: seconds between two polls.
+        interval: seconds between two polls (reads of the cluster by the recorder).
         until: end of the history, in seconds since the epoch.
         seed: seed for random choices. Equal parameters give the same history.
     """
@@ -166,7 +166,7 @@ class DemoHistory:
 
 
 def newest_poll_time(interval: float, now: float) -> float:
-    """Return the time of the last poll: `now` (seconds since the epoch), rounded down to a multiple of `interval`."""
+    """Return the time of the history's last poll: `now` (epoch seconds), rounded down to a multiple of `interval`."""
     return now // interval * interval
 
 
@@ -174,7 +174,8 @@ async def record_history(lake: str, history: DemoHistory, on_poll: Callable[[int
     """Record a simulated history into a lake, and return the final status of the recorder.
 
     Args:
-        on_poll: called after each poll, with the number of polls that have been recorded so far.
+        on_poll: function that is called after each poll (read of the simulated cluster), with the number of polls that
+            have been recorded so far.
 
     Raises:
         LakeError: the folder of the lake cannot be written, or contains files but is not a lake.

@@ -202,12 +202,12 @@ async def select_groups(
 
     Args:
         query: the filter; None selects every group.
-        groups: if not empty, only groups with these ids are read and selected.
+        groups: ids of the groups to read and to select from; empty for all groups.
         members: whether to read the members of the selected groups.
         lag: whether to read offsets and log end offsets of the selected groups.
         access_max_age: maximum age of cached permissions of the user, in seconds. Older permissions are read again.
-        on_read: called after the lag was read, with the snapshot and the data that was read. It returns the snapshot to
-            which the filter is applied.
+        on_read: function that is called after the lag was read, with the snapshot and the data that was read. The
+            filter is applied to the snapshot that the function returns.
         timeout: maximum total duration in seconds. Each read gets an equal part of the time that remains.
 
     Raises:

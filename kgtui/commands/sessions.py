@@ -28,9 +28,9 @@ if TYPE_CHECKING:
 CONNECT_TIMEOUT = 3.0
 """Maximum time to wait for a broker's answer while kgtui tries to connect to a cluster, in seconds."""
 _MAX_CALLS_PER_POLL = 8
-"""Maximum number of calls of `LakeReplayPosition.advance` during which playback keeps showing the same poll.
+"""Maximum number of calls of `LakeReplayPosition.advance` for which playback shows the same poll of a recording.
 
-If more calls would be needed to reach the next poll, the first call already jumps to the next poll. Otherwise, playback
+If it would take more calls to reach the next poll, the first call already moves to the next poll. Otherwise, playback
 would seem to hang.
 """
 
@@ -113,7 +113,10 @@ class SessionOpener:
         return self.replay(await open_recording(lake, at or None, option="the time"))
 
     def replay(self, admin: ReplayAdmin) -> Session:
-        """Return a session that replays the recording of `admin`. It first shows the poll `admin.poll`."""
+        """Return a session that replays the recording of `admin`. The session first shows the poll `admin.poll`.
+
+        A poll is one read of the cluster by the recorder.
+        """
         return _replay_session(self._empty(), admin)
 
     async def _open(self, target: Target, command_config: str | None) -> Session:
@@ -239,7 +242,7 @@ def _replay_session(empty: Session, admin: ReplayAdmin) -> Session:
 
 
 class LakeReplayPosition:
-    """Selects which poll of a recording the terminal UI shows.
+    """Selects which poll of a recording the terminal UI shows. A poll is one read of the cluster by the recorder.
 
     Attributes:
         playing: playback speed relative to real time, such as 10.0 for ten times as fast; None if playback is stopped.
@@ -258,12 +261,12 @@ class LakeReplayPosition:
 
     @property
     def span(self) -> tuple[float, float]:
-        """Times of the first and the last poll, in seconds since the epoch."""
+        """Times of the first and the last poll of the recording, in seconds since the epoch."""
         lake = self._admin.recording
         return lake.first.at, lake.last.at
 
     async def step(self, by: int) -> bool:
-        """Move forward by `by` polls, or back if `by` is negative.
+        """Move forward by `by` recorded polls, or back if `by` is negative.
 
         Returns False, and does not move, if the recording has too few polls in this direction.
         """
@@ -293,11 +296,11 @@ class LakeReplayPosition:
         await self._admin.seek(at)
 
     async def advance(self, seconds: float) -> bool:
-        """Move forward by `seconds` of recorded time. Return False if the last poll is already shown.
+        """Move forward by `seconds` of recorded time. Return False if the last poll of the recording is already shown.
 
-        If the next poll is later than this, keep showing the same poll. The next call then adds its `seconds` to the
-        seconds of this call. But if recording was interrupted before the next poll, or if reaching this poll would take
-        too many calls (see `_MAX_CALLS_PER_POLL`), move to the next poll at once.
+        If the next poll is more than `seconds` later, normally keep showing the same poll; the next call then adds its
+        `seconds` to those of this call. But move to the next poll at once if the recording has a gap before it, or if
+        reaching it would take too many calls (see `_MAX_CALLS_PER_POLL`).
         """
         shown = self._admin.poll
         self._ahead = self._ahead + seconds if self._ahead_of == shown else seconds
@@ -329,7 +332,7 @@ class LakeReplayPosition:
         return await asyncio.to_thread(lambda: tuple(recorded_events(self._admin.recording, since, until)))
 
     async def compare(self, at: float) -> Comparison:
-        """Return the differences between the last poll up to the time `at` and the poll that is shown.
+        """Return the differences between two polls: the last one at or before the time `at`, and the one that is shown.
 
         Raises `LakeError` if the recording cannot be read, or starts after `at`.
         """

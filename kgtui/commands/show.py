@@ -82,7 +82,10 @@ async def _listed(admin: GroupAdmin, timeout: float) -> Mapping[str, Listing]:
 
 
 async def _with_recorded_times(snapshot: Snapshot, admin: GroupAdmin) -> Snapshot:
-    """If `admin` reads a recording, add times that earlier polls show, such as when each group last made progress."""
+    """Add times that earlier polls of a recording show, such as when each group last made progress.
+
+    If `admin` does not read a recording, return the snapshot unchanged.
+    """
     recording: RecordingReader | None = getattr(admin, "recording", None)
     if recording is None:
         return snapshot

@@ -33,8 +33,8 @@ def parse_time(option: str, text: str, last: float) -> float:
 
     Args:
         option: name of the option, for the error message.
-        last: end of the recorded data, or the current time, in seconds since the epoch. `10:04` means the latest 10:04
-            that is not after `last`.
+        last: end of the recorded data, or the current time, in seconds since the epoch. A time of day without a date,
+            such as `10:04`, means the latest 10:04 that is not after `last`.
 
     Raises:
         UsageError: the text has none of the forms in the examples.
@@ -61,8 +61,8 @@ def _parse_date_or_time_of_day(text: str, last: float) -> float:
     if "-" in text:
         return parse_rfc3339(text)
     day = datetime.fromisoformat(f"{end.date()}T{text}")
-    # If the text has a time zone, the date in this zone can differ from the local date. Therefore, also try the two
-    # days before `day` and the day after it.
+    # Try several days, because the time on `day` can be later than `last`. If the text has a time zone, the date in
+    # this zone can also differ from the local date.
     days = [day + timedelta(days=number) for number in (-2, -1, 0, 1)]
     # When daylight saving time ends, an hour of local time occurs twice. `fold` is 0 for the first, 1 for the second.
     times = [one.replace(fold=fold).timestamp() for one in days for fold in (0, 1)]

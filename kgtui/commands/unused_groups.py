@@ -28,7 +28,7 @@ async def with_unused_groups(admin: GroupAdmin, timeout: float, snapshot: Snapsh
 
     Args:
         timeout: maximum total duration, in seconds, of the reads that find out when the unread records were written.
-        snapshot: contains the summaries of the groups.
+        snapshot: snapshot that contains the lag of each group.
         read: the offsets of the groups in the snapshot.
     """
     lags = {group: row.lag for group, row in snapshot.summaries.items() if row.lag}

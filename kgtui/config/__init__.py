@@ -2,8 +2,9 @@
 
 The section "Configuration" of the README has an example with every key, and the list of environment variables.
 
-In Java properties, `${NAME}` stands for an environment variable, and `file:PATH` for the content of a file. If the
-properties declare `config.providers`, only references such as `${file:PATH:KEY}` are replaced.
+In Java properties, `${NAME}` normally stands for an environment variable, and `file:PATH` for the content of a file.
+But if the properties declare Kafka's config providers (`config.providers`), kgtui replaces only references to these
+providers, such as `${file:PATH:KEY}`.
 
 Of the other parts of kgtui, this package imports only `errors`, `model` and `private_files`. It imports msgspec,
 javaproperties and platformdirs only when they are needed.

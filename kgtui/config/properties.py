@@ -25,7 +25,7 @@ _REFERENCE = re.compile(_NAME)
 _FILE_URLS = frozenset({"useKeytab", "useCcache"})
 """Options of IBM's Kerberos login module whose values are URLs, such as `file:/etc/keytab`.
 
-kgtui does not replace these URLs with the content of the file.
+kgtui does not replace these URLs with the content of the files, because these options need the path of a file.
 """
 
 _IN_JAAS = re.compile(

@@ -31,8 +31,8 @@ T = TypeVar("T")
 MAX_WAITING_ROWS = 1_000_000
 """Maximum number of rows that wait in memory while the lake cannot be written. If more rows wait, all are dropped.
 
-Example: the recorder polls every ten seconds, and each poll has 17,000 rows. If the lake cannot be written for about
-ten minutes, all waiting rows are dropped.
+For example, if the recorder polls every ten seconds, and each poll has 17,000 rows, the rows are dropped after about
+ten minutes.
 """
 
 _log = logging.getLogger(__name__)
@@ -44,8 +44,8 @@ class Flusher:
     Create a `Flusher` while an event loop is running. Call `begin` before all other methods, and `end` at the end.
 
     Args:
-        notify: called with a message for the user when a problem begins or ends.
-        elapsed: returns the time of a monotonic clock, in seconds.
+        notify: function that is called with a message for the user when a problem begins or ends.
+        elapsed: function that returns the time of a monotonic clock, in seconds.
 
     Attributes:
         lost: whether rows were dropped, because the lake could not be written for too long. If so, the recorder stores

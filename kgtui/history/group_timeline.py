@@ -160,7 +160,7 @@ def _change_points(
     polls: Mapping[int, PollChange],
     recorded_polls: Iterable[RecordedPoll],
 ) -> list[ChangePoint]:
-    """Return the change points of a group, oldest first.
+    """Return the change points of a group (the polls at which it changed, with its new state), oldest first.
 
     There is a `ChangePoint` for the first poll, for each later poll at which the group changed, and for each later poll
     that follows a gap (missing polls).

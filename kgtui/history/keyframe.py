@@ -1,6 +1,7 @@
 """Read a keyframe and the polls after it, and compute the state of a table at any of these polls.
 
-A keyframe is a poll for which the recorder stored the complete state. For other polls, it stored only changed rows.
+A poll is one read of the cluster by the recorder. A keyframe is a poll for which the recorder stored the complete
+state. For other polls, it stored only changed rows.
 """
 
 from __future__ import annotations
@@ -243,7 +244,10 @@ _TABLES = {table.name: table for table in TABLES}
 
 
 def _last_of_each(rows: pa.Table, key: Sequence[str]) -> pa.Array:
-    """Return a boolean per row: whether the row is the last one with its key. Rows with equal keys must be adjacent."""
+    """Return a boolean per row: whether no later row has the same values in the columns `key`.
+
+    Rows with equal values in these columns must be adjacent.
+    """
     import pyarrow as pa
     import pyarrow.compute as pc
 

@@ -1,4 +1,4 @@
-"""The recorded state of a cluster at one time, and the comparison of two states."""
+"""The state of a cluster at one recorded poll (read of the cluster), and the comparison of two such states."""
 
 from __future__ import annotations
 
@@ -91,9 +91,9 @@ class PointInTime:
         return {(scope, fault.broker if fault.group is None else fault.group): fault for scope, fault in self.faults}
 
     def recorded_fault(self, scope: str, group: str) -> Fault | None:
-        """Return why data of a group could not be read at this poll; None if they were read.
+        """Return the error because of which data of a group could not be read at this poll; None if the data were read.
 
-        The reason can be a fault of the group, of its coordinator, or of the whole cluster.
+        The error can concern the group, its coordinator, or the whole cluster.
 
         Args:
             scope: which data: `describe` (description and members of the group) or `offsets`.
@@ -204,7 +204,7 @@ class LagChange(NamedTuple):
         after: lag at the later poll, in records; None if unknown.
         hidden_before: whether some of the group's offsets may be missing at the earlier poll, because the recorder's
             user lacked permissions. If so, the real lag may be higher.
-        hidden_after: the same for the later poll.
+        hidden_after: whether some offsets may be missing at the later poll, for the same reason.
     """
 
     group: str
@@ -235,8 +235,8 @@ class Comparison:
     Attributes:
         joined: groups that exist only at the later poll.
         left: groups that exist only at the earlier poll.
-        relisted: a tuple (group id, earlier `Listing`, later `Listing`) for each group whose `Listing` differs, for
-            example in its state.
+        relisted: groups whose type, protocol, state or coordinator differs, as tuples (group id, earlier `Listing`,
+            later `Listing`). A `Listing` contains these four values.
         members_joined, members_left: pairs (group id, member id).
         member_names: (group id, member id) → shortest name that is unique in the group. Only groups with changed
             members or partition owners are included.

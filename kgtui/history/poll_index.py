@@ -1,4 +1,7 @@
-"""Index of all polls of a recording, with the time of each poll and the reasons for gaps between polls."""
+"""Index of all polls of a recording, with the time of each poll and the reasons for gaps between polls.
+
+A poll is one read of the cluster by the recorder.
+"""
 
 from __future__ import annotations
 
@@ -36,7 +39,7 @@ class RecordedPoll:
 
 
 class PollIndex:
-    """All polls of a recording, oldest first.
+    """All polls (reads of the cluster by the recorder) of a recording, oldest first.
 
     The polls are stored in arrays to save memory. With a poll every ten seconds, a recording of one month has about
     260,000 polls.
@@ -67,7 +70,7 @@ class PollIndex:
                 self._gaps[poll] = gap
 
     def between(self, since: float | None = None, until: float | None = None) -> list[RecordedPoll]:
-        """Return the polls from `since` to `until`, oldest first.
+        """Return the recorded polls (reads of the cluster) from `since` to `until`, oldest first.
 
         Both times are inclusive, in seconds since the epoch. None means no limit.
         """

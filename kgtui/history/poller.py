@@ -50,7 +50,8 @@ class Poller:
         Descriptions are read only for the groups that `kgtui.monitor.policy.groups_to_describe` selects.
 
         Args:
-            owned: partitions that members own. Their log start and log end offsets are read too.
+            owned: partitions that members own. Their log start and log end offsets are read, even if no group has an
+                offset in them.
             access: permissions of kgtui's user; None if unknown.
             now: time in seconds, from the same clock in all calls.
             timeout: maximum total duration of all reads, in seconds.

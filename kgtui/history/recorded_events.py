@@ -57,9 +57,9 @@ def recorded_events(
     """Yield the events of a recording, oldest first. Events of the same poll are sorted by group.
 
     Args:
-        since: only events after this time, in seconds since the epoch; None for no limit.
-        until: only events at or before this time, in seconds since the epoch; None for no limit.
-        groups: ids of the groups; None for all groups and brokers.
+        since: time, in seconds since the epoch, after which the yielded events happened; None for no limit.
+        until: latest time of the yielded events, in seconds since the epoch; None for no limit.
+        groups: ids of the groups whose events are yielded; None for the events of all groups and brokers.
 
     Raises:
         LakeError: rows cannot be read.

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
 
 _CLOCK_TOLERANCE = 1.0
-"""Minimum number of seconds by which the clock must be behind the previous poll to count as set back."""
+"""The clock counts as set back if it is at least this many seconds behind the time of the previous poll."""
 
 _log = logging.getLogger(__name__)
 
@@ -55,15 +55,15 @@ class SnapshotSource(Protocol):
 
 
 class Recorder:
-    """Records one cluster into one lake. Create it inside a running event loop, and start `run` as a task.
+    """Records one cluster into one lake. Create a `Recorder` inside a running event loop, and start `run` as a task.
 
     Args:
         watch: the monitor, which provides the groups and the state of the brokers.
-        admin: reads all other data, such as offsets. The recorder does not close it.
+        admin: client that reads all other data, such as offsets. The recorder does not close the client.
         path: path or URI of the lake, which is created if it does not exist.
-        notify: called with a message for the user when a problem begins or ends.
-        elapsed: returns the time of a monotonic clock, in seconds.
-        wait: called instead of sleeping between polls, with the number of seconds. Simulations use it.
+        notify: function that is called with a message for the user when a problem begins or ends.
+        elapsed: function that returns the time of a monotonic clock, in seconds.
+        wait: function that simulations use to wait between polls. Its argument is the number of seconds. None to sleep.
         alone: whether the recorder runs without a terminal UI. If so, the recorder disables Python's garbage collector
             during each poll. In the terminal UI, the monitor does this.
     """
@@ -181,8 +181,8 @@ class Recorder:
             await self._claim(snapshot)
         at = self._time_of_poll()
         try:
-            # Disable Python's garbage collector during the poll. It would find almost nothing to free: `_record` itself
-            # releases the objects of the poll.
+            # Disable Python's garbage collector during the poll. It would find almost nothing to free, because
+            # `_record` itself releases the objects of the poll.
             with self._gc.paused() if self._gc is not None else nullcontext():
                 await self._record(snapshot, at)
         except Exception as error:  # noqa: BLE001 - the poll loop: the error is reported, and the next poll is a keyframe
@@ -214,7 +214,7 @@ class Recorder:
         """Make the next poll a keyframe (a poll with the complete state). Call this if the lake may lack changes.
 
         Args:
-            gap: why these changes may be missing. The text is stored in the column `gap` of table `polls`.
+            gap: text that says why changes may be missing. It is stored in the column `gap` of table `polls`.
         """
         old, self._changes = self._changes, ChangeTracker()
         self._keyframe = None
@@ -312,9 +312,9 @@ def _all_brokers_listed(snapshot: Snapshot) -> bool:
 
 
 class RetentionRefresher:
-    """Reads the retention of topics at regular intervals, and stores it in the lake.
+    """Reads at regular intervals how long brokers keep the records of topics, and stores these times in the lake.
 
-    A topic's retention stays unknown if the recorder's user is not allowed to read the topic's configs.
+    The retention time of a topic stays unknown if the recorder's user is not allowed to read the topic's configs.
     """
 
     def __init__(self, admin: GroupAdmin, folder: LakeFolder) -> None:

@@ -58,8 +58,8 @@ class RecordingReader:
     """Reads a recording. Methods block while they read from disk. Several threads can share one reader.
 
     Raises:
-        LakeError: the folder is not a lake, has no polls, or was created by a newer kgtui. Or deltalake is not
-            installed.
+        LakeError: the folder is not a lake, has no recorded polls, or was created by a newer kgtui; or deltalake is
+            not installed.
     """
 
     def __init__(self, path: LakePath | str) -> None:
@@ -86,8 +86,8 @@ class RecordingReader:
             last = self._polls.newest()
             rows = self._tables[POLLS.name].read(["poll", "keyframe", "gap"], after=last.ms if last else None)
             if last is not None and rows.num_rows:
-                # Drop the cached rows of the last keyframe (a poll with the complete state) and of the polls after it.
-                # The cache lacks the rows of the new polls before the next keyframe.
+                # Drop the cached rows of the last keyframe (a poll with the complete state) and of the polls after it,
+                # because the rows of the new polls are missing among them.
                 self._keyframes.pop(last.keyframe, None)
                 self._clusters.pop(last.keyframe, None)
             self._polls.add(zip(*(rows[name].to_pylist() for name in ("poll", "keyframe", "gap")), strict=True))
@@ -95,16 +95,16 @@ class RecordingReader:
 
     @property
     def first(self) -> RecordedPoll:
-        """The oldest poll."""
+        """The oldest poll (read of the cluster by the recorder) in the recording."""
         return self._polls[0]
 
     @property
     def last(self) -> RecordedPoll:
-        """The newest poll."""
+        """The newest poll (read of the cluster by the recorder) in the recording."""
         return self._polls[-1]
 
     def polls(self, since: float | None = None, until: float | None = None) -> list[RecordedPoll]:
-        """Return the polls from `since` to `until`, oldest first.
+        """Return the recorded polls (reads of the cluster) from `since` to `until`, oldest first.
 
         Both times are inclusive, in seconds since the epoch. None means no limit.
         """
@@ -245,8 +245,8 @@ class RecordingReader:
         days = self._polls.days()
         days = [day for day in days if (day <= day_of(start.ms) if back else day >= day_of(start.ms))]
         # The group can also change between the last poll of one day and the first poll of the next day. To notice this,
-        # each iteration compares the states of the group at these two polls. `adjacent` is the state at the poll of the
-        # previously searched day; None in the first iteration.
+        # each iteration compares the states of the group at these two polls. `adjacent` is the state at the one of the
+        # two polls that is on the previously searched day; None in the first iteration.
         adjacent: GroupState | None = None
         first_poll = 0  # Used only if `back` is true: time of the first poll of the previously searched day.
         for day in reversed(days) if back else days:

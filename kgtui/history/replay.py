@@ -42,8 +42,9 @@ _READ_ONLY = "a recording cannot be changed"
 class ReplayAdmin:
     """A `GroupAdmin` (access to a cluster) that returns the data of one recorded poll.
 
-    This poll is called the shown poll. `seek`, `step` and `next_change` select a different poll. For data that the
-    recorder could not read, methods return the recorded fault (error). `delete_groups` refuses every group.
+    A poll is one read of the cluster by the recorder. The poll whose data is returned is called the shown poll. `seek`,
+    `step` and `next_change` select a different poll. For data that the recorder could not read, methods return the
+    recorded fault (error). `delete_groups` refuses every group.
     """
 
     def __init__(self, recording: RecordingReader, point_in_time: PointInTime) -> None:
@@ -68,7 +69,7 @@ class ReplayAdmin:
 
     @property
     def poll(self) -> RecordedPoll:
-        """The recorded poll that is shown."""
+        """The recorded poll (read of the cluster) whose data is shown."""
         return self._point_in_time.poll
 
     @property
@@ -97,7 +98,7 @@ class ReplayAdmin:
         return self.poll
 
     async def step(self, by: int = 1) -> RecordedPoll | None:
-        """Show and return the poll that is `by` polls later, or earlier if `by` is negative.
+        """Show and return the recorded poll that is `by` polls later, or earlier if `by` is negative.
 
         If there is no such poll, keep the current poll and return None.
         """
@@ -206,7 +207,10 @@ class ReplayAdmin:
         return Answer({}, missing, Coverage((0, 0), (0, len(missing))))
 
     async def retention(self, topics: Iterable[str], *, timeout: float = DEFAULT_TIMEOUT) -> Answer[Retention]:
-        """Return the last stored retention of topics and committed offsets. It can be newer than the shown poll."""
+        """Return the retention times of topics and committed offsets that the recorder stored last.
+
+        They can be newer than the poll that is shown.
+        """
         stored = await asyncio.to_thread(load_retention, LakeFolder.of(self.recording.path))
         if stored == Retention():
             return Answer(
@@ -216,10 +220,10 @@ class ReplayAdmin:
         return Answer(Retention(found, stored.offsets))
 
     async def access(self, *, max_age: float = 0.0, timeout: float = DEFAULT_TIMEOUT) -> Access:
-        """Return the last stored permissions of the recorder's user. They can be newer than the shown poll.
+        """Return the permissions of the recorder's user that were stored last. They can be newer than the shown poll.
 
-        However, if the shown poll says for which groups offsets may be hidden, kgtui infers from this whether the user
-        had DESCRIBE on all topics at the time of the poll. The returned permissions then contain this inferred value.
+        However, whether the user had DESCRIBE on all topics is inferred from the shown poll, which says for which
+        groups offsets may be hidden. Only in old recordings, polls do not say this, and the stored value is used.
         """
         return await asyncio.to_thread(self._access)
 

@@ -1,4 +1,4 @@
-"""Find when each group entered the state that it has at a given poll of a recording."""
+"""Find when each group entered the state that it has at a given time of a recording."""
 
 from __future__ import annotations
 

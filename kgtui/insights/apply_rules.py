@@ -26,10 +26,10 @@ _CHURN_HOURS = 24
 
 
 def read_insights(path: LakePath | str, since: float | None = None) -> Insights:
-    """Return all findings (problems of groups) in the gold tables of a lake.
+    """Return all findings (problems of groups) in the gold tables (results of the pipeline) of a lake.
 
     Args:
-        since: also return past problems that ended at this time (epoch seconds) or later; None for no past problems.
+        since: time, in epoch seconds, at or after which the past problems to return ended; None for no past problems.
 
     Raises:
         LakeError: the folder is not a lake, or none of its gold tables can be read.
@@ -38,10 +38,10 @@ def read_insights(path: LakePath | str, since: float | None = None) -> Insights:
 
 
 def find_insights(gold: Gold, since: float | None = None) -> Insights:
-    """Return all findings (problems of groups) in the gold tables.
+    """Return all findings (problems of groups) in the gold tables (results of the pipeline).
 
     Args:
-        since: also return past problems that ended at this time (epoch seconds) or later; None for no past problems.
+        since: time, in epoch seconds, at or after which the past problems to return ended; None for no past problems.
 
     Raises:
         LakeError: none of the gold tables can be read.
@@ -102,9 +102,9 @@ class Context:
         now: end of the time that the gold tables cover, in epoch seconds. It is used as the current time.
         unused: ids of the unused groups, which the first rule finds.
         behind: group id → start of the group's backlog (unread records), in epoch seconds.
-        reported: ids of groups with a finding by an earlier rule (except the rule `UNUSED`). For
-            these groups, the rule `DRAIN` does not report a growing lag, and the rule `UNUSUAL`
-            reports only an unusual input rate.
+        reported: ids of groups with a finding by an earlier rule, except the rule about unused groups. For these
+            groups, the rule `DRAIN` does not report a growing lag, and the rule `UNUSUAL` reports only an unusual input
+            rate.
     """
 
     def __init__(self, gold: Gold, readable: set[str], now: float) -> None:
@@ -201,10 +201,10 @@ def _unhealthy(context: Context) -> list[GoldRow]:
 
 
 def _forecasts(context: Context) -> list[GoldRow]:
-    """Return the newest forecasts of each group that has forecasts for the current hour.
+    """Return the forecasts for the current hour. Groups without a forecast for this hour are left out.
 
-    If the forecasts for the current hour contain no trend (growth of the lag) yet, return the forecasts for the hour
-    before instead, if there are any.
+    But if a group's forecast for the current hour contains no trend (growth of the lag) yet, return the group's
+    forecasts for the hour before instead, if there are any.
     """
     # Table `forecast` has no rows for an hour without lag, so its newest hour can be in the past. Therefore, compute
     # the current hour from `now`.

@@ -31,7 +31,7 @@ class Kind(Enum):
     """The kinds of findings, most urgent first.
 
     Attributes:
-        table: the gold table from which findings are computed.
+        table: the gold table (result of the pipeline) from which findings of this kind are computed.
     """
 
     table: Table

@@ -1,4 +1,4 @@
-"""Find episodes (time spans in which a group was unhealthy), and return findings about the ended ones."""
+"""Find episodes (time spans in which a group was unhealthy), and return findings about episodes that have ended."""
 
 from __future__ import annotations
 
@@ -26,7 +26,10 @@ _COLUMNS = (
 )  # fmt: skip
 _STATUS_SEVERITY = ("WARN", "STALL", "STOP", "REWIND")
 _PAUSE = 1_800.0
-"""Maximum pause, in seconds, between two episodes of a group that are merged into one episode."""
+"""Maximum pause, in seconds, between two episodes of a group that are merged into one episode.
+
+An episode is a time span in which the group was unhealthy.
+"""
 
 _ENDED = {
     "STOP": "the group committed again",
@@ -88,7 +91,7 @@ _IS_PROBLEM = f"{WHOLE_GROUPS} AND (status IN ('WARN', 'ERR') OR ended_since IS 
 
 
 def _episodes(rows: Iterable[GoldRow], newest: object, until: datetime) -> list[Episode]:
-    """Return the episodes of one group.
+    """Return the episodes (time spans in which the group was unhealthy) of one group.
 
     Args:
         rows: rows of table `health` about the group.
@@ -102,8 +105,8 @@ def _episodes(rows: Iterable[GoldRow], newest: object, until: datetime) -> list[
     merged: list[Episode] = []
     for windows in by_start.values():
         if all(row["status"] == "OK" for row in windows):
-            # Only the recovery was read, because the group was unhealthy only before the time span. Omit the episode,
-            # because its worst status is unknown.
+            # Only the recovery was read, because the group was unhealthy before the time span that is searched. Omit
+            # the episode, because its worst status is unknown.
             continue
         one = _episode(windows, newest, until)
         if merged and one.since - merged[-1].until <= _PAUSE:
@@ -164,7 +167,7 @@ def _severity_of_status(status: str) -> int:
 
 
 def past_unhealthy(episodes: Iterable[Episode], unused: Collection[str], behind: Mapping[str, float]) -> list[Finding]:
-    """Return a finding for each episode that has ended.
+    """Return a finding for each episode (time span in which a group was unhealthy) that has ended.
 
     Args:
         unused: ids of unused groups, whose episodes are left out.

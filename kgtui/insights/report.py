@@ -77,9 +77,9 @@ class Report:
     Attributes:
         lake: path of the lake.
         cluster: cluster id; None if unknown.
-        since, until: start and end of the time axis of all plots, in epoch seconds. If all lag
-            histories begin later than requested, `since` is the start of the earliest one. Episodes
-            can begin and end before `since`.
+        since, until: start and end of the time axis of all plots, in epoch seconds. If all lag histories begin later
+            than the user requested, `since` is the start of the earliest one. Episodes can begin and end before
+            `since`.
         made_at: when the report was built, in epoch seconds.
         lag_histories: group id → plotted lag and rates, for at most `MAX_PLOTTED_GROUPS` groups.
         episodes: time spans in which groups were unhealthy, the most recently ended one first.
@@ -109,8 +109,8 @@ def build_report(
 
     Args:
         made_at: current time, in epoch seconds.
-        since: epoch seconds; None for `DEFAULT_INTERVAL` before `until`.
-        until: epoch seconds; None for the end of the time that the gold tables cover.
+        since: start of this time, in epoch seconds; None for `DEFAULT_INTERVAL` seconds before `until`.
+        until: end of this time, in epoch seconds; None for the end of the time that the gold tables cover.
 
     Raises:
         LakeError: the lake or its gold tables cannot be read, or `until` is None and the gold tables are empty.

@@ -25,15 +25,16 @@ if TYPE_CHECKING:
 MIN_BACKLOG_AGE = 60.0
 """Minimum age of a group's oldest unread record, in seconds, for the rule `drain` to report the group.
 
-If the age is unknown, the rule assumes that the record is old enough. The rule reports that a group is catching up only
-if catching up will take at least `MIN_BACKLOG_AGE` seconds.
+The rule `drain` reports groups that catch up with a backlog, or whose lag grows. If the age is unknown, the rule
+assumes that the record is old enough. A group that catches up is reported only if catching up will take at least
+`MIN_BACKLOG_AGE` seconds.
 """
 
 _SHOWN_RANGE = 0.1
-"""Minimum width of the range of an estimated time, as a fraction of this time.
+"""A finding shows the range of an estimated time only if the range is at least this wide, as a fraction of the time.
 
-For example, a finding shows "about 6 min (between 5 min and 7 min)". If the range is narrower, the finding shows only
-"about 6 min".
+For example, a wide range is shown as "about 6 min (between 5 min and 7 min)". If the range is narrower, the finding
+shows only "about 6 min".
 """
 
 MAX_EVIDENCE_ROWS = 12
@@ -50,12 +51,15 @@ estimated from the median absolute deviation.
 """
 
 _USUAL_MINUTES = 3
-"""To find when a lag or rate became unusual, go back minute by minute until this many minutes in a row are normal."""
+"""Number of normal minutes in a row that end the search for the time at which a lag or rate became unusual.
+
+The search goes back in time, minute by minute.
+"""
 
 _MIN_RELATIVE_DISTANCE = 0.5
 """An outlier must differ from the normal value by more than this fraction of the normal value.
 
-If the normal value is less than 1, the fraction refers to 1 instead.
+A normal value of less than 1 counts as 1.
 
 This condition prevents outliers in a nearly constant series, in which even small differences have large z-scores.
 """
@@ -270,9 +274,8 @@ def unusual(
         rows: rows of table `baseline` with unusual values, from the newest hour and from earlier hours.
         others: ids of groups for which an earlier rule has a finding. For these groups, only an unusual input rate is
             reported.
-        histories: group id → lag and rates of the last 24 hours, to find the minute at which a
-            problem began. For a group without an entry, the problem counts as begun at the start of
-            the first of the consecutive unusual hours.
+        histories: group id → lag and rates of the last 24 hours, to find the minute at which a problem began. For a
+            group without an entry, the start of the first of the consecutive unusual hours is used instead.
     """
     found = []
     hours: dict[str, list[GoldRow]] = {}
@@ -340,7 +343,7 @@ def _unusual_since(history: LagHistory, name: str, value: float, normal: float) 
 
 
 def _first_of_run(hours: Sequence[GoldRow]) -> GoldRow:
-    """Return the first row of the last series of consecutive hours.
+    """Return the first row of the newest series of consecutive hours (hours without a missing hour in between).
 
     Args:
         hours: rows sorted by hour, with at most one row per hour.

@@ -9,9 +9,9 @@ because Spark executors import this package too, and these three packages need n
 | `folder` | folder of a lake, with its small JSON files |
 | `store` | paths and URIs of stores such as S3, and options for access to these stores |
 | `store_errors` | explains errors of stores |
-| `lock` | lock of a lake on a local disk; only one process at a time can record into a lake |
-| `store_lock` | lock of a lake in a store |
-| `lock_holder` | interface of both locks, and the process that a lock file names |
+| `lock` | locks of a lake on a local disk; only one process at a time can record into a lake |
+| `store_lock` | locks of a lake in a store |
+| `lock_holder` | common interface of all locks, and the process that a lock file names |
 | `writer` | writes polls into the recorded tables |
 | `delta` | reads and writes one recorded table |
 | `parquet` | Parquet files of recorded tables, sorted by group |

@@ -1,6 +1,6 @@
-"""Merge the small files of tables that Spark writes, and sort the rows of gold tables by group.
+"""Merge the small files of tables that Spark writes, and sort the rows of gold tables by Kafka group.
 
-Recorded tables are compacted by `RecordedTable.compact` in `kgtui.lake.delta`.
+Recorded tables, which the recorder writes, are compacted by `RecordedTable.compact` in `kgtui.lake.delta`.
 """
 
 from __future__ import annotations
@@ -27,7 +27,8 @@ if TYPE_CHECKING:
 COMPACTION = "kgtui.compaction"
 """Key in the metadata of a Delta commit that only merged files.
 
-Only this key distinguishes such a commit from a commit that added rows. Delta records the operation WRITE for both.
+Only this key distinguishes such a commit from a commit that added rows. For both kinds of commits, Delta records the
+operation WRITE.
 """
 
 _GROUP = "group"
@@ -36,9 +37,9 @@ _GROUP = "group"
 def compact_table(delta: DeltaTable, path: LakePath, layer: str, name: str) -> tuple[int, int]:
     """Merge the small files of each day. Sort the rows of gold tables by group, so that one group is read quickly.
 
-    The commits have `dataChange` false, so that Spark streams on the table do not read the merged rows again. Only for
-    tables with a `file_span` (maximum time span of a file), commits that merge files have `dataChange` true. No Spark
-    stream reads these tables.
+    Normally, the commits have `dataChange` false, so that Spark streams on the table do not read the merged rows again.
+    But for tables with a `file_span` (maximum time span of a file), commits that merge files have `dataChange` true;
+    no Spark stream reads these tables.
 
     Args:
         path: folder of the table.

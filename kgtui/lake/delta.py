@@ -38,7 +38,10 @@ if TYPE_CHECKING:
     from kgtui.lake.store import LakePath
 
 COMPACTED = "compact-"
-"""Prefix of the names of files that compaction writes. The rows in these files are sorted by key and poll."""
+"""Prefix of the names of files that compaction writes. The rows in these files are sorted by key and time of the poll.
+
+The key consists of the columns that identify an object, such as a member.
+"""
 
 WRITTEN = "part-"
 """Prefix of the names of files that the recorder writes."""
@@ -172,15 +175,16 @@ class RecordedTable:
     ) -> pa.Table:
         """Return the rows that match all conditions; empty if the table does not exist.
 
-        Polls are given by their time in milliseconds since the epoch. Text columns are dictionary-encoded.
+        A poll (read of the cluster by the recorder) is given as its time, in milliseconds since the epoch. Text columns
+        are dictionary-encoded.
 
         Args:
             columns: names of the columns to read, without `day`.
-            after: return only rows of polls after this one.
-            day: return only rows of this day.
-            span: pair (first poll, last poll); return only rows of polls in this range, both included. The first poll
-                must be a keyframe (a poll with the complete state).
-            equal: column name → value; return only rows with these values.
+            after: poll after which the returned rows were recorded; None for no limit.
+            day: UTC day of the returned rows; None for all days.
+            span: pair (first poll, last poll) between which the returned rows were recorded, both included; None for no
+                limit. The first poll must be a keyframe (a poll with the complete state).
+            equal: column name → value that the returned rows have in this column.
         """
         import pyarrow.dataset as ds
 

@@ -1,4 +1,4 @@
-"""Read the gold tables of a lake without Spark: their rows, their ages, and the lag histories of groups."""
+"""Read the gold tables (the results of the pipeline) without Spark: rows, ages of tables, lag histories of groups."""
 
 from __future__ import annotations
 
@@ -150,8 +150,8 @@ class Gold:
             columns: names of the columns to read; None for all columns.
             since, until: earliest and latest time of a row, both included; None for no limit.
             time: name of the column with which `since` and `until` are compared.
-            groups: return only rows of these groups; None for all groups.
-            where: additional SQL condition.
+            groups: ids of the groups whose rows are returned; None for all groups.
+            where: additional SQL condition; empty for none.
 
         Raises:
             LakeError: the table cannot be read.
@@ -203,7 +203,8 @@ class Gold:
         Usually, the newest value is in the statistics in the Delta log. Otherwise, the rows are read.
 
         Args:
-            until: ignore values after this time; None for no limit. Must be None for a day column.
+            until: latest time that can be returned; later values are ignored. None for no limit. Must be None for a day
+                column.
         """
         delta = self._delta(table)
         if delta is None:
@@ -286,7 +287,6 @@ number of nanoseconds.
 
 
 def _literal(value: str | datetime | date) -> str:
-    """Return a value as an SQL literal."""
     if isinstance(value, datetime):
         return f"TIMESTAMP '{min(max(value, _EARLIEST), _LATEST).isoformat()}'"
     if isinstance(value, str):

@@ -33,7 +33,7 @@ _LONGEST = 4_096
 
 
 class RecorderLock(LakeLock):
-    """The lock of a lake on a local disk. Only one process at a time can hold it."""
+    """A lock of a lake on a local disk: the recorder's or the pipeline's. Only one process at a time can hold it."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -114,7 +114,8 @@ def held(lock: LakeLock, on_lost: Callable[[str], None]) -> Iterator[None]:
     """Hold a lock until the end of the `with` block. A background thread renews the lock regularly.
 
     Args:
-        on_lost: called in the background thread, with a message for the user, if another process has taken the lock.
+        on_lost: function that is called in the background thread, with a message for the user, if another process has
+            taken the lock.
 
     Raises:
         RefusedError: another process holds the lock.
@@ -165,7 +166,11 @@ def current_holder(path: LakePath) -> Holder | None:
 
 
 def recorder_lock(path: LakePath) -> LakeLock:
-    """Return a lock that uses the lock file `path`. The lock is not held until its method `take` is called."""
+    """Return the recorder's or the pipeline's lock of a lake. It is not held until its method `take` is called.
+
+    Args:
+        path: the lock file.
+    """
     if isinstance(path, StorePath):
         from kgtui.lake.store_lock import StoreLock
 

@@ -19,7 +19,7 @@ PIPELINE_LOCK = "pipeline.lock"
 """Name of the pipeline's lock file in the folder of the lake."""
 
 STALE = 120.0
-"""If a process on another machine has not renewed its lock for this many seconds, it counts as no longer running."""
+"""A process on another machine counts as no longer running if it has not renewed its lock for this many seconds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,14 +52,16 @@ class Holder:
         """Return whether the process is running.
 
         Args:
-            age: seconds since the last renewal of the lock. It is only used for a process on another machine. Such a
-                process counts as running if `age` is less than `STALE`.
+            age: seconds since the last renewal of the lock. A process on another machine counts as running if this is
+                less than `STALE`. For a process on this machine, `age` is ignored.
         """
         return is_running(self.pid) if self.is_local else age < STALE
 
 
 class LakeLock(Protocol):
-    """The lock of one lake. This process holds it from `take` to `release` or `hand_back`.
+    """A lock of a lake: the recorder's or the pipeline's.
+
+    This process holds the lock from `take` to `release` or `hand_back`.
 
     Attributes:
         crashed_holder: the process that held the lock before, if it crashed; otherwise None. Set by `take`.

@@ -137,7 +137,7 @@ def prune(
 
     Args:
         keep: for how many days each table keeps its rows.
-        dry_run: only report what would be deleted.
+        dry_run: whether to only report what would be deleted, and to delete nothing.
         now: current time in seconds since the epoch; None to use the clock of this machine.
 
     Raises:

@@ -178,9 +178,12 @@ def read_rows(paths: Sequence[LakePath], table: Table, columns: Sequence[str], w
 
 
 def merge_files(paths: Iterable[LakePath], table: Table, polls: Collection[int]) -> pa.Table:
-    """Read several files, and return the rows of the given polls, sorted by key and poll.
+    """Read several files, and return the rows of the given polls, sorted by the columns in `table.key` and by poll.
 
     Unknown columns, which a newer kgtui may have added, are kept.
+
+    Args:
+        polls: times of the polls (reads of the cluster by the recorder), in milliseconds since the epoch.
     """
     import pyarrow as pa
     import pyarrow.compute as pc

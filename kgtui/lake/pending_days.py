@@ -50,7 +50,8 @@ class PendingDays:
         sources: state of each table in `_TIMES`: name of the table as `layer/name` → dict with `version` (number of the
             newest version), `newest` (newest time in a row) and `modified` (when the newest file was written). Times
             are in milliseconds since the epoch. Unknown values are None.
-        last: tomorrow (UTC). Rows of later days are ignored, because their times come from a broker with a wrong clock.
+        last: last day that can be recomputed: tomorrow (UTC). Rows of later days are ignored, because their times come
+            from a broker with a wrong clock.
         future: days after `last` that have rows.
         first_poll_day: earliest day with recorded polls; None if the lake has no polls.
     """
@@ -73,10 +74,11 @@ class PendingDays:
 
 
 def pending_days(folder: LakeFolder) -> PendingDays:
-    """Return the days whose gold tables must be recomputed. If there are no new rows, the result has no days.
+    """Return the days whose gold tables must be recomputed, because recorded or silver tables have new rows.
 
-    The result has all days with rows if the pipeline has never finished a run, if a gold table was deleted and created
-    again, if a gold table or one of its columns is missing, or if it is unknown which rows are new.
+    If there are no new rows, the result has no days. But it has all days with rows if the pipeline has never finished a
+    run, if a gold table was deleted and created again, if a gold table or one of its columns is missing, or if it is
+    unknown which rows are new.
 
     Raises:
         LakeError: a table cannot be read.

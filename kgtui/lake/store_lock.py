@@ -1,4 +1,4 @@
-"""The lock of a lake in a store such as S3. The lock is a file, and the store's conditional writes enforce the lock.
+"""The locks of a lake in a store such as S3. A lock is a file, and the store's conditional writes enforce the lock.
 
 A process takes the lock by creating the file, on condition that the file does not exist. While the process holds the
 lock, it rewrites the file at regular intervals. Another process can replace the file as soon as the process that the
@@ -41,7 +41,10 @@ _OF_DELTALAKE = re.compile(r"unsafe_rename|locking_provider|dynamo|max_concurren
 
 
 class StoreLock(LakeLock):
-    """The lock of a lake in a store. If the store lacks conditional writes, two processes can hold the lock at once."""
+    """A lock of a lake in a store such as S3: the recorder's or the pipeline's.
+
+    If the store lacks conditional writes, two processes can hold the lock at once.
+    """
 
     def __init__(self, path: StorePath) -> None:
         self._path = path

@@ -218,7 +218,7 @@ def create_tables(folder: LakeFolder, schemas: Iterable[Table]) -> None:
 
 
 def recorded_cluster_id(path: LakePath | str) -> str | None:
-    """Return the cluster id in the newest recorded poll.
+    """Return the cluster id in the newest poll (read of the cluster) that a lake contains.
 
     Return None if the lake has no poll or cannot be read, or if the poll has no cluster id.
     """

@@ -33,7 +33,7 @@ _CHUNK = 4_096
 
 @dataclass(slots=True)
 class Batch:
-    """The rows of several successive polls, which are appended to the tables together.
+    """The rows of several successive polls (reads of the cluster), which are appended to the tables together.
 
     Attributes:
         keyframe: time of the last poll with the complete state (the keyframe), in milliseconds since the epoch. All
@@ -77,7 +77,7 @@ class Batch:
 
 
 class LakeWriter:
-    """Writes into one lake. The caller must hold the lock of the lake.
+    """Writes into the recorded tables of one lake. The caller must hold the recorder's lock of the lake.
 
     `add`, `seal`, `discard` and `waiting` return immediately. Call the other methods on a separate thread, because they
     read and write files.
@@ -105,7 +105,7 @@ class LakeWriter:
         return max((file["max.poll"] for file in self._tables[POLLS.name].files()), default=None)
 
     def add(self, poll: int, keyframe: int, rows: RowsByTable, poll_row: RowValues) -> None:
-        """Add the rows of one poll to the current batch. They are not written to the lake yet.
+        """Add the rows of one poll (read of the cluster) to the current batch. They are not written to the lake yet.
 
         Args:
             poll: time of this poll, in milliseconds since the epoch.
@@ -123,7 +123,7 @@ class LakeWriter:
             batch.parts.setdefault(name, []).append((first_columns, rows_))
 
     def seal(self) -> None:
-        """End the current batch, so that `flush` writes it. The next poll begins a new batch."""
+        """End the current batch of polls, so that `flush` writes it. The next poll begins a new batch."""
         if self._open is not None:
             self._sealed.append(self._open)
             self._open = None
@@ -166,7 +166,7 @@ class LakeWriter:
             keyframe: time of the last keyframe (a poll with the complete state), in milliseconds since the epoch. Files
                 with rows of this poll or of later polls are not compacted.
             keep_days: number of full UTC days before today whose rows are kept; None to keep all rows.
-            now: seconds since the epoch.
+            now: current time, in seconds since the epoch.
         """
         with owner_only():
             try:

@@ -25,10 +25,10 @@ A super user is allowed to perform all of them, and so is every user of a cluste
 """
 
 HIDDEN = "OFFSETS_MAY_BE_HIDDEN"
-"""`Fault.name` for a group that has no visible offsets, but might have offsets that brokers hide from the user."""
+"""Name of the error (`Fault`) for a group without visible offsets, if brokers might hide offsets from the user."""
 
 HIDDEN_TOPICS = "OFFSETS_HIDDEN"
-"""`Fault.name` for a group whose members read topics on which the user lacks DESCRIBE.
+"""Name of the error (`Fault`) for a group whose members read topics on which the user lacks DESCRIBE.
 
 Brokers hide the offsets of the group in these topics.
 """
@@ -82,8 +82,8 @@ class Access:
     def sees_every_topic(self) -> bool:
         """Whether kgtui knows that brokers hide no topic from the user.
 
-        If `denied_topics` is None (not known), the result is True only if the user has DESCRIBE on all topics and all
-        `CLUSTER_OPERATIONS`, as super users have.
+        If `denied_topics` is None (not known), the result is True only for a user who has the permissions of a super
+        user: DESCRIBE on all topics, and all `CLUSTER_OPERATIONS` on the cluster.
         """
         if not self.any_topic or self.denied_topics:
             return False

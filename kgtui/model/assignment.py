@@ -31,9 +31,10 @@ class Item(NamedTuple):
     """A partition, a streams task, a connector, or a connector task.
 
     Attributes:
-        name: topic, subtopology or connector.
+        name: name of the topic, subtopology or connector.
         number: number of the partition or task; -1 for a connector.
-        role: `active`, `standby`, `warmup`, `connector` or `task`; empty for partitions.
+        role: role of a streams task (`active`, `standby` or `warmup`), or `connector` or `task` in a Connect group;
+            empty for partitions.
     """
 
     name: str
@@ -61,11 +62,11 @@ class Skew:
     """How unevenly partitions, tasks or connectors are distributed over members, hosts or racks.
 
     Attributes:
-        by: `member`, `host` or `rack`.
-        loads: one `Load` per member, host or rack. The one with the most items comes first.
-        ratio: largest number of items per member in any `Load`, divided by the number of items per member in the whole
-            group. For 3 members with 4, 1 and 1 partitions, the ratio is 4 / 2 = 2.0. It is 1.0 if the items are
-            distributed evenly; None if nothing is assigned.
+        by: what is compared: `member`, `host` or `rack`.
+        loads: number of partitions, tasks or connectors of each member, host or rack, the largest number first.
+        ratio: 1.0 for an even distribution, and more for an uneven one; None if nothing is assigned. The ratio is the
+            largest number of partitions, tasks or connectors per member in any of the `loads`, divided by the average
+            per member in the whole group. For 3 members with 4, 1 and 1 partitions, it is 4 / 2 = 2.0.
     """
 
     by: str
@@ -109,8 +110,8 @@ class Placement(NamedTuple):
 
     Attributes:
         owners: ids of the current owners.
-        targets: ids of the target owners; None if the group has no target assignment. For a revoked connector or task,
-            the ids of the current owners that need not give it up.
+        targets: ids of the target owners; None if the group has no target assignment. Connect groups have none, but if
+            a connector or task is revoked, `targets` contains the ids of the current owners that may keep it.
         waits_for: ids of the members that must act before the item can reach its target owners; empty unless the status
             is `LEAVING` or `ARRIVING`.
     """
@@ -129,8 +130,9 @@ class Blocker:
     Attributes:
         gives_up: number of items that the member owns but must give up.
         waiting: number of items that wait for this member (`Placement.waits_for`).
-        behind: assignment epoch minus member epoch; 0 if the member has reached the assignment epoch, or if the group
-            has no epochs. None for a static member that left temporarily (epoch -2).
+        behind: how many epochs the member is behind (assignment epoch minus member epoch); 0 if the member has reached
+            the assignment epoch, or if the group has no epochs. None for a static member that left temporarily
+            (epoch -2).
     """
 
     member_id: str
@@ -144,7 +146,7 @@ class Assignment:
     """The whole assignment of a group. Items are partitions, tasks and connectors.
 
     Attributes:
-        placements: one per item, sorted by name, number and role.
+        placements: current and target owners of each item, sorted by the item's name, number and role.
         targeted: whether the group has a target assignment (KIP-848, KIP-1071).
         blockers: members that delay the change to the target assignment. The member that must give up the most items
             comes first.
@@ -303,8 +305,8 @@ def _status(
 
 def _waits(owners: tuple[str, ...], goal: tuple[str, ...] | None, behind: dict[str, int | None]) -> tuple[str, ...]:
     # An item is a partition, task or connector. A `LEAVING` item waits for the owners that must give it up. An
-    # `ARRIVING` item waits for all members that may still own it: those whose epoch is below the assignment epoch,
-    # except the members that will take over the item. If there are none, the item waits for the members that take over.
+    # `ARRIVING` item waits for all members that may still own it: the members whose epoch is below the assignment
+    # epoch, except the members that will take it over. If no member may still own it, it waits for the latter members.
     leaving = set(owners) - set(goal or ())
     if leaving:
         return tuple(sorted(leaving))

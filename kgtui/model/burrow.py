@@ -31,7 +31,7 @@ class Status(IntEnum):
     """The group does not exist."""
     OK = 1
     WARN = 2
-    """The group commits, but its lag was above `Options.allowed_lag` for the whole window, and never fell."""
+    """The group commits, but over its last commits, its lag never fell and was always above `Options.allowed_lag`."""
     ERR = 3
     """A partition of the group is `STOP`, `STALL` or `REWIND`."""
     STOP = 4
@@ -47,10 +47,11 @@ class Options:
     """Burrow's settings, with Burrow's names and default values.
 
     Attributes:
-        intervals: maximum number of commits in a `Window`, and of its log end offsets besides the newest one.
+        intervals: maximum number of commits from which a verdict on a partition is computed. For the log end offsets,
+            the maximum is larger by one.
         minimum_complete: minimum number of commits, as a fraction (0 to 1) of `intervals`. With fewer commits, the
             status is OK.
-        allowed_lag: a partition is OK up to this lag in records.
+        allowed_lag: largest lag, in records, with which a partition is always OK.
         min_distance: minimum seconds between two commits. A commit that comes sooner is merged with the previous one.
         offset_refresh: seconds between two reads of the log end offset.
         expire_cache: maximum age of a verdict in seconds. An older verdict is computed again.
@@ -114,9 +115,9 @@ class PartitionVerdict:
 
     Attributes:
         status: any status except `ERR`, which is only for groups.
-        complete: number of commits in the window, as a fraction (0 to 1) of `Options.intervals`.
+        complete: number of commits from which the verdict was computed, as a fraction (0 to 1) of `Options.intervals`.
         current_lag: records from the last committed offset to the log end offset; None if unknown.
-        first, last: oldest and newest commit in the window; None if the window has no commits.
+        first, last: oldest and newest of these commits; None if there are none.
     """
 
     status: Status
@@ -132,7 +133,7 @@ class GroupVerdict:
 
     Attributes:
         status: worst status of a partition. `STOP`, `STALL` and `REWIND` become `ERR`.
-        complete: fraction (0 to 1) of the partitions whose window is full.
+        complete: fraction (0 to 1) of the partitions that have at least `Options.intervals` commits.
         total_lag: sum of the known lags; None if no lag is known.
         max_lag: the partition with the largest lag, as `(topic, partition)`; None if no lag is known.
         unknown: number of partitions with unknown lag.
@@ -153,7 +154,7 @@ class GroupVerdict:
 
 
 class CommitRing:
-    """Stores the last commits and log end offsets of one partition, from which a `Window` is made.
+    """Stores the last commits and log end offsets of one partition, and returns them as a `Window`.
 
     A commit that is older than the newest stored commit is ignored.
     """
@@ -184,8 +185,8 @@ class CommitRing:
         lag = max(self._ends[-1] - offset, 0) if self._ends else _UNKNOWN
         if self._at and at < self._at[-1]:
             return
-        # Keep the time of the first of two merged commits. If merging replaced the time with the later one, and a group
-        # always committed again within `min_distance` seconds, its window would never get a second commit.
+        # Keep the time of the first of two merged commits. If merging replaced it with the later time, a group that
+        # always commits again within `min_distance` seconds would only ever have one stored commit.
         if self._at and at - self._at[-1] < self._options.min_distance * 1000:
             self._offsets[-1], self._lags[-1] = offset, lag
             return
@@ -218,10 +219,10 @@ def ceased(commits: Sequence[Commit], now: int) -> bool:
 
 
 def lately_caught_up(window: Window) -> bool:
-    """Return whether the last committed offset is equal to or above one of the log end offsets in the window.
+    """Return whether the group has caught up recently, by Burrow's rule.
 
-    If so, the group has caught up recently: it has read all records that the log contained at the time of this log end
-    offset.
+    The group has caught up if its last committed offset is equal to or above one of the last log end offsets
+    (`Window.log_ends`). It has then read all records that the log contained when this log end offset was read.
     """
     return any(end <= window.commits[-1].offset for end in window.log_ends)
 

@@ -29,9 +29,9 @@ class ClusterInfo:
     """Brokers and features of a cluster.
 
     Attributes:
-        cluster_id: None if not reported.
+        cluster_id: id of the cluster; None if not reported.
         brokers: node id → broker.
-        controller: node id of the controller, or None.
+        controller: node id of the controller; None if not known.
         features: name of each finalized feature → its level, such as `share.version` → 1; None if the brokers are older
             than Kafka 2.7.
         seeds: bootstrap addresses in use, `host:port`.
@@ -84,10 +84,10 @@ class Retention:
     """How long the cluster keeps records and committed offsets, in seconds.
 
     Attributes:
-        topics: topic → `retention.ms` in seconds. Topics for which `TopicRules.retention_if_only_by_age` is None are
-            left out.
+        topics: topic → `retention.ms` in seconds. It contains only topics whose records are deleted because of their
+            age, and for no other reason (`TopicRules.retention_if_only_by_age`).
         offsets: `offsets.retention.minutes` in seconds; None if not known.
-        rules: topic → all configs that decide when records are deleted; empty in a recording.
+        rules: topic → all configs that decide when records are deleted; empty if the data comes from a recording.
     """
 
     topics: Mapping[str, float] = field(default_factory=dict)

@@ -42,13 +42,13 @@ class Event(NamedTuple):
         at: when kgtui first read the new value, in epoch seconds.
         group: group id; None for events of brokers.
         listing: type, state and coordinator of the group after the change; None for events of brokers. If the group has
-            disappeared, its last known values.
-        before, after: old and new value, such as two states; None if there is no such value. For offsets, sums over the
-            changed partitions. If a broker was lost, `after` is the error message.
-        subject: what has changed, such as the names of members or partitions. For a verdict, the reason of the verdict;
-            for a broker, the address of the broker.
+            disappeared, these are its last known values.
+        before, after: old and new value, such as two states; None if there is no such value. If offsets have changed,
+            the values are sums over the changed partitions. If a broker was lost, `after` is the error message.
+        subject: what has changed, such as the names of members or partitions. If a verdict has changed, this is the
+            reason for the new verdict; for events of brokers, it is the address of the broker.
         number: number of changed members or partitions.
-        broker: node id; None for events of groups.
+        broker: node id of the broker; None for events of groups.
     """
 
     at: float

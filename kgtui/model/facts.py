@@ -41,8 +41,8 @@ class Need(Enum):
 def current_description(snapshot: Snapshot, group: str) -> Reading[GroupDescription] | None:
     """Return the description of a group from `snapshot.details`, unless the summary of the group is newer.
 
-    In that case, or if there is no description, the result is None. The summary comes from the sweep, kgtui's
-    background read of all groups.
+    In that case, or if there is no description, the result is None. The summary has a few values that kgtui's
+    background read of all groups has stored about the group.
     """
     reading, summary = snapshot.details.get(group), snapshot.summaries.get(group)
     return None if summary is not None and _is_newer(summary.at, reading) else reading
@@ -51,8 +51,8 @@ def current_description(snapshot: Snapshot, group: str) -> Reading[GroupDescript
 def current_offsets(snapshot: Snapshot, group: str) -> Reading[GroupOffsets] | None:
     """Return the offsets of a group from `snapshot.offsets`, unless the lag in the summary of the group is newer.
 
-    In that case, or if there are no offsets, the result is None. The summary comes from the sweep, kgtui's background
-    read of all groups.
+    In that case, or if there are no offsets, the result is None. The summary has a few values that kgtui's background
+    read of all groups has stored about the group.
     """
     reading, summary = snapshot.offsets.get(group), snapshot.summaries.get(group)
     return None if summary is not None and _is_newer(summary.lag_at, reading) else reading
@@ -84,7 +84,7 @@ def lag_total(snapshot: Snapshot, group: str) -> LagTotal | None:
 
 
 def with_hidden(snapshot: Snapshot, group: str, total: LagTotal) -> LagTotal:
-    """Return `total`, marked as a lower bound if brokers may have hidden partitions of the group from the user."""
+    """Return `total`. If brokers may have hidden partitions of the group, the result is marked as a lower bound."""
     return replace(total, hidden=True) if not total.hidden and may_hide_topics(snapshot, group) else total
 
 
@@ -109,11 +109,12 @@ def may_hide_topics(snapshot: Snapshot, group: str) -> bool:
 def is_lag_incomplete(snapshot: Snapshot, group: str, summary: Summary) -> bool:
     """Return whether the lag in the summary of a group is not exact: unknown, old or only a lower bound.
 
-    This function is fast, so that it can be called for all groups.
+    The summary has the values from the newest background read of the group. This function is fast, so that it can be
+    called for all groups.
     """
     if summary.lag_at is None or summary.lag_unknown or summary.fault is not None:
         return True
-    # `may_hide_topics` is slower, and returns False in all other cases.
+    # `may_hide_topics` is slow, so it is called only for the few groups for which it could return True.
     ask = snapshot.hides_topics or summary.hidden or group in snapshot.offsets or group in snapshot.group_faults
     return ask and may_hide_topics(snapshot, group)
 
@@ -161,7 +162,7 @@ def hidden_offsets_fault(snapshot: Snapshot, group: str) -> Fault | None:
 
 
 def lag_read_at(snapshot: Snapshot, group: str) -> float | None:
-    """Return when the offsets behind the result of `lag_total` were read, in epoch seconds; None if never read."""
+    """Return when the offsets from which `lag_total` computes the lag were read, in epoch seconds; None if never."""
     reading, summary = current_offsets(snapshot, group), snapshot.summaries.get(group)
     return reading.at if reading is not None else summary.lag_at if summary is not None else None
 

@@ -71,11 +71,12 @@ class GroupDescription:
             brokers report every group operation that they know: READ, DELETE and DESCRIBE in Kafka 3.9.2 (bit field
             328), and also DESCRIBE_CONFIGS and ALTER_CONFIGS from Kafka 4.0 on (bit field 3400).
         topology: topology of a streams group; None for other types.
-        topology_status: `available`, `not stored` or `error`; None for other types, and from brokers before Kafka 4.4.
+        topology_status: whether the broker has the topology description of a streams group: `available`, `not stored`
+            or `error`; None for other group types, and from brokers before Kafka 4.4.
         source: RPC with its version, such as `ConsumerGroupDescribe v1`; `ListGroups` if `authoritative` is False.
-        authoritative: False if no describe RPC has found the group, so that all data comes from ListGroups. One cause
-            is an old DescribeGroups version (before v6). It reports `Dead` not only for a missing group, but also for a
-            group that is not classic.
+        authoritative: whether a describe RPC has found the group. If not, all data comes from ListGroups. One cause is
+            an old DescribeGroups version (before v6), which reports `Dead` both for a missing group and for a group
+            that is not classic.
     """
 
     group: str
@@ -109,7 +110,7 @@ class GroupConfig:
     """One configuration entry of a group (DescribeConfigs, resource type GROUP).
 
     Attributes:
-        value: None if the value is sensitive.
+        value: value of the config; None if the value is sensitive.
         source: Kafka's ConfigSource, such as `DYNAMIC_GROUP_CONFIG`.
         type: Kafka's ConfigType, such as `INT`; None before DescribeConfigs version 3.
         synonyms: `(name, value, source)` of each ConfigSynonym. The one with the highest precedence comes first.

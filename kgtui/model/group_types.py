@@ -48,7 +48,7 @@ class GroupKind:
     """A kind of group, which follows from group type and protocol type.
 
     Attributes:
-        name: value of the filter term `kind:`.
+        name: name of the kind, as in the filter `kind:connect`.
         tool: Kafka's script that describes these groups; None if there is none.
         has_offsets: whether groups of this kind can have offsets. It is False for `connect`, `sr` (Schema Registry) and
             `other`.
@@ -93,8 +93,8 @@ class GroupType:
         offset_expiry: when brokers delete the offsets of an Empty group.
         feature: cluster feature that the type needs, such as `share.version`; None for classic groups.
         kip: KIP that introduced the type; empty for classic groups.
-        kinds: protocol type → kind of group. Empty if all groups of the type have the same kind. This kind has the same
-            name as the type.
+        kinds: protocol type → kind of group. Empty if all groups of the type have the same kind, which then has the
+            name of the type.
         deletable_states: states in which kgtui is willing to delete a group.
         not_restorable: data of a group that cannot be restored from a backup, such as `commit time and expiry`.
     """

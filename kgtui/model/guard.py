@@ -21,10 +21,10 @@ if TYPE_CHECKING:
     from kgtui.model.snapshot import Reading, Snapshot
 
 DELETE_MAX_AGE = 10.0
-"""The terminal UI offers to delete a group only if its description is at most this many seconds old.
+"""Maximum age in seconds of a group's description, so that the terminal UI offers to delete the group.
 
-If kgtui polls the group's coordinator at intervals of more than 4 seconds, the limit is 2.5 of these intervals instead.
-There is no limit for a group that is listed as Empty (see `is_listed_as_empty`).
+If kgtui polls the group's coordinator at intervals of more than 4 seconds, the maximum is 2.5 of these intervals
+instead. There is no maximum for a group that is listed as Empty (see `is_listed_as_empty`).
 """
 
 READ_ONLY = "this session is read-only, so nothing can be changed"

@@ -46,10 +46,10 @@ class NoMembers(NamedTuple):
     """The values from which `Judgment.reason` is made for a group that has unread records and no members.
 
     Attributes:
-        since: beginning of the reason, such as `all members left` or `Empty since {before}`. `{before}` is a
+        since: first words of the reason, such as `all members left` or `Empty since {before}`. `{before}` is a
             placeholder for a text such as `before kgtui started`.
         unread: number of unread records.
-        unused: whether the problem is `Problem.UNUSED`.
+        unused: whether the group is probably abandoned (`Problem.UNUSED`).
     """
 
     since: str
@@ -60,8 +60,8 @@ class NoMembers(NamedTuple):
         """Return a text such as `all members left, 7 unread`.
 
         Args:
-            since: beginning of the text. This is the attribute `since` with a text in place of `{before}`, or another
-                text for a simple group, which never has members.
+            since: first words of the returned text. They are the attribute `since` with a text in place of `{before}`,
+                or other words for a simple group, which never has members.
         """
         unused = f"records unread for more than {ABANDONED_TIME}" if self.unused else ""
         return ", ".join(filter(None, (since, unused, f"{self.unread:,} unread")))
@@ -155,8 +155,8 @@ class FoundProblem(NamedTuple):
 
     Attributes:
         at: time of the first judgment with the problem, in epoch seconds.
-        seen: True if the problem began at about the time `at`, because kgtui was already reading the group at every
-            poll before. If False, the problem may have begun earlier.
+        seen: whether the problem began at about the time `at`. This is so if kgtui was already reading the group at
+            every poll before this time. Otherwise, the problem may have begun earlier.
     """
 
     kind: Problem

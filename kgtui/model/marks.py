@@ -60,7 +60,7 @@ TO_ASCII = {
 
 
 OK, WARN, ERROR, MUTED, ACCENT, STALE = ROLES = ("kg-ok", "kg-warn", "kg-error", "kg-muted", "kg-accent", "kg-stale")
-"""The color roles. Every theme must define them as variables, such as `$kg-ok` in CSS."""
+"""The color roles, which are names of colors. Every theme must define them as variables, such as `$kg-ok` in CSS."""
 
 
 class Look(NamedTuple):

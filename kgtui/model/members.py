@@ -90,12 +90,13 @@ class Member:
     """One member of a group of any type.
 
     Attributes:
-        protocol: `classic`, `consumer`, `share` or `streams`; None if not reported. A `classic` member of a consumer or
-            streams group has not been migrated to the new protocol yet.
+        protocol: rebalance protocol of the member: `classic`, `consumer`, `share` or `streams`; None if not reported. A
+            `classic` member of a consumer or streams group has not been migrated to the new protocol yet.
         epoch: member epoch (KIP-848, KIP-932, KIP-1071); None for classic groups.
-        topics: subscribed topics, or None.
+        topics: subscribed topics; None if not reported.
         regex: subscribed pattern (RE2), or None.
-        assignment: owned partitions, or None. Brokers report those of classic groups only in the state Stable.
+        assignment: owned partitions; None if not reported, and for members with `connect`, `registry` or `streams`.
+            In a classic group, brokers report owned partitions only in the state Stable.
         target: partitions of the target assignment (KIP-848) in a consumer group; None in all other groups.
         undecoded: metadata of the member that kgtui cannot decode; otherwise empty.
     """

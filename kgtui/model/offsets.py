@@ -24,7 +24,7 @@ class CommittedOffset:
     """The committed offset of a group in one partition (OffsetFetch).
 
     Attributes:
-        offset: None if the group has not committed an offset, or if the offset could not be read.
+        offset: the committed offset; None if the group has not committed one, or if it could not be read.
         error: Kafka's error code if the offset could not be read, otherwise 0.
     """
 
@@ -41,8 +41,8 @@ class ShareOffset:
     """The start offset (SPSO) and lag of a share partition (DescribeShareGroupOffsets, KIP-932, KIP-1226).
 
     Attributes:
-        start_offset: None if the share partition was never initialized.
-        lag: in records; None if unknown. Version 0 of DescribeShareGroupOffsets does not report the lag.
+        start_offset: share-partition start offset; None if the share partition was never initialized.
+        lag: lag in records; None if unknown. Version 0 of DescribeShareGroupOffsets does not report the lag.
     """
 
     topic: str
@@ -77,7 +77,8 @@ class GroupOffsets:
     Attributes:
         committed: committed offsets of a classic, consumer or streams group.
         share: share-partition start offsets of a share group.
-        bounds: `(topic, partition)` → log offsets. Partitions that have an owner but no committed offset are included.
+        bounds: `(topic, partition)` → log start and log end offset; None if they were not read. Partitions that have an
+            owner but no committed offset are included.
         hidden_topics: sorted topics that members consume, but that the user is not allowed to describe. The offsets in
             these topics are missing.
         may_lack_topics: whether brokers might also hide offsets in topics whose names kgtui does not know.
@@ -144,7 +145,7 @@ class PartitionLag:
 
     @property
     def exact_times(self) -> RecordTime | None:
-        """`times`, or None if these times are unknown or for an earlier position than the current one."""
+        """The attribute `times`, but None if these times are for an earlier position than the current one."""
         return self.times if self.times is not None and self.times.offset == self.position else None
 
 
@@ -157,7 +158,7 @@ class Position(NamedTuple):
         key: topic and partition.
         position: committed offset or share-partition start offset, or None.
         log_end: log end offset, or None.
-        lag: in records, or None.
+        lag: lag in records, or None.
     """
 
     key: TopicPartition
@@ -281,8 +282,9 @@ def _with_times(row: PartitionLag, times: Mapping[TopicPartition, RecordTime]) -
 def searchable(rows: Iterable[PartitionLag], limit: int) -> dict[TopicPartition, LogPosition]:
     """Return the partitions in which kgtui can search for the times of the last consumed and first unread record.
 
-    These are the partitions with unread records whose offsets are all known. If there are more than `limit`, only the
-    `limit` partitions whose position is farthest from the log end are returned.
+    These are the partitions that have unread records, and whose position (committed offset or share-partition start
+    offset), log start offset and log end offset are known. If there are more than `limit`, only the `limit` partitions
+    whose position is farthest from the log end are returned.
 
     Returns:
         `(topic, partition)` → position, log start offset and log end offset.
@@ -298,7 +300,10 @@ def searchable(rows: Iterable[PartitionLag], limit: int) -> dict[TopicPartition,
 
 
 def total(rows: Iterable[PartitionLag]) -> LagTotal:
-    """Return the sum of the known lags, the number of all partitions, and the number of those with an unknown lag."""
+    """Return the sum of the known lags, the number of partitions, and the number of partitions with unknown lag.
+
+    A partition in which the group has not committed does not count as a partition with unknown lag.
+    """
     known = unknown = count = 0
     some = False
     for row in rows:
@@ -361,7 +366,10 @@ def positions_of(
 
 
 def lag_of_group(offsets: GroupOffsets) -> LagTotal:
-    """Return the total lag of a group: the same numbers as `total(lags(offsets))`, but faster, and with `hidden`."""
+    """Return the total lag of a group.
+
+    The numbers are the same as in `total(lags(offsets))`, but this function is faster, and also sets `LagTotal.hidden`.
+    """
     bounds = offsets.bounds or {}
     sums = summed(offsets.committed, offsets.share, bounds)
     # Count the partitions that have an owner but no committed offset, too. They are only in `bounds`.

@@ -9,7 +9,7 @@ from kgtui.model.group_types import CLASSIC, NOT_READY, UNSETTLED
 
 
 class GroupStatus(Enum):
-    """The status of a group. Burrow also has `NOT_FOUND`, `OK`, `WARN` and `ERR` (`kgtui.model.burrow.Status`).
+    """The status of a group. `NOT_FOUND`, `OK`, `WARN` and `ERR` are named after Burrow's statuses.
 
     In kgtui, a group can be `WARN` or `ERR` because of a problem that Burrow does not detect. For example, a group with
     `Problem.EMPTY` is `WARN`.
@@ -38,7 +38,7 @@ class Problem(Enum):
     LOSS_NEAR = "data loss near"
     """Retention will soon delete records that the group has not read."""
     STOP = "stopped"
-    """There are unread records, and the group has stopped committing, or kgtui observed that all members left it."""
+    """The group has unread records, and either it has stopped committing, or kgtui observed that all members left."""
     STALL = "stalled"
     """A share group with members and unread records has acknowledged no records for too long.
 
@@ -166,7 +166,7 @@ def unsettled_limit(state: str | None, group_type: str | None) -> float | None:
     """Return after how many seconds in a state a group has a problem; None if the state alone is never a problem.
 
     Args:
-        group_type: None (unknown) counts as classic.
+        group_type: type of the group. None (unknown) counts as classic.
     """
     if state not in UNSETTLED:
         return None
@@ -187,9 +187,9 @@ ABANDONED_TIME = f"{ABANDONED_AFTER / 3_600:g} h"
 """`ABANDONED_AFTER` as it is shown to users, such as `24 h`."""
 
 SUSPECTED = frozenset({Problem.STOP, Problem.STALL, Problem.BEHIND})
-"""Problems that screening (`kgtui.monitor.screening`) can suspect but not prove.
+"""Problems that kgtui can suspect, but not prove, from the background reads of a group.
 
-If screening suspects such a problem, kgtui reads the group at every poll until there is a health verdict on the group.
+If kgtui suspects such a problem, it reads the group at every poll until there is a health verdict on the group.
 """
 
 ONLY_COUNTED = frozenset({Problem.UNUSED, Problem.ABANDONED})

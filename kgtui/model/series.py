@@ -81,8 +81,8 @@ class Membership:
         If no members were known before, the result contains no differences.
 
         Args:
-            members: None if the broker has not reported the members. Then nothing is stored, and the result contains no
-                differences.
+            members: the members in the new read; None if the broker has not reported them. For None, nothing is stored,
+                and the result contains no differences.
         """
         old = self._members
         if members is None or old is members or old == members:
@@ -206,12 +206,12 @@ class Series:
     Each of `times`, `lag`, `members`, `written` and `read` has one entry per sample.
 
     Attributes:
-        times: epoch seconds.
+        times: times of the samples, in epoch seconds.
         lag: total lag in records.
         members: number of members.
         written: records written per second since the previous sample.
-        read: records read per second since the previous sample.
-        change_points: the first read, and each read with a change, oldest first.
+        read: records that the group has read per second since the previous sample.
+        change_points: the first read by kgtui, and each read with a change, oldest first.
         gap_rule: how long the time between two samples must be to count as a gap.
     """
 
@@ -236,8 +236,8 @@ class Series:
     ) -> None:
         """Append a sample. If the series is full, drop the oldest tenth of its samples first.
 
-        Append a change point, too, if the description is the first one or differs from the previous one, if committed
-        offsets went back, or if the time since the previous sample is a gap.
+        Append a change point (a read that shows a change), too, if the description is the first one or differs from the
+        previous one, if committed offsets went back, or if the time since the previous sample is a gap.
 
         Args:
             at: epoch seconds.
@@ -261,7 +261,7 @@ class Series:
             self._add_change_point(at, description, rewound, gap, before)
 
     def _gap(self, at: float) -> str:
-        """Return `not watched` if the time between the last sample and `at` is a gap; otherwise an empty text."""
+        """Return `not watched` if the time from the last read to `at` is so long that it is a gap; otherwise `""`."""
         if not self.times:
             return ""
         usual = self.times[-1] - self.times[-2] if len(self.times) > 1 else 0.0

@@ -25,7 +25,10 @@ if TYPE_CHECKING:
     from kgtui.model.timeline import ObservedTimes
 
 MOST_CHANGES = 30_000
-"""Default maximum number of changes in a `ChangeLog`. A full log takes up 240 kB (8 bytes per change)."""
+"""Default maximum number of changes in a `ChangeLog`, which stores the ids of the groups that have changed.
+
+A full log takes up 240 kB (8 bytes per change).
+"""
 
 
 class ChangeLog:
@@ -47,8 +50,8 @@ class ChangeLog:
     def add(self, group: str) -> None:
         """Record that a group has changed.
 
-        If the newest change in the log is already one of this group, and no mark was made after that change, the log
-        stays the same.
+        If the newest change in the log is already one of this group, the log stays the same. But if a `ChangeMark` was
+        made after that change, the new change is added, so that it comes after the mark.
         """
         if group != self._last:
             self._last = group
@@ -225,7 +228,8 @@ class Snapshot:
     def state_of(self, group: str) -> str | None:
         """Return the newest known state of a group; None if the group is not listed, or if its state is unknown.
 
-        The state comes from the summary if the brokers are too old to list states.
+        The state normally comes from the list of groups. But if the brokers are too old to list states, it comes from
+        the newest background read of the group.
         """
         listing = self.groups.get(group)
         if listing is None or listing.state is not None:
@@ -270,7 +274,7 @@ class Snapshot:
         return unreadable(fault, judgment, read_at)
 
     def _completed(self, group: str, listing: Listing, judgment: Judgment) -> Judgment:
-        """Return a judgment with a problem, with a start time and a reason that fit the group.
+        """Complete a judgment that contains a problem: add the start of the problem, and reword the reason.
 
         If the start of the problem is unknown, the time at which kgtui found the problem is used. If the problem is
         that the group has no members, the reason is reworded in two cases (`kgtui.model.empty_reason`): in a recording,

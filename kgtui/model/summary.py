@@ -28,7 +28,7 @@ NAMES: dict[str, Callable[[Sequence[Member]], Iterable[str]]] = {
         *(member.instance_id for member in members if member.instance_id),
     ],
 }
-"""Filter key → function that takes members, and returns the texts that the filter searches: for `client`, client ids.
+"""Maps each filter key, such as `client`, to a function that returns the texts of members that the filter searches.
 
 The member index is one string with the texts for all keys, in the order of the keys in this dict.
 """
@@ -113,11 +113,11 @@ class Summary:
         state: state in the description, for brokers whose lists contain no states; None if not described.
         type: type in the description, for brokers whose lists contain no types; None if not described.
         at: when the members were read, in epoch seconds.
-        lag_at: when the offsets were read, in epoch seconds, or None.
+        lag_at: when the offsets were read, in epoch seconds; None if they were never read.
         fault: why some of these values could not be read, or None.
         hidden: whether `lag` is a lower bound, because brokers may hide topics.
-        screened: whether the sweep has read the offsets at least twice since the partitions last changed, and compared
-            these reads to find problems.
+        screened: whether the sweep has read the offsets of the same partitions at least twice, so that it could compare
+            the reads to find problems.
         trail: results of the last few background reads, encoded by `kgtui.model.trail.Trail.encode`; may be empty.
     """
 

@@ -24,8 +24,8 @@ _IN_CHANGE_POINTS = frozenset(
 )
 """Kinds of events that say the same as a change point (a read that differs from the previous one).
 
-To list no change twice, these events are left out of the list of changes. They are listed only if no change point can
-show the change: in gaps, and before the first change point.
+To list no change twice, these events are normally left out of the list of changes. But they are listed if no change
+point can show the change: in gaps (times without data), and before the first change point.
 """
 
 
@@ -78,11 +78,11 @@ class GroupTimeline:
 
     Attributes:
         since, until: the interval in epoch seconds.
-        times: epoch seconds, ascending.
+        times: times of the samples in epoch seconds, ascending.
         lag: total lag in records.
         members: number of members.
         written: records written per second since the previous sample.
-        read: records read per second since the previous sample.
+        read: records that the group has read per second since the previous sample.
         change_points: reads that found a change, oldest first; some may be older than `since`.
         gaps: `(start, end, reason)` of each period without data. Start and end are epoch seconds.
         may_lack_topics: whether lag and rates are lower bounds, because brokers may have hidden topics.

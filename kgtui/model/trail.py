@@ -1,8 +1,8 @@
 """The trail of a group: the results of its last few background reads.
 
-For each of the last `SAMPLES` reads, a trail has the sums of offsets and lag over all partitions. For each partition,
-the trail has the newest position (committed offset or share-partition start offset) and, if there are unread records,
-the time since the position last changed. Times are whole epoch seconds.
+For each of the last few reads, a trail has the sums of offsets and lag over all partitions. For each partition, the
+trail has the newest position (committed offset or share-partition start offset) and, if there are unread records, the
+time since the position last changed. Times are whole epoch seconds.
 
 Trails are stored as bytes to save memory: at most 300 bytes for 10 partitions, and 220 if the sum of the log end
 offsets is below 2³¹. An encoded trail always has room for `SAMPLES` reads and `REBALANCES_KEPT` rebalances, so that its
@@ -27,32 +27,36 @@ if TYPE_CHECKING:
     from kgtui.model.offsets import Position
 
 SAMPLES = 5
-"""Maximum number of reads for which a trail keeps the sums of offsets and lag. The oldest read is dropped."""
+"""Maximum number of background reads of a group whose results (sums of offsets and lag) are kept.
+
+If there are more reads, the results of the oldest one are dropped.
+"""
 
 WAITED_MAX = 0xFFFF
-"""Longest time without a change of a position that a trail can store, in seconds (18 hours).
+"""Longest time without a change of an offset that is stored for a group's partition, in seconds (18 hours).
 
 A longer time is stored as this maximum.
 """
 
 REBALANCES_KEPT = 3
-"""Maximum number of rebalances whose times a trail keeps. The oldest one is dropped."""
+"""Maximum number of rebalances of a group whose times are kept. If there are more, the oldest one is dropped."""
 
 _UNKNOWN = -1
 _HEADER = Struct("<BIIIIIHHBBI")
-"""Format of the first bytes of an encoded trail.
+"""Format of the first bytes of an encoded `Trail`.
 
-The first byte is the number of samples. `_WIDE` is added to this byte if each offset has 8 bytes instead of 4.
+The first byte is the number of reads in the trail. `_WIDE` is added to this byte if each offset has 8 bytes instead of
+4.
 """
 _WIDE = 0x80
-"""Added to the first byte of an encoded trail if its offsets and lags have 8 bytes instead of 4."""
+"""Added to the first byte of an encoded `Trail` if its offsets and lags have 8 bytes instead of 4."""
 _REBALANCED_AT = Struct(f"<{REBALANCES_KEPT}I")
-"""Format of the times of the last rebalances in an encoded trail."""
+"""Format of the times of the last rebalances in an encoded `Trail`."""
 _REWIND = Struct("<IIqB")
 _MOST_COMPARED = 500
-"""If a group has more partitions than this, `Trail._moved_forward` returns False, because it would take too long.
+"""Maximum number of partitions that `Trail._moved_forward` compares. If a group has more, the method returns False.
 
-The run time of the method grows with the square of the number of partitions.
+The limit is needed, because the run time of the method grows with the square of the number of partitions.
 """
 _FORGET_REWIND_AFTER = 10
 """A rewind (an offset that went back) is forgotten after this number of later reads with progress.
@@ -60,7 +64,7 @@ _FORGET_REWIND_AFTER = 10
 Burrow forgets a rewind after 10 commits.
 """
 _INT64 = 2**63 - 1
-"""Largest sum of offsets that a trail can store. A larger sum, caused by a faulty broker, is stored as this maximum."""
+"""Largest sum of offsets that can be stored. A larger sum, caused by a faulty broker, is stored as this maximum."""
 _MANY = 0xFF
 """Maximum value of a counter that is stored in one byte, such as `Trail.reads`."""
 
@@ -87,12 +91,12 @@ class Sums(NamedTuple):
 
 
 class _Format(NamedTuple):
-    """Binary formats in an encoded trail.
+    """Binary formats in an encoded `Trail`.
 
     Attributes:
-        sums: format of one sample.
-        two_sums: format of two samples in a row.
-        position: type code of the `array` of positions.
+        sums: format of the sums of offsets and lag in one read.
+        two_sums: format of the sums of two reads in a row.
+        position: type code of the `array` of offsets, one per partition.
     """
 
     sums: Struct
@@ -116,9 +120,11 @@ class Trail:
         reads: number of reads since the set of partitions last changed, at most 255.
         idle: number of successive descriptions, up to the newest, in which the group had members, but no member had a
             partition; at most 255.
-        samples: sums of the last reads, oldest first.
-        positions: newest position of each partition, sorted by partition; -1 stands for none.
-        waited: for each partition, 0 if it has no unread records; otherwise 1 + seconds since its position changed.
+        samples: sums of offsets and lag in each of the last reads, oldest first.
+        positions: newest committed offset (or share-partition start offset) of each partition, sorted by topic and
+            partition; -1 stands for none.
+        waited: time since the offset of each partition last changed, as 1 + seconds; 0 if the partition has no unread
+            records.
     """
 
     __slots__ = (
@@ -349,26 +355,37 @@ class Trail:
 
 
 def lag_samples(data: bytes) -> list[int]:
-    """Return the total lag in each read of an encoded trail, oldest first, without decoding its other data."""
+    """Return a group's total lag in each of its last background reads, oldest first.
+
+    Args:
+        data: an encoded `Trail`. Only the lags in it are decoded, because this is faster.
+    """
     form, samples = _format_and_samples(data)
     return [row[2] for row in _sums_in(data, form, samples)]
 
 
 def lag_trend(data: bytes) -> float | None:
-    """Return the change of the total lag over all reads of an encoded trail, in records per second.
+    """Return the change of a group's total lag over its last background reads, in records per second.
 
     None if there are fewer than two reads, or if the first and the last read differ in the number of partitions with
     unknown lag.
+
+    Args:
+        data: an encoded `Trail`, which contains the reads.
     """
     found = lag_trend_and_span(data)
     return None if found is None else found[0]
 
 
 def lag_trend_and_span(data: bytes) -> tuple[float, float] | None:
-    """Return `(trend of the lag in records/s, seconds between the first and the last read)` of an encoded trail.
+    """Return `(trend, seconds)` of the last background reads of a group.
 
-    None if there are fewer than two reads, or if the first and the last read differ in the number of partitions with
-    unknown lag.
+    `trend` is the change of the total lag in records per second. `seconds` is the time between the first and the last
+    read. The result is None if there are fewer than two reads, or if the first and the last read differ in the number
+    of partitions with unknown lag.
+
+    Args:
+        data: an encoded `Trail`, which contains the reads.
     """
     form, samples = _format_and_samples(data)
     if samples < 2:
@@ -381,9 +398,12 @@ def lag_trend_and_span(data: bytes) -> tuple[float, float] | None:
 
 
 def last_rates(data: bytes) -> tuple[float, float] | None:
-    """Return how many records per second were written and consumed between the last two reads of an encoded trail.
+    """Return how many records per second were written and consumed between the last two background reads of a group.
 
     None if there are fewer than two reads.
+
+    Args:
+        data: an encoded `Trail`, which contains the reads.
     """
     form, samples = _format_and_samples(data)
     if samples < 2:
@@ -398,13 +418,13 @@ def last_rates(data: bytes) -> tuple[float, float] | None:
 
 
 def _format_and_samples(data: bytes) -> tuple[_Format, int]:
-    """Return (format, number of samples) of an encoded trail; 0 samples if `data` is empty."""
+    """Return (format, number of reads) of an encoded `Trail`; 0 reads if `data` is empty."""
     wide, samples = divmod(data[0] if data else 0, _WIDE)
     return (_WIDE_FORMAT if wide else _NARROW_FORMAT), samples
 
 
 def _sums_in(data: bytes, form: _Format, samples: int) -> Iterator[tuple[int, ...]]:
-    """Return the sums of each read of an encoded trail, oldest first, as the values of `Sums`."""
+    """Return the sums of offsets and lag in each read of an encoded `Trail`, oldest first, as the values of `Sums`."""
     return form.sums.iter_unpack(data[_HEADER.size : _HEADER.size + samples * form.sums.size])
 
 
@@ -427,12 +447,13 @@ def _sums(at: int, rows: Sequence[Position]) -> Sums:
 
 
 def _recreated(rows: Sequence[Position], positions: Sequence[int]) -> bool:
-    """Return whether a topic was recreated.
+    """Return whether a topic was recreated, so that its offsets begin at 0 again.
 
-    This is so if, in any partition, both the log end offset and the position are now below the previous position.
+    A topic counts as recreated if, in any of its partitions, both the new log end offset and the group's new offset are
+    below the group's previous offset.
 
     Args:
-        positions: positions in the previous read, for the same partitions as `rows`; -1 stands for none.
+        positions: the group's offsets in the previous read, for the same partitions as `rows`; -1 stands for none.
     """
     for (_, position, log_end, _), old in zip(rows, positions, strict=True):
         if log_end is not None and position is not None and log_end < old and position < old:

@@ -125,8 +125,8 @@ class ViewTier:
     def set_view(self, selected: str | None, visible: Sequence[str]) -> None:
         """Set the selected group and the visible groups.
 
-        A newly selected group is read immediately. If a group becomes visible that has no stored description, the
-        visible groups are read immediately, too.
+        A newly selected group is read immediately. The visible groups are read immediately, too, if one of them was not
+        visible before and has no stored description.
         """
         if selected != self._selected:
             self._selected = selected
@@ -177,11 +177,11 @@ class ViewTier:
                         await wake.wait()
 
     async def _until_woken(self, work: Coroutine[object, object, None]) -> None:
-        """Run `work`, which reads the selected group. If another read becomes due, let `work` finish soon or cancel it.
+        """Run `work`, which reads the selected group. If another read becomes due, limit the remaining time of `work`.
 
         Another read becomes due when the user selects another group, or when `want_configs` changes the group whose
-        configs are read. `work` is canceled if it is still running `ABANDON_AFTER` seconds later. Otherwise, a
-        coordinator that hangs would delay the other read.
+        configs are read. If `work` is still running `ABANDON_AFTER` seconds later, it is canceled. Without this limit,
+        a coordinator that hangs would delay the other read.
         """
         reading, woken = asyncio.ensure_future(work), asyncio.ensure_future(self._wake_selected.wait())
         try:
@@ -213,7 +213,7 @@ class ViewTier:
     def read_soon(self, groups: Iterable[str], tasks: asyncio.TaskGroup) -> None:
         """Start to read members and offsets of groups, in one task per coordinator.
 
-        Groups that another such task is already reading are skipped.
+        Groups that are already being read by an earlier call are skipped.
 
         Args:
             groups: ids of the groups.
@@ -305,7 +305,7 @@ class ViewTier:
             summary = store.put_summary(group, now, description, offsets, fault)
             if summary is not None:
                 # If this read did not return the lag, `summary.lag` is from an earlier read, which the time series
-                # already contains. The lag of this sample is then unknown (None).
+                # already contains. Then add the new read to the time series with an unknown lag (None).
                 lag = summary.lag if summary.lag_at == now else None
                 self._series.add(group, now, lag, summary.members, description=description, offsets=offsets)
         incomplete = description is None or (offsets is None and listing.has_offsets)
@@ -328,11 +328,12 @@ class ViewTier:
 
 
 class DetailTiers:
-    """Runs all polling loops of the monitor except tier 0, which lists the groups.
+    """Runs all polling loops ("tiers") of the monitor except tier 0, which lists the groups.
 
     Args:
         changed: called after changes that should be shown soon, such as new data of selected or visible groups.
-        changed_in_background: called after less urgent changes, such as new summaries or health verdicts.
+        changed_in_background: called after less urgent changes, such as new data from background reads, or new health
+            verdicts.
     """
 
     def __init__(

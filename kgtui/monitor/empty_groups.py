@@ -71,7 +71,7 @@ class EmptyGroupSearch:
         return len(self._store.groups)
 
     async def search_next(self, first: Iterable[str] = ()) -> bool:
-        """Search for the times of unread records in the next batch of Empty groups. Return False if no group is due.
+        """Search for the times of unread records in the next batch of Empty groups. Return False if no group was left.
 
         Args:
             first: ids of the groups that are searched before all others.
@@ -160,7 +160,7 @@ class EmptyGroupTier:
 
 
 async def unread_times(admin: GroupAdmin, read: GroupsRead, *, limit: int, timeout: float) -> dict[str, float]:
-    """Find out when the first unread records of groups were written (see `unread_since`).
+    """Find out when the first unread records of groups were written.
 
     Args:
         read: offsets of the groups, with log start and log end offsets.
@@ -168,8 +168,8 @@ async def unread_times(admin: GroupAdmin, read: GroupsRead, *, limit: int, timeo
         timeout: time limit for the search, in seconds.
 
     Returns:
-        Group id → result of `unread_since`, in seconds since the epoch. Groups for which this result is None are left
-        out.
+        Group id → latest time at which the first unread record of any partition can have been written, in seconds since
+        the epoch (see `unread_since`). Groups for which this time is unknown are left out.
     """
     rows = {group: lags(offsets) for group, offsets in read.offsets_by_group().items()}
     times = await read_record_times(admin, rows, precision=_PRECISION, limit=limit, timeout=timeout)
@@ -180,8 +180,8 @@ async def unread_times(admin: GroupAdmin, read: GroupsRead, *, limit: int, timeo
 def unread_since(rows: Sequence[PartitionLag], times: Mapping[TopicPartition, RecordTime]) -> float | None:
     """Return the latest time (epoch seconds) at which the first unread record of any partition can have been written.
 
-    The search finds a time range for the first unread record of each partition. The result is the latest end of these
-    ranges. None if there are no unread records, or if the range is unknown for at least one partition with unread
+    For the first unread record of each partition, only a time range is known. The result is the latest end of these
+    ranges. It is None if there are no unread records, or if the range is unknown for at least one partition with unread
     records. Partitions with unknown offsets are ignored.
 
     Args:

@@ -45,9 +45,10 @@ Otherwise, the problem may have begun before kgtui read the group at short inter
 """
 
 _WITHOUT_EVENT = ONLY_COUNTED | {Problem.EMPTY}
-"""If a group gets one of these problems, an event is added only after a problem outside this set.
+"""Problems for which normally no event is added when a group gets them.
 
-Many groups already have these problems when kgtui starts. An event for each of them would hide the other events.
+Many groups already have these problems when kgtui starts. An event for each of them would hide the other events. But if
+a problem that is not in this set turns into one of them, an event is added.
 """
 
 
@@ -62,8 +63,8 @@ class EventTracker:
         members: maximum number of groups, members and owned partitions that are remembered, in total.
 
     Attributes:
-        members: the same maximum, which can be changed at any time.
-        found: group id → problem and when kgtui found it. Only problems whose start is unknown are included.
+        members: the maximum from the argument `members`. It can be changed at any time.
+        found: group id → problem, and time at which kgtui found it. Only problems whose start is unknown are included.
     """
 
     def __init__(self, log: EventLog, members: int) -> None:
@@ -108,9 +109,9 @@ class EventTracker:
         """Add the events for the changes since the last description of a group.
 
         Args:
-            in_full: True if the group is selected, visible or suspected of a problem; False if it is read only in the
-                background. If there are too many members to remember, the members of groups with `in_full` are
-                forgotten last.
+            in_full: whether the group is read often, because it is selected, visible or suspected of a problem. Other
+                groups are read only in the background. If there are too many members to remember, the members of these
+                other groups are forgotten first.
         """
         group = description.group
         last = self._descriptions.get(group)
@@ -183,11 +184,11 @@ class EventTracker:
         """Add an event for each group that was passed to `judged`, and whose problem has changed, begun or ended.
 
         One call compares at most `_VERDICTS_AT_ONCE` groups. A group that cannot be read or judged keeps its previous
-        problem. For a problem in `_WITHOUT_EVENT`, an event is added only if the group had a previous problem, and that
-        problem is not in `_WITHOUT_EVENT`.
+        problem. For the problems in `_WITHOUT_EVENT`, which very many groups have, normally no event is added; but an
+        event is added if the group had another problem before that is not in `_WITHOUT_EVENT`.
         """
         if not self._judged:
-            self._judged = {}  # A dict that was large once keeps its memory, even if it is empty now.
+            self._judged = {}  # Replace the empty dict, because a dict that was large once keeps its memory.
         for group in list(islice(self._judged, _VERDICTS_AT_ONCE)):
             del self._judged[group]
             listing, judgment = snapshot.groups.get(group), snapshot.judgment(group)

@@ -29,13 +29,16 @@ _GROWTH = 20_000
 """A garbage collection is due if over this many memory blocks (about 2 MB) were added since the last collection."""
 
 _YOUNG = 12_000
-"""A garbage collection of more new objects than this would take over 5 ms, so the collection is postponed.
+"""A garbage collection is postponed if there are more new objects than this, because it would take over 5 ms.
 
 Most new objects belong to responses that are being stored, and will soon be freed.
 """
 
 _POSTPONED_MOST = 30
-"""After this number of postponed collections in a row, all objects are frozen. Collections skip frozen objects."""
+"""After a garbage collection was postponed this many times in a row, all objects are frozen (`gc.freeze`).
+
+Collections skip frozen objects.
+"""
 
 _OLD = 20_000
 """If more objects than this have survived garbage collections, all objects are frozen, so that collections skip them.
@@ -53,13 +56,13 @@ _FULL_COLLECTION_INTERVAL = 600.0
 """Minimum time, in seconds, between two collections that visit all objects that are not frozen."""
 
 _RETURN_INTERVAL = 30.0
-"""Maximum time between two returns of free memory to the operating system, in seconds."""
+"""Minimum time, in seconds, between two returns of free memory to the operating system."""
 
 _M_MMAP_THRESHOLD, _M_ARENA_MAX = -3, -8
-"""Constants of glibc. As first argument of `mallopt`, each selects the option to set.
+"""The numbers of two options of glibc, M_MMAP_THRESHOLD and M_ARENA_MAX, which `mallopt` sets.
 
-With M_ARENA_MAX set to 1, threads share one memory pool. kgtui's few threads rarely allocate at the same time, and each
-further pool would keep some megabytes of free memory.
+kgtui sets M_ARENA_MAX to 1, so that all threads share one memory pool. Its few threads rarely allocate at the same
+time, and each further pool would keep some megabytes of free memory.
 """
 
 _MMAP_THRESHOLD = 256 * 1024
@@ -85,9 +88,9 @@ class GcTuning:
 
     @contextmanager
     def paused(self) -> Iterator[None]:
-        """Context manager in which automatic garbage collections are disabled. Contexts can overlap.
+        """Context manager that disables automatic garbage collections. Several such contexts can overlap.
 
-        At the end, automatic collections are enabled again, unless `freeze_once` has disabled them for good.
+        At the end of the last one, automatic collections are enabled again, unless `freeze_once` has disabled them.
         """
         self._pauses += 1
         self._disable()
@@ -111,7 +114,8 @@ class GcTuning:
     def freeze_once(self, groups: int) -> None:
         """Freeze all objects, and disable automatic collections, if there are at least `_FREEZE_FROM` groups.
 
-        Call this after the terminal UI has drawn the groups. Later calls do nothing.
+        Garbage collections skip frozen objects (`gc.freeze`). Call this after the terminal UI has drawn the groups. If
+        the objects were already frozen by an earlier call, do nothing.
 
         Args:
             groups: number of groups in the cluster.
@@ -125,12 +129,15 @@ class GcTuning:
             self._trim = _return_large_blocks()
 
     def tidy(self, now: float, last_view: float) -> None:
-        """Collect garbage among new objects if over `_GROWTH` memory blocks were added since the last collection.
+        """Collect garbage if a collection is due, and return free memory to the operating system.
 
-        While the user is away (`_AWAY_AFTER`), collect garbage among all objects that are not frozen, but at most every
-        ten minutes. If a collection is due, but there are more than `_YOUNG` new objects, postpone the collection.
-        After `_POSTPONED_MOST` postponements in a row, freeze all objects instead. Also return free memory to the
-        operating system every `_RETURN_INTERVAL` seconds. Before `freeze_once` has frozen objects, do nothing.
+        A collection of new objects is due if over `_GROWTH` memory blocks were added since the last collection. While
+        the user is away (`_AWAY_AFTER`), a collection of all objects that are not frozen is due every ten minutes. If
+        there are more than `_YOUNG` new objects, the collection is postponed. After `_POSTPONED_MOST` postponements in
+        a row, all objects are frozen instead.
+
+        Free memory is returned at most every `_RETURN_INTERVAL` seconds. Before `freeze_once` has frozen objects, this
+        method does nothing.
 
         Args:
             now: current time, in seconds.
@@ -210,7 +217,7 @@ def _begin_to_untrack() -> None:
 
 
 def _return_large_blocks() -> Callable[[int], object] | None:
-    """Make glibc return large blocks to the operating system when they are freed.
+    """Make glibc return large memory blocks to the operating system when they are freed.
 
     By default, glibc would keep the memory of ListGroups responses, which is 15 to 20 MB for 100,000 groups.
 

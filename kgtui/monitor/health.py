@@ -66,7 +66,7 @@ Verdicts on the selected group are computed even if the fraction for all groups 
 """
 
 _CPU_CREDIT = 0.05
-"""Limit of the CPU budget for computing verdicts, in seconds. The budget is between minus and plus this limit.
+"""Limit of the CPU budget for computing health verdicts, in seconds: the budget is from minus to plus this limit.
 
 The budget grows by `_CPU_OF_ALL` seconds per second, and each verdict reduces it by its CPU time. While the budget is
 not positive, only the verdict on the selected group is computed.
@@ -162,7 +162,7 @@ class HealthTier:
     Args:
         changed: called after a verdict has been stored.
         retention: reads the retention times of topics.
-        watching: settings for verdicts. Its `gap_after` is ignored, and computed from the polling interval instead.
+        watching: settings for verdicts. Its `gap_after` is not used; it is computed from the polling interval instead.
         on_healthy: called with the id of a group if its lag does not grow, its new verdict is OK, and the verdict is
             final: a longer observation could not make it worse.
     """
@@ -216,8 +216,9 @@ class HealthTier:
 
     async def process_reads(self) -> None:
         """Store every queued read, and compute every verdict that is due."""
-        # `slices` pauses the work after every `_SLICE_SECONDS`. All reads and verdicts share one `Slices` object,
-        # because even short computations block the event loop if many of them run without a pause.
+        # `slices` pauses the work after every `_SLICE_SECONDS` seconds, so that other tasks can run. All reads and
+        # verdicts share one `Slices` object, because even short computations block the event loop if many of them run
+        # without a pause.
         slices = Slices(asyncio.sleep, _SLICE_SECONDS)
         while True:
             await self._store_reads(slices)
@@ -267,8 +268,8 @@ class HealthTier:
             await asyncio.to_thread(history.add, read.at, read.description, read.offsets, fault=read.fault)
         since = self._store.state_since.get(group)
         if history.empty_since is not None and since is not None and self._store.groups[group].state == EMPTY:
-            # The group counts as Empty since a list of groups first showed this state. Its members and offsets may have
-            # been read much later.
+            # The group counts as Empty since a list of groups first showed this state, even if its members and offsets
+            # were first read much later.
             history.empty_since = since, False
         elif history.empty_since is not None and since is None and self._timer.recorded_at is None:
             # The coordinator has responded without long gaps since `answered_since`, and has always listed the group as
@@ -330,5 +331,8 @@ class HealthTier:
 
 
 def _capacity(history: ReadHistory) -> int:
-    """Return how many partition reads a history can hold: its number of partitions × the reads kept per partition."""
+    """Return how many partition reads (offsets of one partition at one time) a history can hold.
+
+    This is its number of partitions × the number of reads that are kept per partition.
+    """
     return len(history.samples) * history.length

@@ -1,4 +1,7 @@
-"""Tier 0, which polls the list of groups of each broker. A slow broker does not delay the polls of other brokers."""
+"""Tier 0: the polling loops that request each broker's list of groups.
+
+Each broker has its own loop, so that a slow broker does not delay the others.
+"""
 
 from __future__ import annotations
 
@@ -25,11 +28,11 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True, eq=False)
 class PendingRemoval:
-    """Groups that are missing in the newest list of a broker, because they were deleted or moved.
+    """Groups that are missing in the newest list of a broker, because they were deleted or moved to another broker.
 
     Attributes:
         node: broker that listed the groups before.
-        groups: missing groups that no broker has listed again.
+        groups: missing groups that no broker has listed since then.
         unlisted: brokers that may coordinate the groups now, but have not sent a new list of groups yet.
         broker_left: whether the broker `node` has left the cluster.
         since: when the groups were first missing, in seconds since the epoch.
@@ -76,24 +79,28 @@ class PendingRemovals:
     def broker_joined(self, node: int) -> None:
         """Note that a broker has joined the cluster or has come back.
 
-        The broker may have taken over missing groups, so all pending removals wait for its list. If the broker has come
-        back, the removal of the groups that it listed before it left is canceled.
+        The broker may have taken over groups that other brokers no longer list. Therefore, all pending removals of
+        groups wait for its list. If the broker has come back, the groups that it listed before it left are kept: its
+        next list will show which of them still exist.
         """
         self._pending = [one for one in self._pending if not (one.broker_left and one.node == node)]
         for one in self._pending:
             one.unlisted.add(node)
 
     def pending(self) -> tuple[PendingRemoval, ...]:
-        """Return the pending removals. Call this before requesting a list, and pass the result to `broker_listed`."""
+        """Return the pending removals of groups that brokers no longer list.
+
+        Call this before requesting a broker's list, and pass the result to `broker_listed`.
+        """
         return tuple(self._pending)
 
     def broker_listed(self, node: int, groups: Collection[str], asked_about: Iterable[PendingRemoval]) -> None:
-        """Update the pending removals after a broker has sent its list.
+        """Update the pending removals of groups after a broker has sent its list of groups.
 
         Args:
-            groups: new or changed groups in the list. They exist, so they are no longer pending.
-            asked_about: result of `pending` before the list was requested. Removals that were added later still wait
-                for another list of this broker, because this list may be older than they are.
+            groups: new or changed groups in the list. They exist, so they are not removed.
+            asked_about: result of `pending` before the list was requested. Removals that were added later wait for
+                another list of this broker, because this list may have been made before they were added.
         """
         self._silent.discard(node)
         for one in self._pending:
@@ -103,10 +110,10 @@ class PendingRemovals:
         self._settle()
 
     def broker_silent(self, node: int) -> None:
-        """Note that a broker did not respond. Pending removals wait for its list for at most `REMOVAL_GRACE` seconds.
+        """Note that a broker did not respond.
 
-        There is no such limit for groups of a broker that has left the cluster: their removal waits until all other
-        brokers have sent a list.
+        Pending removals of groups wait for the broker's list for at most `REMOVAL_GRACE` seconds. There is no limit for
+        groups of a broker that has left the cluster: their removal waits until all other brokers have sent a list.
         """
         self._silent.add(node)
         self._settle()
@@ -164,7 +171,7 @@ class ListTier:
         self._removals = PendingRemovals(store.drop if timer.recorded_at else self._check_missing, timer.now)
         self._missing_found = asyncio.Event()
         self._wake = asyncio.Event()
-        # Only one list is stored at a time, in short steps, so that a key press waits for at most one step.
+        # Only one broker's list is stored at a time, in short steps, so that a key press waits for at most one step.
         self._storing = asyncio.Lock()
 
     async def run(self) -> None:
@@ -285,7 +292,7 @@ class ListTier:
         self._missing.listed(delta.updated)
         self._listed.add(node)
         # The first list of a broker cannot be compared with a previous list, so it is compared with the stored groups.
-        # The store can contain groups of the broker from an earlier time at which it was in the cluster.
+        # The store contains groups of the broker if it was already in the cluster earlier, and then left the cluster.
         missing = self._store.listing_index.coordinated_by(node) - delta.updated.keys() if first else delta.removed
         self._removals.add(node, missing, self._polls)
         if missing:

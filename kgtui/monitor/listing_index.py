@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 
 
 class ListingMoves:
-    """Groups that have a new type, protocol type, state or coordinator, and groups that were added or removed.
+    """The changes since the last update of `ListingIndex`: changed, added and removed groups.
 
-    These are the changes since the last index update.
+    A changed group has a new `Listing` (type, protocol type, state and coordinator).
 
     Attributes:
         joined: new `Listing` → ids of changed and added groups that now have it.
@@ -46,10 +46,12 @@ class ListingIndex:
         self.by_listing: dict[Listing, list[str]] = {}
 
     def stored_id(self, group: str, listing: Listing) -> str:
-        """Return the string object that the index stores for a group id.
+        """Return the string object that the index stores for a group id; `group` itself if the index has none.
 
-        The caller uses this object instead of its own, equal string, to save memory. If the index does not contain the
-        id under this `Listing`, the result is `group` itself.
+        To save memory, the caller uses this object instead of its own, equal string.
+
+        Args:
+            listing: type, protocol type, state and coordinator under which the index contains the group.
         """
         ids = self.by_listing.get(listing, ())
         at = index_of(ids, group)
@@ -61,13 +63,13 @@ class ListingIndex:
         return {group for ids in lists for group in ids}
 
     def update(self, moves: ListingMoves, groups: Mapping[str, Listing]) -> None:
-        """Move group ids in `by_listing` from their old `Listing` to their new one.
+        """Move the ids of changed groups in `by_listing` from the old `Listing` of each group to its new one.
 
         Changed lists of ids are replaced, not modified, because earlier snapshots still use the old lists.
 
         Args:
-            moves: groups whose `Listing` has changed. A new `Listing` that differs from the one in `groups` is outdated
-                and is ignored.
+            moves: groups whose `Listing` (type, protocol type, state and coordinator) has changed. A new `Listing` that
+                differs from the one in `groups` is outdated, and is ignored.
             groups: group id → newest `Listing`.
         """
         for listing in moves.joined.keys() | moves.left.keys():

@@ -20,16 +20,14 @@ if TYPE_CHECKING:
     from kgtui.model.trail import Trail
 
 _PAUSE = 120
-"""About every `_PAUSE` seconds, all positions with unread records are compared with the log start offsets.
+"""Approximate time, in seconds, between two complete comparisons of positions with log start offsets.
 
-At the reads between these comparisons, only positions that have stopped moving are compared.
+A position is a committed offset or a share-partition start offset. A complete comparison includes all positions with
+unread records. Between two complete comparisons, only positions that have stopped moving are compared.
 """
 
 _OLDER_PART = 0.5
-"""A position counts as near the log start offset if it is in the older part of the log.
-
-The older part consists of this fraction of the offsets in the log, counted from the log start offset.
-"""
+"""Fraction of the offsets in a log that count as near the log start offset, counted from the log start offset."""
 
 
 class LogStartCheck(NamedTuple):
@@ -50,9 +48,9 @@ async def compare_with_log_starts(
 ) -> dict[str, LogStartCheck]:
     """Compare the positions (committed offsets) of groups with log start offsets. Return group id → result.
 
-    Groups whose positions or log start offsets could not be read are missing in the returned dict. Most calls compare
-    only positions that have not moved since the previous read. About every `_PAUSE` seconds, a call compares all
-    positions with unread records.
+    Most calls compare only positions that have not moved since the previous read. About every `_PAUSE` seconds, a call
+    compares all positions with unread records. Groups whose positions or log start offsets could not be read are
+    missing in the returned dict.
 
     Args:
         trails: group id → data of its last reads, including `read`.
@@ -95,7 +93,7 @@ async def compare_with_log_starts(
 def _due(trail: Trail) -> bool:
     """Return whether all positions (committed offsets) with unread records must now be compared with log start offsets.
 
-    This comparison is due after the second read of a group, and then about every `_PAUSE` seconds.
+    This complete comparison is due after the second read of a group, and then about every `_PAUSE` seconds.
     """
     if len(trail.samples) < 2:
         return False

@@ -1,7 +1,7 @@
 """Check whether groups that no broker lists any longer were deleted.
 
-While a broker fails, restarts or hands over its groups, no list contains them. Therefore, a group is kept until its
-coordinator responds that the group does not exist.
+While a broker fails, restarts or hands over its groups, no broker lists these groups, although they still exist.
+Therefore, a group is kept until its coordinator responds that the group does not exist.
 """
 
 from __future__ import annotations
@@ -44,9 +44,9 @@ class MissingGroups:
         timeout: time limit for one check, in seconds.
 
     Attributes:
-        due_in: time to wait before the next check, in seconds. After a check that removes no group, the time is
-            `MISSING_CHECK_PAUSE` at first, and then doubles up to `MISSING_CHECK_MAX_PAUSE`. The time is 0 after a
-            check that removes a group, and after groups were added.
+        due_in: time to wait before the next check, in seconds. It is 0 after a check that removes a group, and after
+            groups were added. After the first check that removes no group, it is `MISSING_CHECK_PAUSE`. After each
+            further such check, it doubles, up to `MISSING_CHECK_MAX_PAUSE`.
     """
 
     def __init__(self, admin: GroupAdmin, store: Store, timeout: float) -> None:

@@ -34,21 +34,22 @@ _LIST_DELAY = 0.15
 """Seconds that kgtui waits for the lists of other brokers before it publishes a broker's new list of groups."""
 
 _BACKGROUND_FACTOR = 10.0
-"""The pause before the next snapshot is this many times longer if only summaries or health verdicts have changed.
+"""The pause before the next snapshot is this many times longer after changes that are rarely visible on the screen.
 
-Such changes are rarely visible on the screen, and fewer snapshots reduce the work of the terminal UI.
+These are new data from background reads, and new health verdicts. Fewer snapshots reduce the work of the terminal UI.
 """
 
 _FIRST_DRAW = 1.0
-"""Maximum pause, in seconds, between the first list of groups and the first reads of groups.
+"""Maximum pause, in seconds, between the first list of groups and the first reads of members and offsets.
 
 During this pause, the terminal UI draws the list of groups.
 """
 
 _FIRST_DRAW_WITH_VIEW = 0.4
-"""Pause, in seconds, before the first reads of groups, after `Monitor.set_view` was called and a list has arrived.
+"""Pause, in seconds, before the first reads of members and offsets, so that the terminal UI can draw its first screen.
 
-During this pause, the terminal UI draws the first screen. `_FIRST_DRAW` limits the total time before the first reads.
+The pause begins when a list of groups has arrived, and `Monitor.set_view` was called. `_FIRST_DRAW` limits the total
+time between the first list and the first reads.
 """
 
 
@@ -61,8 +62,8 @@ class Monitor:
         admin: access to the cluster. The monitor does not close it.
         options: polling intervals and limits.
         now: returns the current time, in seconds since the epoch.
-        recorded_at: in a replay, function that returns the time of the replayed data, in seconds since the epoch;
-            otherwise None.
+        recorded_at: function that returns the time of the replayed data, in seconds since the epoch; None unless a
+            recording is replayed.
 
     Attributes:
         snapshot: the newest snapshot; empty before the first poll.
@@ -129,15 +130,15 @@ class Monitor:
     async def _run_details(self) -> None:
         """Wait until a broker lists at least one group. Then run all polling loops except tier 0.
 
-        Tier 0 reads the lists of groups. Before the other loops start, the terminal UI gets at most
-        `_FIRST_DRAW` seconds to draw the list.
+        Tier 0, which reads the lists of groups, is already running. Before the other loops start, the
+        terminal UI gets at most `_FIRST_DRAW` seconds to draw the list.
         """
         await self._first_listed.wait()
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(_FIRST_DRAW):
                 await self._view_set.wait()
                 await asyncio.sleep(_FIRST_DRAW_WITH_VIEW)
-        # These imports take long, so they run in a thread. `ctypes` is needed later, in `GcTuning.freeze_once`.
+        # The following imports take long, so they run in a thread. `GcTuning.freeze_once` will need `ctypes`.
         await asyncio.to_thread(import_module, "ctypes")
         module = await asyncio.to_thread(import_module, "kgtui.monitor.detail_tiers")
         publish_later = partial(self._publish_soon, _BACKGROUND_FACTOR)
@@ -212,7 +213,8 @@ class Monitor:
         """Schedule the next snapshot. Changes that are stored before it is published are included.
 
         Args:
-            factor: multiplies the minimum time between two snapshots. With 0, only `at_least` delays the snapshot.
+            factor: number by which the minimum time between two snapshots is multiplied. With 0, only `at_least` delays
+                the snapshot.
             at_least: minimum delay from now, in seconds, so that more changes can arrive.
         """
         if not self._store.dirty:

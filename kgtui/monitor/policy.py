@@ -60,9 +60,9 @@ The broker is shown longer than this while kgtui still shows groups that it coor
 REMOVAL_GRACE = 10.0
 """Maximum time, in seconds, for which the removal of a group waits for brokers that do not respond.
 
-If no broker lists a group, one of these brokers may still coordinate it. The time is just above
-`broker.session.timeout.ms` (9 s), after which a dead broker's groups move to other brokers. This
-limit does not apply to groups of a broker that has left the cluster (see `PendingRemovals`).
+A group that no broker lists is not removed at once, because one of these brokers may still coordinate it. The time is
+just above `broker.session.timeout.ms` (9 s), after which a dead broker's groups move to other brokers. This limit does
+not apply to groups of a broker that has left the cluster (see `PendingRemovals`).
 """
 
 MISSING_CHECK_PAUSE = 1.0
@@ -111,16 +111,17 @@ NEGLIGIBLE_SWEEP_RATE = 0.001
 EVENT_MEMBERS = 20_000
 """Maximum number of groups, members and owned partitions, in total, that kgtui remembers to find events.
 
-By comparing them with the next read, kgtui notices, for example, which members have joined or left.
+kgtui compares the remembered members with the next read, to notice, for example, which members have joined or left.
 
 Above this limit, kgtui first forgets the members of groups that are read only in the background.
 """
 
 LARGE_CLUSTER_EVENT_MEMBERS = 5_000
-"""`EVENT_MEMBERS` if a cluster has more than `LARGE_CLUSTER` groups.
+"""Like `EVENT_MEMBERS`, but for a cluster with more than `LARGE_CLUSTER` groups.
 
-There, both limits suffice for only a few groups in addition to the selected, visible and suspected ones, and the lower
-limit saves about 6 MB.
+kgtui remembers at most this number of groups, members and owned partitions, in total, to find events. In so large a
+cluster, even `EVENT_MEMBERS` would suffice for only a few groups besides the selected, visible and suspected ones. The
+lower limit saves about 6 MB.
 """
 
 RETENTION_MAX_AGE = 600.0
@@ -135,7 +136,8 @@ The interval is longer in a large cluster (`background_pause`).
 SUSPECT_PARTITIONS = 4_000
 """Maximum total number of partitions of the groups with a possible problem ("suspects") that are read more often.
 
-If all suspects together have more partitions, kgtui chooses some of them. A single chosen suspect can exceed the limit.
+If all suspects together have more partitions, kgtui chooses some of them. If the first chosen suspect alone has more
+partitions, kgtui chooses only this one.
 """
 
 RECORD_TIME_PAUSE = 30.0
@@ -154,19 +156,18 @@ The pause is longer in a large cluster (`background_pause`).
 """
 
 EMPTY_SEARCH_LOAD = 0.1
-"""After each search for the times at which unread records of Empty groups were written, kgtui pauses.
+"""Duration of a search for the times of unread records in Empty groups, divided by the pause after the search.
 
-This number is the duration of the search divided by the pause. With 0.1, the pause is ten times as long as the search,
-but at least `EMPTY_SEARCH_PAUSE` and at most one minute.
+With 0.1, the pause is ten times as long as the search, but at least `EMPTY_SEARCH_PAUSE` and at most one minute.
 """
 
 SHOW_RECORD_TIME_PARTITIONS = 20_000
-"""Maximum number of partitions in which `kgtui show` and `kgtui check` find out when unread records were written."""
+"""Maximum number of partitions in which `kgtui show`, `check` and `ls` find out when unread records were written."""
 
 RETENTION_PAUSE = 2.0
-"""If the retention time of a topic is needed, kgtui waits this many seconds before it reads the retention time.
+"""Time, in seconds, that kgtui waits before it reads the retention time of a topic.
 
-The retention times of all topics that are needed within these seconds are read together.
+All retention times that are requested during this wait are read together.
 """
 
 
@@ -180,7 +181,7 @@ if a broker answers a request that it refused before.
 
 @dataclass(frozen=True, slots=True)
 class MonitorOptions:
-    """Settings of a monitor. Times are in seconds. The sweep reads all groups in the background, again and again.
+    """Settings of a monitor. Times are in seconds. The "sweep" reads all groups in the background, again and again.
 
     Attributes:
         interval: time between two list requests to a broker, and between two reads of visible groups.
@@ -189,13 +190,15 @@ class MonitorOptions:
         list_load: maximum fraction of time that a broker spends on list requests of kgtui.
         visible_groups: maximum number of visible groups whose members and offsets are read at every interval.
         sweep_rate: maximum number of groups per second that the sweep reads.
-        first_sweep_factor: multiplies `sweep_rate` in the first sweep.
-        large_first_factor: multiplies the rate of the first sweep if there are more than `LARGE_CLUSTER` groups.
-        large_later_factor: multiplies the rate of later sweeps if there are more than `LARGE_CLUSTER` groups.
+        first_sweep_factor: factor by which `sweep_rate` is multiplied in the first sweep.
+        large_first_factor: second factor for `sweep_rate` in the first sweep if there are more than `LARGE_CLUSTER`
+            groups.
+        large_later_factor: factor for `sweep_rate` in later sweeps if there are more than `LARGE_CLUSTER` groups.
         sweep_batch: maximum number of groups that the sweep reads from a broker at once.
-        sweep_partitions: maximum number of partitions per request. A group with more partitions is read alone.
-        sweep_pause: minimum time between two sweep reads of a group with members, if its state has not changed.
-        empty_pause: minimum time between two sweep reads of an Empty group, if its state has not changed.
+        sweep_partitions: maximum number of partitions that the sweep reads from a broker at once. A group with more
+            partitions is read alone.
+        sweep_pause: minimum time between two reads of a group with members by the sweep, if its state has not changed.
+        empty_pause: minimum time between two reads of an Empty group by the sweep, if its state has not changed.
         describe_pause: minimum time until the sweep describes a group again, if the group's state has not changed.
         sweep_load: maximum fraction of time that a broker spends on the sweep. The first sweep has no such limit.
         suspects: maximum number of groups with a possible problem that are read more often than others.
@@ -332,12 +335,12 @@ RECORD_DESCRIBE_INTERVAL = 120.0
 """Maximum time, in seconds, between two descriptions of the same group by the recorder."""
 
 RECORD_MIN_TIMEOUT = 5.0
-"""Minimum timeout of one poll of the recorder, in seconds. The timeout is the polling interval if that is longer."""
+"""Minimum timeout of one poll of the recorder, in seconds. If the polling interval is longer, it is the timeout."""
 
 RECORD_FIRST_LISTS = 15.0
 """Maximum time, in seconds, that the recorder waits at its start until all brokers have sent their lists of groups.
 
-A broker that has returned an error is not waited for.
+The recorder does not wait for a broker that has returned an error.
 """
 
 RECORD_GROUP_BATCH = 400

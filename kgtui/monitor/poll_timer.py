@@ -20,8 +20,8 @@ class PollTimer:
     Args:
         interval: time between two polls, in seconds.
         now: returns the current time, in seconds since the epoch.
-        recorded_at: in a replay, function that returns the time of the replayed data, in seconds since the epoch;
-            otherwise None.
+        recorded_at: function that returns the time of the replayed data, in seconds since the epoch; None unless a
+            recording is replayed.
     """
 
     def __init__(
@@ -44,7 +44,7 @@ class PollTimer:
         self._running.clear()
 
     def resume(self) -> None:
-        """End a pause that a call of `pause` has begun. All polling loops read immediately."""
+        """End the pause that `pause` has begun, and let all polling loops read immediately."""
         self._running.set()
         self.refresh()
 
@@ -84,7 +84,7 @@ class PollTimer:
             await asyncio.sleep(left)
 
     async def pause_for(self, seconds: float, *, wake: asyncio.Event | None = None) -> bool:
-        """Wait for `seconds`. If polling is paused when they have passed, continue to wait until polling is resumed.
+        """Wait for `seconds`. If polling is paused at the end of this time, continue to wait until polling is resumed.
 
         The wait ends early if `wake` is set or `refresh` is called.
 

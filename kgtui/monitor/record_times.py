@@ -34,8 +34,8 @@ class RecordTimeTier:
     """Searches for the times at which unread records were written, with ListOffsets requests by timestamp.
 
     If a group's committed offset in a partition has moved, this partition is searched again. There are at least
-    `RECORD_TIME_PAUSE` seconds between two searches for the same group. This pause is skipped if the user has selected
-    the group since the last search, and a time in the group can be found more precisely. In the replay of a recording,
+    `RECORD_TIME_PAUSE` seconds between two searches in the same group. But if the user selects a group, and some of its
+    known times can be found more precisely, the group is searched without this pause. In the replay of a recording,
     kgtui does not search.
 
     Args:
@@ -72,8 +72,8 @@ class RecordTimeTier:
     def set_selected(self, group: str | None) -> None:
         """Set the selected group.
 
-        A search in this group ends when the times are known to within one second, or after `ROUNDS`
-        requests.
+        A search for the times of unread records in this group is precise: it ends when the times are
+        known to within one second, or after `ROUNDS` requests.
         """
         if (
             group is not None
@@ -84,18 +84,18 @@ class RecordTimeTier:
         self._selected = group
 
     def set_suspects(self, groups: Collection[str]) -> None:
-        """Set the groups with a possible problem.
+        """Set the groups with a possible problem ("suspects").
 
-        A search in one of these groups is less precise than in the selected group: it ends when the error of a time is
-        at most `PRECISION` × the age of the record.
+        A search for the times of unread records in these groups is less precise than in the selected group: it ends
+        when the error of a time is at most `PRECISION` × the age of the record.
         """
         self._suspects = frozenset(groups)
 
     def add(self, group: str, offsets: GroupOffsets) -> GroupOffsets:
         """Return the offsets of a group, with the known times of its unread records added.
 
-        If the group is selected or may have a problem, also request a search for missing times, unless the last search
-        was less than `RECORD_TIME_PAUSE` seconds ago.
+        If the group is selected or may have a problem, also request a search for the times that are not known yet,
+        unless the last search was less than `RECORD_TIME_PAUSE` seconds ago.
 
         Args:
             offsets: the offsets that have just been read.
@@ -126,7 +126,7 @@ class RecordTimeTier:
             self._wake.clear()
 
     async def _search(self, group: str, offsets: GroupOffsets) -> None:
-        # Choosing the partitions takes long if a group has thousands of them, so it is done in a thread.
+        # Choosing the partitions to search takes long if a group has thousands of them, so a thread does it.
         selected = group == self._selected
         positions = await asyncio.to_thread(_missing, offsets, self._known.get(group, {}), exact=selected)
         if not positions:
@@ -163,8 +163,8 @@ def _missing(offsets: GroupOffsets, known: Times, *, exact: bool) -> dict[TopicP
     answer during the last search.
 
     Args:
-        exact: True if a search is also needed where the known time is uncertain by one second or more, unless the last
-            search already used `ROUNDS` requests.
+        exact: whether the times must be precise. If True, a search is also needed where the known time is uncertain by
+            one second or more, unless the last search already used `ROUNDS` requests.
 
     Returns:
         Partition → committed offset, log start offset and log end offset.

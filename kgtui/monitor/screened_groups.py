@@ -17,7 +17,7 @@ class ScreenedGroups:
     Attributes:
         judgments: group id → judgment (status, problems and reason). Use `put` to change the dict.
         by_kind: problem → ids of the groups with this main problem (`Judgment.kind`), in the order in which kgtui found
-            it.
+            the problem in them.
         empty: ids of the groups that have `Problem.EMPTY`, even if it is not the main problem.
     """
 
@@ -27,7 +27,11 @@ class ScreenedGroups:
         self.empty: dict[str, None] = {}
 
     def put(self, group: str, judgment: Judgment | None) -> bool:
-        """Store the judgment on a group; None removes it. Return whether the group's main problem has changed."""
+        """Store the judgment on a group. Return whether the group's main problem has changed.
+
+        Args:
+            judgment: the new judgment; None to remove the stored judgment.
+        """
         before = self.judgments.get(group)
         if judgment is not None:
             self.judgments[group] = untrack(judgment)

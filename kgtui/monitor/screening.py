@@ -83,9 +83,10 @@ class Screening:
         store.on_state_change = self.state_changed
 
     def note_unsettled(self) -> None:
-        """Remember which groups are in a rebalance now. Call this whenever a broker has sent its first list of groups.
+        """Remember which groups are now in a rebalance or in the state NotReady.
 
-        If a rebalance begins later, the store calls `state_changed`.
+        Call this whenever a broker has sent its first list of groups. If a rebalance begins later, the store calls
+        `state_changed`.
         """
         now = self._store.now()
         for listing, ids in self._store.by_listing.items():
@@ -112,7 +113,7 @@ class Screening:
         return trail
 
     def judge(self, group: str, trail: Trail | None = None, compared: LogStartCheck | None = None) -> None:
-        """Apply all rules to a group, and store the judgment.
+        """Apply all rules of screening to a group, and store the judgment (which problems the group possibly has).
 
         Args:
             trail: last reads of the group; None to use the trail in the group's summary.
@@ -182,7 +183,7 @@ class Screening:
     def state_changed(self, group: str, before: Listing | None, after: Listing) -> None:
         """Remember that the state of a group has changed.
 
-        If the change can affect the judgment on the group, the next calls of `apply_changes` judge the group again.
+        If the change can affect the judgment on the group, `apply_changes` applies the rules to the group again.
 
         Args:
             before: the group's entry in the previous list of groups; None if the group is new.
@@ -203,7 +204,7 @@ class Screening:
             self._to_judge.append((group, self._store.now() if rebalance else None))
 
     def apply_changes(self, most: int = _CHANGES_PER_SLICE) -> bool:
-        """Judge at most `most` groups whose state has changed. Return whether there are more such groups."""
+        """Apply the rules to at most `most` groups whose state has changed. Return whether such groups are left."""
         for _ in range(min(most, len(self._to_judge))):
             group, rebalanced_at = self._to_judge.popleft()
             if rebalanced_at is not None:
@@ -213,9 +214,10 @@ class Screening:
         return bool(self._to_judge)
 
     def judge_unsettled(self) -> None:
-        """Judge groups whose rebalance lasts too long. Forget groups that no longer rebalance or no longer exist.
+        """Apply the rules to groups whose rebalance lasts too long, or that are in the state NotReady for too long.
 
-        One call judges at most `_CHANGES_PER_SLICE` groups.
+        Forget groups that no longer rebalance or no longer exist. One call applies the rules to at most
+        `_CHANGES_PER_SLICE` groups.
         """
         now, groups, judged = self._store.now(), self._store.groups, 0
         for group, since in list(self._unsettled.items()):
@@ -287,8 +289,8 @@ class Screening:
         since = self._store.state_since.get(group)
         if trail.progress_at and trail.progress_at >= (since or 0.0):
             # The group has committed offsets without having members, for example because its consumers assign
-            # partitions to themselves. It has no problem while it makes progress. If it has stopped, a simple group is
-            # judged like a group with members, and other groups are judged by the rules for Empty groups below.
+            # partitions to themselves. While the group makes progress, it has no problem. If it has stopped, a simple
+            # group is judged like a group with members. All other groups are then judged like other Empty groups.
             stopped = next(trail_rules.not_moving(trail), None)
             if stopped is None or listing.kind == SIMPLE:
                 return stopped

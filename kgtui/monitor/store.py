@@ -43,7 +43,9 @@ Instead, a snapshot contains a read-only view of each of these mappings, which a
 
 
 class Store:
-    """The data of a monitor. Call all methods on the same event loop.
+    """The newest data of all groups of a cluster, which the polling loops of a monitor have read.
+
+    Call all methods on the same event loop.
 
     Args:
         keep: maximum number of groups whose descriptions, offsets and configs are kept.
@@ -54,7 +56,8 @@ class Store:
         changes: log of the groups whose data has changed.
         unread_since: id of an Empty group → time in epoch seconds. In each partition with unread records, the oldest
             unread record was written at this time or earlier.
-        on_state_change: called with the group id, its earlier `Listing` (None if new) and its new `Listing`.
+        on_state_change: function that is called when a new or changed state of a group is listed, with the group id,
+            its earlier `Listing` (None if the group is new) and its new `Listing`; or None.
     """
 
     def __init__(self, keep: int, clock: Callable[[], float] = time.time, events: EventTracker | None = None) -> None:
@@ -116,7 +119,7 @@ class Store:
                 if start + SLICE < len(rows):
                     await asyncio.sleep(PAUSE)
         finally:
-            # If the task is canceled, `self.groups` already contains some of the changes, so the index needs them, too.
+            # Update the index even if the task is canceled, because `self.groups` already contains some of the changes.
             self._update_index(moves)
         if delta.state_search is not None:
             self._set_state_times(delta.state_since)
@@ -223,9 +226,10 @@ class Store:
         *,
         memberless: bool = False,
     ) -> Summary | None:
-        """Store and return the summary of a group. If the group no longer exists, return None.
+        """Store and return the summary of a group: a few values from its reads, such as the lag.
 
-        If the offsets could not be read, the summary keeps the lag of the last successful read.
+        If the group no longer exists, return None. If the offsets could not be read, the summary keeps the lag of the
+        last successful read.
 
         Args:
             at: time of the read, in seconds since the epoch.
@@ -244,14 +248,18 @@ class Store:
         ))  # fmt: skip
 
     def store_summary(self, group: str, summary: Summary) -> Summary:
-        """Store the summary of a group, and return the summary. The group must exist."""
+        """Store the summary of a group (a few values from its reads), and return it. The group must exist."""
         self.summaries[group] = untrack(summary)
         self.changes.add(group)
         self._stale.add("summaries")
         return summary
 
     def put_screened(self, group: str, judgment: Judgment | None) -> None:
-        """Store the judgment of screening (a quick check) on a group; None if screening has found no problem."""
+        """Store the judgment on a group by screening, the quick background check of all groups.
+
+        Args:
+            judgment: None if screening has found no problem.
+        """
         if self.screened.get(group) is not judgment:
             self._stale.add("screened")
             self.changes.add(group)
@@ -334,8 +342,8 @@ class Store:
         """Store why a group could not be read.
 
         Args:
-            parts: names of the store's attributes that hold the kind of data that could not be read, such as `details`.
-                These attributes keep the data of the last successful read, and the fault is added to this data.
+            parts: names of the store's attributes for the data that could not be read, such as `details`. These
+                attributes keep the data of the last successful read, and the fault is added to this data.
         """
         if group not in self.groups:
             return

@@ -34,15 +34,16 @@ class FullReader(Protocol):
 class SuspectTier:
     """Reads "suspects" (groups with a possible problem) more often than other groups, to get exact verdicts on them.
 
-    Groups with the most severe problem are chosen first. Among groups with the same problem, the groups that were
-    chosen last time come first, because a verdict needs several reads.
+    The number of groups that are read more often is limited, so groups with the most severe problem are chosen first.
+    Among groups with the same problem, the groups that were chosen last time come first, because a verdict needs
+    several reads.
 
     Args:
         view: reads the chosen suspects. Suspects that are selected or visible are not passed to `view`, because it
             reads the selected and visible groups anyway.
         on_chosen: called with the chosen suspects before they are read.
-        others: returns groups that should be read more often even if they have no known problem. Those without a known
-            problem are chosen last.
+        others: returns groups that should be read more often even if they have no known problem. If they have none,
+            they are chosen last.
     """
 
     def __init__(
@@ -63,7 +64,7 @@ class SuspectTier:
         self._observed: frozenset[str] = frozenset()
 
     async def run(self) -> None:
-        """Read the suspects at regular intervals until this task is canceled."""
+        """Read groups with a possible problem at regular intervals until this task is canceled."""
         async with asyncio.TaskGroup() as tasks:
             while True:
                 await self._timer.wait_for_quiet(len(self._store.groups))
@@ -74,7 +75,10 @@ class SuspectTier:
                 await self._timer.pause_for(max(self._timer.interval, pause))
 
     def choose(self) -> list[str]:
-        """Choose the suspects to read, and return their ids. Store the number of suspects that were not chosen."""
+        """Choose the suspects (groups with a possible problem) that are read next, and return their ids.
+
+        Also store the number of suspects that were not chosen.
+        """
         suspects = self._suspects()
         chosen: list[str] = []
         partitions = 0
@@ -89,7 +93,7 @@ class SuspectTier:
         return chosen
 
     def _suspects(self) -> list[Collection[str]]:
-        """Return the ids of all suspects, one collection per problem, the most severe problem first.
+        """Return the ids of all groups with a possible problem, one collection per problem, the most severe first.
 
         Problems in `_ONLY_IN_BACKGROUND` are left out. The last collection contains groups that have no known problem,
         but should be read more often, too.
@@ -99,7 +103,7 @@ class SuspectTier:
         return [*(by_kind[kind] for kind in Problem if kind not in _ONLY_IN_BACKGROUND), others]
 
     def _worst_first(self, suspects: Iterable[Collection[str]]) -> Iterator[str]:
-        """Yield the ids of at most `MonitorOptions.suspects` suspects, the most severe problem first.
+        """Yield the ids of at most `MonitorOptions.suspects` groups, those with the most severe problem first.
 
         Among groups with the same problem, the groups that were chosen last time come first, sorted by id, and then
         the other groups, sorted by id.

@@ -35,22 +35,22 @@ if TYPE_CHECKING:
     from kgtui.monitor.store import Store
 
 _GROUPS_PER_SLICE = 40
-"""Number of groups whose data the sweep stores in one step. Other tasks run between two steps."""
+"""Number of groups whose data the sweep stores in one step. Between two steps, other tasks can run."""
 
 _SCREENING_INTERVAL = 1.0
 """Maximum time, in seconds, between two checks for groups that have been in a rebalance for too long."""
 
 _EXPECTED_PARTITIONS = 50.0
-"""Assumed number of partitions per group, used to choose the size of the first batch of groups."""
+"""Assumed number of partitions per group, from which the sweep computes the size of its first batch of groups."""
 
 _COMMITTING_SECONDS = 600.0
 """For this many seconds after a commit, a group without members is read as often as a group with members."""
 
 _CHANGED_PER_BATCH = 0.5
-"""Maximum number of groups that are added to a batch because their state has changed.
+"""Groups whose state has changed are added to a batch, but at most this fraction of the number of its other groups.
 
-The number is a fraction of the other groups in the batch. Without this limit, many state changes would stop the sweep
-of all other groups.
+A batch consists of groups that the sweep reads at once. Without this limit, many state changes would stop the sweep of
+all other groups.
 """
 
 
@@ -89,7 +89,7 @@ class SweepTier:
         self._committing: set[str] = set()
 
     async def run(self) -> None:
-        """Run one sweep task per coordinator until this task is canceled."""
+        """Run one task per coordinator, which reads its groups again and again, until this task is canceled."""
         async with asyncio.TaskGroup() as tasks:
             while True:
                 for node in {listing.coordinator for listing in self._store.by_listing} - self._sweeps.keys():
@@ -131,7 +131,7 @@ class SweepTier:
         del self._sweeps[node]
 
     async def _read_round(self, node: int, groups: Sequence[str], *, first: bool, seconds: float) -> None:
-        """Read groups in batches. Except in the first sweep, groups whose state has changed are added to each batch.
+        """Read groups in batches. After the first sweep, other groups whose state has changed are added to each batch.
 
         Args:
             node: node id of the coordinator.
@@ -161,10 +161,10 @@ class SweepTier:
             await self._timer.pause_for(min(pause, max(seconds, options.sweep_pause)))
 
     def _next_batch(self, groups: Sequence[str], start: int) -> Sequence[str]:
-        """Return the next batch of groups, which begins at index `start` of `groups`.
+        """Return the next batch of groups to read at once. It begins at index `start` of `groups`.
 
-        A batch has at most `sweep_batch` groups. Unless it has only one group, these groups have at most about
-        `sweep_partitions` partitions. For a group that was not read yet, the number of partitions is estimated.
+        A batch has at most `sweep_batch` groups, with at most `sweep_partitions` partitions in total. A group with more
+        partitions is a batch of its own. For a group that was not read yet, the number of partitions is estimated.
         """
         summaries, limit, partitions = self._store.summaries, self._options.sweep_partitions, 0.0
         for end in range(start, min(start + self._options.sweep_batch, len(groups))):

@@ -1,7 +1,7 @@
-"""The rules of screening (the quick check of all groups) that need only the last reads of a group (its trail).
+"""The rules of screening that need only the trail of a group, which contains its last reads.
 
-Each rule is about one problem, and yields a judgment if the group may have this problem. A position is a committed
-offset or a share-partition start offset.
+Screening is the quick background check of all groups. Each rule is about one problem, and yields a judgment if the
+group may have this problem. A position is a committed offset or a share-partition start offset.
 """
 
 from __future__ import annotations
@@ -32,17 +32,17 @@ CALM_AFTER = 600
 
 _WAITED = round(DEFAULT_WATCHING.window)
 _PACES = 3
-"""A partition counts as stopped if its committed offset has not moved for more than `_PACES * Trail.pace` seconds.
+"""A partition with unread records counts as stopped if its offset does not change for `_PACES * Trail.pace` seconds.
 
-`Trail.pace` is the longest recent time, in seconds, between two reads that found progress. The limit is at least
-`_WAITED`, the length of the time window in Burrow's rules.
+`Trail.pace` is the longest recent time, in seconds, between two reads that found progress. A partition never counts as
+stopped before `_WAITED` seconds, the length of the time window in Burrow's rules.
 """
 
 
 def not_moving(trail: Trail) -> Iterator[Judgment]:
     """Yield `Problem.STOP` if the committed offset in a partition with unread records has not moved for too long."""
-    # `Trail.waited` has one number per partition: 0 if the partition has no unread records, otherwise 1 + the seconds
-    # since its position last changed.
+    # `Trail.waited` has one number per partition: 0 if the partition has no unread records; otherwise 1 + the seconds
+    # for which it has had unread records, and its committed offset has not changed.
     longest, limit = max(trail.waited, default=0) - 1, max(_WAITED, _PACES * trail.pace)
     if longest <= limit:
         return
@@ -79,10 +79,10 @@ def flapping(trail: Trail, now: float) -> Iterator[Judgment]:
 
 
 def growing(trail: Trail) -> Iterator[Judgment]:
-    """Yield `Problem.BEHIND` if the lag grew in each of the last reads, and records from before them are still unread.
+    """Yield `Problem.BEHIND` if the lag grew in each of the last `SAMPLES` reads, and older records are still unread.
 
-    The rule needs the last `SAMPLES` reads. Like the exact verdict, it ignores a lag that has grown by only a small
-    fraction of the records that were written between the first and the last of these reads.
+    Older records are those that were written before these reads. Like the exact verdict, the rule ignores a lag that
+    has grown by only a small fraction of the records that were written between the first and the last of these reads.
     """
     samples = trail.samples
     if len(samples) < SAMPLES or any(sample.unknown for sample in samples):

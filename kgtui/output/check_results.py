@@ -30,10 +30,10 @@ if TYPE_CHECKING:
 _MIN_SHOWN_TREND = 0.05
 """The trend of a lag is shown as `0/s` if the lag changes by less than this number of records per second."""
 _MIN_AGE_FOR_ESTIMATE = 60.0
-"""The estimated time to catch up is shown only if the oldest unread record is at least this old.
+"""Minimum age of the oldest unread record, in seconds, for which the estimated time to catch up is shown.
 
-The age is in seconds. If only a lower bound of the age is known, the estimated time is always
-shown. If nothing is known about the age, the estimated time is not shown.
+If only a lower bound of the age is known, the estimated time is shown, however small the lower bound is. If nothing is
+known about the age, it is not shown.
 """
 _SOURCE = "computed from the data that kgtui check read"
 
@@ -66,7 +66,7 @@ class CheckResults:
 
 
 def as_table(results: CheckResults) -> str:
-    """Format the verdicts as a table. For a verdict with a question mark, such as `OK?`, see `verdict_text`."""
+    """Format the verdicts as a table. `OK?` means that there is too little data to exclude a worse verdict than OK."""
     columns = columns_of(TABLE_COLUMNS)
     return table([*columns, Column("WHY")], [_cells(results.snapshot, group) for group in results.ids])
 

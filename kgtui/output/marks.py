@@ -49,7 +49,8 @@ def lag(value: int | None, lower_bound: bool | int, fault: Fault | None = None) 
 
     Args:
         value: the total lag; None if unknown.
-        lower_bound: true or nonzero if the lag of some partitions is unknown. The actual total can then be higher.
+        lower_bound: whether the actual total can be higher, because the lag of some partitions is unknown or hidden.
+            Instead of a bool, it can be the number of these partitions.
         fault: why the group could not be read; None if it could be read.
     """
     if value is None:

@@ -25,7 +25,7 @@ _BEYOND = 1 << 62
 # than any response, so the next access to the data raises IndexError. The row is then read field by field.
 _STRING_SIZES = [_BEYOND, *range(1, 128), *([_BEYOND] * 128)]
 _MOST_TAILS, _LONGEST_TAIL = 4096, 128
-# `skip_known` looks for the start of the known rows in the next 16 KiB of the response.
+# Size of the part of a response, in bytes, in which `skip_known` looks for the start of rows from an earlier response.
 _SEARCH_BYTES = 16_384
 
 _Tail = tuple[str, str, str]

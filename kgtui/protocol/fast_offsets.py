@@ -146,7 +146,7 @@ def _commit_partitions(message: str, data: bytes, pos: int, number: int) -> tupl
     if length < 128:
         # If all rows have the size of the first row and no tagged fields, decode them with one call. This is checked
         # with two slices of `data` whose step is the size of the first row. The first slice contains the last byte of
-        # each row (its number of tagged fields), and the second slice the length of the metadata in each row.
+        # each row, which is the number of tagged fields. The second slice contains the metadata length of each row.
         width = max(length - 1, 0)
         size = _LEAST + width
         stop = pos + number * size

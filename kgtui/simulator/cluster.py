@@ -58,10 +58,10 @@ class Simulator:
             kafka_version: one release, such as `4.4`, or several: with `3.9,4.4`, brokers 1, 3, … have Kafka 3.9, and
                 brokers 2, 4, … have Kafka 4.4.
             scenario: a name that `scenarios.scenario_names()` returns, such as `company`.
-            clock: None for the system's clock.
+            clock: clock of the simulated cluster; None for the clock of this machine.
             churn: fraction of the generated groups that change their state every 2 s, from 0 to 1.
-            features: feature → finalized level, such as `{"share.version": 0}`. Features that are missing have their
-                default levels.
+            features: feature → finalized level, such as `{"share.version": 0}`. All other features have their default
+                levels.
             host: address or host name to listen on.
             port: port of the first broker; the next brokers use the next ports. 0 for free ports.
 
@@ -138,7 +138,10 @@ class Simulator:
         await self.stop()
 
     async def _tick(self) -> None:
-        """Apply the due state changes of generated groups every 2 s. Otherwise, a request would have to apply them."""
+        """Apply the due state changes of generated groups every 2 s.
+
+        Otherwise, the next request would have to apply all of them, which would delay its response.
+        """
         while True:
             await asyncio.sleep(TICK)
             if self.state.generated is not None:

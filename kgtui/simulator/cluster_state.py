@@ -66,8 +66,8 @@ class Node:
     """One broker.
 
     Attributes:
-        port: 0 until a free port is chosen.
-        alive: False while the broker is killed.
+        port: port on which the broker listens; 0 until a free port is chosen.
+        alive: whether the broker runs. It does not run after it was killed, until it is restarted.
         elections: number of kills and restarts of the broker. Each of them increases the leader epoch of the partitions
             for which this broker is the preferred leader.
     """
@@ -125,8 +125,8 @@ class ClusterState:
         nodes: brokers; node id n is at index n - 1.
         features: feature name → finalized level.
         topics: topic name → topic, except deleted topics.
-        groups: group id → group, for groups of the scenario.
-        generated: the groups that were generated in addition to the groups of the scenario; None if there are none.
+        groups: group id → group, for groups that the scenario file defines.
+        generated: the groups that were generated in addition to `groups`; None if there are none.
         configs: group id → config name → value, for group configs that differ from the defaults.
     """
 

@@ -20,7 +20,7 @@ COMMIT_INTERVAL = 5.0
 """Time between two offset commits of a group, in seconds: the default value of Kafka's `auto.commit.interval.ms`."""
 
 _UNEVEN_DELAY = 10.0
-"""If `Steady.delay` is at least this long (in seconds), the delay varies from commit to commit."""
+"""Minimum value of `Steady.delay`, in seconds, for which the delay varies from commit to commit."""
 
 
 class CommitPattern(Protocol):
@@ -40,9 +40,10 @@ def last_commit(t: float) -> float:
 
 
 class Steady(Struct, frozen=True, forbid_unknown_fields=True, tag_field="pattern", tag="steady"):
-    """The group keeps up: in each partition, it commits what was the log end offset `delay` seconds before the commit.
+    """The group keeps up with the producers.
 
-    A delay of 10 s or more varies by up to 2 s from commit to commit.
+    Each committed offset is equal to the log end offset that the partition had `delay` seconds before the commit. A
+    delay of 10 s or more varies by up to 2 s from commit to commit.
     """
 
     delay: float = 1.0
@@ -137,7 +138,7 @@ class VariableSpeed(Struct, frozen=True, forbid_unknown_fields=True, tag_field="
         speeds: pairs `(time from which the speed applies, speed)`, in order of time. Times are in seconds since the
             start of the cluster. A speed is the number of records read per record written, for example 0 (stopped), 1
             (constant lag) or 3 (catches up).
-        delay: seconds behind the log end while the group keeps up.
+        delay: number of seconds by which the group is behind the log end while it keeps up.
     """
 
     speeds: tuple[tuple[float, float], ...] = ()

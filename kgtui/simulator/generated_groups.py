@@ -49,7 +49,10 @@ VERBS = (
 TEAMS = 200
 
 EMPTY, JOINING, SYNCING, STABLE, DELETED = 0, 1, 2, 3, 255
-"""Numbers for the states of generated groups. `GENERATED_KINDS` contains the names of all states except `DELETED`."""
+"""Numbers that stand for the states of generated groups. `GENERATED_KINDS` contains Kafka's names for these states.
+
+`DELETED` has no name in Kafka, because it stands for a group that does not exist any more.
+"""
 
 SIMPLE, CLASSIC, CONNECT, CONSUMER, SHARE, STREAMS = range(6)
 GENERATED_KINDS: tuple[tuple[str, str, tuple[str, str, str, str]], ...] = (
@@ -111,17 +114,18 @@ class GeneratedGroups:
         names: group ids. The id of a deleted group stays until a new group takes over the index.
         index: group id → index of the group in the columns. Deleted groups are missing.
         kinds: for each group, the index of its kind in `GENERATED_KINDS`.
-        states: `EMPTY`, `JOINING`, `SYNCING`, `STABLE` or `DELETED`.
+        states: for each group, its state: `EMPTY`, `JOINING`, `SYNCING`, `STABLE` or `DELETED`.
         membership_changes: for each group, how often its members have changed.
         last_active_tick: for each group, value of `ticks` when it last left the state `STABLE`, or when it was added
             if it has never left this state. While no member reads records, the committed offsets of the group stay as
             they were at this tick.
         partition: for each group, its partition of `__consumer_offsets`.
-        position: for each group, the position of its index in the array that `by_partition` contains for its partition.
+        position: for each group, the position of its index in `by_partition[p]`, where `p` is its partition of
+            `__consumer_offsets`.
         by_partition: partition of `__consumer_offsets` → indexes of the groups in this partition, including deleted
             groups.
         existing: partition of `__consumer_offsets` → number of existing groups in this partition.
-        changed: one set per `ListGroupsRowCache`: indexes of the groups whose cached rows are outdated.
+        changed: indexes of the groups whose cached rows are outdated, as one set per `ListGroupsRowCache`.
     """
 
     def __init__(self, number: int, *, seed: int, partitions: int, churn: float, types: Iterable[str]) -> None:

@@ -17,7 +17,7 @@ class Slot(NamedTuple):
 
     number: int
     joined: int
-    """The membership change in which the member joined: 1 for the first change, and so on; 0 for an initial member."""
+    """Number of the membership change in which the member joined (1 for the first one); 0 for an initial member."""
 
 
 @dataclass(frozen=True, slots=True)

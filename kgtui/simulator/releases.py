@@ -108,7 +108,7 @@ class Release:
     """A Kafka release of a simulated broker.
 
     Attributes:
-        name: `major.minor`.
+        name: major and minor version, such as `4.3`.
         ranges: API key → lowest and highest supported version.
     """
 

@@ -19,7 +19,7 @@ WAVE_PERIOD = 240.0
 _OLDEST, _OLDEST_IDLE = 400 * DAY, HOUR
 """Age of a topic's oldest record when the cluster starts, in seconds. `_OLDEST_IDLE` is for topics without traffic.
 
-`_OLDEST_IDLE` is less than seven days: with Kafka's default retention time, older records would have been deleted.
+`_OLDEST_IDLE` is less than seven days, because brokers would have deleted older records (Kafka's default retention).
 """
 
 RETENTION_INTERVAL = 30.0
@@ -31,12 +31,11 @@ class Topic:
     """A topic whose partitions grow with time.
 
     Attributes:
-        rate: average records per second in the partition with the least traffic. Other partitions get up to 1.4 times
-            as many records.
+        rate: number of records per second. The average rate of each partition is 1 to 1.4 times this number.
         base: log end offset of partition 0 at the start of the cluster. The log end offset of each further partition is
             997 higher than that of the previous partition.
-        kept: records per partition that retention keeps.
-        swell: amplitude of the traffic wave; 0.5 is half of the average rate.
+        kept: number of records per partition that retention keeps.
+        swell: amplitude of the regular wave in the traffic, as a fraction of the average rate.
         internal: whether Metadata responses mark the topic as internal.
         configs: configs that differ from the defaults.
     """
@@ -77,9 +76,10 @@ class Topic:
         return settings
 
     def flow(self, t: float) -> float:
-        """Return the amount of traffic from the start of the cluster to time `t`. The unit is 1 s of average traffic.
+        """Return the amount of traffic from the start of the cluster to time `t`.
 
-        Example: if 120 records are written in the first 10 s, and the average is 10 records/s, `flow(10)` is 12.
+        The unit is the average traffic of one second. For example, if 120 records are written in the first 10 s, and
+        the average is 10 records/s, `flow(10)` is 12.
         """
         shift = self.salt % 628 / 100
         turn = WAVE_PERIOD / math.tau
@@ -134,7 +134,7 @@ class DailyTopic(Topic):
     """A topic whose traffic follows the time of day.
 
     Attributes:
-        hours: hours for which retention keeps records.
+        hours: number of hours for which retention keeps records.
         midnight: seconds from midnight UTC to the start of the cluster.
         surge: start and end of a surge of traffic, in seconds since the start of the cluster.
         surging: additional traffic during the surge, as a multiple of the average traffic.
@@ -150,9 +150,10 @@ class DailyTopic(Topic):
         return dict(self.configs) | {"retention.ms": str(round(self.hours * HOUR) * 1000)}
 
     def flow(self, t: float) -> float:
-        """Return the amount of traffic from the start of the cluster to time `t`. The unit is 1 s of average traffic.
+        """Return the amount of traffic from the start of the cluster to time `t`.
 
-        The traffic is the sum of the average traffic, a daily wave, two shorter waves and a surge.
+        The unit is the average traffic of one second. The traffic is the sum of the average traffic, a daily wave, two
+        shorter waves and a surge.
         """
         total = t + self._wave(t, DAY, self.swell, _PEAK - self.midnight)
         for period, height in _RIPPLES:

@@ -1,4 +1,7 @@
-"""The Textual app: shows one session, runs its monitor, loads themes, handles signals, and opens dialogs."""
+"""The Textual app. It shows one cluster or recording, loads themes, handles signals, and opens dialogs.
+
+It also runs the monitor, which polls the cluster or reads the recording.
+"""
 
 from __future__ import annotations
 
@@ -62,7 +65,10 @@ A deletion is unfinished if the audit log does not contain its result, for examp
 """
 
 _ASCII_FILTER = AsciiFilter()
-"""The filter for ASCII mode. There is only one object, because Textual caches filtered lines per filter object."""
+"""The line filter that replaces non-ASCII characters in ASCII mode.
+
+It is created only once, because Textual caches the filtered lines of each filter object separately.
+"""
 
 
 class KgtuiApp(CrashReportingApp):

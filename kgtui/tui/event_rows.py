@@ -33,7 +33,7 @@ class EventRow(NamedTuple):
 
     @property
     def key(self) -> object:
-        """Key of the row. After a refresh, the cursor stays on the row with this key."""
+        """A value that identifies the row. After a refresh of the list, the cursor stays on the row with this value."""
         return ("folded", self.event.group) if self.folded else self.event
 
     @property

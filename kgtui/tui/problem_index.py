@@ -27,17 +27,17 @@ Other tasks can run between two steps.
 """
 
 STORED_PER_SLICE = 4_000
-"""The new judgments (status and problem) of this many groups are stored together, while no other task can run.
+"""Number of groups whose new judgments (status and problem) are stored together, while no other task can run.
 
 In a cluster with 100,000 groups, storing them takes at most 10 ms. The number must be a multiple of `JUDGED_PER_SLICE`,
-so that other tasks can run immediately afterward.
+so that `ProblemIndex.steps` lets other tasks run immediately afterward.
 """
 
 
 SORTED_AT_MOST = 2_000
-"""If at most this many groups have the same problem, these groups are sorted by the start of the problem.
+"""Maximum number of groups with the same problem that are sorted by the start of the problem.
 
-If there are more, they are sorted by group id, which is fast, because their ids are already stored in this order.
+If more groups have the problem, they are sorted by group id. This is fast, because their ids are stored in this order.
 """
 
 
@@ -62,23 +62,23 @@ class Problems:
     summaries: Mapping[str, Summary] = field(default_factory=dict)
 
     def same_as(self, other: Problems) -> bool:
-        """Return whether both objects hide the same groups, and no problem or status has changed between them.
+        """Return whether no problem, status or acknowledgment of a group differs between this object and `other`.
 
         The start times and the reasons of the problems are not compared.
         """
         return (self.version, self.hidden) == (other.version, other.hidden)
 
     def visible(self, kind: Problem) -> Sequence[str]:
-        """Return the sorted ids of the groups with this problem, except the groups in `hidden`."""
+        """Return the sorted ids of the groups with this problem, without groups whose problem is acknowledged."""
         groups = self.groups.get(kind, ())
         return [group for group in groups if group not in self.hidden] if self.hidden else groups
 
     def worst_first(self) -> Iterator[tuple[str, Judgment]]:
         """Yield (group id, judgment) of the groups that need attention, the most severe problem first.
 
-        Groups with the same problem are sorted by the start of the problem, the latest first. If more than
-        `SORTED_AT_MOST` groups have the same problem, they are sorted by group id. Unused groups, abandoned groups and
-        groups in `hidden` are left out.
+        A judgment is the status and the problem of a group. Groups with the same problem are sorted by the start of the
+        problem, the latest first; but if more than `SORTED_AT_MOST` groups have it, they are sorted by group id.
+        Unused groups, abandoned groups, and groups whose problem the user has acknowledged are left out.
         """
         for kind in self.groups:
             groups = self.visible(kind) if kind not in ONLY_COUNTED else ()
@@ -97,7 +97,10 @@ class Problems:
 
     @property
     def counts(self) -> dict[Problem, int]:
-        """Problem → number of groups, including groups in `hidden`. The problems unused and abandoned are left out."""
+        """Problem → number of groups with this problem, including acknowledged problems.
+
+        The problems unused and abandoned are left out.
+        """
         return {kind: len(groups) for kind, groups in self.groups.items() if kind not in ONLY_COUNTED}
 
 

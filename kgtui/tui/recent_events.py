@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 _log = logging.getLogger(__name__)
 
 RECENT = 3_600.0
-"""Events are listed if they occurred at most this many seconds before the displayed time."""
+"""Length of the time span for which events are listed, in seconds. The time span ends at the displayed time."""
 
 
 class RecentEvents:
@@ -41,9 +41,10 @@ class RecentEvents:
         self._reading = False
 
     def start_reading(self) -> bool:
-        """Return whether the caller must now call `read`, because the displayed time has changed since the last read.
+        """Return whether the caller must now call `read`.
 
-        Return False on a live cluster, and while `read` is running.
+        This is necessary if the displayed time in the recording has changed since the last call of `read`. But return
+        False on a live cluster, and while `read` is running.
         """
         if self._reading or self._position is None or self._read_at == self._position.at:
             return False

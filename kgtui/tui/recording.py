@@ -42,7 +42,7 @@ _NOT_IN_FILE_NAMES = re.compile(r"[^A-Za-z0-9._-]+")
 
 @cache
 def missing_library() -> str:
-    """Return the name of a package that recordings need and that is not installed; empty if all are installed."""
+    """Return the name of a Python package that recordings need but that is missing; empty if none is missing."""
     return next((name for name in ("deltalake", "pyarrow") if find_spec(name) is None), "")
 
 
@@ -176,7 +176,7 @@ class LakeChoice(NamedTuple):
     Attributes:
         path: path or URI of the lake, which does not have to exist.
         reason: why the session uses this lake, in a few words, such as `the open recording`.
-        chosen: whether the user has chosen the lake. If not, it is the default folder.
+        chosen: whether the user has chosen this folder; False for the default folder.
     """
 
     path: LakePath
@@ -204,7 +204,7 @@ def lake_of(session: Session) -> LakeChoice:
 
 
 def _path_of(named: str) -> LakePath:
-    """Convert the value of KGTUI_LAKE into the path of a lake.
+    """Convert the value of KGTUI_LAKE into the path or URI of a lake (a folder with a recording).
 
     An invalid URI does not raise an error here. It is returned as a `Path`, so that the user sees an error when kgtui
     reads the path.
@@ -225,11 +225,11 @@ class FindingsRead:
     these tables.
 
     Attributes:
-        gold: object that reads the gold tables; None if the folder cannot be opened as a lake.
+        gold: object that reads the gold tables; None if the folder of the recording cannot be opened.
         insights: the findings; None after an error.
         cluster: id of the recorded cluster; None if unknown.
         error: the error message; empty if the findings have been read.
-        recorded: whether the folder could be opened as a lake, with or without gold tables.
+        recorded: whether the folder of the recording could be opened, even if it contains no gold tables.
     """
 
     gold: Gold | None = None
@@ -240,7 +240,13 @@ class FindingsRead:
 
 
 def read_findings(path: LakePath) -> FindingsRead:
-    """Read a lake, and return its findings (problems of groups), or the error. Reading the lake can take seconds."""
+    """Return the findings (problems of groups) in a recording's gold tables, or the error that occurred.
+
+    Reading the tables can take seconds. `kgtui pipeline` computes gold tables from a recording.
+
+    Args:
+        path: folder of the recording.
+    """
     from kgtui.insights.apply_rules import find_insights
     from kgtui.lake.gold import Gold
     from kgtui.lake.tables import recorded_cluster_id

@@ -86,7 +86,7 @@ class ReplayPosition(Protocol):
 
     @property
     def span(self) -> tuple[float, float]:
-        """Times of the first and the last poll of the recording, in seconds since the epoch."""
+        """Times of the first and the last poll (recorded reading of the cluster), in seconds since the epoch."""
         ...
 
     async def step(self, by: int) -> bool:
@@ -109,7 +109,7 @@ class ReplayPosition(Protocol):
         ...
 
     async def seek(self, at: float) -> None:
-        """Display the newest poll at or before the time `at`, in seconds since the epoch.
+        """Display the newest poll (recorded reading of the cluster) at or before the time `at`, in epoch seconds.
 
         Raises `KgtuiError` if the recording starts after `at`.
         """
@@ -118,10 +118,10 @@ class ReplayPosition(Protocol):
     async def advance(self, seconds: float) -> bool:
         """Move forward by `seconds` seconds of recorded time. Return False if the last poll is already displayed.
 
-        If no further poll was recorded until then, the same poll stays displayed, and the next call
-        continues from the time that this call has reached. Long waits are skipped: if the next poll
-        comes after a gap (a period in which nothing was recorded), or if many more calls would be
-        needed to reach it, the next poll is displayed immediately.
+        A poll is one recorded reading of the cluster. If the next poll is more than `seconds` later, the same poll
+        normally stays displayed, and the next call adds its seconds to the seconds of this call. But the next poll is
+        displayed immediately if nothing was recorded for a while before it, or if too many calls would be needed to
+        reach it.
         """
         ...
 
@@ -205,8 +205,8 @@ class Session:
 
     Attributes:
         target: name, addresses and color of the cluster.
-        monitor: polls the cluster; None while the start screen asks for a cluster.
-        admin: reads and changes the cluster, for actions such as delete.
+        monitor: object that polls the cluster; None while the start screen asks for a cluster.
+        admin: client for actions that read or change the cluster, such as delete.
         filter: filter expression that is set when the session is opened.
         ui: the table `[ui]` of `config.toml`, with command-line options applied.
         keymap: action id → configured keys, separated by commas.
@@ -215,15 +215,16 @@ class Session:
         config_file: path of the configuration file, which does not have to exist.
         mouse: whether kgtui handles the mouse. If not, the terminal does, for example to select text.
         display: settings for symbols, text and times; None for the defaults.
-        open_address: opens a session on a bootstrap address. Raises `KgtuiError` if no broker answers.
-        open_demo: starts the demo cluster and opens a session on it.
+        open_address: function that opens a session on a bootstrap address. Raises `KgtuiError` if no broker answers.
+        open_demo: function that starts the demo cluster and opens a session on it.
         failed_attempts: (address, reason) of each address that did not answer when kgtui started.
-        open_cluster: opens a configured cluster by name. Raises `KgtuiError` if its configuration is invalid.
-        close: closes the connections after the app has switched to another session.
+        open_cluster: function that opens a configured cluster by name. Raises `KgtuiError` if its configuration is
+            invalid.
+        close: function that closes the connections after the app has switched to another session.
         replay_position: the displayed time in the open recording; None on a live cluster.
         lake: folder of the open recording; None on a live cluster.
-        open_recording: takes a folder and a time, both typed by the user, and opens the recording. Raises `KgtuiError`
-            if the folder or the time is invalid.
+        open_recording: function that opens a recording. Its arguments are a folder and a time that the user has typed.
+            Raises `KgtuiError` if the folder or the time is invalid.
         live_session: the session of the live cluster from which this recording was opened.
         warnings: sentences about the configuration that the user should read.
         monitor_task: the task of `monitor.run()`, if it was started before the app.
@@ -260,13 +261,14 @@ class Session:
 
 @dataclass(slots=True)
 class Playback:
-    """The replay state of one screen: playing speed, remembered time, and last opened recording.
+    """How one screen shows recordings: playing speed, remembered time, and last opened recording.
 
     Attributes:
         speed: playing speed, as a multiple of real time.
         worker: the Textual worker that plays the recording; None while the recording is not playing.
         remembered: time saved with key `m` for a comparison, in seconds since the epoch.
-        last_opened: the recording that was opened last. The dialog that opens a recording proposes its folder and time.
+        last_opened: the recording that was opened last. When the user opens a recording again, the dialog proposes the
+            folder of this recording, and the time that was displayed last.
     """
 
     session: Session

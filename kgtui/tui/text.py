@@ -52,7 +52,7 @@ _DEFAULT = DisplaySettings()
 
 
 def display_settings() -> DisplaySettings:
-    """Return the display settings of the running app, or the default settings."""
+    """Return the display settings of the running app; the default settings if no app has set them."""
     return _display_settings.get(_DEFAULT)
 
 
@@ -62,7 +62,7 @@ def use_display_settings(settings: DisplaySettings) -> None:
 
 
 def marks() -> Marks:
-    """Return the symbols of the current display settings."""
+    """Return the symbols to draw, such as arrows: ASCII or Unicode, depending on the current display settings."""
     return display_settings().marks
 
 
@@ -84,7 +84,10 @@ def plain(value: str | None, width: int | None = None, *, cut: Cut = "end") -> s
 
 
 def cell(value: str | None, width: int | None = None, *, style: str = "", cut: Cut = "end") -> Text:
-    """Return a string from a cluster as one line of `Text`, escaped and cut as in `plain`."""
+    """Return a string from a cluster as one line of `Text`. Control characters are escaped.
+
+    The text is cut to at most `width` terminal cells, at its end or in its middle. If `value` is None, the text is `–`.
+    """
     return Text(plain(value, width, cut=cut), style=style, no_wrap=True, end="")
 
 
@@ -190,7 +193,7 @@ def short(value: int | None) -> str:
 def lag(value: int | None, lower_bound: bool | int = False) -> str:
     """Format a total lag (in records), such as `18.2k`, or `≥ 4.1k` if the total is a lower bound.
 
-    If no lag is known, return `?` if there are unknown lags (`lower_bound` is true), and `–` if there are none.
+    If `value` is None, return `?` if some lags are unknown (`lower_bound` is true), and `–` otherwise.
 
     Args:
         value: sum of the known lags; None if no lag is known.
@@ -241,7 +244,7 @@ def coarse_age(seconds: float | None) -> str:
 
 
 def ago(at: float | None) -> str:
-    """Format how long ago `at` (seconds since the epoch) was, such as `12 s`, without the word "ago"; `–` for None."""
+    """Format the time since `at` (seconds since the epoch), such as `12 s`, without the word "ago"; `–` for None."""
     return age(None if at is None else display_settings().now() - at)
 
 

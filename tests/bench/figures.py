@@ -35,7 +35,7 @@ class Figure:
 
     @property
     def met(self) -> bool | None:
-        """Whether the target is met; None if there is no target, or if the target is of a ratio that is None."""
+        """Whether the target is met; None if there is no target, or if it is a target for `ratio` and that is None."""
         value = self.ratio if self.of_ratio else self.value
         return None if self.target is None or value is None else value <= self.target
 

@@ -111,7 +111,7 @@ async def _cpu_per_poll(lake: Path, size: Size, callbacks: Callbacks) -> float:
             monitor = Monitor(admin, MonitorOptions(interval=size.interval, sweep_rate=0.001))
             recorder = Recorder(monitor, admin, lake, RecorderOptions(interval=size.interval, flush=size.interval))
             tasks = [asyncio.create_task(monitor.run()), asyncio.create_task(recorder.run())]
-            while recorder.status.polls < 1:  # noqa: ASYNC110 - the first poll is a keyframe
+            while recorder.status.polls < 1:  # noqa: ASYNC110 - the first poll records all groups
                 await asyncio.sleep(0.1)
             callbacks.reset()
             started, polls = time.process_time(), recorder.status.polls

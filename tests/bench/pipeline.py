@@ -46,7 +46,10 @@ A segment is the time between two keyframes (polls with all rows), which is ten 
 """
 
 _WARM_UP_FROM = 100_000
-"""If the smallest run has at least this number of records, run it once before the measurement, to warm up the JVM."""
+"""Minimum number of records for a warm-up run.
+
+If the smallest run has at least this many records, it is executed once before the measurement, to warm up the JVM.
+"""
 
 
 @dataclass(frozen=True, slots=True)

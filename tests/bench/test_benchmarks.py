@@ -49,7 +49,7 @@ def test_the_latency_benchmark_yields_four_latencies_below_300_seconds() -> None
     assert all(0 < value < 300 for value in seconds.values())
 
 
-def test_a_benchmark_misses_its_target_if_the_result_or_the_ratio_is_too_high() -> None:
+def test_benchmark_misses_target_if_result_or_ratio_is_too_high() -> None:
     assert Figure("", 10, "ms", "that", 40, 1 / 3, of_ratio=True).met is True
     assert Figure("", 20, "ms", "that", 40, 1 / 3, of_ratio=True).met is False
     assert Figure("", 20, "ms", target=15).met is False

@@ -277,21 +277,27 @@ def broker(request: pytest.FixtureRequest, brokers: Brokers) -> Cluster:
 
 @pytest.fixture(scope="session")
 def live_431(brokers: Brokers) -> Live:
-    """Return the live groups on the 4.3.1 broker. There are groups of every type."""
+    """Return the live groups on the 4.3.1 broker: groups of every type, which do not change during the tests."""
     live: Live = brokers.get("live_431")
     return live
 
 
 @pytest.fixture(scope="session")
 def live_392(brokers: Brokers) -> Live:
-    """Return the live groups on the 3.9.2 broker. There are groups of every type that Kafka 3.9.2 supports."""
+    """Return the live groups on the 3.9.2 broker, which do not change during the tests.
+
+    There are groups of every type that Kafka 3.9.2 supports.
+    """
     live: Live = brokers.get("live_392")
     return live
 
 
 @pytest.fixture(scope="session", params=_ON_ALL_VERSIONS)
 def live(request: pytest.FixtureRequest, brokers: Brokers) -> Live:
-    """Run a test once per broker of the fixture `broker`, with the live groups on this broker."""
+    """Run a test once per broker of the fixture `broker`, with the live groups on this broker.
+
+    Live groups are test groups whose members and offsets do not change during the tests.
+    """
     live: Live = brokers.get(named("live", request.param))
     return live
 
@@ -301,7 +307,10 @@ def live(request: pytest.FixtureRequest, brokers: Brokers) -> Live:
     params=[BROKER_VERSIONS[0], *(pytest.param(v, marks=pytest.mark.full) for v in ALL_BROKER_VERSIONS[1:])],
 )
 def newest_live(request: pytest.FixtureRequest, brokers: Brokers) -> Live:
-    """Run a slow test only with the live groups on the 4.3.1 broker; with `--full`, run it once per Kafka version."""
+    """Run a slow test with the live groups (groups that do not change) on the newest broker, Kafka 4.3.1.
+
+    With `--full`, run the test once per Kafka version.
+    """
     live: Live = brokers.get(named("live", request.param))
     return live
 

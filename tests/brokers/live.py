@@ -30,7 +30,9 @@ It is long, because the machine can be busy.
 
 
 class Live:
-    """The live groups in one cluster. `live["classic"]` is the group with the role `classic`.
+    """The live groups in one cluster: test groups whose members and offsets do not change during the tests.
+
+    `live["classic"]` is the group with the role `classic`.
 
     Attributes:
         types: group types that the tests can create on the brokers.

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 TIMEOUT = 90.0
 COMMITTED = 7
-"""Committed offset of `deletable-classic`, `-simple` and `-consumer` in each partition of the topic `orders`."""
+"""Committed offset of the groups `deletable-classic`, `-simple` and `-consumer` in each partition of `orders`."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,6 @@
 """The simulated and real clusters on which contract tests run.
 
-All of them have the same groups, but a cluster lacks the groups whose type its Kafka version does not support.
+All of them have the same groups, except for groups of types that the Kafka version of a cluster does not support.
 """
 
 from __future__ import annotations

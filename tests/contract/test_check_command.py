@@ -73,10 +73,10 @@ async def test_kgtui_check_judges_groups_by_their_commits_during_the_check(
     broker.produce(topic, 100)
     for name in ("fine", "slow", "back", "stuck"):
         broker.commit(f"check-{name}", {(topic, 0): 1})
-    # `kgtui check` reads the groups every 0.5 s, for 6 s. To compute the lag of a commit, kgtui needs a log end offset
-    # that was read at least 0.9 × `offset_refresh` seconds before the commit was found. With 0.1, the previous read is
-    # old enough. With the default of 10 s, no read would be old enough. `commit_interval` makes kgtui expect a commit
-    # every 0.2 s.
+    # This check lasts only 6 s, with a read of the groups every 0.5 s, so two settings differ from their defaults:
+    # - `offset_refresh=0.1`: to compute the lag of a commit, kgtui needs a log end offset that was read at least
+    #   0.9 × `offset_refresh` seconds before the commit was found. With the default of 10 s, no read is old enough.
+    # - `commit_interval=0.2`: kgtui expects a commit every 0.2 s.
     watching = Watching(Options(offset_refresh=0.1), commit_interval=0.2)
     clock = WritingClock(broker, topic)
     code, groups = await checked(broker.bootstrap, capfd, "/^check-/", watching, clock)
@@ -101,9 +101,9 @@ async def test_kgtui_check_judges_groups_by_their_commits_during_the_check(
 async def test_kgtui_check_has_a_verdict_for_live_groups_of_every_type(
     live: Live, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    """No live group commits during the check, so the verdict is STOP or STALL for groups with lag.
+    """Live groups (test groups that never change) with lag have the verdict STOP or STALL, all others OK.
 
-    The verdict for all other groups is OK.
+    No live group commits during the check.
     """
     code, found = await checked(live.bootstrap, capfd, "not:/^check-/", Watching(commit_interval=0.1))
     for group in live.groups.values():

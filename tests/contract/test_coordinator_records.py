@@ -44,7 +44,7 @@ class Written:
 
 @pytest.fixture(scope="module")
 def written(live: Live) -> Written:
-    """Call `write_records`, and then return the records of `__consumer_offsets` on the broker of the live groups.
+    """Make a broker write records of every type (`write_records`). Return the records in its `__consumer_offsets`.
 
     The records of aborted transactions are left out.
     """

@@ -185,7 +185,7 @@ def test_kgtui_groups_accepts_unusual_options_like_the_kafka_groups_tool(
             assert out.startswith(b"Error while executing groups command : "), words
 
 
-def test_the_usage_text_of_kgtui_groups_has_all_options_of_the_kafka_groups_tool(
+def test_usage_text_of_kgtui_groups_has_all_kafka_options(
     capfdbinary: pytest.CaptureFixture[bytes],
 ) -> None:
     def options(text: bytes) -> list[str]:

@@ -258,7 +258,7 @@ def test_kgtui_mentions_a_denied_topic_that_no_member_consumes(
         assert (code, err) == (0, "")
 
 
-def test_the_lag_of_a_group_without_commits_is_unknown_if_a_topic_is_hidden(
+def test_hidden_topic_makes_lag_of_group_without_commits_unknown(
     secure_broker: Secure, capfd: pytest.CaptureFixture[str]
 ) -> None:
     """The user `groupsonly` lacks DESCRIBE on the topic that a member of the group consumes, so the lag is `?`.

@@ -30,8 +30,7 @@ if TYPE_CHECKING:
     from tests.brokers.cluster import Cluster
 
 SEARCHES = 40
-"""Number of random offsets per partition for which a test looks up the timestamp of the record.
-"""
+"""Number of random offsets per partition for which a test looks up the timestamp of the record."""
 
 
 async def first_records(address: str, topic: str, asked: Sequence[int]) -> list[tuple[int, int]]:

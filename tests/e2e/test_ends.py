@@ -44,9 +44,9 @@ def test_the_terminal_is_restored_after_a_signal(
 def test_the_program_exits_after_sigcont_and_sighup_from_a_closing_terminal(
     terminal: Terminal, cluster: SimulatorProcess
 ) -> None:
-    """When a terminal is closed, the kernel sends SIGHUP and SIGCONT, which would wake a suspended program.
+    """When a terminal is closed, the kernel sends SIGHUP, and also SIGCONT, which wakes a suspended program.
 
-    This program is not suspended, and the test sends SIGCONT first.
+    The program must exit even if it is not suspended and SIGCONT arrives first.
     """
     Ui(terminal, "--bootstrap-server", cluster.bootstrap).start()
     terminal.signal(signal.SIGCONT)

@@ -30,7 +30,7 @@ For example, `static` is the group with static members.
 
 @pytest.fixture(scope="module")
 def ui_on_real_broker(live_431: Live, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ui]:
-    """Run the terminal UI, connected to the broker with the live groups."""
+    """Run the terminal UI, connected to the broker with the live groups (groups of every type that do not change)."""
     with Terminal(tmp_path_factory.mktemp("home"), size=(140, 40)) as terminal:
         ui = Ui(terminal, "--interval", "1", "--bootstrap-server", live_431.bootstrap)
         ui.start()

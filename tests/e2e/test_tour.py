@@ -108,7 +108,7 @@ def test_the_key_f_maximizes_and_restores_the_pane(ui: Ui) -> None:
     ui.remove_filter()
 
 
-def test_the_keys_b_and_s_change_the_grouping_and_sort_order_of_the_tree(ui: Ui) -> None:
+def test_keys_b_and_s_change_tree_grouping_and_sort_order(ui: Ui) -> None:
     """Key `b` selects the next grouping, and `s` the next sort order. The first follows after the last."""
     ui.filter("kind:simple", shown=3)
     for name in ("by state", "by coordinator", "by topic", "by name", "ungrouped", "by type, state"):

@@ -120,7 +120,7 @@ async def until(pilot: Pilot[Any], true: Callable[[], bool], seconds: float = 60
 
 
 def post_keys(app: KgtuiApp, *keys: str) -> None:
-    """Put all keys into the app's message queue at once, so that the app handles the first key only afterward."""
+    """Put all keys into the app's message queue before the app handles the first key."""
     for key in keys:
         app.post_message(events.Key("slash" if key == "/" else key, key if len(key) == 1 else None))
 

@@ -41,8 +41,8 @@ def snapshot_of(
 
     Args:
         brokers: number of brokers.
-        lags: group id → lag in records. For these groups, the test needs no other value of a `Summary`.
-        summaries: group id → `Summary`, for all other groups that have been read.
+        lags: group id → lag in records, for groups that get a `Summary` with this lag and default values.
+        summaries: group id → `Summary` (lag and other values of a group), for other groups that kgtui has read.
         faults: node id → why the last request to the broker failed.
         serial: number of the snapshot; higher is newer.
         fields: further attributes of the `Snapshot`.

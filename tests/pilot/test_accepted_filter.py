@@ -90,10 +90,13 @@ async def test_keys_after_an_accepted_filter_act_on_the_matching_group(
         await until(pilot, lambda: app.clipboard == "share-mailer")
 
 
-async def test_the_cursor_does_not_move_if_an_accepted_filter_is_cleared_at_once(
+async def test_an_accepted_filter_that_is_cleared_at_once_selects_no_group(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Enter accepts the filter. Before the cursor has moved to the matching group, escape clears the filter."""
+    """Enter accepts the filter. Escape clears it before the cursor has moved to the matching group.
+
+    The cursor must then stay where it is.
+    """
     app, _ = app_on(sample_snapshot(), tmp_path)
     async with app.run_test(size=(120, 40)) as pilot:
         await settled(pilot)

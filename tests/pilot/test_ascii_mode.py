@@ -98,8 +98,11 @@ async def other_characters_in_sizes(pilot: Pilot[int], app: KgtuiApp) -> str:
     return found
 
 
-async def test_the_ends_of_the_scroll_bar_thumb_are_not_drawn_as_dashes_in_ascii_mode(tmp_path: Path) -> None:
-    """Textual usually draws the ends as block characters, which the app would replace with dashes in ASCII mode."""
+async def test_ascii_mode_draws_scroll_bars_with_blanks_instead_of_block_characters(tmp_path: Path) -> None:
+    """Textual usually draws the ends of the movable part as block characters, which the app would replace with dashes.
+
+    The blanks are visible, because they have a background color.
+    """
     app = ascii_app(tmp_path)
     async with app.run_test() as pilot:
         await settled(pilot)

@@ -126,7 +126,7 @@ async def test_the_events_screen_says_that_there_are_no_changes(tmp_path: Path) 
         await settled(pilot)
 
 
-async def test_the_events_screen_of_a_replay_lists_no_events_after_the_current_poll(
+async def test_the_events_screen_of_a_recording_ends_at_the_displayed_time(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("KGTUI_CONFIG_DIR", str(tmp_path / "config"))

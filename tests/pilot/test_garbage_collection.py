@@ -22,10 +22,11 @@ async def press_each(pilot: Pilot[int], *keys: str) -> None:
         await settled(pilot)
 
 
-async def test_drawn_lines_are_not_part_of_reference_cycles(tmp_path: Path) -> None:
+async def test_drawn_lines_are_freed_without_the_garbage_collector(tmp_path: Path) -> None:
     """After the user has scrolled and changed panes, no drawn lines are left in reference cycles.
 
-    With 100,000 groups, the garbage collector runs rarely. Meanwhile, such lines would take up megabytes of memory.
+    With 100,000 groups, the garbage collector runs rarely. Until its next run, lines in reference cycles would take up
+    megabytes of memory.
     """
     app, monitor = app_on(snapshot_of(many_groups(500)), tmp_path)
     async with app.run_test(size=(120, 40)) as pilot:

@@ -116,7 +116,7 @@ async def test_a_click_on_a_tab_shows_the_pane_of_this_tab(tmp_path: Path) -> No
         assert [pane.display for pane in screen.query(Pane)].count(True) == 1
 
 
-async def test_hidden_panes_and_pages_keep_no_old_snapshots(tmp_path: Path) -> None:
+async def test_hidden_panes_and_pages_keep_no_old_snapshots_in_memory(tmp_path: Path) -> None:
     snapshot = sample_snapshot()
     app, monitor = app_on(snapshot, tmp_path)
     async with app.run_test(size=(120, 30)) as pilot:

@@ -125,7 +125,7 @@ def rows_on_screen(app: App[None]) -> list[str]:
     return ["".join(segment.text for segment in row).rstrip() for row in app.screen._compositor.render_strips()]
 
 
-async def test_no_old_lines_are_shown_if_a_text_has_changed_while_hidden() -> None:
+async def test_a_text_that_changed_while_hidden_shows_its_new_lines() -> None:
     """Textual clears cached lines only when a widget is hidden for the first time, so the test hides the text twice."""
     app = TextApp()
     async with app.run_test(size=(40, 10)) as pilot:

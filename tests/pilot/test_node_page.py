@@ -1,4 +1,7 @@
-"""Tests of the page beside the tree, which is shown while the tree cursor is on the cluster or another node."""
+"""Tests of the page beside the tree of groups, with problems, changes, brokers and groups.
+
+The page is shown while the tree cursor is on the cluster or on a tree node, such as a group type, and not on a group.
+"""
 
 from __future__ import annotations
 
@@ -59,8 +62,8 @@ async def test_the_app_starts_with_a_list_of_problems_on_the_right_side(tmp_path
         await until(pilot, lambda: {text for text in expected if text in screen_words(app)} == expected)
 
 
-async def test_key_shift_u_shows_the_times_on_the_page_in_utc(tmp_path: Path) -> None:
-    """The snapshot does not change after the key press, as in a stopped replay."""
+async def test_key_shift_u_shows_times_on_the_cluster_page_in_utc(tmp_path: Path) -> None:
+    """The times change at once. The app must not wait for a new snapshot, because a stopped replay has no new ones."""
     app, _ = app_on(snapshot_with_problems(), tmp_path)
     async with app.run_test(size=(140, 44)) as pilot:
         await settled(pilot)

@@ -1,4 +1,4 @@
-"""Tests of grouping, sorting, filtering and choosing the columns of the tree."""
+"""Tests of the tree: grouping, sorting and filtering of its groups, and the choice of its columns."""
 
 from __future__ import annotations
 

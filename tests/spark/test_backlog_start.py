@@ -19,10 +19,10 @@ if TYPE_CHECKING:
 
 
 def test_a_backlog_begins_when_the_time_lag_begins_to_rise(spark: SparkSession) -> None:
-    """All time lags (ages of the first unread record) begin to rise in minute 200, the result for partition 0 of `g`.
+    """All time lags (ages of the first unread record) begin to rise in minute 200.
 
-    For group `g` as a whole, a recording gap ends in minute 230, and time lags before it are not used. The time lag
-    already rises in minute 230, so this minute is the result.
+    For partition 0 of group `g`, the backlog began in this minute. For group `g` as a whole, it began in minute 230: a
+    recording gap (time without polls) ends in minute 230, and time lags before the gap are not used.
     """
     series = (("g", "t", 0, 0), ("g", "t", 1, 700), ("g", None, None, 0), ("h", "t", 0, 9))
     lag = [

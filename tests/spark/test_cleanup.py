@@ -59,9 +59,9 @@ def silver_tables(
 
 
 def end_of_day(spark: SparkSession, day: float) -> DataFrame:
-    """Return the argument `days` of `decoded_activity`, with one row: a date, and the time at which its data end.
+    """Return a DataFrame with one row: a date, and the time at which its data end, `day` days after `START`.
 
-    This time is `day` days after `START`.
+    Tests pass it to `decoded_activity` as the argument `days`.
     """
     return spark.createDataFrame([(at(day * DAYS).date(), ms(day * DAYS))], "day DATE, at BIGINT")
 

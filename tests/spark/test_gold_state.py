@@ -95,9 +95,7 @@ def test_incremental_runs_equal_a_complete_run_for_random_commits(
     assert_equals_a_complete_run(lake)
 
 
-def test_forecasts_of_the_previous_hour_are_computed_again_only_if_a_new_hour_begins(
-    spark: SparkSession, tmp_path: Path
-) -> None:
+def test_previous_hours_forecasts_are_recomputed_only_in_a_new_hour(spark: SparkSession, tmp_path: Path) -> None:
     lake = new_lake(spark, tmp_path / "lake")
     recording = RecordingBuilder(lake.folder.local_path)
 

@@ -158,7 +158,7 @@ def test_recreated_topics_have_no_rates_and_unfinished_polls_are_ignored(spark: 
     ])  # fmt: skip
 
 
-def test_rates_in_the_first_minute_of_a_day_use_polls_of_the_previous_day(spark: SparkSession) -> None:
+def test_rates_at_midnight_use_polls_of_the_previous_day(spark: SparkSession) -> None:
     tables = RecordedTables()
     day = 86_400
     tables.poll(day - 120)

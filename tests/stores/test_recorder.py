@@ -83,7 +83,7 @@ async def test_the_recorder_takes_over_the_lock_of_a_crashed_process(bucket: Buc
     assert any("crashed" in message for message in await record(bucket.uri()))
 
 
-async def test_the_lock_of_a_recorder_on_another_machine_is_taken_only_when_stale(
+async def test_lock_of_a_recorder_elsewhere_is_taken_only_when_stale(
     bucket: Bucket, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     await record(bucket.uri())

@@ -203,9 +203,9 @@ CLUSTERS = """
 def test_kgtui_chooses_the_cluster_from_the_first_source_that_is_set(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The sources are, in this order: command line, environment variable, configuration file, and `localhost:9092`.
+    """kgtui looks for a cluster in this order: command line, environment variables, configuration file.
 
-    `Target.source` is the name of the source that kgtui has used.
+    If none of them names a cluster, kgtui uses `localhost:9092`. `Target.source` says where the cluster was found.
     """
     assert config.resolve(config.load()) == config.Target("localhost:9092", ("localhost:9092",), source=ASSUMED)
     write(folder, CLUSTERS)
@@ -254,7 +254,7 @@ def test_the_error_about_an_unknown_cluster_lists_the_configured_clusters(folder
 def test_a_read_only_cluster_is_recognized_by_its_addresses(
     folder: Path, monkeypatch: pytest.MonkeyPatch, cluster: str
 ) -> None:
-    """The session is read-only even if a writable cluster in the configuration has the same address.
+    """With an address of a read-only cluster, kgtui is read-only, even if a writable cluster has the same address.
 
     The cluster is recognized even if its password refers to an environment variable that is not set, as in this test.
     """

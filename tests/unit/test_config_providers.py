@@ -36,7 +36,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def value(folder: Path, text: str, **more: str) -> str:
-    """Return the value of a property after references in its text were replaced, such as `${env:PASS}`.
+    """Return the value of a property after the references in its text, such as `${env:PASS}`, were replaced.
 
     Args:
         folder: the folder to which relative paths in references refer.

@@ -52,7 +52,7 @@ def test_an_interrupted_download_of_jars_leaves_no_incomplete_folder(cache: Path
     assert [path.name for path in cache.rglob("*.jar")] == ["all.jar"]
 
 
-def test_the_files_for_maven_and_ivy_contain_the_same_jars_and_versions() -> None:
+def test_the_files_for_maven_and_ivy_list_the_same_jars() -> None:
     coordinates = fetch.broker_coordinates("3.9.2")
     project, module = fetch.pom(coordinates, transitive=True), fetch.ivy_module(coordinates, transitive=True)
     for group, artifact, version in coordinates:

@@ -69,7 +69,7 @@ def test_error_about_a_pem_line_in_a_properties_file_mentions_the_line_number(tm
 
 @pytest.mark.parametrize("name", ["bootstap.servers", "sals.mechanism", "securty.protocol", "schema.registry.urll"])
 def test_keys_that_look_like_misspelled_property_names_are_kept(tmp_path: Path, name: str) -> None:
-    """Keys that do not look like property names are not kept, because they could be parts of a secret."""
+    """Other unknown keys are replaced with their line numbers, because they could be parts of a secret."""
     file = tmp_path / "client.properties"
     file.write_text(f"{name}=1\n")
     assert set(config.read_properties(file)) == {name}
@@ -97,7 +97,7 @@ def test_only_regular_files_and_shell_pipes_are_read_as_properties_files(tmp_pat
     os.close(read)
 
 
-def test_key_that_does_not_look_like_a_property_name_is_not_kept(tmp_path: Path) -> None:
+def test_key_unlike_a_property_name_is_replaced_with_its_line_number(tmp_path: Path) -> None:
     """A key that does not look like a property name could be part of a secret.
 
     kgtui shows unknown keys in warnings, so it replaces this key with `line N of FILE`.
@@ -129,10 +129,10 @@ def test_secrets_in_properties_are_read_from_environment_variables_and_files(
     assert properties == {"ssl.key.password": "a-frösch-b", "ssl.keystore.password": "s3cret ${HOME}"}
 
 
-def test_a_file_url_in_a_url_property_is_not_replaced(tmp_path: Path) -> None:
+def test_file_url_in_a_url_property_is_not_replaced_with_content(tmp_path: Path) -> None:
     """In most properties, kgtui replaces `file:PATH` with the content of the file.
 
-    In properties that end with `.url`, Kafka expects a `file:` URL, so kgtui does not replace it.
+    In properties whose names end with `.url`, Kafka expects a `file:` URL, so kgtui does not replace the URL.
     """
     token = tmp_path / "token"
     token.write_text("S3cret")

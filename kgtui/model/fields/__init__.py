@@ -35,8 +35,8 @@ if TYPE_CHECKING:
 Row = ParamSpec("Row")
 """Parameters of the function `Field.value`.
 
-The function of a group field takes a snapshot and a group id. The function of a member field takes a `Member`, and that
-of a partition field a `PartitionRow`.
+The function of a group field takes a snapshot and a group id. The function of a member field takes a `Member`, and the
+function of a partition field takes a `PartitionRow`.
 """
 
 Type = Literal["string", "int", "long", "double", "boolean", "timestamp", "array", "object"]
@@ -49,7 +49,7 @@ _NUMBERS = frozenset({"int", "long", "double"})
 
 
 class Missing(Enum):
-    """The reason why a field has no value. It decides which symbol tables show instead of the value."""
+    """The reason why a field has no value. Instead of the value, tables show a symbol that depends on the reason."""
 
     NONE = "none"
     """No value exists: for example, the member has no rack."""
@@ -63,7 +63,7 @@ class Missing(Enum):
 class Field(Generic[Row]):
     """One field of a group, a member or a partition.
 
-    `value` takes a `Member`, a `PartitionRow`, or a snapshot and a group id (`Row`).
+    The function `value` takes a `Member`, a `PartitionRow`, or a snapshot and a group id (`Row`).
 
     Attributes:
         name: JSON key, CSV header, and column name in recorded tables.

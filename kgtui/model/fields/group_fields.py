@@ -127,7 +127,7 @@ def _lag_unknown(snapshot: Snapshot, group: str) -> int | None:
 def _may_be_hidden(snapshot: Snapshot, group: str) -> bool | None:
     """Return whether brokers might have hidden offsets of a group from the user.
 
-    None if the offsets or the permissions of the user were not read.
+    The result is None if the offsets or the permissions of the user were not read.
     """
     total = _lag_total(snapshot, group)
     return None if total is None or snapshot.access is None else total.hidden
@@ -149,10 +149,10 @@ def _hosts(snapshot: Snapshot, group: str) -> tuple[str, ...] | None:
 
 
 def _partitions(snapshot: Snapshot, group: str) -> list[PartitionRow] | None:
-    """Return the partitions in which a group has an offset or an owner; None if they are not known.
+    """Return the partitions in which a group has an offset, or which a member of the group owns; None if not known.
 
-    If no offsets were read, the result contains only the partitions that members own; but if the newest read of the
-    group failed, the result is None.
+    If only the members were read, and not the offsets, the result normally contains the partitions that the members
+    own; but if the newest read of the group failed, the result is None.
     """
     if group not in snapshot.offsets and (group not in snapshot.details or group in snapshot.group_faults):
         return None
@@ -182,8 +182,8 @@ def _names_text(names: Sequence[str]) -> str:
     return f"{shown},+{len(names) - _MOST_NAMES}" if len(names) > _MOST_NAMES else shown
 
 
-# A cache of 64 formatted times is enough, because groups are read in batches, and the groups of a batch have the same
-# time.
+# A cache of 64 formatted times is enough, because groups are read in batches, and all groups of a batch are read at the
+# same time.
 @lru_cache(maxsize=64)
 def _time(seconds: float) -> str:
     text: str = _module("rfc3339").rfc3339(seconds)
@@ -335,7 +335,8 @@ LISTED = (
 LIST_COLUMNS = (GROUP, TYPE, PROTOCOL, STATE, COORDINATOR, MEMBER_COUNT, VERDICT_COLUMN, LAG)
 """Columns of the table that `kgtui ls` prints.
 
-In this table and the wide one, a column is left out if the data that it needs (`Field.needs`) was not read.
+In this table, as in that of `kgtui ls --format wide`, a column is left out if the data that it needs (`Field.needs`)
+was not read.
 """
 
 WIDE_LIST_COLUMNS = (

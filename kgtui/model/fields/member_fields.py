@@ -201,7 +201,7 @@ def member_object(member: Member) -> dict[str, Any]:
 
 
 def member_columns(description: GroupDescription, *, wide: bool) -> list[MemberField]:
-    """Return the columns of the member table of `kgtui show`, without those that `has_column` excludes.
+    """Return the columns of the member table of `kgtui show`. Columns for which `has_column` is False are left out.
 
     Args:
         wide: True for `--format wide`, which adds two columns: target assignment and subscription. If False, the column
@@ -219,7 +219,7 @@ def has_column(field: MemberField, description: GroupDescription) -> bool:
     """Return whether the member tables of a group have a column for a field.
 
     A field with `hide_empty` has a column only if some member has a value. The field `protocol` has a column only if
-    `has_mixed_protocols` is True. All other fields always have a column.
+    some member uses a protocol that differs from the group type. All other fields always have a column.
     """
     if field is PROTOCOL:
         return has_mixed_protocols(description)

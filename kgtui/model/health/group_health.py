@@ -41,13 +41,15 @@ def health_of(history: ReadHistory, retention: Retention = NOT_KNOWN) -> GroupHe
 def with_hidden_offsets(health: GroupHealth, *, none_visible: bool) -> GroupHealth:
     """Return a copy of the health for a group whose offsets might be hidden from the user.
 
-    In the copy, the lag and the time lag (age of the oldest unread record) are lower bounds. Partitions with hidden
-    offsets might have a problem, so an ERR is added to `GroupHealth.undecided` (the worse verdicts that kgtui cannot
-    exclude), unless the verdict already is ERR.
+    Partitions with hidden offsets might have a problem. Therefore, an ERR is normally added to `GroupHealth.undecided`
+    (the worse verdicts that kgtui cannot exclude).
+
+    If the user sees some of the offsets, the lag and the time lag (age of the oldest unread record) of the copy are
+    lower bounds, and no ERR is added if the verdict already is ERR. If the user sees no offset at all, the lag of the
+    copy is None (unknown), and the time lag is unchanged.
 
     Args:
-        none_visible: whether the user sees no offset at all. If True, the lag of the copy is None (unknown), the time
-            lag is unchanged, and the ERR is always added.
+        none_visible: whether the user sees no offset at all.
     """
     if health.status is Status.NOT_FOUND:
         return health
@@ -126,11 +128,11 @@ def health_steps(history: ReadHistory, retention: Retention = NOT_KNOWN) -> Gene
 def _retention_to_check(
     retention: Retention, row: PartitionLag, health: PartitionHealth, age: TimeLag | None
 ) -> float | None:
-    """Return the retention time of a topic in seconds; None if kgtui need not predict when unread records expire.
+    """Return the retention time of a topic in seconds; None if it is unknown or not needed.
 
-    A prediction is needed if the partition is not OK, or if the timestamp of its first unread
-    record shows that half of the retention time has passed. The result is also None if
-    `Retention.topics` does not contain the topic.
+    The retention time is needed to predict when unread records of a partition expire. kgtui makes
+    this prediction only if the partition is not OK, or if the timestamp of its first unread record
+    shows that half of the retention time has passed.
     """
     kept = retention.topics.get(row.topic)
     if health.status > Status.OK:
@@ -160,9 +162,9 @@ def _stopped_after(history: ReadHistory, partitions: Mapping[TopicPartition, Par
 
 
 def _unsettled(history: ReadHistory) -> float | None:
-    """Return for how many seconds a group has been in a rebalance or in the state NotReady.
+    """Return for how many seconds a group has been in a rebalance or in the state NotReady, if this is a problem.
 
-    The result is None if the group is in another state, or if the time is still below `unsettled_limit`.
+    The result is None if the group is in another state, or if the time is still normal (below `unsettled_limit`).
     """
     if history.unsettled_since is None or history.read_at is None or history.description is None:
         return None
@@ -200,11 +202,11 @@ def _judge(
 def _merged(undecided: Iterable[Undecided], given: Status) -> tuple[Undecided, ...]:
     """Merge the undecided verdicts on partitions (worse verdicts that kgtui cannot exclude). The worst comes first.
 
-    Verdicts with equal `status`, `lack` and `why` become one verdict, which has the largest `needs` and the smallest
-    `has` of them.
+    Verdicts with equal `status`, `lack` and `why` become one verdict. It has the largest `needs` (amount of data that
+    is needed for the verdict) and the smallest `has` (amount of data so far) of the merged verdicts.
 
     Args:
-        given: the reported verdict on the group. Undecided verdicts that are not worse are dropped.
+        given: the reported verdict on the group. Undecided verdicts that are not worse than this one are dropped.
     """
     kinds: dict[tuple[object, ...], Undecided] = {}
     for one in undecided:

@@ -32,16 +32,20 @@ _PROBLEMS = {
 _BEGIN_UNKNOWN = frozenset({Problem.STOP, Problem.STALL, Problem.EMPTY, Problem.UNUSED})
 """Problems that may have begun before kgtui started.
 
-If kgtui did not observe the start of such a problem, the problem began after the group's last consumed record was
-written. `Judgment.after` is then the time at which this record was written.
+If kgtui did not observe the start of such a problem, it reports the earliest possible start (`Judgment.after`). This is
+the time at which the group's last consumed record was written.
 """
 
 _FIRST_READ = 5.0
-"""Maximum number of seconds between kgtui's first read of a group and its first read of the group's offsets."""
+"""Maximum number of seconds between kgtui's first read of a group and kgtui's first read of the group's offsets."""
 
 
 def verdict_or_worse(health: GroupHealth) -> Judgment:
-    """Return the judgment that `kgtui check` reports: that of `worse_problem` or, if it is None, the health verdict."""
+    """Return the judgment on a group that `kgtui check` reports.
+
+    Normally, this is the health verdict on the group; but if the group has a problem that is worse than its verdict, it
+    is the judgment that `worse_problem` returns.
+    """
     kind = None if health.worst is None else _PROBLEMS.get(health.kind)
     verdict = Judgment(GroupStatus[health.status.name], kind, Basis.OBSERVED, health.seconds)
     return worse_problem(health) or verdict
@@ -77,14 +81,14 @@ def judgment_of_health(
     """Return the judgment on a group that kgtui observes at every poll.
 
     Screening (the quick background check of all groups) may have found a problem. The result usually keeps this problem
-    until the health shows a more severe one. A problem in `SUSPECTED` is also dropped when a final health verdict
-    refutes it, unless the group is Empty.
+    until the health shows a more severe one. If screening can only suspect the problem (`SUSPECTED`), and the group is
+    not Empty, the problem is also dropped when a final health verdict refutes it.
 
     Args:
         health: the newest health of the group.
         screened: the judgment by screening.
-        state: listed state of the group, or None.
-        group_type: None if unknown.
+        state: newest known state of the group, or None.
+        group_type: type of the group; None if unknown.
     """
     if health.status is Status.NOT_FOUND:
         return NOT_FOUND
@@ -134,11 +138,11 @@ def _exact(health: GroupHealth, group_type: str | None) -> Judgment:
 
 
 def _with_earlier_begin(exact: Judgment, screened: Judgment) -> Judgment:
-    """Return a copy of `exact` with the more reliable start time (`since`) of the two judgments.
+    """Return a copy of `exact` with the more reliable start time (`since`) of two judgments on the same group.
 
-    The copy keeps the start time of `exact` if `screened` has none, or if kgtui observed the start time of `exact`
-    (`since_seen`), and it is not later than that of `screened`. Otherwise, the copy has the start time of `screened`.
-    The copy contains the further problems (`others`) of both judgments.
+    Normally, this is the start time of `screened`. But the copy keeps the start time of `exact` if `screened` has none,
+    or if kgtui observed the start of the problem in `exact` (`since_seen`), and this start is not later than that of
+    `screened`. The copy contains the further problems (`others`) of both judgments.
 
     Args:
         exact: judgment that was computed from the health of the group.
@@ -173,8 +177,8 @@ def _problems_of(health: GroupHealth, group_type: str | None) -> Iterator[Judgme
     steady = health.kind is Status.WARN and health.lag_grows is False
     if worst is not None and health.kind in _PROBLEMS and not steady:
         since = None if health.read_at is None or health.kind is Status.WARN else health.read_at - worst.still
-        # kgtui observed the start of the problem if the offset still changed after kgtui had first read it. kgtui first
-        # read the offset up to `_FIRST_READ` seconds after its first read of the group.
+        # kgtui observed the start of the problem if the committed offset has changed since kgtui first read it. This
+        # first read of the offset can be up to `_FIRST_READ` seconds later than kgtui's first read of the group.
         seen = worst.still + _FIRST_READ < health.seconds
         if worst.rewind is not None:
             since, seen = worst.rewind.at, True

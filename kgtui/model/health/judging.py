@@ -14,7 +14,7 @@ Share groups have no commits (KIP-932, KIP-1226). Their rule uses the share-part
 reported lag. The first condition that applies decides:
 
 1. The lag is not known, or the share partition was never initialized: OK. An unknown lag may hide a problem, so ERR can
-   be in `PartitionHealth.undecided`.
+   be in `PartitionHealth.undecided` (the worse verdicts that kgtui cannot exclude).
 2. The lag is at most `allowed_lag`: OK.
 3. Nothing was acknowledged for longer than `Watching.window` seconds, although the lag was above `allowed_lag`: STALL
    if the group has members, otherwise STOP.
@@ -66,10 +66,10 @@ ago. The factor is below 1, because the times between kgtui's reads vary a littl
 """
 
 _USUAL = 12
-"""The usual time between two reads of a partition is the median time between this many newest reads."""
+"""Number of newest reads of a partition from which the usual time between two reads is computed, as the median."""
 
 NO_LAG = frozenset({"no commit", "topic deleted"})
-"""Reasons for an unknown lag (`PartitionLag.reason`) that hide no problem: the partition is OK."""
+"""Harmless reasons for an unknown lag (`PartitionLag.reason`). A partition with one of these reasons is OK."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +82,7 @@ class Observed:
             observed offset is usually unknown.
         now: time of the last read of the committed offset, in epoch milliseconds.
         moves: number of observed changes of the offset.
-        pace: mean milliseconds between two observed changes; None if there were fewer than two changes.
+        pace: mean milliseconds between two observed changes of the offset; None if there were fewer than two changes.
     """
 
     window: Window
@@ -111,8 +111,8 @@ def observe(samples: Iterable[Sample], options: Options) -> Observed:
     moves = _moves(rows)
     ring = CommitRing(options)
     every = round(options.offset_refresh * 1000 * _EARLY)
-    # The window has only the last `intervals` commits, so older changes of the offset are not needed. Exception: if
-    # `min_distance` is set, several changes may be merged into one commit, so all changes are added.
+    # Burrow's rules use only the last `intervals` commits, so normally, older changes of the offset are not needed. But
+    # if `min_distance` is set, several changes may be merged into one commit, so all changes are added.
     for at, position in moves if options.min_distance else moves[-options.intervals :]:
         old = bisect_right(times, at - every)
         if old:
@@ -121,8 +121,8 @@ def observe(samples: Iterable[Sample], options: Options) -> Observed:
     changes = len(moves) - 1
     pace = (moves[-1][0] - moves[1][0]) / (changes - 1) if changes > 1 else None
     now = next((row.at for row in reversed(rows) if row.position is not None), 0)
-    # If the newest read has no log end offset, the window gets no log end offsets at all. If it had only older ones,
-    # the lag would look too small.
+    # If the newest read has no log end offset, the window gets no log end offsets at all. With only older log end
+    # offsets, the lag would look too small.
     kept = _recent_ends(times, ends, every, options.intervals) if rows and with_end[-1:] == rows[-1:] else ()
     return Observed(Window(ring.window().commits, kept), now, max(changes, 0), pace)
 
@@ -196,7 +196,7 @@ def _rate(commits: Sequence[Commit], now: int) -> float | None:
     The result is None if there are no commits, or if no time has passed since the first one.
 
     Args:
-        now: epoch milliseconds.
+        now: time of the newest read, in epoch milliseconds.
     """
     seconds = (now - commits[0].at) / 1000 if commits else 0.0
     return max(commits[-1].offset - commits[0].offset, 0) / seconds if seconds > 0 else None
@@ -231,9 +231,10 @@ def _of_lagging(observed: Observed, still: float, watching: Watching) -> tuple[S
 
 
 def unknown_lag(row: PartitionLag) -> tuple[Undecided, ...]:
-    """Return an undecided ERR if the lag of a partition is unknown, because an unknown lag may hide a problem.
+    """Return a possible ERR if the lag of a partition is unknown, because an unknown lag may hide a problem.
 
-    Return an empty tuple if the lag is known, or if it is unknown for a harmless reason (`NO_LAG`).
+    kgtui can neither confirm nor exclude this ERR. The result is an empty tuple if the lag is known, or if it is
+    unknown for a harmless reason (`NO_LAG`).
     """
     if row.lag is not None or not row.reason or row.reason in NO_LAG:
         return ()
@@ -311,9 +312,11 @@ def _still(known: Sequence[Sample], allowed_lag: int) -> float:
 
 
 def _falls_behind(known: Sequence[Sample], watching: Watching) -> bool:
-    """Return whether condition 5 (WARN) in the module docstring is true.
+    """Return whether a share group falls behind (condition 5 in the module docstring), which is a reason for WARN.
 
-    If kgtui has watched the group for less than `Watching.window` seconds, the condition is checked for all reads.
+    In the last `Watching.window` seconds, the lag must always have been above `allowed_lag`, must have grown, and must
+    never have fallen. Some records that were in the log at the start of this period must still be unread. If kgtui has
+    watched the group for a shorter time, the period is this time.
     """
     start = known[-1].at - watching.window * 1000
     older = [number for number, sample in enumerate(known) if sample.at <= start]

@@ -34,11 +34,11 @@ class Sample(NamedTuple):
     """The offsets of a group in one partition, in one poll. An unknown offset is None.
 
     Attributes:
-        at: epoch milliseconds.
+        at: time of the poll in epoch milliseconds.
         position: committed offset or share-partition start offset.
         log_end: log end offset.
         log_start: log start offset.
-        lag: in records.
+        lag: lag in records.
     """
 
     at: int
@@ -51,8 +51,9 @@ class Sample(NamedTuple):
 class Samples:
     """The samples of one partition, oldest first, in an array with 40 bytes per sample.
 
-    When the maximum number of samples is reached, every second sample in the older half is dropped. Samples that show
-    the last changes of `Sample.position` stay. Without them, a stopped group would get the verdict OK again.
+    A sample contains the offsets from one read. When the maximum number of samples is reached, every second sample in
+    the older half is dropped. Samples that show the last changes of the committed offset (`Sample.position`) stay.
+    Without them, a stopped group would get the verdict OK again.
     """
 
     __slots__ = ("_rows",)
@@ -87,8 +88,8 @@ class Samples:
             at: epoch milliseconds; later than all earlier samples.
             row: offsets and lag of the partition.
             length: maximum number of kept samples, at least 4.
-            changes: how many of the last changes of `Sample.position` to keep. A sample that shows one of these changes
-                is dropped only if the older half contains nothing else to drop.
+            changes: how many of the last changes of the committed offset (`Sample.position`) to keep. A sample that
+                shows one of these changes is dropped only if the older half of the samples contains no others.
         """
         while len(self._rows) >= length * _SAMPLE_FIELDS:
             self._thin(changes)
@@ -106,7 +107,8 @@ class Samples:
         half = len(self) // 2
         changed = self._last_changes(changes)
         droppable = [number for number in range(1, half) if number not in changed]
-        # If all samples in the older half show such changes, drop every second one anyway, to limit the length.
+        # If all samples in the older half show changes of the committed offset that should be kept, drop every second
+        # sample anyway, to limit the length.
         dropped = set(droppable[::2] or range(1, half, 2))
         kept: array[int] = array("q")
         for number in range(half):
@@ -127,21 +129,21 @@ HOUR = 3600.0
 PERIODS_KEPT = 512
 """Maximum number of periods in a `RebalanceLog`.
 
-A period is the time between two reads of a group. Successive periods without a change are merged into one period of at
-most one minute.
+A period is the time between two reads of a group. Successive periods in which the group has not changed are merged into
+one period of at most one minute.
 """
 
 _QUIET = 60.0
 _PERIOD_FIELDS = 5
-"""Number of array elements per period.
+"""Number of array elements per period (the time between two reads of a group).
 
-A period has an end (epoch seconds), a duration (seconds), the number of state changes, the number of rebalances that
-began, and the increase of the group epoch.
+The elements are the end of the period (epoch seconds), its duration (seconds), the number of state changes, the number
+of rebalances that began, and the increase of the group epoch.
 """
 
 
 class RebalanceLog:
-    """Counts rebalances between consecutive reads, in an array of bounded length.
+    """Counts the rebalances of a group between consecutive reads, in an array of bounded length.
 
     A change to a rebalancing state, or a larger group epoch, counts as a rebalance. In groups without epochs, changed
     members or assignments count, too, because a rebalance can begin and end between two reads.
@@ -164,7 +166,8 @@ class RebalanceLog:
             at: time of the read in epoch seconds.
             state: the group state.
             epoch: group epoch, or None.
-            watched: seconds since the previous read; None for the first read and after a gap.
+            watched: seconds since the previous read; None for the first read and after a gap (a long time without
+                successful reads).
             members: hash of members and assignments (`membership_signature`); None to ignore changes of members.
         """
         before, self._state = self._state, state
@@ -194,8 +197,8 @@ class RebalanceLog:
     def rate(self, now: float) -> RebalanceRate | None:
         """Return how often state and epoch changed in the hour before `now` (epoch seconds).
 
-        Changes across a gap do not count. The result is None if this hour does not contain two reads without a gap
-        between them.
+        A change between two reads does not count if there was a gap (a failed read, or a long time without reads)
+        between them. The result is None if the hour does not contain two reads without a gap between them.
         """
         rows = [self._rows[i : i + _PERIOD_FIELDS] for i in range(0, len(self._rows), _PERIOD_FIELDS)]
         recent = [row for row in rows if row[0] > now - HOUR]
@@ -208,7 +211,7 @@ class RebalanceLog:
 
 
 class ReadHistory:
-    """The reads of one group since kgtui began to watch it. Memory: at most 50 kB, plus 5 kB per partition.
+    """The reads of one group since kgtui began to watch it. They need at most 50 kB of memory, plus 5 kB per partition.
 
     A gap is a failed read, or a time of more than `watching.gap_after` seconds without reads. No rate is computed from
     reads on both sides of a gap.
@@ -224,12 +227,14 @@ class ReadHistory:
         lag: newest total lag, or None.
         description: newest description, or None.
         state: newest known state, or None.
-        empty_since: `(epoch seconds, at_least)`; None if the group is not Empty. The time is the start of the Empty
-            state: the first read after the newest gap that found this state. `kgtui.monitor.health` replaces it with a
-            better time if the lists of groups show one. `at_least` is True if the group may have been Empty earlier.
-        unsettled_since: start of the current rebalance or NotReady state in epoch seconds: the first read after the
-            newest gap that found such a state. None if the group is in another state.
-        rebalances: counts rebalances, and changes of state and epoch.
+        empty_since: start of the current Empty state, as `(epoch seconds, at_least)`; None if the group is not Empty.
+            The time is that of the first read that found the group Empty; reads before the newest gap do not count.
+            `kgtui.monitor.health` replaces it with a better time if the lists of groups show one. `at_least` is True if
+            the group may have been Empty earlier.
+        unsettled_since: start of the current rebalance or NotReady state, in epoch seconds; None if the group is in
+            another state. The time is that of the first read that found such a state; reads before the newest gap do
+            not count.
+        rebalances: counter of rebalances, and of changes of state and epoch.
         gone: whether the group no longer exists.
         first_at: epoch seconds of the first successful read, or None.
         read_at: epoch seconds of the newest successful read, or None.
@@ -239,7 +244,7 @@ class ReadHistory:
         steady_since: epoch seconds of the first read after the newest gap; None during a gap. Rates are computed only
             from this read and later ones.
         lag_since: epoch seconds of the oldest total lag that can be compared with the newest one, or None. Since that
-            time, there was no gap, and the number of partitions, and of those with a known lag, has not changed.
+            time, there was no gap, and neither the number of partitions nor the number of known lags has changed.
     """
 
     def __init__(self, watching: Watching = DEFAULT_WATCHING) -> None:
@@ -280,7 +285,7 @@ class ReadHistory:
             description: None if it was not read.
             offsets: None if they were not read, or if the group has none.
             fault: whether a part of the data could not be read. If True, and `offsets` is None, the read counts as a
-                gap.
+                gap: no rate is computed from earlier and later reads together.
         """
         if self.read_at is not None and at <= self.read_at:
             return
@@ -312,7 +317,7 @@ class ReadHistory:
                 self.rows[key] = replace(self.rows[key], times=found)
 
     def begin_gap(self) -> None:
-        """Begin a gap, which ends with the next read. No rate is computed from reads on both sides of the gap."""
+        """Begin a gap (a time without reads), which ends with the next read. No rate is computed across the gap."""
         self.steady_since = self.lag_since = self._described_at = None
 
     def mark_gone(self) -> None:
@@ -337,7 +342,7 @@ class ReadHistory:
             self.empty_since = None
         elif self.empty_since is None or watched is None:
             # The second value, `at_least`, is True if the group may have been Empty before this read. This is so if it
-            # was already Empty before a gap, or if no earlier state is known.
+            # was already Empty before a gap (a time without reads), or if no earlier state is known.
             self.empty_since = (at, self.state in (None, EMPTY))
         if state not in UNSETTLED:
             self.unsettled_since = None

@@ -36,7 +36,11 @@ class Watching:
 
     @property
     def window(self) -> float:
-        """Seconds from the first to the last of `rules.intervals` commits at intervals of `commit_interval` seconds."""
+        """Usual duration, in seconds, of the window of commits in Burrow's rules.
+
+        This is the time from the first to the last of `rules.intervals` commits, if there is one commit every
+        `commit_interval` seconds.
+        """
         return (self.rules.intervals - 1) * self.commit_interval
 
     @property
@@ -71,8 +75,8 @@ class Undecided:
     Attributes:
         status: the possible verdict, such as STOP.
         lack: kind of missing data.
-        needs: how many seconds (if `lack` is TIME) or commits (if it is COMMITS) are needed for the verdict.
-        has: how many of these seconds or commits kgtui has observed so far.
+        needs: number of seconds (if `lack` is TIME) or commits (if `lack` is COMMITS) that are needed for the verdict.
+        has: number of these seconds or commits that kgtui has observed so far.
         partitions: number of partitions to which this possible verdict applies.
         why: reason for an unknown lag, such as `forbidden`, or `kgtui.model.access.HIDDEN`; otherwise empty.
     """
@@ -115,8 +119,8 @@ class Loss:
         lead: number of records from the log start offset to the committed offset; None if unknown.
         at_most: whether `seconds` is an upper bound, because the loss can also happen sooner.
         at: time of the loss in epoch seconds; None for the basis `size`.
-        exact: whether `at` comes from the timestamp of the first unread record. This is possible only if the group
-            reads nothing. Otherwise, the group may read this record before it is deleted.
+        exact: whether `at` comes from the timestamp of the first unread record. This is so only if the group reads
+            nothing, because otherwise the group may read this record before it is deleted.
         in_older_half: whether the first unread record is in the older half of the log.
     """
 
@@ -151,7 +155,9 @@ class Loss:
 
 @dataclass(frozen=True, slots=True)
 class RebalanceRate:
-    """How often the state and the epoch of a group changed in the last hour. Changes across a gap do not count.
+    """How often the state and the epoch of a group changed in the last hour.
+
+    Changes during a gap (a failed read, or a long time without reads) do not count.
 
     Attributes:
         state_changes: number of reads that found another state than the previous read.
@@ -166,10 +172,10 @@ class RebalanceRate:
     seconds: float
 
     FLAPPING = 6.0
-    """A group is flapping if it has at least this many rebalances per hour.
+    """A group is flapping (rebalances again and again) if it has at least this many rebalances per hour.
 
-    At least `FLAPPING_LEAST` rebalances must have been observed. The background check of all groups uses another limit:
-    `FLAPPING_SECONDS` in `kgtui.monitor.trail_rules`.
+    Also, at least `FLAPPING_LEAST` rebalances must have been observed. The background check of all groups uses another
+    limit: `FLAPPING_SECONDS` in `kgtui.monitor.trail_rules`.
     """
     FLAPPING_LEAST = 3
 
@@ -235,9 +241,9 @@ class PartitionHealth:
             acknowledged, although the lag was above `Options.allowed_lag`.
         commits: number of commits in the window, at most `Options.intervals`. For a share group: number of observed
             changes of the start offset, plus 1 for the first observed start offset.
-        complete: `commits` divided by `Options.intervals`. For a share group: number of reads with a known lag, divided
-            by `Options.intervals`, but at most 1.
-        undecided: worse verdicts that cannot be excluded.
+        complete: how full the window is, from 0 to 1: `commits` divided by `Options.intervals`. For a share group:
+            number of reads with a known lag, divided by `Options.intervals`, but at most 1.
+        undecided: verdicts that are worse than `status` and that kgtui cannot exclude.
         subscribed: whether a member subscribes to the topic; None if unknown.
         age: age of the first unread record; None if unknown.
         rate: records per second that the group has read since the first commit in the window; None if unknown.
@@ -269,7 +275,7 @@ class GroupHealth:
         worst: the partition with the worst status; None if all partitions are OK. If several partitions have the worst
             status, `worst` is the one with the largest lag.
         affected: number of partitions that have the same status as `worst`; 0 if all partitions are OK.
-        undecided: worse verdicts that cannot be excluded.
+        undecided: verdicts that are worse than `verdict` and that kgtui cannot exclude.
         lag: newest total lag; None if offsets were never read.
         trend: change of the lag in records per second; None if there are too few comparable reads.
         trend_seconds: seconds from the first to the last read that `trend` is computed from; 0 if `trend` is None.
@@ -346,5 +352,5 @@ class GroupHealth:
 
     @property
     def kind(self) -> Status:
-        """Status of the worst partition, such as STOP. If all partitions are OK, the status of the group."""
+        """Status of the worst partition, such as STOP; the status of the group if all its partitions are OK."""
         return self.worst.status if self.worst is not None else self.verdict.status

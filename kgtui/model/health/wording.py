@@ -56,7 +56,8 @@ def reason(health: GroupHealth, group_type: str | None = None) -> str:
     The line may contain a topic name with control characters. The caller must escape them.
 
     Args:
-        group_type: None if unknown. For a share group, the line is about acknowledged records instead of commits.
+        group_type: type of the group; None if unknown. For a share group, the line is about acknowledged records
+            instead of commits.
     """
     if health.status is Status.NOT_FOUND:
         return "the group no longer exists"
@@ -93,10 +94,10 @@ def loss_when(loss: Loss, clock: Clock | None = None) -> str:
     - `in about 3 h, 04:12`: an estimate, and the time of day of the expected loss.
     - `in at most 3 h, 04:12`: the loss can also happen sooner.
     - `from 01:18:04`: records can be lost from this time on. The time is known exactly.
-    - `at any time`: the loss has the basis `size`.
+    - `at any time`: `retention.bytes` can delete the records at any time (`Loss.basis` is `size`).
 
     Args:
-        clock: converts epoch seconds to text. If None, the text contains no time of day, as in `in about 3 h`.
+        clock: converts epoch seconds to text. If it is None, the text contains no time of day, as in `in about 3 h`.
     """
     if loss.basis == "size":
         return "at any time"
@@ -181,7 +182,7 @@ def undecided_lines(groups: Iterable[GroupHealth], seconds: float) -> list[str]:
     for health in groups:
         for one in health.undecided:
             if one.why == HIDDEN and one.lack is Lack.LAG:
-                # Skip this reason, because `kgtui check` already prints it for the group as an error.
+                # Skip hidden offsets, because `kgtui check` already prints them as an error of the group.
                 continue
             by_reason.setdefault((one.status, one.lack, one.why), []).append(one)
     lines = []

@@ -50,9 +50,10 @@ class Value:
 
 @dataclass(frozen=True, slots=True)
 class RawTerm:
-    """A term of a filter, split into negation, key and values, which may still be invalid.
+    """A term of a filter, such as `not:lag:0`, split into negation, key (`lag`) and values (`0`).
 
-    `key` is None for a term about the group id. `start`, `end` and `key_start` are positions in the filter.
+    The key and the values are not checked yet. `key` is None for a term about the group id. The term begins at position
+    `start` of the filter, and ends directly before position `end`. The key begins at position `key_start`.
     """
 
     start: int
@@ -246,8 +247,8 @@ def spelled(text: str, wild: frozenset[int] | None = None, *, first: bool = Fals
     """Return a value as it is written in a filter, with as few escapes as possible.
 
     Args:
-        wild: indexes of the wildcards in `text`. All other `*`, `?` and `%` are escaped. None if
-            the term supports no wildcards; these characters then need no escape.
+        wild: indexes of the wildcards in `text`; None if the term supports no wildcards. If it is
+            not None, each `*`, `?` and `%` that is not a wildcard is escaped.
         first: whether the value begins a term. If so, a leading `!` or the first `:` is escaped.
             Without the escape, `!` would negate the term, and `:` would end a key.
     """

@@ -1,6 +1,6 @@
 """Parsed filters, which select and sort the groups of a snapshot.
 
-A filter is applied to slices of 1,000 groups. Between two slices, the terminal UI can handle key presses.
+A filter is applied to 1,000 groups at a time, so that the terminal UI can handle key presses in between.
 """
 
 from __future__ import annotations
@@ -51,20 +51,21 @@ class FilterCache:
         """Drop the cached ids that the next filter cannot use.
 
         Args:
-            lists: `Listing` (type, protocol, state and coordinator) → ids of its groups in the newest snapshot. If this
-                is another sequence object than before, the cached ids of the `Listing` are dropped.
+            lists: `Listing` (type, protocol, state and coordinator) → ids of its groups in the newest snapshot. If the
+                ids are in another sequence object than before, the cached ids of the `Listing` are dropped.
             terms: terms about the group id in the next filter, such as `pay`. If there are none, all cached ids are
                 dropped.
         """
         self._kept = {listing: kept for listing, kept in self._kept.items() if terms and lists.get(listing) is kept[0]}
 
     def left(self, listing: Listing, ids: Sequence[str], terms: _Terms) -> tuple[Sequence[str], _Terms]:
-        """Return `(group ids to test, terms to test)`.
+        """Return which groups must be tested for the new filter, and with which terms: `(group ids, terms)`.
 
         If the cache can be used, these are only the ids that matched the last filter, and only the terms that the last
         filter did not contain. Otherwise, they are `ids` and `terms`.
 
         Args:
+            listing: type, protocol, state and coordinator, which many groups share.
             ids: ids of all groups with this type, protocol, state and coordinator.
             terms: terms about the group id in the new filter, such as `payments`.
         """
@@ -79,6 +80,7 @@ class FilterCache:
         """Store the ids of the groups with this `Listing` that matched all terms about the group id in a filter.
 
         Args:
+            listing: type, protocol, state and coordinator, which many groups share.
             ids: ids of all groups with this type, protocol, state and coordinator.
             terms: terms about the group id in the filter, such as `pay`.
             passed: ids of the groups that matched.
@@ -126,7 +128,7 @@ def ordered(ids: Iterable[str], keys: tuple[SortKey, ...], snapshot: Snapshot) -
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """A parsed filter: terms, all of which must be true for a selected group, and a sort order.
+    """A parsed filter. It selects the groups for which all `terms` are true, and sorts them by `order`.
 
     A filter without terms selects every group.
     """
@@ -138,7 +140,7 @@ class Query:
         return bool(self.terms or self.order)
 
     def describe(self) -> str:
-        """Return the filter as text. If possible, the text needs no quotes in a shell."""
+        """Return the filter as text in the filter language. If possible, the text needs no quotes in a shell."""
         return " ".join(part.spelled() for part in (*self.terms, *self.order))
 
     @property
@@ -216,7 +218,10 @@ class Query:
     def steps(
         self, snapshot: Snapshot, marked: Collection[str] = frozenset(), *, size: int = SLICE
     ) -> Generator[None, None, list[str]]:
-        """Compute the result of `Query.select` in a generator, which yields after each slice of `size` groups."""
+        """Compute the result of `Query.select` in a generator.
+
+        It yields after every `size` groups, so that other tasks can run.
+        """
         chosen = yield from self.choose(snapshot, marked, size=size)
         return ordered([group for ids in chosen.values() for group in ids], self.order, snapshot)
 
@@ -230,13 +235,13 @@ class Query:
     ) -> Generator[None, None, dict[Listing, Sequence[str]]]:
         """Return a dict: `Listing` (type, protocol, state and coordinator) → sorted ids of its matching groups.
 
-        This generator yields after each slice of groups, and returns the dict at the end.
+        This generator yields regularly, so that other tasks can run. It returns the dict at the end.
 
         Args:
             marked: ids of the groups that the user has marked.
-            size: number of groups per slice.
+            size: number of groups that are tested before the generator yields.
             cache: contains the group ids that matched the id terms of the last filter. It is
-                updated for this filter. If None, all groups are tested.
+                updated for this filter. If it is None, all groups are tested.
         """
         chosen: dict[Listing, Sequence[str]] = {}
         id_terms, cache = tuple(self._id_terms), cache or FilterCache()
@@ -264,7 +269,10 @@ class Query:
         return run_at_once(self.search_steps(snapshot))
 
     def search_steps(self, snapshot: Snapshot, *, size: int = SLICE) -> Generator[None, None, tuple[int, int]]:
-        """Compute the result of `Query.searched` in a generator, which yields after each slice of `size` groups."""
+        """Compute the result of `Query.searched` in a generator.
+
+        It yields after every `size` groups, so that other tasks can run.
+        """
         terms = [term for term in self._group_terms if not isinstance(term, FlagTerm)]
         known = every = 0
         for _, ids, undecided in self._candidates(snapshot):
@@ -285,8 +293,8 @@ class Query:
     def _candidates(self, snapshot: Snapshot) -> list[tuple[Listing, Sequence[str], list[ListingTerm]]]:
         """Return `(Listing, group ids, undecided terms)` for each `Listing` whose groups may match.
 
-        A `Listing` is the type, protocol, state and coordinator of many groups. A term is undecided if it needs a type
-        or state that the broker did not list. An undecided term must be tested for each group.
+        A `Listing` is a type, protocol, state and coordinator that many groups share. A term is undecided if it needs a
+        type or state that the broker did not list. An undecided term must be tested for each group.
         """
         found: list[tuple[Listing, Sequence[str], list[ListingTerm]]] = []
         for listing, ids in snapshot.by_listing.items():

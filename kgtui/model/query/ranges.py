@@ -1,4 +1,4 @@
-"""Parses and formats ranges of counts and times in the filter language: `1k+`, `..5m`, `1k..5k`, `0`, `unknown`."""
+"""Parses and formats ranges of counts and times in the filter language, such as `1k+`, `..5m`, `1k..5k` or `0`."""
 
 from __future__ import annotations
 
@@ -49,12 +49,14 @@ class Range:
     unknown: bool = False
 
     def holds(self, value: float, at_least: bool = False) -> bool | None:
-        """Return whether a number is in the range; None if this cannot be told from a lower bound of the number.
+        """Return whether a number is in the range; None if that is not known.
+
+        It may not be known if kgtui knows only a lower bound of the number. The range `unknown`
+        contains every such number, and no others.
 
         Args:
             value: the number, or a lower bound of the number.
-            at_least: whether `value` is only a lower bound. The range `unknown` contains every
-                number of which only a lower bound is known.
+            at_least: whether `value` is only a lower bound.
         """
         if self.unknown:
             return at_least

@@ -30,8 +30,9 @@ class SortKeyEntry(NamedTuple):
         needs: data that must be read before groups can be sorted. The list of groups is always read.
         cycled: whether the user can select this sort key with the key `s` in the terminal UI.
         largest_first: whether the largest value comes first when the user selects this sort key.
-        in_summary: name of the attribute of `Summary` that contains the value, such as `lag`. The attribute is read
-            instead of calling `value`, because that is faster. Empty if there is no such attribute.
+        in_summary: name of the attribute of `Summary` (values from the background reads of a group) that contains the
+            value, such as `lag`. The attribute is read instead of calling `value`, because that is faster. Empty if
+            there is no such attribute.
         newer_in: name of the mapping in `Snapshot` that may have newer data than the summaries, such as `offsets`. For
             groups in this mapping, `value` is called nevertheless. Empty if `in_summary` is empty.
     """

@@ -30,7 +30,7 @@ MOST = 3
 _COMPARED = 100
 """Maximum number of names that difflib compares with a misspelled text. Comparing 100,000 names would take too long.
 
-The names with the most pairs of adjacent characters in common with the text are compared.
+kgtui chooses the names that have the most pairs of adjacent characters in common with the text.
 """
 
 _CUTOFF = 0.7
@@ -153,10 +153,10 @@ def meant_steps(query: Query, snapshot: Snapshot) -> Generator[None, None, Query
     """Return the filter that the user probably meant; None if the filter seems to contain no mistake.
 
     This generator corrects the same mistakes as `likely_meant`. It also corrects terms with names
-    that no group has. For example, if there is no topic `payments`, it replaces `topic:payments`
-    with a pattern such as `topic:payments%` if the names of some topics contain `payments`, and
-    otherwise with a term for the most similar topic. It yields regularly, so that other tasks can
-    run.
+    that no group has. For example, `topic:payments` is corrected if there is no topic `payments`.
+    If some topic names contain `payments`, the term becomes a pattern such as `topic:payments%`.
+    Otherwise, `payments` is replaced with the most similar topic name. The generator yields
+    regularly, so that other tasks can run.
     """
     meant = likely_meant(query)
     terms = list((meant or query).terms)

@@ -103,8 +103,9 @@ class NumberKey(TermKey):
     Attributes:
         units: units of the ranges: `COUNT_UNITS` or `TIME_UNITS`.
         number: function that takes a snapshot and a group id, and returns the group's number, such as its lag.
-        in_summary: name of the attribute of `Summary` that contains the number, such as `lag`. The attribute is read
-            instead of calling `number`, because that is faster. Empty if there is no such attribute.
+        in_summary: name of the attribute of `Summary` (values from the background reads of a group) that contains the
+            number, such as `lag`. The attribute is read instead of calling `number`, because that is faster. Empty if
+            there is no such attribute.
         newer_in: name of the mapping in `Snapshot` that may have newer data than the summaries, such as `offsets`. For
             groups in this mapping, `number` is called nevertheless. Empty if `in_summary` is empty.
         searched_without_value: whether `Query.searched` counts a group as searched after its data was read, even if the
@@ -155,7 +156,7 @@ def _members(snapshot: Snapshot, group: str) -> Number:
 
 def _lag(snapshot: Snapshot, group: str) -> Number:
     lag = facts.lag_total(snapshot, group)
-    if lag is None:  # If there is a summary, kgtui has tried to read the offsets, and the broker did not return them.
+    if lag is None:  # A stored summary shows that kgtui has read the group, but the broker returned no offsets.
         return Number(True if group in snapshot.summaries else None)
     return Number(True, lag.lag, lag.lower_bound)
 

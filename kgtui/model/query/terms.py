@@ -282,8 +282,9 @@ class NumberTerm:
         entry = self._entry
         if not entry.in_summary:
             return lambda group: self.of_group(group, snapshot, marked)
-        # Reading the number from the summary is faster than calling `of_group`. But `of_group` is called for a group in
-        # `newer`, which is a mapping in the snapshot (such as `offsets`) that may have newer data than the summary.
+        # A summary holds values from the background reads of a group. Reading the number from it is faster than calling
+        # `of_group`. But `of_group` is called for a group in `newer`, which is a mapping in the snapshot (such as
+        # `offsets`) that may have newer data than the summary.
         summaries, newer = snapshot.summaries, getattr(snapshot, entry.newer_in)
         number, negated, is_lag = attrgetter(entry.in_summary), self.negated, entry.in_summary == "lag"
         if is_lag and snapshot.hides_topics:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 DUPLICATE_URLS = 1
-"""Error code in an assignment: two schema registries of the group have the same URL."""
+"""Error code in an assignment. It means that two schema registries of the group have the same URL."""
 
 
 @dataclass(frozen=True, slots=True)

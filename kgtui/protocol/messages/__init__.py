@@ -26,4 +26,4 @@ __all__ = ["APIS"]
 _TABLES = [api for module in (groups, offsets, cluster) for api in vars(module).values() if isinstance(api, Api)]
 
 APIS: Mapping[int, Api] = MappingProxyType({api.key: api for api in sorted(_TABLES, key=lambda api: api.key)})
-"""The APIs that the simulated cluster supports: API key → API, in ascending order of keys."""
+"""API key → API, in ascending order of keys, for the APIs that the simulated cluster (`kgtui.simulator`) supports."""

@@ -1,6 +1,7 @@
 """Definitions of the Kafka APIs for SASL logins (KIP-43, KIP-152, KIP-368) and ACLs.
 
-`kgtui.protocol.messages.APIS` does not contain these APIs, because the simulated cluster does not support them.
+`kgtui.protocol.messages.APIS` does not contain these APIs, because it lists only the APIs that kgtui's simulated
+cluster (`kgtui.simulator`) supports.
 """
 
 from __future__ import annotations

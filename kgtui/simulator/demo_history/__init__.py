@@ -54,7 +54,7 @@ class HistoryPlan:
         """Convert a fraction of the history to a time in seconds since the start of the history (at least 0).
 
         Args:
-            fraction: 0 is the start of the history, 1 its end.
+            fraction: the time as a fraction of the history: 0 is its start, 1 its end.
             jitter: any text. A hash of this text and the seed moves the time by up to ten minutes, earlier or later,
                 even if the text is empty.
         """
@@ -86,8 +86,10 @@ class DailyTopicSpec(Struct, frozen=True, forbid_unknown_fields=True):
     """One topic in `[topics]` of `incidents.toml`.
 
     Attributes:
-        rate: average records per second in the partition with the least traffic.
-        hours_kept: hours for which retention keeps records.
+        rate: number of records per second. It is multiplied by `HistoryPlan.rate_factor`. The average rate of each
+            partition is then 1 to 1.4 times the product.
+        hours_kept: number of hours for which retention keeps records.
+        surge: time span with additional traffic; None for no surge.
     """
 
     partitions: int
@@ -116,10 +118,10 @@ class TimeSpec(Struct, frozen=True, forbid_unknown_fields=True):
     Attributes:
         hours_before_end: hours before the end of the history.
         hours_after_start: hours after the start of the history; a negative number is a time before the start.
-        fraction: 0 is the start of the history, 1 its end.
+        fraction: the time as a fraction of the history: 0 is its start, 1 its end.
         jitter: any text. A hash of this text and the seed moves the time by up to ten minutes, earlier or later. A time
-            given as `fraction` is always moved, even if the text is empty. A time given as `hours_before_end` is moved
-            only if the text is not empty. A time given as `hours_after_start` is never moved.
+            given as `hours_before_end` is moved only if the text is not empty. A time given as `fraction` is always
+            moved, and a time given as `hours_after_start` never.
         plus_hours: hours that are added to the time.
     """
 

@@ -33,7 +33,7 @@ class ConsumedTopic:
         commits: commit pattern, which computes the committed offsets.
         without: partitions for which no offset is committed.
         metadata: metadata string in each offset commit.
-        subscribed: False if no member subscribes to the topic.
+        subscribed: whether the members subscribe to the topic.
     """
 
     topic: Topic

@@ -118,7 +118,7 @@ def _result(request: RequestContext, row: dict[str, Any]) -> dict[str, Any]:
 def _resource_error(request: RequestContext, resource_type: int, name: str) -> tuple[int, str]:
     """Return `(error code, error message)` for a requested resource, or `(0, "")` if there is no error.
 
-    The messages are those of Kafka 4.3.1.
+    The messages are the same as in Kafka 4.3.1.
     """
     if request.error:
         return request.error, lookup(request.error).message
@@ -157,7 +157,7 @@ def _topic_error(request: RequestContext, name: str) -> tuple[int, str]:
 
 
 def group_defaults(release: Release) -> tuple[ConfigDefault, ...]:
-    """Return the group configs that a Kafka release has: those of the group types that the release supports."""
+    """Return the group configs that a Kafka release has. They belong to the group types that the release supports."""
     return tuple(row for row in GROUP_DEFAULTS if release.has_type(row.name.partition(".")[0]))
 
 

@@ -35,7 +35,7 @@ from kgtui.simulator.membership import (
 from kgtui.simulator.topics import Topic
 
 _DELETED_RECORDS = 400_000
-"""For topics with the key `kept`: number of records per partition that retention deleted before the cluster started."""
+"""Number of records per partition that retention deleted before the cluster started, in topics with the key `kept`."""
 
 _DELETED_BASE = 48_000
 """Log end offset of partition 0 of a deleted topic. The other partitions have slightly higher log end offsets."""
@@ -52,8 +52,8 @@ class TopicSpec(Struct, frozen=True, forbid_unknown_fields=True):
     """One topic in the table `[topics]` of a scenario file.
 
     Attributes:
-        rate: average records per second in the partition with the least traffic.
-        kept: records per partition that retention keeps; None for the default.
+        rate: number of records per second. The average rate of each partition is 1 to 1.4 times this number.
+        kept: number of records per partition that retention keeps; None for the default.
         configs: topic configs that differ from the defaults.
         deleted: whether the topic was deleted. Groups can still have committed offsets for a deleted topic.
     """
@@ -159,8 +159,8 @@ class HostileIds(Struct, frozen=True, forbid_unknown_fields=True):
     can delete the groups without members.
 
     Attributes:
-        padded: more group ids, which are very long. These groups have no members.
-        empty: those of `ids` whose groups have no members. The groups of all other ids have one member.
+        padded: more group ids, which are very long. Their groups have no members.
+        empty: the ids in `ids` whose groups have no members. The groups of all other ids in `ids` have one member.
     """
 
     topic: str
@@ -169,7 +169,7 @@ class HostileIds(Struct, frozen=True, forbid_unknown_fields=True):
     empty: frozenset[str] = frozenset()
 
     def all(self) -> list[str]:
-        """Return all hostile ids: those in `ids`, and then the long ids in `padded`."""
+        """Return all group ids that many programs handle incorrectly: first `ids`, then the long ids in `padded`."""
         return [*self.ids, *self._padded()]
 
     def specs(self) -> list[GroupSpec]:

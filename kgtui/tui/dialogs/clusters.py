@@ -86,7 +86,7 @@ class ClusterDialog(ModalScreen["Session | None"]):
         return self.query_one(OptionList)
 
     def compose(self) -> ComposeResult:
-        """Create the list, or show a configuration example if no cluster is configured."""
+        """Create the list of clusters, or show a configuration example if no cluster is configured."""
         session = self._session
         with Vertical(id="box") as box:
             box.border_title = "Clusters"

@@ -292,10 +292,9 @@ class DeleteDialog(ModalScreen[Results | None]):
         self._show_status(f"No delete request was sent: {message.reason}", ERROR)
 
     def on_key(self, event: events.Key) -> None:
-        """If a character is typed while a button has the focus, insert it into the first field.
+        """If a character is typed while a button has the focus, focus the first text field, and insert the character.
 
-        This text field also gets the focus. A blank is not inserted. If no text field is shown, or
-        if groups are being deleted, the character is ignored.
+        Blanks are not inserted. If no text field is shown, or if groups are being deleted, the character is ignored.
         """
         character = event.character
         if not event.is_printable or character is None or character == " " or not isinstance(self.focused, Button):

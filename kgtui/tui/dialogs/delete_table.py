@@ -115,10 +115,11 @@ class DeleteRow:
     """One row of the table in a delete dialog.
 
     Attributes:
-        status: `delete` or `refused` before the deletion; a result such as `deleted` after the deletion.
+        status: what will happen to the group (`delete` or `refused`) or, after the deletion, what has happened, such as
+            `deleted`.
         role: theme color of the status, such as `kg-error`.
-        details: before the deletion: what will be lost, or why the group cannot be deleted; after the deletion: the
-            backup file or the error.
+        details: what will be lost, or why the group cannot be deleted; after the deletion, the backup file or the
+            error.
     """
 
     group: str
@@ -159,10 +160,10 @@ class ObservedGroups:
 
     Attributes:
         now: current time.
-        empty_since: group id → time at which the current state of the group began: for an Empty group, when the last
-            member left or the group was created. A group is missing here if kgtui has not observed this.
-        consumed_until: group id → time at which the newest consumed record was written. If this time is not known
-            exactly, the value is a lower bound. A group is missing here if nothing is known about this time.
+        empty_since: group id → time at which the current state of the group began. For a group in state Empty, this is
+            when its last member left, or when it was created. Groups for which this time is unknown are missing.
+        consumed_until: group id → time at which the newest record that the group has consumed was written; a lower
+            bound if the exact time is unknown. Groups for which no lower bound is known are missing.
         appeared: ids of groups that were created while kgtui was running, and have been in the same state since then.
     """
 
@@ -213,7 +214,11 @@ def result_rows(results: Results) -> list[DeleteRow]:
 
 
 def plan_summary(made: Plan, folder: StateFolder, observed: ObservedGroups) -> Content:
-    """Return the lines above the table: how many of the groups are safe to delete, and what would be lost."""
+    """Return the lines above the table of groups: how many are safe to delete, and what would be lost.
+
+    Args:
+        made: the deletion plan.
+    """
     allowed, refused = made.allowed, made.refused
     answers = [observed.safety_of(line).answer for line in allowed]
     counts = [
@@ -293,7 +298,7 @@ def _fields(fields: Iterable[tuple[str, tuple[Cell, ...]]], width: int) -> Conte
 
 
 def _command(command: CommandLine, width: int) -> Iterable[Content]:
-    """Return lines that show a command and, below the command, its note. If the note is empty, it is left out.
+    """Return lines that show a command and, below the command, its note, unless the note is empty.
 
     The command is already quoted for the shell, so it contains no control characters that must be escaped.
     """
@@ -304,11 +309,12 @@ def _command(command: CommandLine, width: int) -> Iterable[Content]:
 
 
 def kafka_commands(made: Plan, bootstrap: str, command_config: str | None) -> list[CommandLine]:
-    """Return the commands with which Kafka's own tools would delete the groups in `made.allowed`.
+    """Return the commands with which Kafka's own tools would delete the groups.
 
     There is one command for each kind of group, such as consumer groups or share groups.
 
     Args:
+        made: the deletion plan. Groups whose deletion it refuses are left out of the commands.
         bootstrap: bootstrap servers of the cluster, separated by commas.
         command_config: path for the option `--command-config`; None to omit it.
     """

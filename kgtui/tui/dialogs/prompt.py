@@ -48,9 +48,9 @@ class TextPrompt(ModalScreen["ResultT | None"], Generic[ResultT]):
     Subclasses override `compose_fields` and `submit`. If `submit` raises an error, the dialog shows the error message.
 
     Attributes:
-        action_done: asyncio event that is set unless `submit` is running. While `submit` is
-            running, `KeyOrder` holds back all keys (for at most `key_order.ACTION_TIMEOUT` seconds)
-            except Escape, which closes the dialog, and Ctrl+C and Ctrl+Q, which quit kgtui.
+        action_done: asyncio event that is set, except while `submit` is running. During that time, but for at most
+            `key_order.ACTION_TIMEOUT` seconds, `KeyOrder` holds back all keys, except Escape, which closes the dialog,
+            and Ctrl+C and Ctrl+Q, which quit kgtui.
     """
 
     PROMPT_TITLE: ClassVar[str]

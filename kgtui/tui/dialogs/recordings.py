@@ -93,7 +93,7 @@ class OpenRecordingDialog(TextPrompt["Session"]):
     The dialog's result is the `Session` of the opened recording, or None if the user canceled.
 
     Args:
-        lake: initial value of the folder field; None for the folder that `lake_of` returns.
+        lake: initial value of the folder field; None for the folder with the recording of the session's cluster.
         at: initial value of the time field, in seconds since the epoch; None for an empty field.
     """
 
@@ -145,8 +145,8 @@ class OpenRecordingDialog(TextPrompt["Session"]):
     def on_mount(self) -> None:
         """Focus the time field.
 
-        If the folder field contains the default folder, but this folder contains no recording yet, clear the folder
-        field. Then also focus the folder field, unless the time field contains a time.
+        But if the folder field contains the default folder, and this folder contains no recording yet, clear the folder
+        field. Then move the focus to the folder field, unless the time field contains a time.
         """
         self.time.focus()
         if not self._lake.chosen:

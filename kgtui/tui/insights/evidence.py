@@ -21,7 +21,7 @@ _SECONDS = "_seconds"
 
 
 class EvidenceRow(NamedTuple):
-    """One row of a finding's evidence. `number` is the position of the row, counted from 0, and identifies the row."""
+    """One row of the evidence for a finding (a problem of groups). Rows are identified by their number, from 0."""
 
     number: int
     values: tuple[Value, ...]

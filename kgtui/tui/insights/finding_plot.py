@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from kgtui.model.timeline import GroupTimeline
 
 SHORTEST_SPAN, USUAL_SPAN, LONGEST_SPAN = 6 * 3_600.0, 86_400.0, 14 * 86_400.0
-"""Limits and default of the time span of the plot, in seconds.
+"""Minimum, default and maximum of the time span that the plot covers, in seconds.
 
 The plot covers 1.5 times the duration of the problem, but at least `SHORTEST_SPAN` and at most `LONGEST_SPAN`. If the
 duration is unknown, the plot covers `USUAL_SPAN`.
@@ -56,10 +56,10 @@ class FindingPlotRequest(NamedTuple):
 
 
 class FindingPlot(TextLines):
-    """The widget that plots the lag and rates of a finding's group.
+    """The widget that plots the lag and rates of the group that a finding is about.
 
-    A thread reads the data and draws the plot. Of the requests that arrive while the thread is busy, only the newest is
-    drawn.
+    A thread reads the data and draws the plot. If several plots are requested while the thread is busy, only the newest
+    one is drawn.
     """
 
     def __init__(self) -> None:
@@ -75,7 +75,7 @@ class FindingPlot(TextLines):
     def gold(self) -> Gold | None:
         """Object that reads the gold tables, which Spark has computed from a recording.
 
-        None before the Insights screen has read the tables. Also None if the folder cannot be opened as a lake.
+        None before the Insights screen has read the tables. Also None if the folder with the tables cannot be opened.
         """
         return self._gold
 
@@ -85,12 +85,12 @@ class FindingPlot(TextLines):
 
     @property
     def span(self) -> str:
-        """End of a title that says which time the plot covers, such as `: last 1 d`; empty if there is no plot."""
+        """Text for the end of a title, such as `: last 1 d` if the plot covers the last day; empty without a plot."""
         request = self.request
         return "" if request is None else f": last {text.age(request.until - request.since)}"
 
     def show_finding(self, group: str | None, finding: Finding | None, as_of: float | None) -> None:
-        """Show the plot for one group of a finding. If an argument is None, show no plot.
+        """Show the plot for one group of a finding (a problem of groups). If an argument is None, show no plot.
 
         Args:
             as_of: time at the right edge of the plot, in epoch seconds.

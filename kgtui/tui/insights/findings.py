@@ -34,23 +34,22 @@ if TYPE_CHECKING:
     from kgtui.tui.screens.cluster import ClusterScreen
 
 NARROW = 76
-"""Minimum width of a finding's description, in terminal cells, for showing the time at which the problem began.
+"""Minimum width of the description of a finding, in terminal cells, for showing when the problem began.
 
-A narrower description shows only the duration of the problem.
+A narrower description shows only how long the problem has lasted.
 """
 
 SEVERITY_ROLES = {Severity.ERROR: ERROR, Severity.WARN: WARN, Severity.NOTE: MUTED}
 
 
 class FindingRow(NamedTuple):
-    """One finding in the table of findings.
+    """One row of the table of findings (problems of groups).
 
     Attributes:
         number: position in the list of all findings, which identifies the row; 0 for the most urgent finding.
         as_of: time of the newest data in the gold tables, in epoch seconds; None if the tables are empty.
-        marked: whether all groups of the finding are marked in the group tree, for a deletion. Groups that no longer
-            exist do not count. Always False unless the finding is about unused groups, because the groups of other
-            findings cannot be marked on this screen.
+        marked: whether all existing groups of the finding are marked in the group tree. Always False unless the finding
+            is about unused groups, because the groups of other findings cannot be marked on this screen.
     """
 
     number: int
@@ -66,8 +65,8 @@ def finding_rows(
 
     Args:
         group_ids: ids of the groups that exist now.
-        marked: ids of the groups that are marked in the tree.
-        kind: kind of findings to return, such as unused groups; None for all.
+        marked: ids of the groups that are marked in the group tree.
+        kind: kind of findings to return, such as `Kind.UNUSED`; None for all findings.
     """
     return [
         FindingRow(number, finding, found.as_of, is_marked(finding, group_ids, marked))
@@ -77,9 +76,9 @@ def finding_rows(
 
 
 def is_marked(finding: Finding, group_ids: Collection[str], marked: Collection[str]) -> bool:
-    """Return whether all groups of a finding are marked in the group tree. Groups that no longer exist do not count.
+    """Return whether all groups of a finding that still exist are marked in the group tree.
 
-    Return False if the finding is not about unused groups, or if none of its groups exists.
+    Return False if the finding is not about unused groups, or if none of its groups exists any more.
 
     Args:
         group_ids: ids of the groups that exist now.
@@ -218,12 +217,12 @@ def _why_not(row: FindingRow, main: ClusterScreen, recorded: str | None) -> str:
 
 
 OLD_SECONDS = 3_600.0
-"""If the newest data in the gold tables is older than this, in seconds, its age is shown in a warning color."""
+"""Maximum age of current data in the gold tables, in seconds. The age of older data is shown in a warning color."""
 
 BEHIND_SECONDS = 2 * 86_400.0
 """A gold table is outdated if its data ends more than this many seconds before the newest data in any gold table.
 
-The limit is longer than a day, because tables that contain only whole days can end a day before the other tables.
+This time is longer than a day, because a table that contains only whole days can end a day before the other tables.
 """
 
 
@@ -231,7 +230,7 @@ def findings_summary(found: Insights, now: float) -> list[PaneLine]:
     """Return the parts of the line above the findings.
 
     The parts are the number of findings per severity, the time and age of the newest data in the gold tables, and how
-    long ago the gold tables were computed. If they were computed at different times, the earliest time counts.
+    long ago Spark computed the gold tables. If it computed them at different times, the earliest time counts.
 
     Args:
         now: current time in seconds since the epoch.
@@ -260,10 +259,10 @@ def findings_summary(found: Insights, now: float) -> list[PaneLine]:
 
 
 def table_warnings(found: Insights, path: LakePath, now: float) -> list[PaneLine]:
-    """Return lines with warnings about missing, unreadable and outdated gold tables, and with a command.
+    """Return lines with warnings about missing, unreadable and outdated gold tables; may be empty.
 
-    The command creates or updates the tables. It is left out if the tables contain no data, or if there are no warnings
-    and the newest data is at most `OLD_SECONDS` old. The list is empty if there are neither warnings nor the command.
+    The last line contains the command that creates or updates the tables. This line is left out if there are no
+    warnings and the newest data is at most `OLD_SECONDS` old, and also if the tables contain no data.
 
     Args:
         path: folder with the recording and the gold tables.
@@ -329,7 +328,7 @@ def no_findings_lines(
         (blank, Cell(pipeline_command(path), ACCENT)),
     ]
     if recorded or which.chosen:
-        # Cut the advice off the end of the error message, because the lines that follow give the same advice.
+        # Remove the advice at the end of the error message, because the lines that follow give the same advice.
         reason = error.removesuffix(CREATE_GOLD_TABLES)
         paragraphs: list[PaneLine] = [(Cell("There are no findings. ", WARN), Cell(reason)), (), *makes]
     else:

@@ -1,4 +1,4 @@
-"""The Insights screen: the table of findings, and details of the finding under the cursor."""
+"""The Insights screen: the table of findings (problems of groups), and details of the finding under the cursor."""
 
 from __future__ import annotations
 
@@ -49,10 +49,10 @@ Because of this delay, kgtui does not read the details of every finding that the
 """
 
 LOW_SCREEN, LOWEST_SCREEN = 32, 22
-"""Heights of the screen, in lines, that decide which details of a finding are shown.
+"""Heights of the screen, in lines, that decide which details of a finding (a problem of a group) are shown.
 
 With at least `LOW_SCREEN` lines, the screen can show the plot and the evidence together. With fewer lines, it shows
-only one of them at a time. With fewer than `LOWEST_SCREEN` lines, it never shows the plot.
+either the plot or the evidence. With fewer than `LOWEST_SCREEN` lines, it never shows the plot.
 """
 
 KEYS = "enter go to group  space mark  v next kind  l evidence  Y copy  esc close"
@@ -123,7 +123,7 @@ class InsightsScreen(ModalScreen["str | None"]):
     """
     | key | does |
     |---|---|
-    | v | show only findings of the next kind, such as unused groups; after the last kind, show all findings |
+    | v | show only findings of the next kind, such as `unused`; after the last kind, show all findings |
     | l | hide the plot and show the evidence, or show the plot again |
     | tab | move the focus to the evidence, or back to the findings |
     | r | read the tables again, and find problems in them |
@@ -176,11 +176,11 @@ class InsightsScreen(ModalScreen["str | None"]):
 
     @property
     def group(self) -> str | None:
-        """Id of the group that the plot shows, and to which Enter goes; None if there is no finding.
+        """Id of the group that the plot shows, and to which the key Enter goes; None if there is no finding.
 
-        If the evidence table has the focus, and its row under the cursor contains the id of a group of the finding,
-        this group is used. Otherwise, the first group of the finding that still exists is used. If none of the groups
-        exists, the first group is used.
+        Normally, this is the first group of the selected finding that still exists or, if none exists any more, the
+        first group. But if the evidence table has the focus, and its row under the cursor contains the id of a group of
+        the finding, it is this group.
         """
         row = self.findings.row
         if row is None:
@@ -197,7 +197,7 @@ class InsightsScreen(ModalScreen["str | None"]):
         self.action_again()
 
     def action_again(self) -> None:
-        """Read the gold tables again, find problems in them, and show these findings."""
+        """Read the gold tables (computed by Spark) again, find problems in them, and show these findings."""
         where = text.plain(str(self._lake.path), max(self.app.size.width - 44, 16), cut="middle")
         self.query_one("#box").border_title = Content(f"Insights: {where} ({self._lake.reason})")
         self.findings.set_placeholder(f"reading the tables{text.marks().ellipsis}")
@@ -293,7 +293,7 @@ class InsightsScreen(ModalScreen["str | None"]):
             self.dismiss(None)
 
     def action_kind(self) -> None:
-        """Show only findings of the next kind, such as unused groups.
+        """Show only findings of the next kind, for example only findings about unused groups.
 
         After the last kind, show the findings of all kinds.
         """
@@ -305,7 +305,7 @@ class InsightsScreen(ModalScreen["str | None"]):
         self._show_findings()
 
     def action_evidence(self) -> None:
-        """Hide the plot, or show it again.
+        """Hide the plot to make room for the evidence of the finding, or show the plot again.
 
         On a screen with fewer than `LOW_SCREEN` lines, the evidence is shown only while the plot is hidden.
         """
@@ -360,7 +360,7 @@ class InsightsScreen(ModalScreen["str | None"]):
 
 
 class FindingTable(LineTable[FindingRow]):
-    """The table of findings, the most urgent first."""
+    """The table of findings (problems of groups), the most urgent first."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter", "screen.choose", "Go to the group", id="open", show=False),

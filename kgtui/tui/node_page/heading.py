@@ -64,7 +64,7 @@ class PageTitle(LineWidget):
     def pieces(self, width: int) -> Sequence[Piece]:
         """Return the parts of the title line: the name on the left, and the number of groups on the right.
 
-        The line is `width` terminal cells wide. A name that is too long is shortened.
+        Together, the parts are `width` terminal cells wide. A name that is too long is shortened.
         """
         if not self._title:
             return []
@@ -84,8 +84,8 @@ class PartTabs(LineTabs):
         """Set the numbers that are shown after the titles of the tables.
 
         Args:
-            counts: table id → number, such as the number of groups that need attention. For a table that is missing
-                here, or whose number is 0, no number is shown.
+            counts: table id → number, such as the number of groups that need attention. No number is shown for a table
+                that is not in this dict, or whose number is 0.
         """
         self._counts = counts
         self.redraw()

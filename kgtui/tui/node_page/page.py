@@ -43,22 +43,22 @@ if TYPE_CHECKING:
     from kgtui.tui.tree.grouping import Path
 
 MOST_EVENTS = 300
-"""Maximum number of events in the table of changes."""
+"""Maximum number of events (changes to groups or brokers) in the table of recent changes."""
 ROWS_PER_GROUP = 2
-"""In the table of changes, this many of the newest events of each group have their own rows.
+"""Number of the newest events of each group that have their own rows in the table of recent changes.
 
 If a group has two or more older events, the older events share one row.
 """
 SPARKLINE_POINTS = 12
 """Maximum number of values in a sparkline. Each value, such as the total lag, comes from a different snapshot."""
 TALL_PAGE_LINES = 28
-"""Minimum height of the page, in lines, to show all tables together. A page with fewer lines shows one at a time."""
+"""Minimum height of the page, in lines, for showing all tables together. Otherwise, it shows one table at a time."""
 SLICE_SECONDS = 0.004
 """Time, in seconds, after which the computation of the page pauses to let other tasks of the event loop run."""
 GROUPS_PER_SECOND = 10_000
 """Maximum number of groups that are processed for the page per second, on average. This limits the CPU load.
 
-For example, with a limit of 10,000, a page about 100,000 groups is computed again after a pause of 10 s.
+For example, if the page is about 100,000 groups, it is computed again after a pause of 10 s.
 """
 
 
@@ -80,8 +80,8 @@ class PageSubject:
 SHORTEST_PAUSE = 1.0
 """Minimum pause between two computations of the page, in seconds, unless something urgent has changed.
 
-The page is computed again at once if the user selects a different tree node. In a cluster with at most
-`GROUPS_PER_SECOND` groups, it is also computed again at once if the problem of a group has changed.
+The pause ends at once if the user selects a different tree node. In a cluster with at most `GROUPS_PER_SECOND` groups,
+it also ends at once if the problem of a group has changed.
 """
 
 
@@ -131,13 +131,13 @@ class RecentEventTable(LineTable[EventRow]):
 
 @dataclass(slots=True)
 class _Sums:
-    """The values of the page's sparklines. Each value is the sum over all groups of the page, taken from one snapshot.
+    """The values of the page's sparklines. Each value is the sum over all groups of the page in one snapshot.
 
     Attributes:
         at: time of the newest snapshot, in epoch seconds.
-        lag: total lag in records, with one value per snapshot, oldest first.
-        written: records written per second, with one value per snapshot, oldest first.
-        consumed: records consumed per second, with one value per snapshot, oldest first.
+        lag: total lags in records, one per snapshot, oldest first.
+        written: records written per second, one value per snapshot, oldest first.
+        consumed: records consumed per second, one value per snapshot, oldest first.
     """
 
     at: float = 0.0
@@ -148,10 +148,8 @@ class _Sums:
     def add(self, at: float, summary: GroupSetSummary) -> None:
         """Append the total lag and the rates of a snapshot, except unknown values.
 
-        Do nothing if the snapshot has already been added.
-
-        If the snapshot is older than the previous one, remove all values first, because the user has gone back in a
-        recording.
+        If the snapshot was already added, do nothing. If it is older than the previous one, remove all values first,
+        because the user has gone back in a recording.
 
         Args:
             at: time of the snapshot, in epoch seconds.
@@ -242,7 +240,7 @@ class NodePage(Vertical):
     def is_current(self) -> bool:
         """Whether the page shows the snapshot that was last passed to `show`.
 
-        Always true for a hidden page, because a hidden page is not computed.
+        Always true for a hidden page, because nothing is computed for it.
         """
         return self._subject is None or (not self._due.is_set() and not self._computing)
 
@@ -277,7 +275,8 @@ class NodePage(Vertical):
     def bring(self, part: str) -> None:
         """Bring a table of the page to the front. If the page has the focus, move the focus to this table.
 
-        `part` is the id of the table: `attention`, `changes`, `brokers` or `groups`.
+        Args:
+            part: id of the table: `attention`, `changes`, `brokers` or `groups`.
         """
         for entry in PARTS:
             self.query_one(f"#page-{entry.id}").set_class(entry.id == part, "-front")
@@ -287,7 +286,7 @@ class NodePage(Vertical):
             self.enter()
 
     def enter(self) -> None:
-        """Move the focus to the table in front. This is the table whose title is highlighted."""
+        """Move the focus to the table that is in front, whose title is highlighted."""
         self.query_one(f"#page-{self.query_one(PartTabs).front}", LineTable).focus()
 
     @on(PartTabs.Chosen)
@@ -322,7 +321,8 @@ class NodePage(Vertical):
     async def _compute(self) -> int:
         """Compute and draw the page, and return the number of its groups; 0 if the page is hidden.
 
-        This is not a part of `_keep_current`, so that no local variable keeps the snapshot during the pause.
+        This code is not in `_keep_current`, because a local variable there would keep the snapshot in memory during the
+        pause between two computations.
         """
         snapshot, subject, problems = self._snapshot, self._subject, self._problems
         if snapshot is None or subject is None:
@@ -338,10 +338,10 @@ class NodePage(Vertical):
         return summary.groups
 
     def _earlier_summary(self, subject: PageSubject) -> GroupSetSummary | None:
-        """Return the previous summary (sums and counts) of the same tree node; None if it must not be reused.
+        """Return the previous summary (sums and counts) if it can be reused for the same tree node; otherwise None.
 
-        For example, a summary of 100,000 groups is reused for 40 s (see `GROUPS_SUMMED_PER_SECOND`). If there are at
-        most `GROUPS_PER_SECOND` groups, the sums are computed again each time, because this is fast.
+        For example, a summary of 100,000 groups is reused for 40 s (see `GROUPS_SUMMED_PER_SECOND`). A summary of at
+        most `GROUPS_PER_SECOND` groups is never reused, because computing it again is fast.
         """
         if self._summary is None or self._summary[0] != subject.path or self._summary[1].groups <= GROUPS_PER_SECOND:
             return None
@@ -351,7 +351,7 @@ class NodePage(Vertical):
     def _drawing_steps(
         self, snapshot: Snapshot, subject: PageSubject, summary: GroupSetSummary
     ) -> Generator[None, None, None]:
-        """Draw the page. Drawing a table takes milliseconds, so yield between tables to let other tasks run."""
+        """Draw the page. Yield between tables, because drawing a table takes milliseconds, and other tasks must run."""
         self.query_one(PageTitle).show(subject.title, summary.groups)
         self.query_one("#page-summary", SummaryLine).set_cells(self._summary_cells(snapshot, subject, summary))
         shown = tables.problem_rows(snapshot, summary.problems)

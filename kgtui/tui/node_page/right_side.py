@@ -34,7 +34,7 @@ SHORTEST_PAUSE = 1.0
 class RightSide(Vertical):
     """The right side of the main screen. It shows the panes of a group, or the page of a tree node.
 
-    A background task of this widget also searches each new snapshot for groups with a problem.
+    A background task of this widget also searches each new snapshot (data about the cluster) for groups with a problem.
 
     Args:
         detail: widget with the panes of a group.
@@ -48,9 +48,9 @@ class RightSide(Vertical):
     """
 
     class ProblemsChanged(Message):
-        """Posted after each search for problems.
+        """Posted after each search for groups with a problem.
 
-        Also posted when the user acknowledges a problem, or withdraws an acknowledgment.
+        Also posted when the user acknowledges (hides) a problem, or withdraws an acknowledgment.
         """
 
     def __init__(self, detail: GroupDetail, index: ProblemIndex) -> None:
@@ -81,7 +81,7 @@ class RightSide(Vertical):
 
     @property
     def page(self) -> NodePage:
-        """The node page. This widget is hidden while the panes of a group are shown."""
+        """The page about a tree node. This widget is hidden while the panes of a group are shown."""
         return self.query_one(NodePage)
 
     def set_snapshot(self, snapshot: Snapshot) -> None:
@@ -119,10 +119,10 @@ class RightSide(Vertical):
             self.show_page(PageSubject(None, cluster, list(tree.snapshot.by_listing.values())))
 
     def bring(self, pane: str, *, of_group: bool) -> bool:
-        """Show a pane of the group or, if `of_group` is false, the table of the node page with the key of this pane.
+        """Show a pane of the group or, if `of_group` is false, the table of the node page that has the same key.
 
         For example, key `2` shows the pane Members or, on the node page, the table of recent changes. Return False if
-        no table of the node page has this key.
+        no table of the node page has the key of the pane.
 
         Args:
             pane: id of the pane, such as `members`.
@@ -144,9 +144,9 @@ class RightSide(Vertical):
             self.page.enter()
 
     def _switch(self, *, page: bool, panes: bool) -> None:
-        """Show or hide the page and the panes. What is hidden drops its snapshot, and the page stops its computation.
+        """Show or hide the page and the panes. Hidden widgets drop their snapshot, and a hidden page is not computed.
 
-        Set the attribute `display` directly, because after a change of a CSS class, Textual would compute the styles of
+        Set the attribute `display` directly. If a CSS class were changed instead, Textual would compute the styles of
         all panes again.
         """
         if not page and self._subject is not None:

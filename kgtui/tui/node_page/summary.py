@@ -39,16 +39,17 @@ class GroupSetSummary:
 
     Attributes:
         read: number of groups whose offsets have been read.
-        oldest_read: the earliest of the times at which the groups were last read, in epoch seconds; None if no group
-            has been read.
-        problems: (group id, problem with its reason) of at most `MOST_PROBLEMS` groups, the most severe problem first.
+        oldest_read: time at which the group with the oldest data was last read, in epoch seconds; None if no group has
+            been read.
+        problems: groups that need attention, as (group id, problem with its reason), the most severe problem first; at
+            most `MOST_PROBLEMS` groups.
         problem_counts: problem that needs attention → number of groups, the most severe problem first.
         counted: problem that needs no attention (such as `UNUSED`) → number of groups.
         acknowledged: number of groups whose problem the user has acknowledged, so that the page does not list it.
         states: (label of type and protocol, state) → number of groups.
         lag: sum of the known lags in records; None if no lag is known.
-        lag_unknown: number of groups whose total lag is not fully known. The reason can be that the group has not been
-            read, that the last read failed, that the lag of a partition is unknown, or that topics may be hidden.
+        lag_unknown: number of groups whose total lag is not fully known, because the group was not read yet, the last
+            read failed, the lag of a partition is unknown, or brokers may hide topics from the user.
         written: records written per second; None if unknown for all groups.
         consumed: records consumed per second; None if unknown for all groups.
     """
@@ -80,9 +81,9 @@ class GroupSetSummary:
         last: Listing | None = None
         for group in ids:
             listing = snapshot.groups[group]
-            # Consecutive groups often share one `Listing` object (type, state, coordinator). In this case, reuse the
-            # key of the previous group. But if the `Listing` lacks the type or the state, compute the key of each
-            # group, because these values then come from other data, and can differ between the groups.
+            # The key is (label of type and protocol, state). Consecutive groups often share one `Listing` object.
+            # Normally, they also have the same key, so reuse it. But if the `Listing` lacks the type or the state,
+            # compute the key of each group, because these values then come from other data, and can differ.
             if listing is not last or listing.type is None or listing.state is None:
                 last, key = listing, _state_key(snapshot, group, listing)
             self.states[key] += 1

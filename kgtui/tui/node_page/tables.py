@@ -35,7 +35,7 @@ class ProblemRow(NamedTuple):
         lags: total lag in each of the last few reads of the group, oldest first.
         progress: time at which a committed offset last moved forward, in epoch seconds; None if not observed by kgtui.
         first_seen: time at which kgtui first read the group, in epoch seconds; None if kgtui has not read the group.
-        lag_age: age of `lag` in seconds if the group cannot be read now; otherwise None.
+        lag_age: age of `lag` in seconds, only for a group that cannot be read now; otherwise None.
     """
 
     group: str
@@ -202,7 +202,7 @@ class StateRow(NamedTuple):
     """A row of the table that counts groups by type and state: one type and protocol, with a count for each state.
 
     Attributes:
-        label: type and protocol of the groups; `all` in the last row, which contains the totals.
+        label: type and protocol of the groups, such as `classic · connect`; `all` in the row with the totals.
         counts: state → number of groups.
     """
 

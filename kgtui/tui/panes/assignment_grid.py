@@ -33,8 +33,8 @@ class GridMember:
     """A member that has a column in the grid.
 
     Attributes:
-        title: title of the column: the end of the member's name, such as `-10`. If the ends of the names are not
-            unique, the titles of all members are numbers instead.
+        title: title of the member's column. It is the end of the member's name, such as `-10`. If the ends of the names
+            are not unique, the titles of all members are numbers instead.
         idle: whether the member owns no partitions now, and has none in the target assignment.
         reported: whether the broker reported the member's assignment.
     """
@@ -49,7 +49,10 @@ class GridMember:
 def grid_members(assignment: Assignment, names: Mapping[str, str]) -> list[GridMember]:
     """Return the members of the grid, sorted by name.
 
-    Numbers in names are compared as numbers: `app-9` precedes `app-10`.
+    Numbers in names are compared as numbers, so that `app-9` precedes `app-10`.
+
+    Args:
+        names: member id → name.
     """
     idle, unreported = set(assignment.idle), set(assignment.unreported)
     ids = sorted(names, key=lambda one: (_natural(names[one]), one))
@@ -81,7 +84,7 @@ def _titles(names: Sequence[str]) -> list[str]:
 def grid_columns(
     rows: Sequence[PlacementRow], members: Sequence[GridMember], first: int, room: int
 ) -> tuple[list[Column[PlacementRow]], int]:
-    """Return (columns of the grid, number of members that have a column in the available width).
+    """Return (columns of the grid, number of members whose columns fit the available width).
 
     The first column has the name of the partition or task. The second column has a `!` if the partition or task has no
     owner. The columns of the members follow.
@@ -109,9 +112,9 @@ def grid_columns(
 
 
 def item_name(row: PlacementRow) -> str:
-    """Return the name of a row, such as `orders-3` (partition 3 of a topic) or `0_3 active` (Kafka Streams task).
+    """Return the name of a row: `orders-3` for a partition, `0_3 active` for a streams task.
 
-    The name of a connector task consists of the connector and a number (`sink-0`).
+    For a connector, return its name, such as `sink`. For a task of this connector, return `sink-0`.
     """
     item = row.placement.item
     if item.role in ("", "task"):
@@ -122,11 +125,11 @@ def item_name(row: PlacementRow) -> str:
 
 
 def grid_mark(member: GridMember, row: PlacementRow) -> Cell:
-    """Return the symbol that shows whether a member owns a partition, must revoke it, or will get it.
+    """Return the cell that shows whether a member owns a partition, must revoke it, or will get it.
 
-    If the member owns the partition and keeps it, the symbol is a bar whose height shows the lag. If the member neither
-    owns the partition nor will get it, the cell is empty, or the symbol says that the member is idle or that the broker
-    did not report the member's assignment.
+    If the member owns the partition and keeps it, the cell has a bar whose height shows the lag. If the member neither
+    owns the partition nor will get it, the cell is normally empty. But if the member is idle, or if the broker did not
+    report the member's assignment, the cell has a symbol for this.
     """
     placement = row.placement
     has = member.member_id in placement.owners
@@ -169,10 +172,10 @@ def _status(row: PlacementRow) -> Cell:
 def legend(
     assignment: Assignment, members: Sequence[GridMember], at: int, first: int, count: int, scale: float = 0.0
 ) -> PaneLine:
-    """Return the legend of the grid: the meaning of its symbols, and the name of the chosen member.
+    """Return the legend of the grid: the meaning of its symbols, and the name of the member that the user has chosen.
 
     Args:
-        at: index of the chosen member, whose full name the legend shows.
+        at: index of the chosen member.
         first: index of the leftmost member that has a column.
         count: number of members that have a column.
         scale: lag for which the grid shows the highest symbol (`█`); 0 if the grid shows no lag.

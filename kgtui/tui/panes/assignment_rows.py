@@ -1,7 +1,7 @@
 """The rows and columns of the Assignments pane.
 
-In the list and in the grid, each row is a partition, task or connector. In the load views, each row is a member, host
-or rack, with the number of its partitions.
+The pane has several views. In the list and in the grid, each row is a partition, task or connector. In the load views,
+each row is a member, host or rack, with the number of its partitions.
 """
 
 from __future__ import annotations
@@ -54,10 +54,10 @@ class PlacementRow(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class LoadRow:
-    """A row of the load views: how many partitions or tasks one member, host or rack owns.
+    """One row of a load view, which shows how many partitions or tasks each member, host or rack owns.
 
     Attributes:
-        even: number of partitions or tasks that this row would have if each member owned the same number.
+        even: number of partitions or tasks that the member, host or rack would own if all members owned equally many.
         heaviest: the largest number of partitions or tasks in any row. For this number, the bar has its full width.
         gives_up: number of partitions or tasks that the member must revoke; 0 in the row of a host or rack.
         behind: whether the member's epoch is older than the epoch of the target assignment; False in the row of a host
@@ -216,7 +216,7 @@ def _target(row: PlacementRow) -> Cell:
 
 
 def status_word(placement: Placement) -> str:
-    """Return the assignment status of a partition or task in one or two words, such as `unowned`."""
+    """Return the assignment status of a partition or task in one or two words, such as `settled` or `to revoke`."""
     return {PlacementStatus.LEAVING: "to revoke", PlacementStatus.ARRIVING: "to assign"}.get(
         placement.status, placement.status.value
     )
@@ -261,10 +261,10 @@ def _holds_text(row: LoadRow) -> str | None:
 
 
 def holds_up_text(gives_up: int, *, behind: bool) -> str:
-    """Return why a member delays the target assignment, such as `must revoke 2, behind`.
+    """Return why a member delays the change to the target assignment, such as `must revoke 2, behind`; may be empty.
 
-    In this example, the member must revoke 2 partitions or tasks, and its epoch is older than the
-    epoch of the target assignment. If neither is the case, return an empty text.
+    In this example, the member must revoke 2 partitions or tasks, and its epoch is older than the epoch of the target
+    assignment.
 
     Args:
         gives_up: number of partitions or tasks that the member must revoke.
@@ -281,8 +281,8 @@ def _holds(row: LoadRow) -> Cell:
 def assignment_summary(assignment: Assignment, names: Mapping[str, str]) -> list[PaneLine]:
     """Return the parts of the summary above the table, such as `2 of 12 must move` and `1 idle`.
 
-    In these examples, 2 of 12 partitions or tasks must move to another member, and 1 member is idle. The part
-    `skew member 2.0×` means that the member with the most partitions has 2.0 times the average number.
+    In these examples, 2 of 12 partitions or tasks must move to another member, and 1 member is idle. Another example is
+    `skew member 2.0×`: the member with the most partitions has 2.0 times the average number.
     """
     parts: list[PaneLine] = []
     moving = assignment.count(PlacementStatus.LEAVING, PlacementStatus.ARRIVING)

@@ -132,7 +132,7 @@ class AssignmentsPane(Pane):
 
     @property
     def views(self) -> list[str]:
-        """Names of the available views: `partition` (the list), `grid`, `member`, `host` and `rack`.
+        """Names of the available views, out of `partition` (the list), `grid`, `member`, `host` and `rack`.
 
         Only the list is always available. The grid needs at least one member and one partition or task. The views
         `member` and `host` need a known assignment, and `rack` also needs a member that reports its rack.
@@ -201,7 +201,7 @@ class AssignmentsPane(Pane):
         self._arrange()
 
     def action_view(self) -> None:
-        """Switch to the next of the available views (`views`), or from the last view to the first one."""
+        """Switch to the next available view, such as the grid, or from the last view to the first one."""
         views = self.views
         self._view = views[(views.index(self._view) + 1) % len(views)]
         self._arrange(fresh=True)
@@ -209,7 +209,8 @@ class AssignmentsPane(Pane):
     def action_only(self) -> None:
         """Show only partitions that must move, have no owner, or have an unknown owner; when called again, show all.
 
-        The views `member`, `host` and `rack` have no such filter. From these views, switch to the list.
+        The views that count partitions per member, host or rack have no such filter. From these views, switch to the
+        list of partitions.
         """
         self._unsettled = not self._unsettled
         self._view = "grid" if self._view == "grid" else "partition"

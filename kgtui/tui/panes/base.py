@@ -1,4 +1,4 @@
-"""`Pane`, the base class of the panes, and the widgets at its top: the notice about old data, and the summary."""
+"""`Pane`, the base class of the panes, and the widgets at its top: the notice about old data, and the summary line."""
 
 from __future__ import annotations
 
@@ -42,7 +42,10 @@ if TYPE_CHECKING:
 NO_GROUP_HINT = "No group is selected. Press n to select the next group."
 
 MOST_ITEMS_INLINE = 400
-"""If `Pane.item_count` is at most this number, `Pane.prepare` runs in the event loop, otherwise in a thread."""
+"""Maximum number of rows (`Pane.item_count`) that `Pane.prepare` processes in the event loop.
+
+If there are more rows, `Pane.prepare` runs in a thread.
+"""
 
 
 class AutoHeightText(Static, NoRelayout):
@@ -101,7 +104,7 @@ class Notice(AutoHeightText):
 
 
 class Pane(Vertical):
-    """Base class of the panes. A pane shows data of one group."""
+    """Base class of the panes. A pane is a widget with one kind of data about one group, such as its members."""
 
     DEFAULT_CSS = """
     Pane { background: $surface; padding: 0 0 0 1; }
@@ -110,7 +113,7 @@ class Pane(Vertical):
     BLANK = True
 
     reading_field: ClassVar[str] = "details"
-    """The `Snapshot` attribute with the data of this pane: `details`, `offsets` or `configs`."""
+    """Name of the `Snapshot` attribute that contains the data of this pane: `details`, `offsets` or `configs`."""
     reading_name: ClassVar[str] = "the group"
     """Name of this pane's data in the placeholder, such as `the members` in `reading the members…`."""
     tool_view: ClassVar[View] = "state"
@@ -120,7 +123,7 @@ class Pane(Vertical):
     """
 
     shows_faults: ClassVar[bool] = False
-    """Whether the pane itself lists the faults (errors) of the group.
+    """Whether the pane itself lists the faults of the group (errors that occurred when kgtui read the group).
 
     If true, the notice at the top of the pane does not explain these errors, so that no error is shown twice.
     """
@@ -151,7 +154,7 @@ class Pane(Vertical):
             self._update(fresh=other)
 
     def release_snapshot(self) -> None:
-        """Drop the snapshot, because the pane is now hidden. Old snapshots of large clusters need much memory."""
+        """Drop the snapshot, because the pane is now hidden, and old snapshots of large clusters need much memory."""
         self.snapshot = self._drawn = None
 
     def redraw(self) -> None:
@@ -169,15 +172,15 @@ class Pane(Vertical):
         return getattr(self.snapshot, self.reading_field) if self.snapshot is not None else {}
 
     def draw_inputs(self, snapshot: Snapshot, group: str) -> tuple[object, ...]:
-        """Return the parts of the snapshot that the pane shows.
+        """Return the objects in the snapshot that contain the data of the pane.
 
-        When a new snapshot of the same group arrives, the pane is drawn again only if at least one part is a different
-        Python object than in the previous snapshot.
+        When a new snapshot arrives, the pane is drawn again only if at least one of these objects is not the same
+        Python object as in the previous snapshot.
         """
         return (self.readings.get(group),)
 
     def item_count(self, snapshot: Snapshot, group: str) -> int:
-        """Return how many rows, such as members or partitions, `prepare` processes (see `MOST_ITEMS_INLINE`)."""
+        """Return the number of rows (members or partitions) that `prepare` processes (see `MOST_ITEMS_INLINE`)."""
         return 0
 
     def prepare(self, snapshot: Snapshot, group: str) -> Any:
@@ -191,7 +194,8 @@ class Pane(Vertical):
     def draw(self, prepared: Any, *, fresh: bool) -> None:
         """Show the data that `prepare` returned.
 
-        `fresh` is true if, before this call, the pane showed a different group or no group.
+        Args:
+            fresh: whether the pane showed a different group or no group before this call.
         """
         raise NotImplementedError
 
@@ -204,9 +208,9 @@ class Pane(Vertical):
         return self
 
     def action_only(self) -> None:
-        """Show only a part of the content, such as partitions with lag. When called again, show everything.
+        """Show only a part of the rows, such as partitions with lag. When called again, show all rows.
 
-        Subclasses can override this method. Panes that have no such filter do nothing.
+        Subclasses can override this method. In a pane that has no such filter, it does nothing.
         """
 
     def action_view(self) -> None:
@@ -293,7 +297,11 @@ class SummaryLine(AutoHeightText):
         self._hint = ""
 
     def set_cells(self, cells: PaneLine, *, hint: str = "") -> None:
-        """Show these cells, and the hint about keys if it fits on the last line. Without cells, hide the widget."""
+        """Show pieces of text and, if it fits on the last line, a hint about keys. Without text, hide the widget.
+
+        Args:
+            hint: text about keys, such as `v next view`.
+        """
         if (cells, hint) != (self._cells, self._hint):
             self._cells, self._hint = cells, hint
             self.write()
@@ -303,7 +311,7 @@ class SummaryLine(AutoHeightText):
 
 
 def with_hint(lines: list[PaneLine], hint: str, width: int) -> list[PaneLine]:
-    """Add the hint at the right end of the last line if it fits there, and return the lines."""
+    """Return the lines with a hint about keys at the right end of the last line, if the hint fits there."""
     if not hint or not lines:
         return lines
     free = width - sum(cell_len(cell.text) for cell in lines[-1]) - cell_len(hint)
@@ -391,7 +399,7 @@ def _last(reading: Reading[Any] | None) -> PaneLine:
 
 
 def missing_cells(snapshot: Snapshot, group: str) -> PaneLine:
-    """Return a text that is shown instead of missing data, and says why the data is missing, such as `not read yet`."""
+    """Return the text that is shown in place of missing data, such as `not read yet`. It says why data is missing."""
     found = faults_of(snapshot, group)
     if any(fault.name.endswith("AUTHORIZATION_FAILED") for fault in found):
         return (Cell("unknown (access denied)", ERROR),)
@@ -399,5 +407,5 @@ def missing_cells(snapshot: Snapshot, group: str) -> PaneLine:
 
 
 def single_line(message: str) -> str:
-    """Return a message in one line, with blanks in place of line breaks. Messages of brokers can have several lines."""
+    """Replace the line breaks in a message with blanks. Error messages of brokers can have several lines."""
     return " ".join(message.split())

@@ -48,7 +48,7 @@ def fit_text(value: str, width: int, *, cut: Cut = "end") -> SafeText:
 
 
 def event_text(event: Event, *, with_kind: bool = True) -> SafeText:
-    """Return the text of an event, with control characters escaped.
+    """Return the text of an event (a change to a group or broker), with control characters escaped.
 
     Args:
         with_kind: whether the text includes the kind of the event, such as `joined`.
@@ -73,7 +73,7 @@ PaneLine = tuple[Cell, ...]
 
 
 class Field(NamedTuple):
-    """A label with one or more lines of text beside it."""
+    """One field of a pane: a label with one or more lines of text beside it."""
 
     label: str
     lines: tuple[PaneLine, ...]
@@ -92,37 +92,37 @@ def one_line_field(label: str, *cells: Cell | str) -> Field:
 
 
 def note(content: str, role: str = MUTED) -> Cell:
-    """Return a cell that explains the cell to its left. The text begins with two blanks, which separate the cells."""
+    """Return a cell that explains the cell to its left. Two blanks at the start of the text separate the two cells."""
     return Cell(f"  {content}", role)
 
 
 def unknown_cell() -> Cell:
-    """Return the symbol `?`, for a value that exists but that kgtui does not know."""
+    """Return the symbol `?`, which stands for a value that kgtui does not know."""
     return Cell(text.marks().unknown, MUTED)
 
 
 def none_cell() -> Cell:
-    """Return the symbol `–` for a value that does not exist."""
+    """Return the symbol `–`, which stands for a value that does not exist."""
     return Cell(text.marks().none, MUTED)
 
 
 def number_cell(value: int | None) -> Cell:
-    """Return a number with thousands separators, or the symbol `?` for None."""
+    """Return a cell with the number and its thousands separators, or with the symbol `?` for None."""
     return unknown_cell() if value is None else Cell(text.exact(value))
 
 
 def optional_cell(value: str | None) -> Cell:
-    """Return a text, or the symbol `–` if there is none."""
+    """Return a cell with the text or, if the text is empty or None, with the symbol `–`."""
     return none_cell() if not value else Cell(value)
 
 
 def no_value_cell(reason: str) -> Cell:
-    """Return the symbol for an unknown offset or lag.
+    """Return the symbol that is shown in place of an unknown offset or lag.
 
     The symbol is `–` if nothing was committed, `x` if access was denied or the topic was deleted, and otherwise `?`.
 
     Args:
-        reason: why the value is unknown (`PartitionLag.reason`).
+        reason: why the offset or lag is unknown (`PartitionLag.reason`).
     """
     if reason == "no commit":
         return none_cell()
@@ -153,10 +153,10 @@ def format_ranges(parts: tuple[int, ...]) -> str:
 
 
 def wrap_cells(cells: Iterable[Cell], width: int) -> list[PaneLine]:
-    """Wrap cells into lines of at most `width` terminal cells.
+    """Wrap cells (pieces of colored text) into lines of at most `width` terminal cells.
 
-    A cell that ends (but does not begin) with a blank counts as a label. The label and the cell after it are kept on
-    the same line if both fit on one line.
+    A cell that ends (but does not begin) with a blank counts as a label. If a label and the cell after it fit on one
+    line together, they are kept on the same line.
     """
     lines: list[list[Cell]] = [[]]
     used = 0

@@ -31,17 +31,18 @@ class Column(Generic[RowT]):
         value: returns the value of this column for a row, or None if the row has no value. The widest value determines
             the preferred width of the column.
         render: returns the formatted cell for a row. If `render` is None, the value is shown without formatting.
-        rank: 0 if the column is always shown. On a narrow screen, columns with the highest ranks are left out first.
+        rank: importance of the column. On a narrow screen, the columns with the highest ranks are left out first. A
+            column with rank 0 is always shown.
         right: whether the column is right-aligned. A right-aligned column is never narrowed.
         min_width: smallest width of a left-aligned column, in terminal cells.
         max_width: largest width, in terminal cells.
         cut: where a long text is shortened: at its end or in its middle.
         if_spare: whether to show the column only if all columns fit without being narrowed.
         if_values: whether to show the column only if at least one row has a value in it.
-        not_over: ids of more important columns. This column is left out if one of those columns would have to be
-            narrowed.
-        full: returns the cell for the detail area below the table. If `full` is None, this area shows the cell of the
-            table.
+        not_over: ids of more important columns. If one of these would otherwise have to be narrowed, this column is
+            left out.
+        full: returns the cell for the detail area below the table, which shows one row in full. If `full` is None, the
+            detail area shows the same cell as the table.
         field: the field of `kgtui.model.fields` that the column shows; None if there is none.
     """
 
@@ -177,7 +178,7 @@ def _most_important(
     """
     shown: list[Column[RowT]] = []
     for column in sorted(columns, key=lambda column: column.rank):
-        # Do not stop at a column that does not fit, because a later, narrower column can still fit.
+        # Do not stop at the first column that does not fit, because a narrower column after it can still fit.
         if column.rank == 0 or not shown or sum(least(one) + GAP for one in (*shown, column)) - GAP <= room:
             shown.append(column)
     return sorted(shown, key=columns.index)

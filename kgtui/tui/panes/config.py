@@ -69,7 +69,7 @@ def _name(row: ConfigRow) -> Cell:
 
 
 def value_of(config: GroupConfig) -> str | None:
-    """Return the value, or `(hidden)` for a sensitive configuration; None if the broker did not report the value."""
+    """Return the value of a configuration; None if the broker did not report it. A sensitive value is `(hidden)`."""
     return "(hidden)" if config.sensitive else config.value
 
 

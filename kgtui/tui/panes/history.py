@@ -32,8 +32,8 @@ if TYPE_CHECKING:
 SPANS = (3600.0, 21_600.0, 86_400.0, 900.0)
 """Time spans that the plots can cover, in seconds. Key `v` switches to the next time span.
 
-On a live cluster, the plots can cover a shorter time. The reason is that kgtui has no samples from the time before its
-start, and keeps only the newest `kgtui.model.series.LENGTH` samples of each group.
+On a live cluster, the plots may cover a shorter time, because kgtui has no samples from the time before its start, and
+keeps only the newest `kgtui.model.series.LENGTH` samples of each group.
 """
 
 SHORTEST_SPAN = 60.0
@@ -51,7 +51,7 @@ class HistoryPlotRequest(NamedTuple):
     Attributes:
         since: time at the left edge of the plots.
         until: time at the right edge of the plots.
-        newest: time of the group's newest lag sample, which is the same as `until`; None in a recording.
+        newest: time of the group's newest lag sample, the same as `until`; None if the plots are from a recording.
         at: displayed time of the recording; None for a live cluster.
         width: width of the plots in terminal cells.
         utc: whether the time axis is in UTC.
@@ -127,11 +127,12 @@ class HistoryPane(Pane):
         return self.table
 
     def draw_inputs(self, snapshot: Snapshot, group: str) -> tuple[object, ...]:
-        # Redraw the pane for each snapshot, because each snapshot adds a lag sample or, in a recording, has a new time.
+        # Redraw the pane for each snapshot, because the plots change: on a live cluster, a snapshot adds a lag sample,
+        # and in a recording, it changes the marked time.
         return (snapshot,)
 
     def prepare(self, snapshot: Snapshot, group: str) -> None:
-        """Do nothing. The data of this pane is read by the background worker `_draw_requests` instead."""
+        """Do nothing, because the background worker `_draw_requests` reads the data of this pane."""
 
     def draw(self, prepared: Any, *, fresh: bool) -> None:
         if fresh:
@@ -197,7 +198,7 @@ class HistoryPane(Pane):
 
     @work(group="history", exit_on_error=False, description="history")
     async def _draw_requests(self) -> None:
-        """Draw the plots of the current group. If the group, the time or the size changes meanwhile, draw new plots."""
+        """Draw the plots of the selected group. If the group, time or size changes meanwhile, draw them again."""
         try:
             while (request := self._request()) is not None and request != self._shown:
                 self._shown = request
@@ -215,7 +216,7 @@ class HistoryPane(Pane):
             self.busy = False
 
     async def _read_timeline(self, request: HistoryPlotRequest) -> GroupTimeline:
-        """Return the history of the requested group: from the recording or, on a live cluster, from memory."""
+        """Return the history of a group: read it from the recording or, on a live cluster, take it from memory."""
         if self.replay_position is None:
             series = self.series.get(request.group) if self.series is not None else None
             hidden = self.snapshot is not None and may_hide_topics(self.snapshot, request.group)
@@ -265,9 +266,9 @@ def history_plot_lines(timeline: GroupTimeline, request: HistoryPlotRequest) -> 
 def _interval_around(at: float, span: float, first: float, last: float) -> tuple[float, float]:
     """Return (start, end) of a time axis that contains the displayed time of a recording.
 
-    Start and end are in seconds since the epoch. They are within the recording, unless the recording is shorter than
-    `SHORTEST_SPAN`. When the user goes to a different time, the time axis moves only in steps of a quarter of `span`,
-    so that the recording is read less often.
+    All times are in seconds since the epoch. Start and end are within the recording, unless the recording is shorter
+    than `SHORTEST_SPAN`. When the user goes to a different time, the time axis moves only in steps of a quarter of
+    `span`, so that the recording is read less often.
 
     Args:
         at: the displayed time.

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from kgtui.model.timeline import Change, GroupTimeline
 
 MOST_MEMBERS_NAMED = 100
-"""The detail area of a change names at most this many members that joined, and at most this many that left."""
+"""Maximum number of joined members, and also maximum number of left members, to name in the details of a change."""
 
 
 def _role(change: Change) -> str:
@@ -42,8 +42,8 @@ def _state(state: str | None) -> str:
 def _state_text(change: Change) -> SafeText:
     """Return the text of the column CHANGE, such as `Stable`, `Empty → Stable` or `deleted`.
 
-    The text says in which state the group is, or from which state to which state it has changed. If the change is an
-    event (`Change.event`), return the kind of the event instead, such as `joined`.
+    The text says which state the group is in, or which states it has changed from and to. If the change is an event
+    (`Change.event`), return the kind of the event instead, such as `joined`.
     """
     before, now = change.before, change.now
     if change.event is not None:
@@ -61,10 +61,9 @@ def _state_text(change: Change) -> SafeText:
 
 
 def _duration_text(change: Change) -> str | None:
-    """Return the text of the column TOOK, such as `12 s`.
+    """Return the text of the column TOOK, such as `12 s`; None for a change that has no duration.
 
-    This is the duration of a rebalance, or of a gap (time without polls) in the recording. Return None for other
-    changes.
+    The text is the duration of a rebalance, or of a gap (a time without data about the group).
     """
     if change.now.gap and change.now.since is not None:
         return text.age(change.at - change.now.since)
@@ -72,7 +71,7 @@ def _duration_text(change: Change) -> str | None:
 
 
 def _before_after(before: int | None, now: int | None) -> str | None:
-    """Format a number as `41→42` if it has changed, otherwise as `42`. If it is now unknown (None), return None."""
+    """Format a number as `41→42` if it has changed, otherwise as `42`. Return None if the number is unknown now."""
     if now is None:
         return None
     return str(now) if before is None or before == now else f"{before}{text.marks().arrow}{now}"
@@ -98,7 +97,7 @@ def _members_text(change: Change, most: int = 3) -> SafeText:
     If the change is an event (`Change.event`), return the text of the event instead.
 
     Args:
-        most: maximum number of members that are named as joined, and also of those that are named as left.
+        most: maximum number of joined members to name, and also maximum number of left members to name.
     """
     if change.event is not None:
         return event_text(change.event, with_kind=False)
@@ -150,8 +149,8 @@ def with_member_names(changes: Iterable[Change], members: Iterable[Member]) -> l
     """Return the changes with readable member names in place of member ids.
 
     Args:
-        members: the current members, whose instance ids or client ids are used as names. The name of a member that has
-            left is made from its member id.
+        members: current members of the group. Their instance ids or client ids are used as names. The name of a member
+            that has left is made from its member id.
     """
     every = list(changes)
     ids = {one for change in every for one in (*change.now.joined, *change.now.left)}
@@ -171,7 +170,7 @@ def with_member_names(changes: Iterable[Change], members: Iterable[Member]) -> l
 def observed_times(snapshot: Snapshot, group: str) -> dict[str, float | None]:
     """Return the times that the summary of the History pane shows, as a dict: title → time.
 
-    A title is, for example, `last progress`. Times are in seconds since the epoch. An unknown time is None.
+    An example of a title is `last progress`. Times are in seconds since the epoch. An unknown time is None.
     """
     return {
         f"{snapshot.state_of(group)} since": snapshot.state_since.get(group),
@@ -184,7 +183,7 @@ def history_summary(timeline: GroupTimeline, times: Mapping[str, float | None]) 
     """Return the parts of the summary above the plots, such as `3 rebalances`.
 
     Args:
-        times: result of `observed_times`; empty in a recording.
+        times: title → time (the result of `observed_times`); empty in a recording.
     """
     changes = timeline.changes
     known = [change for change in changes if change.before is not None]

@@ -31,7 +31,7 @@ LOAD_WIDTH = 11
 """Width of a column that contains a number and a bar in each row, in terminal cells."""
 
 _HOT = 2.0
-"""A member's load is highlighted if it exceeds the average load of all members multiplied by this factor."""
+"""A member's load is highlighted if it is more than this many times the average load of all members."""
 
 
 class RelativeLoad(NamedTuple):
@@ -39,8 +39,8 @@ class RelativeLoad(NamedTuple):
 
     Attributes:
         value: number of partitions, lag in records, or records per second; None if unknown.
-        scale: value for which the bar in the table has its full width.
-        hot: whether the value is highlighted, because it exceeds `_HOT` times the average of all members.
+        scale: value for which a bar in the table has its full width.
+        hot: whether the value is highlighted, because it is more than `_HOT` times the average of all members.
     """
 
     value: float | None = None
@@ -59,12 +59,12 @@ class RelativeLoad(NamedTuple):
 class MemberLoad(NamedTuple):
     """The load of one member.
 
-    Partitions that several members own, as in share groups, are left out of `lag` and `rate`.
+    `lag` and `rate` do not include partitions that several members own, as in share groups.
 
     Attributes:
         assigned: number of assigned partitions or tasks.
-        lag: total lag in records.
-        rate: records read per second.
+        lag: total lag of the member's partitions, in records.
+        rate: records that the member reads per second.
     """
 
     assigned: RelativeLoad = RelativeLoad()
@@ -80,10 +80,10 @@ class MemberRow:
         member: the member; in the row of a process, its first member.
         target_epoch: epoch of the target assignment or, if it is unknown, epoch of the group; None if both are unknown.
         group_type: type of the group. If the member uses a different protocol, the protocol is highlighted.
-        threads: all members of the process; empty in the row of a member.
-        load: partitions, lag and read rate; None in the row of a process.
+        threads: all members of the process, because each thread is a member; empty in the row of a member.
+        load: number of partitions, lag and read rate of the member; None in the row of a process.
         holds_up: why the member delays the change to the target assignment; empty if it causes no delay.
-        name: short name of the member that no other member of the group has, such as its client id.
+        name: short name that is unique in the group, such as the client id of the member.
     """
 
     member: Member
@@ -129,10 +129,10 @@ def member_loads(
 
 
 def _sum(partitions: list[TopicPartition], values: Mapping[TopicPartition, float | None], idle: bool) -> float | None:
-    """Return the sum of the known values of a member's partitions, such as their lags.
+    """Return the sum of the known values of a member's partitions, such as their lags; None if no value is known.
 
-    If no value is known, return None. A member is idle if it has no partitions. For an idle member, return 0, but None
-    if `values` is empty because nothing was read.
+    The sum is 0 for an idle member, which has no partitions. But if `values` is empty, because nothing was read, return
+    None for an idle member, too.
     """
     known = [value for value in map(values.get, partitions) if value is not None]
     return sum(known) if known or (idle and values) else None
@@ -168,7 +168,7 @@ def _load_column(name: str, title: str, load_of: Callable[[MemberLoad], Relative
 
 
 def holds_up_column() -> Column[MemberRow]:
-    """Return the column that says why members delay the target assignment."""
+    """Return the column that says why a member delays the change to the target assignment."""
     return Column("holds", "DELAYS", lambda row: row.holds_up or None, lambda row: Cell(row.holds_up, WARN), rank=1,
                   min_width=8, max_width=24)  # fmt: skip
 
@@ -189,9 +189,10 @@ def _count(row: MemberRow) -> Cell:
 
 
 def holds_up(blocker: Blocker) -> str:
-    """Return why a member delays the target assignment, such as `must revoke 2, behind` or `must accept 3`.
+    """Return a text that says why a member delays the change to the target assignment; may be empty.
 
-    The numbers are partitions or tasks. `behind` means that the epoch of the member is below the assignment epoch.
+    Examples are `must revoke 2, behind` and `must accept 3`. The numbers are numbers of partitions or tasks. `behind`
+    means that the epoch of the member is below the assignment epoch.
     """
     held = holds_up_text(blocker.gives_up, behind=blocker.behind != 0)
     return held or (f"must accept {blocker.waiting}" if blocker.waiting else "")

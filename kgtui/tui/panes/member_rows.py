@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from kgtui.tui.panes.member_loads import MemberLoad
 
 HEX_BYTES = 64
-"""If kgtui cannot decode a member's metadata, it shows at most this many bytes of the metadata as hex digits."""
+"""Maximum number of bytes that are shown, as hex digits, if kgtui cannot decode a member's metadata."""
 
 
 def member_rows(
@@ -47,10 +47,10 @@ def member_rows(
 ) -> list[MemberRow]:
     """Return one row per member. In a streams group, each process also has a row, above the rows of its members.
 
-    The members in `blockers` come first, in the order of `blockers`.
+    Members that delay the change to the target assignment come first.
 
     Args:
-        blockers: the members that delay the target assignment.
+        blockers: the members that delay the change, in display order.
         loads: member id → load of the member.
     """
     target_epoch = description.assignment_epoch if description.assignment_epoch is not None else description.group_epoch
@@ -79,9 +79,9 @@ Columns = list[Column[MemberRow]]
 
 
 def member_columns(description: GroupDescription, rows: Sequence[MemberRow] = ()) -> Columns:
-    """Return the columns for the group's type and protocol.
+    """Return the columns of the Members pane for the group's type and protocol.
 
-    Some columns are left out if they would be empty for all members, such as the column with the rack.
+    Some columns, such as the column with the rack, are left out if they would be empty for all members.
     """
     if description.kind == "connect":
         return [*connect_columns(), _host(4), _id(5)]
@@ -193,7 +193,7 @@ def _subscription() -> Column[MemberRow]:
 
 
 def subscribed(row: MemberRow) -> str | None:
-    """Return the topics and the regular expression that the member subscribes to, as `/pattern/, topic, topic`.
+    """Return the regular expression and the topics that a member subscribes to, as `/pattern/, topic, topic`.
 
     Return None if the subscription is unknown.
     """
@@ -282,9 +282,8 @@ def row_restore_lag(row: MemberRow) -> int | None:
 def member_restore_lag(streams: StreamsMember) -> int | None:
     """Return how many records a member must still restore: the sum of (task end offset − task offset) over its tasks.
 
-    Members report these offsets (KIP-1071). A task is left out of the sum if one of its offsets was
-    not reported. If this leaves out all tasks, return None. Return 0 if the member has neither
-    standby nor warm-up tasks.
+    Members report these two offsets of a task (KIP-1071). A task is left out of the sum if the member has not reported
+    both offsets. If all tasks are left out, return None. Return 0 if the member has neither standby nor warm-up tasks.
     """
     if not streams.assignment.standby and not streams.assignment.warmup:
         return 0

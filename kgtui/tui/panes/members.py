@@ -73,7 +73,7 @@ class MembersPane(Pane):
 
 
 def members_summary(description: GroupDescription) -> list[PaneLine]:
-    """Return the parts of the summary above the table, such as `3 members`, `2 hosts` and `1 idle` (idle member)."""
+    """Return the parts of the summary above the table, such as `3 members`, `2 hosts` and `1 idle` (1 idle member)."""
     members = description.members
     if members is None:
         return [(Cell("the broker did not report the members", WARN),)]

@@ -19,7 +19,7 @@ LAG_BAR, LEAD_BAR = 6, 8
 """Widths of the bars for lag and lead (committed offset minus log start), in terminal cells."""
 
 _LOW_LEAD = 0.1
-"""If the lead is below this fraction of all records in the log, the bar of the lead has a warning color.
+"""The bar of the lead has a warning color if the lead is below this fraction of all records in the log.
 
 The lead is the number of records between the log start and the committed offset.
 """
@@ -29,10 +29,10 @@ class OffsetRow(NamedTuple):
     """One row of the Offsets pane: a partition, or a topic with the total lag of its partitions.
 
     Attributes:
-        partition: −1 in the row of a topic.
+        partition: number of the partition; −1 in the row of a topic.
         lag: offsets and lag of the partition; None in the row of a topic.
-        owner: name of the member that owns the partition; with several owners, a text such as `3 members`; None if
-            there is no owner.
+        owner: name of the member that owns the partition, or a text such as `3 members` if there are several owners;
+            None if there is no owner.
         member_id: member ids of the owners, separated by commas; None if there is no owner.
         topic_total: total lag of the topic; None in the row of a partition.
         lost: number of records that expired before the group read them.

@@ -40,17 +40,17 @@ if TYPE_CHECKING:
 
 
 _DATE_SHOWN_AFTER = 43_200.0
-"""A time that is at least this many seconds before or after now is shown with its date."""
+"""A time is shown with its date if it is at least this many seconds before or after now."""
 
 
 CYCLED_COLUMNS = ("topic", "lag", "lead", "owner")
-"""Ids of the columns by which key `s` sorts the table. Each press of the key switches to the next one."""
+"""Ids of the columns by which key `s` sorts the table. Each press of the key switches to the next column."""
 
 LARGEST_FIRST = frozenset({"lag", "lag-bar", "note"})
-"""Ids of the columns by which rows are sorted in descending order, unless the user reverses the order.
+"""Ids of the columns whose largest value comes first when the user sorts by the column.
 
-For all other columns, the order is ascending. For example, partitions with the smallest lead (committed offset minus
-log start) come first, because their unread records expire soonest.
+For all other columns, the smallest value comes first. For example, partitions with the smallest lead (committed offset
+minus log start) come first, because their unread records expire soonest.
 """
 
 
@@ -78,10 +78,10 @@ def partition_rows(offsets: GroupOffsets, description: GroupDescription | None) 
 def filter_and_sort(
     rows: Sequence[OffsetRow], order: str, *, descending: bool, lagging: bool, filter_text: str = ""
 ) -> list[OffsetRow]:
-    """Return the rows that match the filters, in the given order.
+    """Return the rows of the partitions that match the filters, in the given order.
 
-    If the rows are sorted by topic, a row with the topic's total lag precedes the rows of each topic that has several
-    partitions. The total includes partitions that do not match the filters.
+    If the rows are sorted by topic, also return a row with the total lag of each topic that has several partitions. It
+    precedes the rows of the topic's partitions. The total includes partitions that do not match the filters.
 
     Args:
         order: id of the column to sort by. Rows that have no value in this column come last.
@@ -101,8 +101,8 @@ def filter_and_sort(
 def is_lagging(row: OffsetRow) -> bool:
     """Return whether a partition has a lag above 0, an unknown lag, or lost records.
 
-    A partition without a committed offset does not count as lagging, although its lag is unknown. Return True for a row
-    that shows the total lag of a topic.
+    But if a partition has no committed offset, return False, although its lag is unknown. For a row that shows the
+    total lag of a topic, always return True.
     """
     one = row.lag
     return one is None or bool(one.lag) or bool(one.lost) or (one.lag is None and one.reason != "no commit")
@@ -253,8 +253,8 @@ def _age(row: OffsetRow) -> Cell:
         return Cell("")
     if seconds is None:
         return unknown_cell() if row.lag.times is not None else Cell("")
-    # If the age belongs to the first unread record at an earlier committed offset, the group has read more records
-    # since then. The record that is now the first unread one is younger, so show the age as an upper bound.
+    # `exact_times` is None if kgtui has determined the age for an earlier committed offset. Since then, the group has
+    # read more records. The record that is the first unread one now is younger, so show the age as an upper bound.
     return Cell(("" if row.lag.exact_times else text.marks().at_most) + duration(seconds))
 
 
@@ -317,7 +317,8 @@ def _note(row: OffsetRow) -> Cell:
 def offsets_summary(rows: Sequence[OffsetRow], *, hidden: bool) -> list[PaneLine]:
     """Return the parts of the summary line above the table, such as the total lag and the number of partitions.
 
-    If lags are unknown, each reason has its own part, such as `3 no leader` if three partitions have no leader.
+    If the lag of some partitions is unknown, there is one part for each reason. For example, `3 no leader` means that
+    three partitions have no leader.
 
     Args:
         rows: one row per partition, without the rows that show the total of a topic.

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 
 class OffsetsPane(Pane):
-    """Pane with one row per partition. The user can sort and filter the rows.
+    """Pane with the offsets of a group, one row per partition. The user can sort and filter the rows.
 
     If the rows are sorted by topic, each topic with several partitions also has a row with its total lag.
     """
@@ -145,7 +145,7 @@ class OffsetsPane(Pane):
         self._sort_by(CYCLED_COLUMNS[(at + 1) % len(CYCLED_COLUMNS)])
 
     def action_only(self) -> None:
-        """Show only partitions that lag (`is_lagging`). When called again, show all partitions."""
+        """Show only partitions with unread or lost records, or with unknown lag. When called again, show all."""
         self._lagging = not self._lagging
         self._arrange()
 

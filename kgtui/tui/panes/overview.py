@@ -53,13 +53,13 @@ if TYPE_CHECKING:
     from kgtui.model.snapshot import Snapshot
     from kgtui.tui.panes.overview_health import OffsetSummary
 
-_OLD_VERDICT_SECONDS = 60.0  # If the data of a health verdict is older than this (in seconds), its age is shown.
+_OLD_VERDICT_SECONDS = 60.0  # The age of the data of a health verdict is shown if it is more than this many seconds.
 
 
 def mark_and_role(status: str, *, problem: bool) -> tuple[str, str]:
     """Return (symbol, color role such as `kg-error`) of the health verdict on a group.
 
-    If the status is not OK, although no problem was found, kgtui cannot judge the group. The symbol is then `?`.
+    If the status is not OK, although no problem was found, the symbol is `?`, because kgtui cannot judge the group.
 
     Args:
         status: name of a `GroupStatus`, such as `WARN`.
@@ -211,7 +211,7 @@ def overview_sections(
     series: SeriesStore | None = None,
     placeholder: str = "",
 ) -> list[Section]:
-    """Return the sections of the pane from top to bottom.
+    """Return the sections of the Overview pane, such as Health and Lag, from top to bottom.
 
     Args:
         offset_summary: totals over the group's partitions; None if the offsets have not been read.

@@ -39,15 +39,15 @@ if TYPE_CHECKING:
     from kgtui.model.snapshot import Snapshot
 
 TREND_WINDOW = 60.0
-"""The lag trend is computed from the newest sample and the samples in this many seconds before it."""
+"""Time over which the trend of the lag is computed, in seconds. It ends at the newest lag sample."""
 STEADY = 0.05
-"""If the lag grows or shrinks by less than this many records per second, the trend is shown as `steady`."""
+"""The trend is shown as `steady` if the lag grows or shrinks by less than this many records per second."""
 _DATE_SHOWN_AFTER = 43_200.0
-"""A time that is at least this many seconds before or after now is shown with its date."""
+"""A time is shown with its date if it is at least this many seconds before or after now."""
 _MOST_MEMBERS_NAMED = 3
-"""Maximum number of members that the field `held up by` names.
+"""Maximum number of members that are named in the field `held up by`.
 
-These members have not yet reached the epoch of the target assignment, so they delay the change to it.
+This field names members that delay the change to the target assignment, because they have not yet reached its epoch.
 """
 
 
@@ -57,8 +57,8 @@ def health_fields(
     """Yield the fields of the Health section whose values are known.
 
     Args:
-        offset_summary: totals over the partitions; None if the offsets have not been read.
-        series: lag samples of the group; None if there are none.
+        offset_summary: totals over the partitions of the group; None if the offsets have not been read.
+        series: past lags of the group, from which the trend is computed; None if there are none.
     """
     health = snapshot.health.get(group)
     yield from _progress(snapshot, group)
@@ -182,7 +182,7 @@ def _rebalances(health: GroupHealth) -> Iterator[Field]:
     if found is None or not found.rebalances:
         return
     # Each rebalance increases the group's epoch, so kgtui counts the increases. If the broker reports no epoch, kgtui
-    # can miss a rebalance between two reads of the group. In this case, show the number of rebalances as a minimum.
+    # can miss a rebalance between two reads of the group, so show the number of rebalances as a minimum.
     least = text.marks().at_least if found.epoch_steps is None else ""
     cells = [
         Cell(f"{least}{text.exact(found.rebalances)} in {duration(found.seconds)}", WARN if found.flapping else "")
@@ -208,7 +208,8 @@ def _held_up(health: GroupHealth) -> Iterator[Field]:
 def _empty(snapshot: Snapshot, group: str, health: GroupHealth) -> Iterator[Field]:
     """Yield the field `Empty for`: how long the group has been in state Empty, and when its offsets can expire.
 
-    The field is left out if it would only repeat the duration in the field `state`.
+    The field is left out if there is no expiry to show, and the field `state` already shows how long the group has been
+    Empty.
     """
     spell = health.empty
     if spell is None or (group in snapshot.state_since and spell.expires_in is None):
@@ -228,12 +229,12 @@ class OffsetSummary:
     Attributes:
         total: total lag, in records.
         partitions: number of partitions in which the group has an offset, or that have an owner.
-        topics: number of topics with a partition that `partitions` counts.
+        topics: number of topics to which these partitions belong.
         worst: the partition with the largest lag; None if all known lags are 0.
         lost: number of records that expired before the group read them.
         lost_in: number of partitions with lost records.
         committed: number of partitions with a committed offset or, in a share group, with a start offset.
-        committed_topics: number of topics with a partition that `committed` counts.
+        committed_topics: number of topics to which the partitions in `committed` belong.
         share: whether the group is a share group, which has start offsets instead of committed offsets.
     """
 

@@ -21,7 +21,7 @@ RowT = TypeVar("RowT")
 
 
 class RowDetail(VerticalScroll, can_focus=False):
-    """The detail area below a table. It shows the titles of the columns, and the full values of one row."""
+    """The detail area below a table. It shows the values of one row in full, with the titles of the columns."""
 
     DEFAULT_CSS = """
     RowDetail {
@@ -55,9 +55,9 @@ def detail_lines(columns: tuple[Column[RowT], ...], row: RowT, width: int) -> li
 
 
 class DetailedTable(Vertical, Generic[RowT]):
-    """A table with a detail area below it.
+    """A table with a detail area below it, which shows the row under the cursor in full.
 
-    If this widget is less than 12 lines high, the detail area is hidden.
+    If the whole widget is less than 12 lines high, the detail area is hidden.
     """
 
     DEFAULT_CSS = """

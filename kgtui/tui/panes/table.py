@@ -1,6 +1,6 @@
 """A table widget that draws only visible rows, so that 10,000 rows scroll as fast as ten.
 
-When the rows are replaced, the cursor stays on the row with the same key, if the new rows contain one.
+When the rows are replaced, the cursor stays on the row with the same key, if one of the new rows has this key.
 """
 
 from __future__ import annotations
@@ -157,7 +157,7 @@ class LineTable(LineView, Generic[RowT], can_focus=True):
                 self.refresh()
 
     def set_sorted(self, column: str, *, descending: bool) -> None:
-        """Highlight the title of the column by which the caller has sorted the rows. The rows are not changed."""
+        """Highlight the title of the column by which the caller has sorted the rows. This does not sort them."""
         if self.sorted_by != (column, descending):
             self.sorted_by = (column, descending)
             self.refresh()
@@ -176,8 +176,9 @@ class LineTable(LineView, Generic[RowT], can_focus=True):
         the cursor stays at the same index or, if there are fewer rows, moves to the last row.
 
         Args:
-            fresh: whether the rows are about a different group than before. If so, the cursor moves to the first row.
-            at_top: whether to move the cursor to the first row even if the rows are about the same group.
+            fresh: whether the rows are about something else than before, such as a different group. If so, the cursor
+                moves to the first row, and columns can become narrower.
+            at_top: whether to move the cursor to the first row even if `fresh` is false.
         """
         old, at = self._rows, self.cursor
         if columns is not None:

@@ -65,7 +65,7 @@ class TextLines(LineView, can_focus=True, inherit_bindings=False):
     def columns(self) -> int:
         """Width of a line in terminal cells, without the scroll bar.
 
-        While the widget is hidden, this is the width before it was hidden.
+        While the widget is hidden, this is the width that it had before.
         """
         self._last_columns = self.scrollable_content_region.width or self._last_columns
         return self._last_columns
@@ -79,8 +79,8 @@ class TextLines(LineView, can_focus=True, inherit_bindings=False):
         """Show these lines instead of the previous lines.
 
         Args:
-            fresh: whether the text is about a different group than before. If so, scroll to the top. Otherwise, keep
-                the scroll position.
+            fresh: whether the text is about something else than before, for example a different group. If so, scroll to
+                the top. Otherwise, keep the scroll position.
         """
         old, self._lines = self._lines, lines
         top = self.scroll_offset.y
@@ -89,8 +89,8 @@ class TextLines(LineView, can_focus=True, inherit_bindings=False):
         if self.scroll_offset.y != top:
             self.refresh()
             return
-        # Compare the visible lines, and redraw lines that have changed. The height of a hidden widget is 0, so also
-        # compare the lines that were drawn before the widget was hidden, because these lines are still in the cache.
+        # Redraw the visible lines that have changed. The height of a hidden widget is 0. Therefore, also redraw changed
+        # lines that were visible before the widget was hidden, because they are still in the cache of rendered lines.
         height = max(self.size.height, max(self._line_cache, default=-1) + 1)
         for y in range(top, top + height):
             if old[y : y + 1] != lines[y : y + 1]:

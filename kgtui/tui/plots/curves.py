@@ -57,7 +57,7 @@ def is_second(character: str) -> bool:
 
 
 def _known_stretches(values: Sequence[float]) -> Iterator[tuple[int, list[float]]]:
-    """Split the values at each NaN (unknown value). Yield (index of the first value, values) of each part."""
+    """Split the values at each NaN (unknown value). For each part, yield (index of its first value, its values)."""
     stretch: list[float] = []
     for index, value in enumerate((*values, math.nan)):
         if not math.isnan(value):

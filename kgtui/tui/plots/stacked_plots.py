@@ -29,23 +29,23 @@ MIN_LINES = 7
 """Minimum height of all plots together, in lines."""
 
 _CLOCK_WITH_SECONDS = 900.0
-"""If the plots cover at most this many seconds, the time axis shows times with seconds, such as `10:04:23`."""
+"""Maximum time span, in seconds, of plots whose time axis shows times with seconds, such as `10:04:23`."""
 
 _CLOCK_WITH_DATE = 86_400.0
-"""If the plots cover more than this many seconds, the times on the time axis include the date."""
+"""Maximum time span, in seconds, of plots whose time axis shows times without dates."""
 
 
 _AVERAGED_SECONDS = 10.0
-"""In plots of rates, each value is an average over at least this many seconds."""
+"""Minimum time over which each value in a plot of rates is averaged, in seconds."""
 
 
 class StackedPlot(NamedTuple):
     """One of the plots of a group, such as the plot of its lag.
 
     Attributes:
-        labels: labels to the left of the first rows, from top to bottom. If there are fewer labels
-            than rows, the last row has the label `0`, and the rows in between have no label.
-        rows: text rows of the plot, from top to bottom.
+        labels: labels to the left of the first rows, from top to bottom. If there are fewer labels than rows, the last
+            row has the label `0` (the lower edge of the plot), and the rows in between have no label.
+        rows: lines of text that form the plot, from top to bottom.
     """
 
     labels: list[PaneLine]
@@ -68,13 +68,15 @@ def plot_lines(
         width: width of a line in terminal cells.
         height: number of lines to return. If it is less than `MIN_LINES`, `MIN_LINES` lines are returned.
         with_curves: whether to draw curves, for which `curves.available()` must be true. If false, draw bars.
-        at: time to mark, in seconds since the epoch. The labels show the values at this time. If None, the labels show
-            the latest values.
-        since: time to mark if `at` is None, such as the start of a problem. The labels still show the latest values.
+        at: displayed time of a recording, in seconds since the epoch. This time is marked, and the labels show the
+            values at this time. If None, the labels show the latest values.
+        since: start of a problem, in seconds since the epoch. This time is marked if `at` is None. The labels still
+            show the latest values.
         states: whether to include the plots of the group's states and changes.
     """
     plot_width = max(width - LABEL_WIDTH - 1, 10)
-    # Members, states, changes and the time axis have one line each. Lag and rates share the remaining lines.
+    # The time axis and the plots of members, states and changes have one line each. The plots of lag and rates share
+    # the remaining lines.
     free_lines = max(height, MIN_LINES) - (4 if states else 2)
     plots = (
         _curves(timeline, plot_width, free_lines, at) if with_curves else _sparks(timeline, plot_width, free_lines, at)
@@ -128,7 +130,7 @@ def _labels(timeline: GroupTimeline, at: float | None) -> tuple[list[PaneLine], 
 
 
 def _drawn_flows(timeline: GroupTimeline, cells: int) -> list[list[float]]:
-    """Return [write rates, read rates] for the plot. Each list contains `cells` moving averages.
+    """Return [write rates, read rates] for the plots. Each of the two lists contains `cells` moving averages.
 
     Without moving averages, the plot of the read rate would be jagged, because the read rate is 0 between two commits.
     """
@@ -170,7 +172,7 @@ def _sparks(timeline: GroupTimeline, plot_width: int, free_lines: int, at: float
     rows = spark_rows(resample(timeline, timeline.lag, plot_width, "largest"), high, largest(timeline.lag) or 0.0)
     plots = [StackedPlot(lag, [(Cell(SafeText(row), ACCENT),) for row in rows])]
     flows = _drawn_flows(timeline, plot_width)
-    # Both rates have the same scale, so that the user can compare them.
+    # Draw the write rate and the read rate with the same scale, so that the user can compare them.
     top = max((largest(flow) or 0.0 for flow in flows), default=0.0)
     for label, flow, (_, _, role) in zip(labels, flows, _flows(timeline), strict=True):
         plots.append(StackedPlot(label, [(Cell(SafeText(row), role),) for row in spark_rows(flow, low, top)]))
@@ -189,8 +191,8 @@ def _members(timeline: GroupTimeline, plot_width: int, at: float | None) -> Stac
 def _states(timeline: GroupTimeline, plot_width: int) -> StackedPlot:
     """Plot the state of the group over time.
 
-    Each terminal cell stands for a time span and shows one state. If the group was in several states in this time span,
-    the cell shows a rebalancing state or, if there was none, a state other than Stable.
+    Each terminal cell stands for a time span, and shows the symbol of one state. If the group was in several states in
+    this time span, the cell shows a rebalancing state or, if there was none, a state other than Stable.
     """
     change_points = _by_cell(timeline, plot_width)
     marks: list[tuple[str, str]] = []
@@ -210,7 +212,7 @@ def _state_mark_of(states: Sequence[str | None]) -> tuple[str, str]:
     odd = [state for state in states if state != STABLE]
     busy = [state for state in odd if state in REBALANCING]
     state = (busy or odd or list(states))[0]
-    # Draw a line for Stable. A row of check marks, the usual symbol of Stable, would be hard to read.
+    # Draw a horizontal line for Stable. A row of check marks, the usual symbol of Stable, would be hard to read.
     return text.marks().rule if state == STABLE else text.state_mark(state), text.state_role(state)
 
 
@@ -294,12 +296,12 @@ Summary = Literal["largest", "mean", "last"]
 def resample(timeline: GroupTimeline, values: Sequence[float], count: int, summary: Summary) -> list[float]:
     """Divide the timeline into `count` equal time spans, and return one value for each time span.
 
-    A time span without samples gets the value of the previous sample. However, it gets NaN if it is before the first
-    sample, after the last sample, or in a gap of the recording (a time without polls).
+    A time span without samples normally gets the value of the previous sample. But if it is before the first sample,
+    after the last sample, or in a gap of the recording (a period without data), it gets NaN.
 
     Args:
         values: samples, such as lags, one for each time in `timeline.times`. An unknown sample is NaN.
-        summary: which value a time span with several samples gets: the largest, the mean or the last.
+        summary: which value to return for a time span with several samples: the largest, the mean or the last.
     """
     buckets: list[list[float]] = [[] for _ in range(count)]
     scale = count / max(timeline.until - timeline.since, 1e-9)

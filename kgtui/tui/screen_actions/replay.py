@@ -24,9 +24,9 @@ SPEEDS = (1, 2, 5, 10, 30, 60, 120, 300, 600, 1_800, 3_600)
 """Speeds at which a recording can be played, as multiples of real time. Keys + and - switch between them."""
 
 PLAY_INTERVAL = 0.5
-"""While a recording is playing, the displayed time moves forward at this interval, in seconds of real time.
+"""Time between two moves of the displayed time while a recording is playing, in seconds of real time.
 
-If reading the recording takes longer than the interval, the displayed time moves less often, but by a larger amount.
+If reading the recording takes longer, the displayed time moves less often, but by a larger amount.
 """
 
 MIN_PAUSE = 0.1

@@ -130,9 +130,9 @@ class ClusterScreen(Screen[None]):
         return ActionFooter((), lambda _: None)
 
     def on_mount(self) -> None:
-        """Show the snapshot.
+        """Apply tree settings, such as the sort order, and show the snapshot.
 
-        Before that, apply the tree settings of the previous screen or, if there is none, the saved settings.
+        The tree settings are those of the previous screen or, if there is none, the saved settings.
         """
         if self._like is not None:
             self._arrange_like(self._like)

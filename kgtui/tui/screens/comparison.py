@@ -31,7 +31,7 @@ MAX_ROWS = 2_000
 """Maximum number of table rows for each kind of difference, such as lag. Further differences are only counted."""
 
 VIEWS = ("all", "groups", "members", "partitions", "lag")
-"""The kinds of differences that the screen can show; `all` shows all kinds. Key `v` switches to the next entry."""
+"""The kinds of differences between which key `v` switches. `all` stands for all kinds."""
 
 
 class Difference(NamedTuple):
@@ -54,9 +54,9 @@ class Difference(NamedTuple):
 
 
 def differences(comparison: Comparison, only_group: str | None = None) -> tuple[list[Difference], int]:
-    """Return (differences, number of differences that are left out).
+    """Return the differences between two times in a recording, and the number of differences that are left out.
 
-    At most `MAX_ROWS` differences of each kind are returned. Further differences are left out.
+    At most `MAX_ROWS` differences of each kind, such as lag, are returned. Further differences are left out.
 
     Args:
         only_group: id of a group, to return and count only differences of this group; None for all groups.
@@ -164,7 +164,7 @@ def comparison_summary(comparison: Comparison) -> list[tuple[Cell, ...]]:
 
 
 def rows_in_view(rows: Iterable[Difference], view: str) -> list[Difference]:
-    """Return the differences that a view (one of `VIEWS`) shows."""
+    """Return the differences of one kind, such as `lag`; all differences if `view` is `all`."""
     return [row for row in rows if view in ("all", row.kind)]
 
 

@@ -68,10 +68,10 @@ The width is not computed from the texts of the events, because measuring all of
 """
 
 ROWS_PER_GROUP = 5
-"""In the list, each of the newest events of a group has its own row, up to this number of events.
+"""Number of newest events of a group that have their own rows in the list. Two or more older events share one row.
 
-If the group has two or more older events, they share one row. Without this limit, a group that rebalances often would
-fill the list. The limit does not apply if the list shows only one group.
+Without this limit, a group that rebalances often would fill the list. The limit does not apply if the list shows only
+one group.
 """
 
 
@@ -272,7 +272,7 @@ class EventsScreen(ModalScreen["str | None"]):
         self.query_one(FilterBar).begin()
 
     def action_span(self) -> None:
-        """Show the events of the next time span in `SPANS`. After the last time span, continue with the first."""
+        """Show the events of the next longer time span, such as 6 hours. After the longest, use the shortest again."""
         self._span = (self._span + 1) % len(SPANS)
         self._list(fresh=True)
 

@@ -1,6 +1,7 @@
 """The main screen: shows one cluster, and handles all keys.
 
-A recording that the user opens from a live cluster has a second main screen, on top of the first one.
+If the user opens a recording from a live cluster, the recording is shown on a second main screen, which covers the
+first one.
 """
 
 from __future__ import annotations
@@ -72,9 +73,9 @@ class MainScreen(ClusterScreen):
         replay.go_to_time(self, message.at)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Return False for an action that changes the cluster if the session is read-only.
+        """Return whether the key of an action is enabled.
 
-        Textual then disables the key of the action.
+        In a read-only session, return False for actions that change the cluster, so that Textual disables their keys.
         """
         if action != "run_action" or not parameters:
             return True

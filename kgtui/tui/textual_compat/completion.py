@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class CompletingInput(Input):
-    """An input field that proposes a completion of the typed text, ignoring case. Key `right` accepts it.
+    """An input field that proposes a completion of the typed text, ignoring case. Key `right` accepts the proposal.
 
     Args:
         completions: the texts to propose, in order of preference.

@@ -24,15 +24,15 @@ if TYPE_CHECKING:
     from textual.widget import Widget
 
 ROUNDS = 3
-"""Number of times that `KeyOrder` waits for the widgets to handle all messages in their queues before the next key.
+"""Number of times that `KeyOrder` waits for the widgets to handle their messages, before it sends the next key.
 
 One wait is not enough, because a widget that handles a message can post new messages, such as `Input.Submitted`.
 """
 
 HOLD_TIMEOUT = 3.0
-"""Maximum total time of the `ROUNDS` waits for the widgets, in seconds. Meanwhile, further keys are held back.
+"""Maximum time for which `KeyOrder` waits until the widgets have handled their messages, in seconds.
 
-Without this limit, a widget that hangs would block all keys.
+Meanwhile, further keys are held back. Without this limit, a widget that hangs would block all keys.
 """
 
 ACTION_TIMEOUT = 10.0
@@ -65,9 +65,9 @@ class KeyOrder:
     async def send(self, event: events.Event) -> None:
         """Forward a key or pasted text to the focused widget.
 
-        If the widgets have not yet handled an earlier key that can move the focus, store the event,
-        and forward it after they have handled that key. Exception: while an action is running, keys
-        in `CLOSING_KEYS` are forwarded immediately.
+        Normally, forward the event immediately. But if the widgets have not yet handled an earlier key that can move
+        the focus, store the event, and forward it later. Exception: while an action is running, Escape and the other
+        keys in `CLOSING_KEYS` are always forwarded immediately.
         """
         if self._in_progress is None:
             await self._send(event)

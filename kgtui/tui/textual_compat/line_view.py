@@ -117,7 +117,10 @@ class LineView(StyleCache, ScrollView):
         return strip
 
     def shift_cached_lines(self, lines: int) -> None:
-        """Adjust the line numbers of the cached lines after scrolling down by `lines` lines; negative for up."""
+        """Change the line numbers of the cached lines, because the view has scrolled down by `lines` lines.
+
+        If the view has scrolled up, `lines` is negative.
+        """
         self._line_cache = shift_lines(self._line_cache, lines, self.FIXED_LINES, self.size.height)
 
     def watch_scroll_y(self, old_value: float, new_value: float) -> None:
@@ -161,9 +164,10 @@ class LineView(StyleCache, ScrollView):
             self.vertical_scrollbar.window_virtual_size = lines
 
     def set_top_line(self, top: int) -> None:
-        """Scroll until line `top` is the first visible line, or as close to this as possible.
+        """Scroll so that line number `top` becomes the first visible line.
 
-        Only the scroll bar is redrawn. The caller must redraw the lines.
+        Near the end of the text, an earlier line becomes the first one, because the view does not scroll beyond the
+        last line. Only the scroll bar is redrawn. The caller must redraw the lines.
         """
         top = max(0, min(top, self.virtual_size.height - self.size.height))
         if top != self.scroll_offset.y:
@@ -192,5 +196,11 @@ def shift_lines(by_line: dict[int, T], lines: int, fixed: int, height: int) -> d
 
 
 def _thumb_changed(lines: int, old: int, height: int) -> bool:
-    """Return whether the scroll bar's thumb (movable part) visibly changes if `old` lines become `lines` lines."""
+    """Return whether the scroll bar's thumb (movable part) visibly changes when the number of lines changes.
+
+    Args:
+        lines: new number of lines.
+        old: previous number of lines.
+        height: number of visible lines.
+    """
     return abs(lines - old) * height * 8 > old

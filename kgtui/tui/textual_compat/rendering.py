@@ -47,7 +47,7 @@ class StyleCache(Widget):
         return style
 
     def terminal_style(self, *components: str) -> Style:
-        """Return `base_style` plus the styles of component classes, in colors that the terminal supports."""
+        """Return the widget's own style plus the styles of component classes, in colors that the terminal supports."""
         combined = self.base_style
         style = self._terminal_style_cache.get(components)
         if style is None:
@@ -66,9 +66,10 @@ class StyleCache(Widget):
 
 
 class NoRelayout(Widget):
-    """Base class for widgets that do not scroll. If a layout changes their size, Textual needs no second layout.
+    """Base class for widgets that do not scroll. A change of their size in a layout causes no second layout.
 
-    `NoRelayout` must be the last of several base classes, because Textual takes default styles from the first one.
+    If a class has several base classes, `NoRelayout` must be the last one, because Textual takes default styles from
+    the first one.
     """
 
     virtual_size = Reactive(Size(0, 0))

@@ -73,8 +73,8 @@ def input_decoder(encoding: str) -> Callable[[], codecs.IncrementalDecoder]:
     The decoders also remove escape sequences from pasted text.
 
     Args:
-        encoding: used only if the encoding of the locale is ASCII. Otherwise, the decoders use the encoding of the
-            locale.
+        encoding: the encoding that Textual requests. It is used only if the encoding of the locale is ASCII.
+            Otherwise, the decoders use the encoding of the locale.
     """
     of_locale = codecs.lookup(locale.getencoding()).name
     decoder = codecs.getincrementaldecoder(encoding if of_locale == "ascii" else of_locale)
@@ -108,9 +108,9 @@ class _PasteCleaner(codecs.IncrementalDecoder):
 
         Without such a mark, the rest is empty.
         """
-        # A mark can begin in the text of the previous call, so search `_tail` as well. Do not return `_tail` again: the
-        # previous call has already returned it. It did not wait for the rest of the mark, because a mark begins with
-        # the code of the key Escape, which must be handled without delay.
+        # A mark can begin in the text of the previous call, so search `_tail` (the end of that text) as well. Do not
+        # return `_tail` again, because the previous call has already returned it. That call could not wait for the rest
+        # of the mark, because a mark begins with the code of the key Escape, which must be handled without delay.
         searched = self._tail + text
         before, mark, pasted = searched.partition(_PASTE_BEGINS)
         self._is_pasting = bool(mark)

@@ -6,12 +6,12 @@
 | `totals` | computes the total lag and the worst problem of the groups under each node |
 | `sorting` | sorts the groups of a node |
 | `layout` | finds the node or group in a row, and the row of a node or group |
-| `model` | filters, groups and sorts each snapshot; stores open nodes, marked groups and cursor |
+| `model` | filters and sorts the groups, and puts them under nodes; stores open nodes, marked groups and cursor |
 | `columns` | defines the columns, and chooses those that fit into the tree |
 | `rows` | composes the text of each row |
 | `renderer` | draws the rows |
-| `left_side` | the tree with its heading; saves columns and order |
-| `widget` | the widget, which handles keys and the mouse |
+| `left_side` | the tree with its heading; saves the columns and the sort order |
+| `widget` | the widget of the tree, which handles keys and the mouse |
 
 Functions that loop over many groups are generators. They yield after about every 1,000 groups, so that keys can be
 handled in between.

@@ -26,24 +26,25 @@ Piece = tuple[str, str]
 """(text, color role). Each color role has a CSS class: the role `lag`, for example, has `group-tree--lag`."""
 
 FRESH_SECONDS = 15.0
-"""Data up to this age, in seconds, counts as current. If the data of a group is older, its row shows the age."""
+"""Maximum age of current data, in seconds. If the data of a group is older, the row of the group shows its age."""
 
 LAG_WIDTH = 9
 _NAME_WIDTHS = (16, 22, 28, 28, 34)
-"""Minimum width of the group names, in terminal cells.
+"""Minimum widths of the group names, in terminal cells.
 
-The first width applies if one column is shown beside the names, the second for two columns, and so on. The last width
-applies for five or more columns.
+The first width is the minimum if one column is shown beside the names, the second is the minimum for two columns, and
+so on. The last width is the minimum for five or more columns.
 """
 _UNCHANGED = 0.05
-"""If a lag grows or shrinks by less than this, in records per second, the change is shown as 0."""
+"""A change of the lag is shown as 0 if the lag grows or shrinks by less than this many records per second."""
 _WITH_FRACTION = 10.0
-"""If a lag grows or shrinks by less than this, in records per second, the change is shown with one decimal place."""
+"""A change of the lag is shown with one decimal place if it is smaller than this, in records per second."""
 
 _SMALLEST_AGE_BOUND = 10.0
-"""Lower bounds of the age of the oldest unread record are shown from this value on, in seconds.
+"""Smallest lower bound that is shown in the column `time lag` (age of the oldest unread record), in seconds.
 
-For example, the lower bound 20 is shown as `≥ 20 s`. If kgtui knows only a smaller one, the age is shown as unknown.
+If kgtui knows only that the record is at least 20 s old, it shows `≥ 20 s`. But if the lower bound is below this
+constant, kgtui shows the age as unknown.
 """
 
 
@@ -54,13 +55,13 @@ class TreeRow:
     Attributes:
         members: number of members; None if unknown.
         total: total lag; None if it has not been read.
-        age: age of the data in seconds; None if the data is current.
+        age: age of the data in seconds; None if the data is current, or if the group has not been read.
         judgment: status (such as OK or WARN) and problem of the group.
-        judgment_stale: whether the judgment is based on old data.
+        judgment_stale: whether `judgment` (status and problem) is based on old data.
         lags: total lag in each of the last few background reads of the group, oldest first.
         trend: change of the lag in records per second; None if unknown.
-        time_lag: (age of the oldest unread record in seconds, whether this age is a lower bound). The age is None if it
-            is unknown, and `time_lag` is None if the lag is unknown.
+        time_lag: (age of the oldest unread record in seconds, whether this age is a lower bound). If the age is
+            unknown, the first element is None. If the lag is unknown, too, `time_lag` itself is None.
     """
 
     group: str
@@ -78,7 +79,8 @@ class TreeRow:
     def role(self, value: float | None) -> str:
         """Return the color role of a number in this row.
 
-        It is `stale` if the data of the group is old, otherwise `muted` if the number is 0 or None, otherwise `lag`.
+        The role is `stale` if the data of the group is old. For current data, it is `muted` if the number is 0 or None,
+        and `lag` for all other numbers.
         """
         if self.age is not None:
             return "stale"
@@ -86,7 +88,7 @@ class TreeRow:
 
 
 def tree_row(snapshot: Snapshot, group: str, total: LagTotal | None, *, marked: bool) -> TreeRow:
-    """Return the values in the row of a group. If a read has failed, use the values of the last successful read."""
+    """Return the values for the row of a group. If the newest read failed, the values are from an earlier read."""
     at, lag_at = facts.read_at(snapshot, group), facts.lag_read_at(snapshot, group)
     age = None if at is None or snapshot.taken_at - at <= FRESH_SECONDS else snapshot.taken_at - at
     if lag_at is not None and facts.lag_is_outdated(snapshot, group):
@@ -115,8 +117,8 @@ class TreeColumn:
     Attributes:
         title: title in the heading; may be empty.
         width: width in terminal cells, including the blank to the left.
-        meaning: what the column shows, for the dialog that chooses columns.
-        sort: the key of `SORT_KEYS` by which a click on the title sorts.
+        meaning: what the column shows, for the dialog in which the user chooses columns.
+        sort: value by which a click on the title sorts the groups, as a key of `SORT_KEYS`.
         cell: returns (text, color role) for the row of a group.
     """
 
@@ -191,11 +193,11 @@ _WITH_STATES: frozenset[Grouping] = frozenset({"type", "state", "coordinator"})
 
 
 _VERDICTS = {severity: status.name for status, severity in SEVERITY.items()}
-"""`Judgment.severity` → name of the status, such as WARN or ERR."""
+"""Severity (`Judgment.severity`) → name of the status of a group, such as WARN or ERR."""
 
 
 def severity_mark(level: int) -> Piece:
-    """Return (symbol, color role) for a `Judgment.severity`. For severity 0 (no problem), the symbol is empty."""
+    """Return (symbol, color role) for a severity (`Judgment.severity`). For 0 (no problem), the symbol is empty."""
     return (text.verdict_mark(_VERDICTS[level]), text.verdict_role(_VERDICTS[level])) if level else ("", "muted")
 
 
@@ -204,8 +206,8 @@ def status_mark(row: TreeRow) -> Piece:
 
     If kgtui has found the problem in old data, the color role is `stale`.
 
-    The symbol of state Stable is a check mark, which users understand as OK. Therefore, a Stable group whose status is
-    not OK, such as UNKNOWN, gets a dot instead.
+    The symbol of state Stable is a check mark, which users understand as OK. Therefore, if a Stable group has no
+    problem, but its status is not OK (for example UNKNOWN), the symbol is a dot instead.
     """
     level = row.judgment.severity
     if not level and row.judgment.status is not GroupStatus.OK and text.state_mark(row.state) == text.marks().stable:
@@ -282,4 +284,4 @@ COLUMNS: dict[str, TreeColumn] = {
         TreeColumn("age", "", 7, "the age of the data, if it is old", "age", _age),
     )
 }  # fmt: skip
-"""Column id → column, from left to right."""
+"""Id of a column of the tree → column, from left to right."""

@@ -41,11 +41,12 @@ OTHER_NAMES = "other names"
 
 @dataclass(slots=True, eq=False)
 class Node:
-    """A node of the tree, with either child nodes or groups. The root node is the whole cluster, and can have both.
+    """A node of the tree. It has either child nodes or groups. Only the root node, the whole cluster, can have both.
 
     Attributes:
         path: keys that identify the node; empty for the root.
-        parts: ids of the groups directly under the node, in one or more sorted lists. For the root, ids of all groups.
+        parts: ids of the groups directly under the node, in one or more sorted lists; empty if the node has child
+            nodes. For the root, the lists contain the ids of all groups.
         count: number of groups under the node, including the groups of its child nodes.
     """
 
@@ -70,9 +71,9 @@ class TreeNodes:
     """The nodes of the tree.
 
     Attributes:
-        top: the nodes directly below the root, in display order. In an ungrouped tree, this is only the root itself.
+        top: normally the nodes directly below the root, in display order; but in an ungrouped tree, only the root.
         root: the node of the whole cluster; None if there are no groups.
-        by_path: path → node, for all nodes except the root. In an ungrouped tree, `by_path` contains only the root.
+        by_path: path → node; normally for all nodes except the root, but in an ungrouped tree, only for the root.
     """
 
     top: list[Node] = field(default_factory=list)
@@ -82,15 +83,19 @@ class TreeNodes:
 
     @property
     def count(self) -> int:
-        """Number of rows that show a group (and not a node) if all nodes are open.
+        """Number of rows that show a group (and not a node) when all nodes are open.
 
-        If the tree is grouped by topic, a group has a row under each topic that it reads.
+        This can be more than the number of groups: in a tree grouped by topic, a group has a row under each of its
+        topics.
         """
         return sum(node.count for node in self.top)
 
     @property
     def keys_from_cluster(self) -> bool:
-        """Whether the nodes are named after topics or prefixes of group ids, so that the names must be escaped."""
+        """Whether the nodes are named after topics or prefixes of group ids.
+
+        Such names come from the cluster. They can contain control characters, which must be escaped on the screen.
+        """
         return self.grouping in _KEYS_OF_GROUP
 
 
@@ -111,7 +116,7 @@ def path_of(nodes: TreeNodes, snapshot: Snapshot, group: str) -> Path | None:
         return None
     if grouping in _KEYS_OF_GROUP:
         path = (_KEYS_OF_GROUP[grouping](snapshot, group)[0],)
-        # A group that shares its prefix with no other group is under the node `OTHER_NAMES`.
+        # In a tree grouped by name, a group that shares its prefix with no other group is under the node `OTHER_NAMES`.
         return (OTHER_NAMES,) if grouping == "family" and path not in nodes.by_path else path
     return _path(listing, grouping, facts.type_of(snapshot, group), snapshot.state_of(group))
 
@@ -128,11 +133,11 @@ def _path(listing: Listing, grouping: Grouping, group_type: str | None, state: s
 
 
 def family_of(group: str) -> str | None:
-    """Return the prefix of a group id, such as `team-007.*` for `team-007.settle`; None if no separator can be used.
+    """Return the prefix of a group id, such as `team-007.*` for `team-007.settle`; None if the id has no prefix.
 
     The id is cut after its first `.`. If this is not possible, the id is cut after the first `:`, `/` or `_`, and if
-    this is not possible either, after its first `-` (`PREFIX_SEPARATORS`). A separator cannot be used if its first
-    occurrence is the first or the last character of the id.
+    this is not possible either, after its first `-` (`PREFIX_SEPARATORS`). Cutting is not possible if the id does not
+    contain the separator, or if the first separator is the first or the last character of the id.
     """
     for separators in PREFIX_SEPARATORS:
         ends = [at for at in (group.find(sign) for sign in separators) if at > 0]
@@ -144,7 +149,7 @@ def family_of(group: str) -> str | None:
 def build_nodes(
     snapshot: Snapshot, grouping: Grouping, chosen: Mapping[Listing, Sequence[str]] | None = None
 ) -> Generator[None, None, TreeNodes]:
-    """Create the nodes of the tree, and put the groups of a snapshot under them. Yield after about every 1,000 groups.
+    """Create the tree nodes, and put the groups of a snapshot under them. Yield after about every 1,000 groups.
 
     Args:
         chosen: the groups that match the filter, as a dict: `Listing` (type, protocol, state, coordinator) → sorted
@@ -186,11 +191,11 @@ def _split_by_known_state(
 ) -> Generator[None, None, None]:
     """Put the groups `ids` under tree nodes, according to the type and state that kgtui has read for each group.
 
-    This is necessary if `listing` has no type or no state, because the broker is too old to report types or states in
-    its list of groups (ListGroups).
+    This is necessary for groups of old brokers, which do not report types or states in the list of groups (ListGroups).
 
     Args:
-        buckets: path of a node → lists of group ids. For each node, this function adds one list.
+        listing: data of the groups from ListGroups, without a type or without a state.
+        buckets: path of a node → lists of group ids. This function adds one list for each node.
     """
     ids_by_path: dict[Path, list[str]] = defaultdict(list)
     for start in range(0, len(ids), SLICE):
@@ -218,9 +223,10 @@ _KEYS_OF_GROUP: Mapping[Grouping, Callable[[Snapshot, str], Sequence[str]]] = {
     "topic": _topics_of,
     "family": _families_of,
 }
-"""For the groupings by topic and by name: grouping → function that returns the keys of the nodes that contain a group.
+"""Grouping → function that returns the keys of the nodes that contain a group, such as the group's topics.
 
-The groupings by type, state and coordinator take the keys from the `Listing` of a group (its data from ListGroups).
+Only the groupings by topic and by name need such a function. All others take the keys from the `Listing` of the group
+(its data from ListGroups).
 """
 
 

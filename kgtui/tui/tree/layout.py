@@ -16,11 +16,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class RowKey:
-    """Identifies a row of the tree, which shows a tree node or a group.
+    """Identifies a row of the tree. A row shows either a tree node or a group.
 
     Attributes:
-        path: path of the node, or of the node that contains the group.
-        group: id of the group; None if the row shows the node.
+        path: path of the node or, if the row shows a group, of the node that contains the group.
+        group: id of the group; None if the row shows a node.
     """
 
     path: Path
@@ -30,9 +30,10 @@ class RowKey:
 class RowLayout:
     """Finds the node or group in a row of the tree, and the row of a node or group. Rows are numbered from 0.
 
-    It stores no object per row, so that 100,000 groups are laid out quickly.
+    A `RowLayout` stores no object per row, so that 100,000 groups are laid out quickly.
 
     Args:
+        is_open: returns whether a node is open, so that its child nodes or groups have rows.
         groups_in_order: returns the ids of a node's groups in display order.
     """
 
@@ -131,7 +132,7 @@ class RowLayout:
 def position(ids: Sequence[str], group: str) -> int | None:
     """Return the index of a group in a list of group ids; None if the group is not in the list.
 
-    The search is fast if the group is found and the list is sorted.
+    If the ids are sorted, a binary search finds the group. Otherwise, the whole list is searched, which is slower.
     """
     at = index_of(ids, group)
     if at is not None:

@@ -35,11 +35,11 @@ class SavedView:
     """The saved columns and sort order of the tree.
 
     Attributes:
-        configured: ids of the columns that `config.toml` listed when this view was saved. If `config.toml` lists
+        configured: ids of the columns that `config.toml` listed when this object was saved. If `config.toml` lists
             other columns now, the saved `columns` are ignored.
-        columns: ids of the columns, the most important first. A column is left out if it does not fit beside the more
-            important columns.
-        sort: a key of `SORT_KEYS`.
+        columns: ids of the columns to show, the most important first. A column is left out if it does not fit beside
+            the more important columns.
+        sort: value by which the groups are sorted, as a key of `SORT_KEYS`.
         descending: whether the largest value comes first.
     """
 
@@ -69,7 +69,7 @@ def load_view(path: Path, configured: tuple[str, ...]) -> SavedView | None:
 
 
 def save_view(path: Path, view: SavedView) -> None:
-    """Save the columns and the order of the tree in the file `path`, whose folder is created if it is missing.
+    """Save the columns and the sort order of the tree in the file `path`. Create the folder if it is missing.
 
     Raises `OSError` if the file cannot be written.
     """
@@ -101,7 +101,8 @@ class LeftSide(Vertical):
     def show_empty_state(self, snapshot: Snapshot, query: Query | None) -> None:
         """Show the tree or, if it has no groups, a message that says why.
 
-        `query` is the filter if no group matches the filter, and None otherwise.
+        Args:
+            query: the filter, if the tree has no groups because none matches the filter; otherwise None.
         """
         self.group_tree.display = not self.query_one(EmptyState).show(snapshot, self._session, query)
 

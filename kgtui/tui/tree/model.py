@@ -1,6 +1,6 @@
-"""The model of the tree: open nodes, marked groups, sort order, cursor, and the layout of the rows.
+"""The model of the group tree: open nodes, marked groups, sort order, cursor, and the layout of the rows.
 
-The layout is computed in short steps that do not block the event loop.
+The layout is computed in short steps, so that the event loop is not blocked.
 """
 
 from __future__ import annotations
@@ -34,11 +34,12 @@ if TYPE_CHECKING:
     from kgtui.tui.tree.totals import NodeTotal
 
 OPEN_ALL_UP_TO = 200
-"""If a filter matches at most this many groups, all tree nodes are initially open."""
+"""All tree nodes are initially open if a filter matches at most this many groups."""
 SORTED_AT_ONCE = 3_000
-"""If a node has at most this many groups, they are sorted immediately when the user opens the node.
+"""Maximum number of groups of a tree node that are sorted immediately when the user opens the node.
 
-If a node has more groups, they are shown sorted by name until a background task has sorted them.
+If a node has more groups, they are first shown in the order of their names. A background task then sorts them by the
+chosen sort key, such as the lag.
 """
 
 
@@ -52,8 +53,10 @@ class TreeModel:
             important columns.
         sort: a key of `SORT_KEYS`.
         cursor_key: key of the row to which the user moved the cursor; None before the first layout that has rows.
-        cursor_row: number of the row that shows the cursor. It is another row while the row of `cursor_key` is hidden.
-        filter_cache: groups that matched recent filters. If the user extends a filter, only these groups are tested.
+        cursor_row: number of the row that shows the cursor. Normally, this is the row of `cursor_key`. But while that
+            row is hidden, for example because its node is closed, this is another row, such as the row of the node.
+        filter_cache: groups whose ids matched the last filter. If the user extends the filter, only these groups are
+            tested against the longer filter.
     """
 
     def __init__(self, snapshot: Snapshot, title: str = "") -> None:
@@ -159,7 +162,8 @@ class TreeModel:
     def groups_by_name(self, node: Node) -> Generator[None, None, Sequence[str]]:
         """Return the ids of a node's groups, sorted by name, and cache them. Yield between steps of the computation."""
         kept = self._merged.get(node.path)
-        # Compare with `==` and not with `is`, because each new filter creates new lists, often with the same ids.
+        # Compare the lists of group ids with `==` and not with `is`, because each new filter creates new lists, which
+        # often contain the same ids.
         if kept is not None and kept[0] == node.parts:
             return kept[1]
         ids = untrack((yield from merge_sorted(node.parts)))
@@ -169,7 +173,8 @@ class TreeModel:
     def groups_in_order(self, node: Node) -> Sequence[str]:
         """Return the ids of a node's groups in display order.
 
-        The groups of a large node are sorted by name until a background task has sorted them in the chosen order.
+        The groups of a large node are returned in the order of their names until a background task has sorted them in
+        the chosen order.
         """
         ids = self._ordered.get(node.path)
         if ids is not None and self.sort != NAME:
@@ -206,8 +211,8 @@ class TreeModel:
     def next_group(self) -> int | None:
         """Find the next group below the cursor, and return its row number; None if there are no groups.
 
-        If the search first comes to a closed node, open this node, and use its first group. After
-        the last row, the search continues at the top.
+        If the search comes to a closed node before it comes to a group, open this node, and return the row number of
+        its first group. After the last row, the search continues at the top.
         """
         start = self.cursor_row + 1
         for row in chain(range(start, self.layout.rows), range(min(start, self.layout.rows))):
@@ -247,10 +252,11 @@ class TreeModel:
         return min(self.cursor_row, layout.rows - 1) if row is None else row
 
     def _row_after_move(self, group: str) -> int | None:
-        """Find a group that is now under a different tree node: return its row number, and set `cursor_key` to its row.
+        """Return the row number of a group that is now under a different tree node, and move `cursor_key` to this row.
 
-        If the new node is closed, return the row number of the node (or of the ancestor that hides the node), and do
-        not change `cursor_key`. If the tree does not contain the new node, return None.
+        If the group is hidden because its new node is closed, return the row number of this node instead, and do not
+        change `cursor_key`. If the node is hidden, too, return the row number of the closed ancestor that hides it. If
+        the tree does not contain the new node, return None.
         """
         path = path_of(self.nodes, self.snapshot, group)
         if path is None:
@@ -264,7 +270,7 @@ class TreeModel:
     def _row_of_deleted_group(self, anchor: RowKey) -> int | None:
         """Return the number of the row in which a deleted group would be if it still existed.
 
-        Return None if its node is closed, or if the groups are not sorted by name.
+        Return None if the node that contained the group is closed, or if the groups are not sorted by name.
         """
         span = self.layout.span(anchor.path)
         if span is None or anchor.group is None or self.sort != NAME:
@@ -281,7 +287,7 @@ class TreeModel:
         return None
 
     def group_row(self, group: str) -> TreeRow:
-        """Return the values in the row of a group. If a read has failed, use the values of the last successful read."""
+        """Return the values for the row of a group. If the newest read failed, the values are from an earlier read."""
         return tree_row(self.snapshot, group, self._lag(group), marked=group in self.marked)
 
     def _lag(self, group: str) -> LagTotal | None:
@@ -329,13 +335,13 @@ def _parts(node: Node) -> list[Sequence[str]]:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PreparedLayout:
-    """The result of `prepare_layout`: nodes, and the order of their groups.
+    """The result of `prepare_layout`: the tree nodes, and the order of their groups.
 
     Attributes:
         order: path of an open node → ids of its groups in display order; empty if the groups are sorted by name.
         shown: number of groups that match the filter.
-        searched: progress of the filter: (number of groups whose data has been read and tested, number of groups to
-            test). None if the filter needs only data from the list of groups.
+        searched: progress of a filter that needs more data than the list of groups: (number of groups whose data has
+            been read, number of groups whose data must be read in total). None for any other filter.
     """
 
     nodes: TreeNodes
@@ -345,7 +351,7 @@ class PreparedLayout:
 
 
 async def prepare_layout(model: TreeModel, query: Query, slices: Slices) -> PreparedLayout:
-    """Filter and sort the groups of the model's snapshot, and put them under nodes.
+    """Filter and sort the groups of the model's snapshot, and put them under tree nodes.
 
     Args:
         slices: runs the computation in short steps.

@@ -84,7 +84,7 @@ class TreeRenderer(LineView, can_focus=True, inherit_bindings=False):
     """
 
     class ViewChanged(Message):
-        """The set of visible groups has changed, for example because the user has scrolled.
+        """Posted when the set of visible groups has changed, for example because the user has scrolled.
 
         Attributes:
             groups: ids of the visible groups, from top to bottom.
@@ -109,10 +109,10 @@ class TreeRenderer(LineView, can_focus=True, inherit_bindings=False):
         return self._columns
 
     def scroll_anchor(self) -> tuple[RowKey | None, int]:
-        """Return which row must stay where it is on the screen when rows change: (key, line of the row in the widget).
+        """Return the row that must not move on the screen when rows change, as (key of the row, line in the widget).
 
-        If the cursor is visible, this is the row of the cursor, and the key is None. Otherwise, this is the first
-        visible row.
+        If the cursor is visible, this is the row of the cursor, and None is returned instead of its key. Otherwise,
+        this is the first visible row.
         """
         top, cursor = self.scroll_offset.y, self.model.cursor_row
         if top <= cursor < top + self.size.height:
@@ -156,7 +156,7 @@ class TreeRenderer(LineView, can_focus=True, inherit_bindings=False):
         self._columns = self.scrollable_content_region.width
         self._drawn.clear()
         self._strip_cache.clear()
-        # Draw all lines again, because Textual may have drawn them in the new size with the old columns.
+        # Draw all lines again, because Textual may already have drawn them in the new size, but with the old columns.
         self.refresh()
         self._post_view_change()
 
@@ -192,12 +192,12 @@ class TreeRenderer(LineView, can_focus=True, inherit_bindings=False):
         self._strip_cache.clear()
 
     def shift_cached_lines(self, lines: int) -> None:
-        """Adjust the line numbers of the cached lines after scrolling down by `lines` lines; negative for up."""
+        """Adjust the line numbers of the cached lines after scrolling down by `lines` lines (up if negative)."""
         super().shift_cached_lines(lines)
         self._drawn = shift_lines(self._drawn, lines, self.FIXED_LINES, self.size.height)
 
     def finish_line(self, strip: Strip) -> Strip:
-        """Return the line unchanged. `render_line` has already given it the right width and supported colors."""
+        """Return the line unchanged. Its width and colors are already right for the terminal (see `render_line`)."""
         return strip
 
     def _styled(self, line: rows.TreeLine | None) -> Strip:
@@ -258,10 +258,10 @@ class TreeHeading(LineWidget):
     """
 
     class SortRequested(Message):
-        """The user clicked the title of a column.
+        """Posted when the user has clicked the title of a column to sort the groups by this column.
 
         Attributes:
-            sort: the key of `SORT_KEYS` by which to sort.
+            sort: the value to sort by, as a key of `SORT_KEYS`.
         """
 
         def __init__(self, sort: str) -> None:
@@ -273,13 +273,13 @@ class TreeHeading(LineWidget):
         self._model = model
 
     def pieces(self, width: int) -> Sequence[Piece]:
-        """Return the texts of the line with their styles. Titles are padded to the width of their columns."""
+        """Return the grouping and the column titles, with their styles. Titles are padded to the column widths."""
         model = self._model
         line = rows.heading_line(self._columns(width), GROUPING_TITLES[model.grouping], model.sort, model.descending)
         return [(words, f"tree-heading--{role}") for words, role in line.pieces]
 
     def _columns(self, width: int) -> FittedColumns:
-        # Leave the last cell of the heading empty, because the scroll bar of the tree begins under it.
+        # Leave the last cell of the heading empty, because it is above the scroll bar of the tree.
         return fit_columns(max(width - 1, 1), self._model.columns, self._model.grouping)
 
     def on_click(self, event: events.Click) -> None:

@@ -1,4 +1,4 @@
-"""Compose the rows of the tree from pieces of text with color roles."""
+"""Compose the rows of the tree. A row consists of pieces of text, each with a color role such as `lag`."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ class TreeLine:
     """The content of one row of the tree.
 
     Attributes:
-        pieces: (text, color role) from left to right. Together, they are as wide as the tree.
-        cursor: whether the cursor is on the row. If so, the row has different colors.
+        pieces: pieces of text as (text, color role), from left to right. Together, they are as wide as the tree.
+        cursor: whether the cursor is on the row. The row then has different colors.
     """
 
     pieces: tuple[tuple[str, str], ...]
@@ -40,7 +40,7 @@ def heading_line(columns: FittedColumns, grouping: str, sort: str, descending: b
 
     Args:
         grouping: name of the grouping, such as `by type, state`.
-        sort: a key of `SORT_KEYS`.
+        sort: value by which the groups are sorted, as a key of `SORT_KEYS`.
     """
     sign = f" {text.marks().opened if descending else text.marks().warn}"
     sorted_by = next((column.id for column in reversed(columns.shown) if column.title and column.sort == sort), None)
@@ -67,7 +67,7 @@ def node_line(
     """Return the row of a tree node: name, number of groups with the most severe problem, number of groups, total lag.
 
     Args:
-        total: total lag of the groups; None if it has not been computed.
+        total: total lag and problems of the groups under the node; None if they have not been computed yet.
         title: name of the cluster, which is shown in the row of the root node.
     """
     marks = text.marks()
@@ -103,10 +103,10 @@ def node_line(
 
 
 def _state_mark(state: str | None, total: NodeTotal) -> Piece:
-    """Return (symbol, color role) for the state that all groups of a node have.
+    """Return (symbol, color role) for the state that all groups of a tree node have.
 
-    The symbol of state Stable is a check mark, which users understand as OK. Therefore, the symbol is a dot instead if
-    the groups are Stable, but one of them has a problem or an unknown lag.
+    The symbol of state Stable is a check mark, which users understand as OK. Therefore, if the groups are Stable, but
+    one of them has a problem or an unknown lag, the symbol is a dot instead.
     """
     mark, role = text.state_mark(state), text.state_role(state)
     if mark == text.marks().stable and (total.severity or total.unknown):
@@ -115,7 +115,7 @@ def _state_mark(state: str | None, total: NodeTotal) -> Piece:
 
 
 def group_line(row: TreeRow, depth: int, columns: FittedColumns, *, cursor: bool) -> TreeLine:
-    """Return the row of a group: a symbol if the group is marked, the status symbol, the name, and the other columns.
+    """Return the row of a group: the symbol of a marked group, the symbol of the status, the name, and the columns.
 
     `depth` is the level of indentation.
     """
@@ -140,7 +140,7 @@ def _padded(cells: Iterable[tuple[TreeColumn, Piece]]) -> list[Piece]:
 
 
 def _join_pieces(pieces: Iterable[tuple[str, str]], *, cursor: bool) -> TreeLine:
-    """Join neighboring pieces that have the same color role, because fewer pieces mean fewer bytes of terminal output.
+    """Join neighboring pieces of text that have the same color role, so that fewer bytes are sent to the terminal.
 
     A piece that contains only blanks always joins the piece before it.
     """

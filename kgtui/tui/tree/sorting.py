@@ -1,4 +1,4 @@
-"""Sort the groups of one node in short steps, so that the event loop is not blocked."""
+"""Sort the groups of one tree node in short steps, so that the event loop is not blocked."""
 
 from __future__ import annotations
 
@@ -40,19 +40,19 @@ def merge_sorted(parts: Sequence[Sequence[_Item]]) -> Generator[None, None, Sequ
 def sort_groups(
     ids: Sequence[str], snapshot: Snapshot, sort: str, descending: bool
 ) -> Generator[None, None, Sequence[str]]:
-    """Sort group ids by a sort key in several steps, and yield after each step.
+    """Sort group ids by a value of the groups, such as the lag. Work in several steps, and yield after each step.
 
     Groups with equal values are sorted by name. Groups whose value is unknown come last.
 
     Args:
         ids: group ids, already sorted by name.
-        sort: a key of `SORT_KEYS`.
+        sort: the value to sort by, as a key of `SORT_KEYS`.
     """
     if sort == NAME:
         return ids[::-1] if descending else ids
     value = SORT_KEYS[sort].reader(snapshot)
-    # For a descending order, the list of (value, index) is sorted and then reversed. Indexes are negated, so that after
-    # the reversal, groups with equal values are still sorted by name.
+    # For a descending order, sort the tuples (value, index) in ascending order, and reverse them at the end. Negate the
+    # indexes, so that groups with equal values are still sorted by name after the reversal.
     sign = -1 if descending else 1
     runs: list[list[tuple[float | str, int]]] = []
     unknown: list[str] = []

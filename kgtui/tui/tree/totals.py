@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 GROUPS_SUMMED_PER_SECOND = 2_500
 """Maximum number of groups whose lags are added up per second, on average.
 
-To stay below this number, the tree and the node page (beside the tree) compute their sums less often if there are more
-groups: with 100,000 groups, every 40 s. This is often enough, because kgtui reads the lags of most groups even less
-often (`kgtui.monitor.sweep`).
+The sums of the lags are shown in the tree and on the page beside the tree. They are computed less often if there are
+more groups: with 100,000 groups, every 40 s. This is often enough, because kgtui reads the lags of most groups even
+less often (`kgtui.monitor.sweep`).
 """
 
 
@@ -33,10 +33,10 @@ class NodeTotal:
 
     Attributes:
         lag: sum of the known lags, in records; None if no lag is known.
-        unknown: number of groups whose total lag is not fully known. The reason can be that the group has not been
-            read, that the last read failed, that the lag of a partition is unknown, or that topics may be hidden.
-        severity: the highest `Judgment.severity` of the groups; 0 if no group has a problem.
-        problems: number of groups with this severity; 0 if the severity is 0.
+        unknown: number of groups whose total lag is not fully known, because the group was not read yet, the last read
+            failed, the lag of a partition is unknown, or brokers may hide topics from the user.
+        severity: severity of the worst problem of any group (`Judgment.severity`); 0 if no group has a problem.
+        problems: number of groups with a problem of this severity; 0 if no group has a problem.
     """
 
     lag: int | None = None
@@ -59,7 +59,7 @@ class NodeTotal:
 def sum_nodes(
     nodes: TreeNodes, snapshot: Snapshot, problems: ProblemIndex
 ) -> Generator[None, None, dict[Path, NodeTotal]]:
-    """Return a dict for all nodes: path of the node → `NodeTotal`. Yield after about every 1,000 groups.
+    """Return a dict: path of each tree node → `NodeTotal`. Yield after about every 1,000 groups.
 
     Args:
         problems: index of the problems of all groups. This function first updates the index with the snapshot.
@@ -70,8 +70,8 @@ def sum_nodes(
     budget = SLICE
     leaves = [node for node in nodes.by_path.values() if not node.children]
     if nodes.root is not None and nodes.grouping == "topic":
-        # Compute the root's total from its groups. The sum over its child nodes (topics) would be too large, because
-        # a group can be under several topics.
+        # In a tree grouped by topic, compute the root's total from its groups. The sum over its child nodes (topics)
+        # would be too large, because a group can be under several topics.
         leaves.append(nodes.root)
     for node in leaves:
         lag = unknown = 0

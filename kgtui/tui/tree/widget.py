@@ -1,4 +1,4 @@
-"""The widget of the tree. It shows snapshots, handles keys, and posts messages about the selected group."""
+"""The widget of the group tree. It shows the newest data, handles keys, and posts messages about the selected group."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ if TYPE_CHECKING:
     from kgtui.tui.tree.model import TreeModel
 
 SLICE_SECONDS = 0.004
-"""Maximum time for which one step of a layout blocks the event loop if no user waits for the layout, in seconds.
+"""Maximum time for which one step of a layout blocks the event loop while the user does not wait for it, in seconds.
 
-For example, the user does not wait for the layout of a new snapshot.
+For example, the user does not wait for the new layout of the rows after kgtui has read new data.
 """
 AWAITED_SLICE_SECONDS = 0.012
-"""Maximum time for which one step of a layout blocks the event loop if the user waits for the layout, in seconds.
+"""Maximum time for which one step of a layout blocks the event loop while the user waits for the layout, in seconds.
 
-For example, the user waits after setting a new filter.
+For example, the user waits for the new layout of the rows after setting a filter.
 """
 GROUPS_LAID_OUT_PER_SECOND = 50_000
 """Maximum number of groups that are laid out per second, on average.
@@ -51,19 +51,19 @@ LINES_AROUND_TREE = 4
 
 
 class GroupTree(TreeRenderer, inherit_bindings=False):
-    """The tree of all groups. A new snapshot does not change the cursor, the scroll position or the open nodes.
+    """The tree of all groups. New data does not change the cursor, the scroll position or the open nodes.
 
     Args:
         problems: index of the problems of all groups, which the tree keeps up to date.
     """
 
     class LaidOut(Message):
-        """The rows have been laid out for a new snapshot, filter, grouping or order.
+        """Posted after the rows have been laid out for new data, or for a new filter, grouping or order.
 
         Attributes:
             shown: number of groups that match the filter.
-            searched: progress of the filter: (number of groups whose data has been read and tested, number of groups to
-                test). None if the filter needs only data from the list of groups.
+            searched: progress of a filter that needs more data than the list of groups: (number of groups whose data
+                has been read, number of groups whose data must be read in total). None for any other filter.
         """
 
         def __init__(self, shown: int, searched: tuple[int, int] | None) -> None:
@@ -72,7 +72,7 @@ class GroupTree(TreeRenderer, inherit_bindings=False):
             self.searched = searched
 
     class SettingsChanged(Message):
-        """The user has changed the filter, the grouping, the order, the columns or the marks.
+        """Posted when the user has changed the filter, the grouping, the order, the columns or the marked groups.
 
         Receivers should redraw the heading of the tree and the number of marked groups.
         """
@@ -90,7 +90,10 @@ class GroupTree(TreeRenderer, inherit_bindings=False):
         self._group_to_reveal: str | None = None
         self._match_to_select: str | None = None
         self.match_selected = asyncio.Event()
-        """Asyncio event. Enter in the filter bar clears it. It is set when the tree shows the matching groups."""
+        """Event that is set unless the cursor is about to move to a group that matches a new filter.
+
+        Enter in the filter bar clears the event. It is set again when the tree shows the matching groups.
+        """
         self.match_selected.set()
         self._shown = 0
         self._totals_due = 0.0
@@ -107,12 +110,12 @@ class GroupTree(TreeRenderer, inherit_bindings=False):
         return self.model.group
 
     def show(self, snapshot: Snapshot) -> None:
-        """Show a newer snapshot. Cursor, scroll position, open nodes and focus do not change."""
+        """Show a newer snapshot (all data about the cluster). Cursor, scroll position and open nodes do not change."""
         self.model.snapshot = snapshot
         self._layout_due.set()
 
     def filter(self, query: Query) -> None:
-        """Show only the groups that match the query. A `sort:` term also changes the sort order."""
+        """Show only the groups that match a filter. If the filter has a `sort:` term, also change the sort order."""
         self._query = query
         self._match_to_select = None
         self.match_selected.set()
@@ -201,8 +204,8 @@ class GroupTree(TreeRenderer, inherit_bindings=False):
             self.scroll_to_cursor()
         sought, self._group_to_reveal = self._group_to_reveal, None
         if sought is None and model.group is None:
-            # The group under the cursor is now in a closed node, for example because its state has changed. Open this
-            # node.
+            # The group that was under the cursor is now in a closed node, for example because the group's state has
+            # changed. Open this node.
             sought = before
         if sought is not None:
             self.reveal(sought)
@@ -258,15 +261,15 @@ class GroupTree(TreeRenderer, inherit_bindings=False):
         return True
 
     def reveal_later(self, group: str) -> None:
-        """Put the cursor on a group after the next layout, for example because the tree does not contain it yet."""
+        """Put the cursor on a group after the next layout. Use this if the tree does not contain the group yet."""
         self._group_to_reveal = group
         self._choice_made()
 
     def select_match(self, expression: str) -> None:
-        """Move the cursor as soon as the tree shows the groups that match the filter `expression`.
+        """Move the cursor to the group that the user probably means, as soon as the tree shows the filtered groups.
 
-        Move the cursor to the group whose id equals `expression`. If there is no such group, but only one group
-        matches, move the cursor to this group. Otherwise, do not move the cursor.
+        This is the group whose id equals the filter `expression` or, if there is no such group, the only group that
+        matches the filter. If several groups match, do not move the cursor.
         """
         self._match_to_select = expression or None
         if not expression:
@@ -282,7 +285,7 @@ class GroupTree(TreeRenderer, inherit_bindings=False):
             self.next_match()
 
     def unfold(self) -> None:
-        """Open the node under the cursor. If the node is already open, go to the first row below it."""
+        """Open the node under the cursor. If the node is already open, move the cursor down by one row."""
         row_content = self.model.layout.at(self.model.cursor_row)
         if row_content is None or row_content[1] is not None:
             return
@@ -292,7 +295,7 @@ class GroupTree(TreeRenderer, inherit_bindings=False):
             self._open_node(row_content[0], opened=True)
 
     def fold(self) -> None:
-        """Close the node under the cursor. If the cursor is on a group or a closed node, go to the parent node."""
+        """Close the node under the cursor. From a group or a closed node, move the cursor to the parent node."""
         row_content = self.model.layout.at(self.model.cursor_row)
         if row_content is None:
             return
@@ -326,9 +329,9 @@ class GroupTree(TreeRenderer, inherit_bindings=False):
             self._layout_due.set()
 
     def next_match(self) -> bool:
-        """Go to the next group that the tree shows, and open its node. Return False if there are no groups.
+        """Move the cursor to the next group in the tree. If its node is closed, open the node.
 
-        After the last group, go to the first one.
+        After the last group, move the cursor to the first one. Return False if the tree has no groups.
         """
         row = self.model.next_group()
         if row is None:
@@ -373,7 +376,7 @@ class GroupTree(TreeRenderer, inherit_bindings=False):
             self._layout_due.set()
 
     def on_click(self, event: events.Click) -> None:
-        """Go to the clicked row. Open or close a clicked node.
+        """Move the cursor to the clicked row. Open or close a clicked node.
 
         After a double click on a group or on the row of the cluster, post `GroupOpened`.
         """

@@ -23,7 +23,10 @@ if TYPE_CHECKING:
     from kgtui.tui.session import ClusterLabel, Session
 
 Paragraphs = list[tuple[str, str]]
-"""Lines of text, each as (text without control characters, color role). Without a role, the color is the default."""
+"""Lines of text, each as (text without control characters, theme color, such as `kg-muted`).
+
+If the theme color is empty, the line has the default color.
+"""
 
 
 _LOWER_BOUNDS: Paragraphs = [
@@ -33,7 +36,7 @@ _LOWER_BOUNDS: Paragraphs = [
 
 
 SLICE_SECONDS = 0.005
-"""Each step of the search for similar group ids blocks the event loop for at most this time, in seconds."""
+"""Maximum time for which one step of the search for similar group ids blocks the event loop, in seconds."""
 
 _RECORDING_DELAY = 1.0
 """Delay before the recording is searched for a deleted group whose id is the typed filter, in seconds.
@@ -99,8 +102,8 @@ class EmptyState(Static):
     async def _explain(self, snapshot: Snapshot, session: Session, query: Query) -> None:
         """Find out why no group matches the filter, and show the reason.
 
-        If the filter may be the id of a deleted group, afterward search the recording for this
-        group, and show when the group disappeared. This search can take seconds.
+        If the filter may be the id of a deleted group, then search the recording for this group, and show when it
+        disappeared. This search can take seconds.
         """
         # `no_match_steps` is imported here, so that kgtui starts faster.
         from kgtui.model.absence import no_match_steps
@@ -135,8 +138,8 @@ def empty_state(
         query: the filter, if no group matches it; otherwise None.
         interval: time between two polls, in seconds.
         why: the reason why no group matches the filter; None if not known yet.
-        gone_at: if the filter is the id of a deleted group, the time when this group disappeared (read from the
-            recording), in epoch seconds; None if unknown.
+        gone_at: time at which a group disappeared, in epoch seconds, read from the recording. The id of this group is
+            the filter. None if the time is unknown, or if the filter is not the id of a deleted group.
     """
     if snapshot.groups:
         return None if query is None else _filtered_out(snapshot, query, why, gone_at)

@@ -71,7 +71,7 @@ class GroupTitle(LineWidget):
         self.redraw()
 
     def release_snapshot(self) -> None:
-        """Drop the snapshot, because the title is now hidden."""
+        """Drop the snapshot, so that its memory can be freed while the title is hidden."""
         self._snapshot = None
 
     def pieces(self, width: int) -> Sequence[Piece]:
@@ -211,7 +211,7 @@ class GroupDetail(Vertical):
         self.pane.show(snapshot, group)
 
     def release_snapshot(self) -> None:
-        """Drop the snapshot, because this widget is now hidden (see `Pane.release_snapshot`)."""
+        """Drop the snapshot, so that its memory can be freed while this widget is hidden."""
         self._snapshot = None
         self.query_one(GroupTitle).release_snapshot()
         self.pane.release_snapshot()

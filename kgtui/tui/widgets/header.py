@@ -57,7 +57,7 @@ class PollStatus(LineWidget):
         self._reserved = 0
 
     def show(self, right: list[Piece]) -> int:
-        """Show these pieces of text, and return the resulting width of this widget in terminal cells.
+        """Show the pieces of text in `right`, and return the resulting width of this widget in terminal cells.
 
         The widget becomes narrower by at least `_MIN_NARROWING` cells or not at all, because each change of the width
         causes a new layout of the screen.
@@ -136,7 +136,8 @@ class ClusterHeader(LineWidget):
     def style_of(self, role: str) -> Style:
         """Return the style for a component class.
 
-        For `header--name`, the color that is configured for the cluster, if any, replaces the theme's background color.
+        If a color is configured for the cluster, this color is the background of `header--name`, instead of the color
+        of the theme.
         """
         if role == "header--name" and self._color is not None:
             foreground = self._color.get_contrast_text(1.0)
@@ -162,11 +163,11 @@ class ClusterHeader(LineWidget):
         self.redraw()
 
     def pieces(self, width: int) -> Sequence[Piece]:
-        """Return the left part of the header, and update `PollStatus` in the right part.
+        """Return the left part of the header, and update the poll status (time of the last poll) in the right part.
 
         If the line is too narrow, first shorten or leave out the poll status, then leave out the numbers of brokers and
-        groups, and then problems, beginning with the least severe ones. In a recording, the displayed time takes the
-        place of the poll status. It can be shortened to the time of day, but is never left out.
+        groups, and then problems, beginning with the least severe ones. For a recording, the displayed time is shown
+        instead of the poll status. It can be shortened to the time of day, but is never left out.
         """
         is_replay = self._replay_position is not None
         left, right = self._left([problem.piece for problem in self._problems]), self._right()
@@ -273,8 +274,8 @@ def problem_counts(problems: Mapping[Problem, int], *, rebalancing: int = 0) -> 
 
     Args:
         problems: problem → number of groups with this problem.
-        rebalancing: number of groups that are rebalancing. They are counted even if a rebalance is short and therefore
-            no problem.
+        rebalancing: number of groups that are rebalancing, including groups whose rebalance is too short to be a
+            problem.
     """
     marks = text.marks()
     counts = {**problems, Problem.REBALANCING: max(rebalancing, problems.get(Problem.REBALANCING, 0))}

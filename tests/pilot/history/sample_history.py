@@ -19,7 +19,7 @@ GROUP = "payments.settle"
 POLLS = 120
 """Number of polls in the recording."""
 POLL_INTERVAL = 30
-"""Time between two polls of the recording, in seconds. The recording covers 70 minutes, including a gap of ten."""
+"""Time between two polls of the recording, in seconds. With a gap of ten minutes, the recording covers 70 minutes."""
 
 REBALANCES = (40, 90)
 """Indexes of the polls at which a rebalance begins. Each rebalance lasts for two polls."""

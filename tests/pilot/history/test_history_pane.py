@@ -140,7 +140,7 @@ async def test_in_the_history_pane_key_v_changes_the_time_span_and_key_l_hides_t
         await until(pilot, lambda: pane.table.size.height == height)
 
 
-async def test_history_pane_of_a_group_without_samples_is_empty(tmp_path: Path) -> None:
+async def test_history_pane_of_a_group_without_lag_samples_is_empty(tmp_path: Path) -> None:
     app, _ = app_with_history(tmp_path)
     async with app.run_test(size=(120, 40)) as pilot:
         pane = await shown_history(pilot, app)
@@ -200,10 +200,11 @@ async def test_the_history_pane_of_a_recording_shows_gaps_and_changes(
 
 
 async def test_the_history_log_also_lists_events_that_lag_samples_do_not_contain(tmp_path: Path) -> None:
-    """The pane's log lists the differences between successive lag samples, and also two events from other data.
+    """The pane's log lists the differences between successive lag samples, and also two events of the snapshot.
 
     In one event, a member joins before the first sample. In the other, the coordinator changes, which samples do not
-    contain. The log omits events before the shown time span, of other groups, and of changes that the samples contain.
+    contain. The log omits events before the shown time span, events of other groups, and events about changes that the
+    samples contain.
     """
     first = NOW - (sample_history.POLLS - 1) * 10.0
     listing = Listing("consumer", "consumer", "Stable", 1)
@@ -249,7 +250,7 @@ def test_the_history_log_shows_member_names_and_reasons_for_verdicts() -> None:
 
 
 @pytest.mark.parametrize("part", [0.0, 0.1, 0.48, 0.5, 0.99])
-def test_the_cursor_mark_on_the_time_axis_overwrites_no_time_label(part: float) -> None:
+def test_the_cursor_mark_on_the_time_axis_leaves_time_labels_intact(part: float) -> None:
     timeline = GroupTimeline(NOW - 600, NOW, [NOW - 300], [5.0], [1.0], [1.0], [1.0])
     line = plot_lines(timeline, 100, 20, with_curves=False, at=NOW - 600 * (1 - part))[-1]
     words = "".join(cell.text for cell in line).split()

@@ -79,8 +79,8 @@ def subjects(screen: InsightsScreen) -> list[str]:
 async def test_insights_screen_lists_findings_by_urgency_with_evidence_and_plot(tmp_path: Path, lake: Path) -> None:
     """For the first finding, the screen shows the duration, what to do, and a plot of the group's lag and members.
 
-    The screen also shows the evidence, which is the rows that caused the finding. They come from a gold table (a table
-    that is computed from the recording).
+    The screen also shows the evidence: the rows that caused the finding, from a gold table (a table that is computed
+    from the recording).
     """
     app, _ = app_on(cluster(), tmp_path)
     async with app.run_test(size=(120, 40)) as pilot:
@@ -230,7 +230,7 @@ async def test_missing_gold_tables_are_listed_with_the_command_that_creates_them
         assert re.search(r"computed \d+ (s|min|h|d) ago", unwrapped_text(app))
 
 
-async def test_a_lake_path_with_the_home_of_an_unknown_user_is_reported(
+async def test_insights_screen_reports_an_unknown_home_folder_in_kgtui_lake(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("KGTUI_LAKE", "~no-such-user/lake")
@@ -240,7 +240,7 @@ async def test_a_lake_path_with_the_home_of_an_unknown_user_is_reported(
         assert "the home folder of this user is not known: write the path without ~" in unwrapped_text(app)
 
 
-async def test_insights_screen_without_a_lake_shows_the_commands_that_create_one(
+async def test_insights_screen_without_a_recording_shows_how_to_create_one(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("KGTUI_LAKE", raising=False)
@@ -366,8 +366,8 @@ async def test_insights_screen_responds_while_its_tables_are_read(
         let_go.set()
 
 
-def test_the_lake_for_insights_is_chosen_in_a_fixed_order(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The first choice is the lake (folder with tables) that is replayed, then the lake that is being recorded.
+def test_the_recording_for_insights_is_chosen_in_a_fixed_order(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first choice is the folder of the recording that is replayed, then the folder that is being recorded into.
 
     The third choice is the value of KGTUI_LAKE, and the last choice is the default folder.
     """

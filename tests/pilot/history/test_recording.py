@@ -95,10 +95,13 @@ async def test_quitting_the_app_finishes_the_recording(tmp_path: Path) -> None:
     assert not tmp_path.joinpath("own", "recorder.lock").exists()
 
 
-async def test_the_record_dialog_refuses_a_lake_into_which_another_recorder_writes(
+async def test_recording_into_a_folder_that_another_process_uses_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The dialog stays open and names the process that records into this lake (folder). The app shows no notice."""
+    """The Record dialog stays open, and shows the id of the process that already records into this folder.
+
+    The app shows no notice.
+    """
     folder = LakeFolder.of(tmp_path / "in-use")
     folder.prepare()
     lock = recorder_lock(folder.lock)
@@ -118,7 +121,7 @@ async def test_the_record_dialog_refuses_a_lake_into_which_another_recorder_writ
         lock.release()
 
 
-async def test_the_record_dialog_refuses_a_nonempty_folder_that_is_not_a_lake(tmp_path: Path) -> None:
+async def test_the_record_dialog_refuses_a_folder_that_contains_other_files(tmp_path: Path) -> None:
     (tmp_path / "photos").mkdir()
     (tmp_path / "photos" / "cat.jpg").write_text("meow", encoding="utf-8")
     app = live(tmp_path)

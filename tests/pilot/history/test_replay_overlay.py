@@ -159,10 +159,10 @@ async def test_a_recording_reopens_at_the_time_that_was_shown_last(tmp_path: Pat
         assert again.at == at
 
 
-async def test_the_open_recording_dialog_suggests_the_default_lake(
+async def test_the_open_recording_dialog_suggests_the_folder_of_the_recording(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The dialog suggests the lake (folder with a recording) that `KGTUI_LAKE` names.
+    """The dialog suggests the folder in the environment variable `KGTUI_LAKE`.
 
     If this variable is not set, the dialog suggests the default folder for recordings of the cluster.
     """

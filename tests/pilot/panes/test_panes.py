@@ -300,7 +300,7 @@ async def test_the_page_down_key_scrolls_the_overview_pane() -> None:
 
 
 async def test_the_cursor_stays_on_the_same_partition_when_5000_partitions_change() -> None:
-    """A background worker computes so many rows. When the rows are replaced, the cursor must stay on its partition."""
+    """The table has so many rows that a background worker computes them, and then replaces all rows at once."""
     pane = OffsetsPane()
     snapshot = data.example_snapshot()
 

@@ -125,7 +125,7 @@ async def test_start_of_kgtui_ignores_deletions_that_another_process_is_executin
     assert len(await unfinished(admin, killed)) == 1
 
 
-async def test_start_of_kgtui_sends_no_request_without_an_audit_log(folder: StateFolder, admin: ScriptedAdmin) -> None:
+async def test_start_of_kgtui_without_audit_log_checks_no_deletions(folder: StateFolder, admin: ScriptedAdmin) -> None:
     assert await unfinished(admin, folder) == ()
     assert admin.calls == []
     assert not folder.path.exists()

@@ -64,7 +64,7 @@ def write_a_backup(folder: StateFolder, data: GroupData) -> Path:
 
 
 def test_backup_contains_all_data_that_the_broker_reported(folder: StateFolder) -> None:
-    """The backup includes leader and group epochs, commit metadata, log bounds and group configs.
+    """The backup includes leader and group epochs, commit metadata, log start and end offsets, and group configs.
 
     It also includes partitions without a committed offset.
     """
@@ -168,7 +168,10 @@ def test_listing_backups_reports_files_that_are_not_backups(folder: StateFolder)
 async def test_backup_and_intent_are_flushed_to_disk_before_the_delete_request(
     admin: ScriptedAdmin, folder: StateFolder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """kgtui calls fsync for the backup and the logged intent before the request, and for the outcome after it."""
+    """Before the request, kgtui calls fsync for the backup, and for the entry (intent) in the audit log.
+
+    After the request, kgtui adds the outcome to the audit log, and calls fsync again.
+    """
     steps: list[str] = []
     fsync, record_call = os.fsync, admin._record_call
 

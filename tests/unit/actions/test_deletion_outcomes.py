@@ -1,4 +1,7 @@
-"""Tests of the outcome of a deletion: successful, failed or uncertain, depending on responses and verification."""
+"""Tests of the outcome of a deletion: successful, refused, failed or uncertain.
+
+The outcome depends on the response of the broker, and on whether the group still exists afterwards.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tests of executing a deletion: the order of the steps, groups that change after the plan, and disk errors."""
+"""Tests of executing a planned deletion: the order of the steps, groups that change after planning, disk errors."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ async def test_simple_connect_and_schema_registry_groups_can_be_deleted(
 async def test_intent_and_backup_are_written_before_the_delete_request_is_sent(
     admin: ScriptedAdmin, folder: StateFolder
 ) -> None:
-    """When the broker receives the delete request, the audit log does not contain the outcome yet."""
+    """When the broker receives the request, the audit log contains the intent to delete, but no outcome yet."""
     seen: list[object] = []
 
     def look() -> None:

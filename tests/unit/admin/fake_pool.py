@@ -45,20 +45,21 @@ class FakePool(Pool):
     Attributes:
         answers: API name → function that takes a request. The function returns the response as a dict of fields or as
             bytes, or an exception that `call` then raises.
-        versions: API name or `(API name, node id)` → highest supported API version; None if the API is not supported.
-        coordinators: group id → node id (by default 1), or the error that the lookup returns.
-        leaders: `(topic, partition)` → node id (by default 1), or an error code with a minus sign, such as -29. A key
-            that is only a topic name sets the error of all its partitions.
+        versions: API name or `(API name, broker id)` → highest supported API version; None if the API is not supported.
+        coordinators: group id → broker id of the coordinator, or the error that the lookup returns. The coordinator of
+            all other groups is broker 1.
+        leaders: `(topic, partition)` → broker id of the leader, or a negated error code, such as -29. A key that is
+            only a topic name sets the error of all its partitions. The leader of all other partitions is broker 1.
         partitions: number of partitions of each topic.
-        nodes: node ids of the brokers.
+        nodes: ids of the brokers.
         sent: all requests, in order.
-        looked_up: for each lookup of coordinators, the groups whose coordinators were not cached.
+        looked_up: lists of groups, one per lookup of coordinators: the groups whose coordinators were not cached.
         leaders_looked_up: arguments `(topics, refresh)` of each leader lookup.
         unreachable: exceptions that the next lookups of coordinators or leaders raise, one per lookup. The last
             exception in the list is raised first.
-        learned: cached coordinators: group id → node id.
-        listings: cached rows of the brokers' lists: group id → `Listing`.
-        recently_failed: node ids of the leaders to which the last request failed.
+        learned: cached coordinators: group id → broker id.
+        listings: cached rows of ListGroups responses: group id → `Listing`.
+        recently_failed: ids of brokers that lead a partition, and to which the last request failed.
         view: cached metadata; None until it is read for the first time.
     """
 
@@ -193,7 +194,7 @@ class FakePool(Pool):
         return [sent for sent in self.sent if sent.api == api]
 
     def per_node(self, api: str) -> dict[int, int]:
-        """Return the number of requests of the API `api` that were sent to each broker, by node id."""
+        """Return a dict: broker id → number of requests of the API `api` that were sent to this broker."""
         counts: dict[int, int] = defaultdict(int)
         for sent in self.of(api):
             counts[sent.node] += 1

@@ -113,7 +113,7 @@ async def test_groups_are_described_even_if_their_types_are_not_cached() -> None
 
 @pytest.mark.parametrize("version", [0, 5, 6])
 async def test_a_group_is_described_correctly_if_its_cached_type_is_outdated(version: int) -> None:
-    """After kgtui cached the types of both groups, the groups were deleted, and created again with a different type."""
+    """After kgtui cached the types of two groups, they were deleted, and created again with different types."""
     cluster = Cluster({"g": ("classic", "Empty"), "h": ("consumer", "Empty")}, versions={"DescribeGroups": version})
     await cluster.admin.list_groups()
     cluster.groups |= {"g": ("consumer", "Stable"), "h": ("classic", "Stable")}
@@ -216,8 +216,10 @@ async def test_a_listed_group_exists_even_if_an_old_broker_reports_it_as_dead(
 ) -> None:
     """DescribeGroups before version 6 returns Dead for missing groups, so kgtui also checks the list of groups.
 
-    For a listed group, the state Dead is unreliable, because the group may be active. If the broker has
-    ConsumerGroupDescribe, the list of groups does not show whether the group is classic.
+    For a listed group, the state Dead is unreliable, because the group may be active.
+
+    The test also runs with a broker that has ConsumerGroupDescribe. There, it is unknown whether a listed group is
+    classic, because ListGroups version 4 returns no group types.
     """
     versions: dict[str, int | None] = {"DescribeGroups": 5, "ListGroups": 4}
     versions["ConsumerGroupDescribe"] = consumer_group_describe

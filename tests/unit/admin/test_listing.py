@@ -77,7 +77,10 @@ class Brokers:
 
 
 async def poll_and_apply(feed: ListingFeed, known: dict[str, Listing]) -> tuple[set[str], set[str]]:
-    """Poll `feed`, and apply the changes to `known`. Return the ids of updated groups, and of removed groups."""
+    """Read the changes in a broker's list of groups from `feed`, and apply them to `known`.
+
+    Return the ids of the updated groups, and the ids of the removed groups.
+    """
     delta = await feed.poll()
     assert not delta.updated.keys() & set(delta.removed)
     known.update(delta.updated)

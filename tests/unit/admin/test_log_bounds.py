@@ -148,9 +148,7 @@ async def test_partition_without_leader_has_an_error_after_several_lookups() -> 
 
 @pytest.mark.parametrize(("failed", "known"), [(-2, PartitionBounds(None, END, OUT_OF_RANGE)),
                                                (-1, PartitionBounds(START, None, OUT_OF_RANGE))])  # fmt: skip
-async def test_an_error_in_one_log_bound_does_not_affect_the_other_log_bound(
-    failed: int, known: PartitionBounds
-) -> None:
+async def test_reading_log_start_and_log_end_can_fail_independently(failed: int, known: PartitionBounds) -> None:
     logs = Logs()
     logs.codes = {("a", 0, failed): OUT_OF_RANGE}
     assert (await logs.read(("a", 0))).rows == {("a", 0): known}
@@ -185,7 +183,7 @@ async def test_log_bounds_are_read_from_the_new_leader_after_a_crash() -> None:
     assert [refresh for _, refresh in logs.pool.leaders_looked_up] == [False, True]
 
 
-async def test_repeated_failures_of_a_leader_cause_only_one_refresh_of_leaders() -> None:
+async def test_repeated_failures_of_one_leader_refresh_cached_leaders_only_once() -> None:
     logs = Logs()
     logs.pool.leaders = {("a", 0): 2}
     logs.pool.answers["ListOffsets"] = lambda _: DisconnectedError("lost", broker=2)

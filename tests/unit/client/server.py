@@ -185,7 +185,7 @@ class FakeBroker:
 
 
 class FakeCluster:
-    """Fake brokers with the node ids 1, 2 and so on. All report the same topics, coordinators and broker addresses."""
+    """Fake brokers with the ids 1, 2 and so on. They all report the same topics, coordinators and broker addresses."""
 
     def __init__(self, size: int) -> None:
         self.brokers = {node: FakeBroker(node, self) for node in range(1, size + 1)}

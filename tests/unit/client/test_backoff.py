@@ -1,4 +1,7 @@
-"""Tests of growing pauses (`Backoff`), and of functions that run concurrently (`first_success` and `all_of`)."""
+"""Tests of `Backoff`, which computes growing pauses, and of two functions that run other functions concurrently.
+
+These two functions are `first_success` and `all_of`.
+"""
 
 from __future__ import annotations
 
@@ -68,14 +71,17 @@ class Runners:
 
 
 async def test_first_success_starts_the_next_function_after_failure_or_delay() -> None:
-    """Function 1 fails, so function 2 starts immediately. Function 2 hangs. Function 3 starts `head_start` s later."""
+    """Function 1 fails, so function 2 starts immediately. Function 2 hangs, so function 3 starts after a delay.
+
+    The delay is `head_start` seconds.
+    """
     asked = Runners()
     runners = [partial(asked.fail, 1), partial(asked.hang, 2), partial(asked.answer, 3), partial(asked.answer, 4)]
     assert await first_success(runners, head_start=0.01, expected=(ConnectError,)) == 3
     assert (asked.started, asked.canceled) == ([1, 2, 3], [2])
 
 
-async def test_first_success_without_head_start_starts_all_functions_immediately() -> None:
+async def test_first_success_without_a_delay_starts_all_functions_immediately() -> None:
     asked = Runners()
     runners = [partial(asked.hang, 1), partial(asked.fail, 2), partial(asked.answer, 3)]
     assert await first_success(runners, head_start=0, expected=(ConnectError,)) == 3

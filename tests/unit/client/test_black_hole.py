@@ -1,4 +1,4 @@
-"""Tests of a broker that stops responding. The broker does not delay calls to healthy brokers, and can recover."""
+"""Tests of brokers that stop responding: calls to healthy brokers are not delayed, and later calls succeed again."""
 
 from __future__ import annotations
 

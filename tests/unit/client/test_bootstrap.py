@@ -155,7 +155,7 @@ async def test_requests_go_to_the_new_address_of_a_broker_that_has_moved() -> No
         await fake.until(lambda: fake[1].open_connections == 1)
 
 
-async def test_a_call_to_a_broker_missing_in_the_metadata_causes_a_refresh() -> None:
+async def test_calling_a_broker_missing_in_the_metadata_refreshes_the_metadata() -> None:
     async with cluster(2) as fake, Pool(fake.seeds[:1], options=QUICK) as pool:
         second = fake.brokers.pop(2)
         await pool.metadata(timeout=60)

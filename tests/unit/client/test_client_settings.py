@@ -83,7 +83,7 @@ def test_client_properties_set_the_reconnect_backoff_of_the_pool(
 ) -> None:
     """`pauses` are the shortest and the longest pause before reconnecting, in seconds.
 
-    If only `reconnect.backoff.ms` is set, it sets both, as in Kafka's clients.
+    If only `reconnect.backoff.ms` is set, it sets both pauses, as in Kafka's clients.
     """
     settings = from_properties(properties)
     pool = Pool(["localhost:9092"], settings)

@@ -144,7 +144,7 @@ async def test_the_connection_error_says_that_the_port_possibly_requires_tls() -
 async def test_probe_of_silent_port_does_not_exceed_its_time_limit(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """`probe` connects with plain text and TLS to find out what listens on a port. Here, the server answers neither."""
+    """`probe` finds out what listens on a port: it sends plain text, and then tries TLS. Here, the server is silent."""
     timeout, connect = 1.5, asyncio.open_connection
 
     async def slow_connect(*arguments: Any, **options: Any) -> Any:

@@ -33,7 +33,7 @@ class FakeConnection:
     Attributes:
         answers: fields of each response to SaslAuthenticate. The last response is repeated.
         sent: `(API name with version, encoded body)` of each request.
-        gate: while this event is not set, the broker does not respond to SaslAuthenticate.
+        gate: event. The broker does not respond to SaslAuthenticate until the event is set.
     """
 
     def __init__(self, *answers: Mapping[str, Any]) -> None:

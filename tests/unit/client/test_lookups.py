@@ -60,7 +60,7 @@ async def test_broker_that_lists_a_group_is_cached_as_its_coordinator() -> None:
         assert (found.nodes, fake[1].received) == ({"g1": 1, "g999": 1}, [])
 
 
-async def test_a_lookup_replaces_a_wrong_coordinator_from_a_group_listing() -> None:
+async def test_a_lookup_replaces_a_wrong_coordinator_learned_from_listgroups() -> None:
     async with cluster(2) as fake, Pool(fake.seeds[:1], options=QUICK) as pool:
         pool.learn_listings({"group": LISTED})
         fake.group_nodes = {"group": 2}
@@ -76,8 +76,11 @@ async def test_a_lookup_replaces_a_wrong_coordinator_from_a_group_listing() -> N
         assert lookups(fake) == 2
 
 
-async def test_shared_listings_replace_the_cached_ones() -> None:
-    """The monitor stores all listings anyway, so that the client need not store them, too."""
+async def test_pool_uses_listings_of_its_caller_instead_of_cached_listings() -> None:
+    """A listing is a group's row in a ListGroups response. Normally, the pool caches the newest listing of each group.
+
+    After `share_listings`, the pool uses the listings that the caller stores, and caches none itself, to save memory.
+    """
     async with cluster(2) as fake, Pool(fake.seeds[:1], options=QUICK) as pool:
         pool.learn_listings({"learned": LISTED})
         listings = {"group": LISTED}

@@ -240,7 +240,7 @@ async def test_token_request_times_out_if_the_response_arrives_byte_by_byte(
 
 
 @longer_if_busy(0.2)
-async def test_http_error_of_a_token_endpoint_is_reported_even_if_the_body_arrives_slowly(
+async def test_http_error_of_a_token_endpoint_with_a_slow_body_is_reported(
     endpoint: TokenServer, timeout: float
 ) -> None:
     endpoint.status, endpoint.body, endpoint.drip = 401, '{"error": "invalid_client"}' + " " * 100, "body"

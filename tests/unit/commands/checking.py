@@ -18,7 +18,7 @@ class Script:
     """A fake clock. `sleep_until` advances the clock without waiting, and then changes the cluster.
 
     Attributes:
-        steps: for each call of `sleep_until`, the seconds from the current time to the requested time.
+        steps: requested sleep times in seconds, one per call of `sleep_until`.
         happens: functions that change the cluster. The n-th call of `sleep_until` calls each function with `n`.
     """
 

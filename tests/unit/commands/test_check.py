@@ -243,10 +243,10 @@ def test_kgtui_check_does_not_report_earlier_errors_of_a_deleted_group(
     assert (ran.code, verdicts(ran), ran.err) == (0, {"stuck": "GONE"}, "")
 
 
-def test_kgtui_check_starts_no_second_read_during_a_slow_read(
+def test_kgtui_check_skips_intervals_during_a_slow_read(
     run: Callable[..., Completed], admin: ScriptedAdmin, script: Script
 ) -> None:
-    """The second read takes longer than `--interval`, which is the time between the starts of two reads."""
+    """`--interval` is the time between the starts of two reads. The second read takes longer than this time."""
     gate = asyncio.Event()
 
     def hold(step: int) -> None:

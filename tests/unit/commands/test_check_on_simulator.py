@@ -271,7 +271,7 @@ async def test_kgtui_check_omits_groups_of_a_silent_broker_and_exits_with_1(
 
 
 class SimulatedRecording:
-    """Supplies a recorder with snapshots of a simulated cluster, and stops the recorder after `polls` polls.
+    """Gives a recorder snapshots (lists of all groups) of a simulated cluster, and stops it after `polls` snapshots.
 
     The simulated time advances before each snapshot except the first.
     """

@@ -136,7 +136,7 @@ def test_kgtui_check_json_has_counts_verdicts_and_causes(run: Callable[..., Comp
     assert [connect[name] for name in ("verdict", "lag", "time_lag", "trend", "drain", "loss")] == ["OK", *[None] * 5]
 
 
-def test_kgtui_check_json_says_how_long_a_check_must_last_for_a_final_verdict(run: Callable[..., Completed]) -> None:
+def test_kgtui_check_json_has_the_time_that_a_final_verdict_needs(run: Callable[..., Completed]) -> None:
     ran = run("check", "stuck", "--format", "json", "--for", "20s", "--all")
     assert objects(ran)["stuck"]["undecided"] == [
         {"verdict": "STOP", "lacks": "time", "partitions": 1, "needs": 45.0, "has": 20.0,

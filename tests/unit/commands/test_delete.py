@@ -261,8 +261,8 @@ def test_irreversible_deletion_needs_a_second_confirmation(
 ) -> None:
     """The deletion of the group is irreversible: its topic does not exist, so its offset could not be restored.
 
-    On a terminal, the user must type the group id and then `irreversible`. Without questions, kgtui deletes the group
-    only with both `--yes` and `--irreversible`.
+    On a terminal, the user must type the group id and then `irreversible`. In a script, the user must pass both `--yes`
+    and `--irreversible`.
     """
     admin.bounds["t-idle-a", 0] = PartitionBounds(None, None, 3)
     words = ["delete", "idle-a", "--yes", "--expect", "1"]

@@ -94,7 +94,10 @@ async def test_kgtui_events_prints_each_event_when_it_happens(
 async def test_kgtui_events_says_that_no_groups_are_visible_to_the_user(
     capfd: pytest.CaptureFixture[str], operations: frozenset[str]
 ) -> None:
-    """A user with DESCRIBE on the cluster can see all groups. Therefore, such a user does not get this message."""
+    """The message "there is no group that you are allowed to see" is only for users without DESCRIBE on the cluster.
+
+    A user with DESCRIBE on the cluster can see all groups, so for this user the cluster is known to have no groups.
+    """
     admin = ScriptedAdmin(user_access=Access(operations, any_topic=True))
     watched = Watched(admin, capfd)
     await watched.until(lambda: sum(call == "poll" for call, _ in admin.calls) > 2 * len(admin.brokers))

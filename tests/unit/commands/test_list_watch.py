@@ -28,10 +28,10 @@ MAX_TIMEOUT = 60.0
 
 @asynccontextmanager
 async def watched(cluster: Simulator, interval: float, filter_text: str = "", *, lag: bool) -> AsyncIterator[ListWatch]:
-    """Yield a `ListWatch` for the groups that match `filter_text`.
+    """Yield a `ListWatch`, which reads the groups that match `filter_text` each time its method `read` is called.
 
     Args:
-        interval: intended time between two calls of `ListWatch.read`, in seconds. The timeout of a read depends on it.
+        interval: intended time between two calls of `read`, in seconds. The timeout of a read depends on it.
         lag: True to read the lag of the groups too.
     """
     query = parse(filter_text)
@@ -108,7 +108,7 @@ async def test_kgtui_ls_watch_removes_a_deleted_group_while_another_broker_is_si
 
 
 @longer_if_busy(1)
-async def test_kgtui_ls_watch_does_not_add_groups_of_a_silent_broker_outside_the_filter(timeout: float) -> None:
+async def test_kgtui_ls_watch_adds_no_unmatched_groups_of_a_silent_broker(timeout: float) -> None:
     async with (
         Simulator(brokers=3, scenario="plain", groups=60) as cluster,
         watched(cluster, timeout, "coordinator:1", lag=False) as watch,

@@ -236,9 +236,9 @@ def test_kgtui_ls_without_watch_has_verdicts_only_for_groups_without_members(run
 def test_kgtui_ls_can_select_empty_and_unused_groups_without_watch(
     run: Callable[..., Completed], verdict: str, found: list[str]
 ) -> None:
-    """Without `--watch`, kgtui has no verdict (such as `OK` or `stopped`) for a group with members.
+    """The filters `verdict:empty` and `verdict:unused` work without `--watch`, as only groups without members match.
 
-    These filters do not need the verdict, because a group with members can be neither `empty` nor `unused`.
+    For a group with members, kgtui has no verdict (such as `OK` or `stopped`) without `--watch`.
     """
     ran = run("ls", f"verdict:{verdict}")
     assert groups(ran) == found

@@ -1,4 +1,7 @@
-"""Tests of what `kgtui pipeline` checks before it starts Spark: its options, the lake, and `__consumer_offsets`."""
+"""Tests of what `kgtui pipeline` checks before it starts Spark: options, the lake, and `__consumer_offsets`.
+
+A lake is a folder of Delta tables.
+"""
 
 from __future__ import annotations
 
@@ -69,7 +72,10 @@ def test_pipeline_reports_an_unreachable_cluster_and_creates_no_lake(
 def test_pipeline_run_without_a_cluster_rejects_a_nonexistent_lake(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
-    """Without a cluster, all data must be in the lake. A user who misspells its path must not get a new empty lake."""
+    """Without a cluster, all data must already be in the lake (a folder of Delta tables).
+
+    If the user misspells the path of the lake, kgtui must not create a new lake there.
+    """
     message = error_of(capsys, 2, "run", "--lake", tmp_path / "lake")
     assert "nothing to work on" in message
     assert "--bootstrap-server" in message
@@ -118,7 +124,7 @@ def test_pipeline_reports_a_lake_that_cannot_be_written(
 def test_pipeline_rejects_a_lake_with_data_of_a_different_cluster(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """The tables of a lake have no column for the cluster, so rows of two clusters could not be distinguished."""
+    """The tables of a lake have no column for the cluster, so kgtui could not tell the rows of two clusters apart."""
 
     async def found(_: object) -> OffsetsTopic:
         return OffsetsTopic(("127.0.0.1:1",), {0: (0, 7)}, cluster_id="staging")

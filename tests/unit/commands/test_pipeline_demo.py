@@ -24,7 +24,10 @@ HISTORY = DemoHistory(days=0.25, interval=600.0, until=END, seed=4)
 
 
 def record(path: Path) -> RecordingReader:
-    """Record the simulated `HISTORY` into a new lake, check the number of polls, and return a reader of the lake."""
+    """Record the simulated `HISTORY` into a new lake (a folder of Delta tables), and check the number of polls.
+
+    Return a reader of the lake.
+    """
     progress: list[int] = []
     status = asyncio.run(record_history(str(path), HISTORY, progress.append))
     assert status.polls == HISTORY.polls == 37

@@ -239,7 +239,10 @@ def test_a_time_before_the_year_1_in_utc_is_rejected() -> None:
 def test_recorder_exits_with_70_if_the_monitor_crashes(
     cluster: SimulatorProcess, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """A recorder gets its data from a monitor. Without the monitor, it would record no groups and still exit with 0."""
+    """A recorder gets the groups from a monitor, which polls the cluster.
+
+    If the recorder ignored the crash of the monitor, it would record no groups, and still exit with 0.
+    """
 
     async def fail(self: Monitor) -> None:
         raise ZeroDivisionError("for this test")

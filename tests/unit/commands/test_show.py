@@ -37,7 +37,7 @@ def test_kgtui_show_prints_each_group_once_in_the_given_order(run: Callable[...,
 
 
 def test_kgtui_show_requests_no_configs_of_classic_groups(run: Callable[..., Completed], admin: ScriptedAdmin) -> None:
-    """Classic groups have no group configs. Without DESCRIBE_CONFIGS, the needless request would cause an error."""
+    """Classic groups have no group configs. For a user without DESCRIBE_CONFIGS, the needless request would fail."""
     admin.add("old", "classic", lag=1)
     ran = run("show", "old", "pay")
     assert (ran.code, ran.err) == (0, "")
@@ -53,7 +53,7 @@ def test_kgtui_show_reports_missing_groups_and_shows_existing_groups(run: Callab
     assert ran.err == "kgtui: group nope: Group nope not found. [GROUP_ID_NOT_FOUND]\n"
 
 
-def test_kgtui_show_reports_a_missing_group_even_if_the_search_for_similar_ids_fails(
+def test_kgtui_show_reports_missing_groups_even_if_finding_similar_ids_fails(
     run: Callable[..., Completed], admin: ScriptedAdmin, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async def fail(*_: object, **__: object) -> object:

@@ -64,7 +64,7 @@ WRONG = {
 }
 """Maps each test id to the text of a client properties file with a mistake.
 
-The text contains a secret, or refers to a file that contains a secret. `{folder}` stands for the folder of the file.
+The text contains a secret, or refers to a file that contains a secret. `{folder}` stands for the folder of this file.
 """
 
 

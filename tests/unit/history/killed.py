@@ -1,6 +1,7 @@
 """A program that records a cluster until it is killed. Run it as `python -m tests.unit.history.killed HOST:PORT LAKE`.
 
-The program compacts the files of the lake every second, so that a kill sometimes interrupts a compaction.
+LAKE is the folder for the recording. The program compacts the files in this folder every second, so that a kill
+sometimes interrupts a compaction.
 """
 
 from __future__ import annotations
@@ -13,11 +14,14 @@ from kgtui.history import Recorder, RecorderOptions
 from kgtui.monitor import Monitor, MonitorOptions
 
 FLUSH = 0.3
-"""Time between two flushes, in seconds. A flush writes all polls to the lake that are still only in memory."""
+"""Time between two flushes, in seconds. A flush writes to disk all polls that are still only in memory."""
 
 
 async def _record(bootstrap: str, lake: str) -> None:
-    """Record a cluster into the lake until this process is killed. `bootstrap` contains addresses of brokers."""
+    """Record a cluster into the folder `lake` until this process is killed. `bootstrap` is a list of broker addresses.
+
+    The addresses are separated by commas.
+    """
     async with connect(bootstrap.split(",")) as admin:
         monitor = Monitor(admin, MonitorOptions(interval=0.5, sweep_rate=0.001))
         watching = asyncio.create_task(monitor.run())

@@ -22,7 +22,7 @@ CLUSTER = ClusterInfo("hand-made", brokers(2), 1, {"share.version": 1}, ("127.0.
 
 
 class RecordingBuilder:
-    """Writes polls into a lake.
+    """Writes polls (the states of all groups at one time) into a lake (a folder of Delta tables).
 
     The first poll of a builder is a keyframe (a poll that stores all groups). By default, each later poll stores only
     the changes since the previous poll.
@@ -37,7 +37,7 @@ class RecordingBuilder:
         self.keyframe: int | None = None
 
     def poll(self, result: PollResult, at: int, *, keyframe: bool = False, gap: str = "") -> int:
-        """Add a poll, which `flush` writes later. Return how many rows the poll has, not counting the table `polls`.
+        """Add a poll, which `flush` writes later. Return how many rows the poll has in tables other than `polls`.
 
         Args:
             at: time of the poll in milliseconds since the Unix epoch.
@@ -58,7 +58,7 @@ class RecordingBuilder:
         return count
 
     def flush(self) -> None:
-        """Write all added polls to the lake."""
+        """Write to disk all polls that were added since the previous flush."""
         self.writer.seal()
         self.writer.flush()
 

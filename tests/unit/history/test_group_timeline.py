@@ -209,7 +209,7 @@ def test_kgtui_show_prints_when_a_recorded_group_appeared_and_last_made_progress
     assert f"last progress     {last}" in capfd.readouterr().out
 
 
-def test_start_of_a_group_state_is_unknown_if_the_state_began_before_the_recording(tmp_path: Path) -> None:
+def test_start_of_a_state_is_unknown_if_it_precedes_the_recording(tmp_path: Path) -> None:
     write(tmp_path, *[poll_of(groups=("pay",))] * 3)
     lake = RecordingReader(tmp_path)
     times = lake.group_timeline("pay", lake.first.at, lake.last.at).observed_times

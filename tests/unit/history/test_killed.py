@@ -1,6 +1,6 @@
-"""Tests of killed recorders: the lake contains only complete polls, and the next recorder reports the crash.
+"""Tests of killed recorders: the recording contains only complete polls, and the next recorder reports the crash.
 
-A killed recorder loses only the polls that it has not yet flushed (written to the lake).
+A killed recorder loses only the polls that it has not yet flushed (written to disk).
 """
 
 from __future__ import annotations
@@ -41,9 +41,9 @@ def record(cluster: SimulatorProcess, lake: Path) -> subprocess.Popen[str]:
 
 
 def wait_for_polls(lake: Path, more_than: int, process: subprocess.Popen[str]) -> int:
-    """Wait until the lake has more than `more_than` polls. Return the number of polls.
+    """Wait until the recording in the folder `lake` has more than `more_than` polls. Return the number of polls.
 
-    Raise AssertionError if the recorder `process` ends before, or after 60 s.
+    Raise AssertionError if the recorder `process` ends earlier, or after 60 s.
     """
     end = time.monotonic() + 60
     while process.poll() is None and time.monotonic() < end:
@@ -55,7 +55,7 @@ def wait_for_polls(lake: Path, more_than: int, process: subprocess.Popen[str]) -
 
 
 def polls_in(lake: Path) -> int:
-    """Return the number of polls in a lake; 0 while the lake cannot be opened yet."""
+    """Return the number of polls in the recording in the folder `lake`; 0 while it cannot be opened yet."""
     try:
         return len(RecordingReader(lake).polls())
     except Exception:  # noqa: BLE001 - the lake is still being created
@@ -63,7 +63,10 @@ def polls_in(lake: Path) -> int:
 
 
 def kill_again_and_again(cluster: SimulatorProcess, lake: Path, times: int, seed: int) -> None:
-    """Start a recorder, kill it at a random time, and check the lake. Do this `times` times with the same lake."""
+    """Start a recorder, kill it at a random time, and check the recording. Do this `times` times with the same folder.
+
+    `seed` is the seed of the random times.
+    """
     rng, polls = random.Random(seed), 0
     for run in range(times):
         process = record(cluster, lake)
@@ -79,9 +82,8 @@ def kill_again_and_again(cluster: SimulatorProcess, lake: Path, times: int, seed
         assert run == 0 or "crashed" in messages
         found = RecordingReader(lake)
         check_polls(lake)
-        # Only polls since the last flush are lost. So the newest stored poll is older than the kill by at most `FLUSH`
-        # seconds and the time to make and write a poll. That time is less than `start_time`, because `start_time` also
-        # includes the start of the recorder.
+        # Only the polls since the last flush are lost, and there is a flush every `FLUSH` seconds. Making and writing
+        # a poll takes additional time, but less than `start_time`, which also includes the start of the recorder.
         assert killed - found.last.at < FLUSH + start_time
         for poll in (found.first, found.last, rng.choice(found.polls())):
             assert len(found.at(poll).listings) >= 100

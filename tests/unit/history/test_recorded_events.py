@@ -111,9 +111,9 @@ def test_recorded_events_do_not_depend_on_how_polls_are_stored(tmp_path: Path, k
 
 
 def test_monitor_and_recording_report_the_same_group_events() -> None:
-    """The test gives the polls to `EventTracker`, as the monitor does. It compares only events about groups.
+    """The test gives polls to `EventTracker`, as the monitor does, which polls a running cluster.
 
-    Events about brokers are left out, because this test gives no data of brokers to `EventTracker`.
+    The test does not compare events about brokers, because it gives no data of brokers to `EventTracker`.
     """
     log = EventLog(100)
     tracker = EventTracker(log, 100)

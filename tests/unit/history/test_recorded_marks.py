@@ -46,9 +46,10 @@ async def test_offsets_in_a_replay_are_incomplete_if_topics_were_hidden_from_the
 
 
 async def test_replay_of_a_poll_without_offsets_returns_offsets_of_the_previous_poll(tmp_path: Path) -> None:
-    """The offsets of `pay` were not read at the second poll, so its replay returns the offsets of the first poll.
+    """At the second poll, the offsets of the group `pay` were not read.
 
-    The replay also reports that these offsets are incomplete, as they were at the first poll.
+    Therefore, a replay of the second poll returns the offsets of the first poll. It also reports that these offsets are
+    incomplete, because they were incomplete at the first poll.
     """
     write(tmp_path, poll_of(hidden=HIDDEN), PollResult({"pay": STABLE}, hidden=VISIBLE), poll_of(hidden=VISIBLE))
     assert [await marked_groups(tmp_path, poll) for poll in range(3)] == [{"pay"}, {"pay"}, set()]
@@ -71,12 +72,12 @@ async def test_offsets_are_incomplete_if_members_consume_a_forbidden_topic(tmp_p
 async def test_a_replay_infers_topic_permissions_from_incomplete_offsets(
     tmp_path: Path, hidden: frozenset[str], hides: bool, any_topic: str
 ) -> None:
-    """The lake stores only the newest permissions of the user. At the time of the poll, they may have been different.
+    """A recording stores only the newest permissions of the user. At the time of a poll, they may have been different.
 
     Args:
         hidden: groups whose offsets at the poll may be incomplete, because the user could not describe all topics.
         hides: whether there is such a group. If so, the replay must return that the user cannot describe all topics.
-        any_topic: whether the user can describe all topics, according to the lake. It must not affect the result.
+        any_topic: whether the stored permissions include all topics. This must not affect the result.
     """
     write(tmp_path, poll_of(hidden=hidden))
     stored = f'{{"cluster_operations": ["DESCRIBE"], "any_topic": {any_topic}}}'

@@ -1,4 +1,7 @@
-"""Tests that the recorder writes the changes in a cluster to a lake, and continues after disk and broker errors."""
+"""Tests that the recorder writes the changes in a cluster to a lake (a folder of Delta tables).
+
+The recorder must continue after disk and broker errors.
+"""
 
 from __future__ import annotations
 
@@ -41,7 +44,10 @@ FAST = RecorderOptions(interval=0.02, flush=0.02, describe=0.05)
 
 @dataclass
 class ScriptedMonitor:
-    """A fake monitor. Its snapshot always contains the current groups of the cluster `admin`."""
+    """A fake of the monitor, from which a recorder gets the groups of a cluster.
+
+    Its snapshot always contains the current groups of the cluster `admin`.
+    """
 
     admin: ScriptedAdmin
     cluster_id: str = "scripted"
@@ -71,7 +77,7 @@ async def recording(
     """Run a recorder until the `async with` block ends. Yield the recorder and a list of its messages to the user.
 
     Args:
-        path: path or URI of the lake.
+        path: path or URI of the lake, the folder for the recording.
         admin: the cluster; None for the cluster that `scripted` returns.
         changes: other arguments of `Recorder`.
     """
@@ -100,10 +106,10 @@ async def wait_for_new_poll(recorder: Recorder) -> None:
 
 
 def check_polls(path: Path | str) -> set[int]:
-    """Assert that the other tables have as many rows of each poll as the table `polls` says.
+    """Assert that each poll in the table `polls` is complete in the other tables of the recording.
 
-    Return the times, in milliseconds since the Unix epoch, of polls that have rows only in other tables than `polls`,
-    because their flush was interrupted.
+    The table `polls` contains the number of rows of each poll in the other tables. Return the times of polls that are
+    missing in `polls`, because writing them was interrupted, in milliseconds since the Unix epoch.
     """
     folder = LakeFolder.of(path)
     found: Counter[int] = Counter()
@@ -215,7 +221,10 @@ class Disk:
 async def test_recorder_reports_a_full_disk_and_continues_later(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, table: str, late: bool
 ) -> None:
-    """The recorder repeats a failed append. No row is lost or duplicated, even if the append has written its rows."""
+    """The recorder repeats a failed append to a table. No row is lost or duplicated.
+
+    The append fails before it has written its rows, or after that (`late`).
+    """
     disk, admin = Disk(monkeypatch), scripted()
     async with recording(tmp_path / "lake", admin) as (recorder, messages):
         await until(lambda: recorder.status.polls >= 1)

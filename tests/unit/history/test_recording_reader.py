@@ -1,4 +1,4 @@
-"""Tests that `RecordingReader` returns each poll as it was recorded, after flushes, crashes and compactions."""
+"""Tests that `RecordingReader` returns each poll as it was recorded, even after crashes and compactions."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ DAY = 86_400_000
 
 
 class ExpectedState:
-    """Computes, without a lake, the values that `RecordingReader` should return for each poll and group."""
+    """Computes in memory the values that `RecordingReader` should return for each poll and group."""
 
     def __init__(self) -> None:
         self.groups: dict[str, dict[str, Any]] = {}
@@ -132,7 +132,7 @@ def poll_of(
 
 
 def write(path: Path, *polls: PollResult, every: int = 10_000, keyframes: tuple[int, ...] = ()) -> RecordingBuilder:
-    """Write polls to the lake at `path`, with one flush per poll.
+    """Record polls into the lake (a folder of Delta tables) at `path`. Each poll is written to disk separately.
 
     Args:
         every: time between two polls in milliseconds.
@@ -175,7 +175,7 @@ def test_a_broker_error_is_returned_only_for_the_poll_at_which_it_occurred(tmp_p
 
 
 def test_rows_of_an_interrupted_flush_are_ignored_and_later_removed(tmp_path: Path) -> None:
-    """The flush is interrupted after it has written the poll to the other tables, but not yet to the table `polls`."""
+    """A flush writes a poll to the table `polls` after all other tables. Here, it is interrupted before `polls`."""
     recording = write(tmp_path, poll_of(100))
     recording.poll(poll_of(999, groups=("pay", "half")), START + 10_000)
     polls = RecordedTable(LakeFolder.of(tmp_path).table(POLLS.name), POLLS)
@@ -277,7 +277,7 @@ def test_next_change_of_a_group_is_found_in_a_recording_of_several_days(tmp_path
     assert changes("nobody", back=False) == []
 
 
-def test_step_finds_a_poll_that_was_recorded_after_the_reader_was_opened(tmp_path: Path) -> None:
+def test_stepping_forward_finds_a_poll_recorded_after_the_reader_was_opened(tmp_path: Path) -> None:
     recording = write(tmp_path, poll_of(1), poll_of(2))
     lake = RecordingReader(tmp_path)
     last = lake.last
@@ -334,10 +334,10 @@ def test_recording_reader_opened_before_a_compaction_still_returns_earlier_polls
 
 
 def test_recording_reader_returns_the_time_at_which_a_group_disappeared(tmp_path: Path) -> None:
-    """The group disappeared at the first poll without the group. Usually, this poll has a row that says so.
+    """A group disappears at the first poll that no longer contains the group. The reader returns the time of this poll.
 
-    A keyframe (a poll that stores all groups) has no such row. Nevertheless, the reader must return the time of this
-    poll.
+    Usually, the poll has a row that says that the group is gone. A keyframe (a poll that stores all groups) has no such
+    row, but the reader must find the time nevertheless.
     """
     pay, both = PollResult({"pay": STABLE}), PollResult({"pay": STABLE, "old": STABLE})
     write(tmp_path / "poll", both, both, pay, pay)

@@ -152,7 +152,10 @@ async def test_a_replay_returns_the_recorded_errors_of_groups_and_brokers(tmp_pa
 
 
 async def test_monitor_of_a_replay_shows_the_new_poll_after_each_step_or_seek(tmp_path: Path) -> None:
-    """`step` moves the replay to the next poll, and `seek` to a given time. The monitor must read the groups again."""
+    """`step` moves a replay to the next recorded poll, and `seek` moves it to a given time.
+
+    After each move, the monitor, which reads the replay repeatedly, must show the groups of the new poll.
+    """
     empty = Listing("consumer", "consumer", "Empty", 2)
     write(tmp_path, poll_of(100), poll_of(120, groups=("pay", "new")), poll_of(140, listing=empty))
     admin = await ReplayAdmin.open(RecordingReader(tmp_path), START / 1000)
@@ -198,7 +201,7 @@ async def test_repeated_reads_of_the_same_replayed_poll_count_as_one_read(tmp_pa
     assert found.lag.lag == 50
 
 
-async def test_listing_feed_of_a_replay_returns_changed_groups_after_a_seek(tmp_path: Path) -> None:
+async def test_replay_that_moved_to_another_poll_returns_only_changed_groups(tmp_path: Path) -> None:
     recording = RecordingBuilder(tmp_path)
     recording.poll(PollResult({"a": STABLE, "b": STABLE}), START)
     recording.poll(PollResult({"b": replace(STABLE, state="Empty"), "c": STABLE}), START + 1)

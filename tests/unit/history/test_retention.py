@@ -1,4 +1,4 @@
-"""Tests of the retention times of topics and committed offsets, which the recorder stores in the lake."""
+"""Tests of the retention times of topics and committed offsets, which a recorder stores in the recording's folder."""
 
 from __future__ import annotations
 

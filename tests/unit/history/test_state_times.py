@@ -51,7 +51,7 @@ def test_replay_and_group_timeline_agree_when_the_state_of_each_group_began(
             assert found.since.get(group) == expected, group
 
 
-def test_replay_searches_the_start_of_group_states_only_in_the_newest_polls(
+def test_replay_searches_only_newest_polls_for_the_start_of_states(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(state_times, "MOST_ROWS", 2)
@@ -64,8 +64,8 @@ def test_replay_searches_the_start_of_group_states_only_in_the_newest_polls(
 async def test_problem_of_a_replayed_group_depends_on_when_the_group_became_empty(tmp_path: Path) -> None:
     """The recording begins while the group is Empty. Later, the group has a member and becomes Empty again.
 
-    At the first poll, it is unknown when the group became Empty, so its problem is EMPTY. At the last poll, it is
-    known, so the problem of the group is STOP.
+    At the first poll, the time at which the group became Empty is unknown, so the problem of the group is EMPTY. At the
+    last poll, this time is known, so the problem of the group is STOP.
     """
     write(tmp_path, poll_of(listing=EMPTY), poll_of(), poll_of(listing=EMPTY), poll_of(listing=EMPTY))
     lake = RecordingReader(tmp_path)

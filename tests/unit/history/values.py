@@ -1,4 +1,4 @@
-"""Hypothesis strategies for polls: groups of all types, with unusual characters in ids and other strings."""
+"""Hypothesis strategies that generate the results of polls: groups of all types, with unusual characters in strings."""
 
 from __future__ import annotations
 

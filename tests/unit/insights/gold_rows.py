@@ -1,4 +1,7 @@
-"""Functions that make rows of gold tables from a few given values, and write them to a lake, for tests."""
+"""Functions for tests that make rows of gold tables from a few given values, and write them to a lake.
+
+A lake is a folder of Delta tables. Its gold tables contain the results of `kgtui pipeline`.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +30,7 @@ _TIMES = {LAG: "minute", HEALTH: "window_start", CHURN: "hour", FORECAST: "hour"
 
 
 def row(table: Table, **values: Any) -> dict[str, Any]:
-    """Return a row of a gold table with the given values of columns.
+    """Return a row of a gold table (a result of `kgtui pipeline`) with the given values of columns.
 
     Most other columns are null, or have a fixed value if they are not nullable. The columns `covered_from` and
     `covered_to` get a time range that ends at `NOW`, and `day` gets the day of the row.
@@ -43,7 +46,7 @@ def row(table: Table, **values: Any) -> dict[str, Any]:
 
 
 def write(path: Path, rows: dict[Table, list[dict[str, Any]]]) -> Path:
-    """Create a lake in folder `path`, add `rows` to its gold tables, and return `path`."""
+    """Create a lake (a folder of Delta tables) at `path`, add `rows` to its gold tables, and return `path`."""
     folder = LakeFolder.of(path)
     folder.prepare()
     for table in GOLD:
@@ -71,7 +74,7 @@ def lag_rows(group: str, *, minutes: int = 60, lag: int = 1_000, **values: Any) 
 
 
 def rows_with_problems() -> dict[Table, list[dict[str, Any]]]:
-    """Return rows for every gold table. The rows cause at least one finding of each kind."""
+    """Return rows for every gold table. They cause at least one finding (reported problem) of each kind."""
     old = NOW - 4 * HOUR
     return {
         LAG: [*lag_rows("pay"), *lag_rows("fraud"), *lag_rows("fill"), *lag_rows("calm", lag=59)],

@@ -1,4 +1,7 @@
-"""Tests of the rules that compute findings from gold tables, and of the order of the findings."""
+"""Tests of the rules that compute findings (reported problems) from gold tables, and of the order of the findings.
+
+Gold tables contain the results of `kgtui pipeline`.
+"""
 
 from __future__ import annotations
 
@@ -124,7 +127,7 @@ def test_finding_about_expiring_records_is_more_severe_if_they_expire_soon(hours
     assert finding.severity is severity
 
 
-def test_finding_uses_the_forecast_of_the_previous_hour_if_the_newest_lacks_a_trend(tmp_path: Path) -> None:
+def test_finding_uses_the_previous_forecast_if_the_newest_lacks_a_trend(tmp_path: Path) -> None:
     """The table `forecast` has one row per group and hour, which contains the trend of the lag, if it is known.
 
     If the trend is unknown in the newest hour, kgtui uses the row of the previous hour, if there is one. A group
@@ -225,7 +228,7 @@ def test_past_burst_of_rebalances_is_reported_with_its_start_and_its_end() -> No
     assert past_flapping(rows, NOW.timestamp())[0].until == past.until
 
 
-def test_past_problem_has_a_start_and_an_end_and_the_reason_why_it_ended(tmp_path: Path) -> None:
+def test_past_problem_has_start_and_end_and_reason_why_it_ended(tmp_path: Path) -> None:
     began, before = NOW - 9 * HOUR, {"group": "g", "affected": 1, "lag": 700, "worst": "STOP", "status": "ERR"}
     rows = [row(HEALTH, window_start=NOW - back * HOUR, bad_since=began, covered_to=NOW - back * HOUR, **before)
             for back in (9, 8, 7)]  # fmt: skip
@@ -269,7 +272,7 @@ def test_findings_of_past_problems_say_why_the_problem_ended(
     assert past.ended.startswith(ended)
 
 
-def test_two_problems_of_a_group_with_a_short_healthy_period_between_them_are_merged(tmp_path: Path) -> None:
+def test_two_problems_with_a_short_healthy_period_between_them_are_merged(tmp_path: Path) -> None:
     def bad(back: float, began: float) -> dict[str, Any]:
         time = NOW - back * HOUR
         return row(HEALTH, group="g", window_start=time, covered_to=time, status="WARN", worst="WARN",

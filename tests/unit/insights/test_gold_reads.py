@@ -1,4 +1,4 @@
-"""Tests that kgtui computes findings from few rows: the newest rows of groups with problems."""
+"""Tests that kgtui reads few rows to compute findings (reported problems): the newest rows of groups with problems."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ DAY = timedelta(days=1)
 
 @pytest.fixture
 def rows_read(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """Return a list. Each later query of a gold table appends the number of its result rows to this list."""
+    """Return an empty list. From now on, each query of a gold table appends the number of its result rows to it."""
     counts = []
     query = Gold._query
 

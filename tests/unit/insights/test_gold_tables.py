@@ -1,4 +1,7 @@
-"""Tests of reading gold tables, including missing, unreadable and empty tables, and of reading lag histories."""
+"""Tests of reading gold tables (the results of `kgtui pipeline`) and lag histories.
+
+The gold tables can be missing, unreadable or empty.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Tests of the HTML report, which shows all findings, contains no scripts, and loads nothing from the network."""
+"""Tests of the HTML report about findings (reported problems): its size, its plots, and that it is safe to open.
+
+The report contains no scripts, and loads nothing from the network.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Tests of columns that a newer kgtui version adds to tables. Lakes without the columns stay readable and writable."""
+"""Tests of columns that a newer kgtui version adds to tables.
+
+A lake (a folder of Delta tables) without these columns stays readable and writable.
+"""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Tests of lakes in folders whose names contain characters that are special in URIs or file patterns.
+"""Tests of folder names with characters that are special in URIs or file patterns.
 
-kgtui can use such a folder as a lake, or rejects it before anything is written.
+kgtui can use such a folder as a lake (a folder of Delta tables), or rejects it before anything is written.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def _own_folders(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
 
 def record(path: str) -> None:
-    """Record three polls into a lake, with one flush per poll, and compact the files of the first two polls."""
+    """Record three polls into a lake, each in files of its own, and compact the files of the first two polls."""
     recording = RecordingBuilder(path)
     for poll in range(3):
         recording.poll(poll_of(100 + poll), START + poll * 60_000, keyframe=poll == 2)
@@ -51,7 +51,7 @@ def record(path: str) -> None:
 
 @pytest.mark.parametrize("relative", [False, True])
 @pytest.mark.parametrize("name", USABLE)
-def test_a_lake_can_be_written_and_read_in_a_folder_with_an_unusual_name(
+def test_lake_in_a_folder_with_an_unusual_name_is_readable_and_writable(
     tmp_path: Path, name: str, relative: bool, capsys: pytest.CaptureFixture[str]
 ) -> None:
     given = f"./{name}/lake" if relative else str(tmp_path / "work" / name / "lake")

@@ -1,6 +1,6 @@
-"""Tests of the recorder lock, a file in the lake that allows only one process to record into the lake.
+"""Tests of the recorder lock, a file that allows only one process to record into a lake (a folder of Delta tables).
 
-The next process gets the lock when the holder releases the lock or ends.
+Another process gets the lock when the holder releases the lock or ends.
 """
 
 from __future__ import annotations

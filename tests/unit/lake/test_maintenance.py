@@ -1,6 +1,6 @@
-"""Tests of lake maintenance: `status`, `optimize` (merge files) and `prune` (delete old rows).
+"""Tests of the maintenance of a lake: `status`, `optimize` (merge files) and `prune` (delete old rows).
 
-Maintenance also works while a recorder runs, and if a table is unreadable.
+A lake is a folder of Delta tables. Maintenance also works while a recorder runs, and if a table is unreadable.
 """
 
 from __future__ import annotations
@@ -41,7 +41,10 @@ NOW = START / 1000 + 3 * 86_400
 
 @pytest.fixture
 def lake(tmp_path: Path) -> Path:
-    """Return a lake with two recorded polls per day on three days, and a gold table with two files per day."""
+    """Return a lake (a folder of Delta tables) with data of three days.
+
+    It contains two recorded polls per day, and the table `gold/lag`, which has two files per day.
+    """
     path = tmp_path / "lake"
     made = RecordingBuilder(path)
     for day in range(3):

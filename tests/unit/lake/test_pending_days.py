@@ -1,7 +1,8 @@
-"""Tests of `pending_days`, which returns the days for which the next pipeline run must compute gold rows.
+"""Tests of `pending_days`, which returns the days for which the next pipeline run must compute rows of gold tables.
 
-The pending days begin with the day of the earliest new row. After new polls or commits, the last processed day is also
-pending, because its newest gold rows may be incomplete.
+Gold tables contain the results of the pipeline. The pending days begin with the day of the earliest new row in the
+input of the pipeline. After new polls or commits, the last processed day is also pending, because its results may be
+incomplete.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ DAY_MS = 86_400_000
 
 @pytest.fixture
 def folder(tmp_path: Path) -> LakeFolder:
-    """Return a lake that has a recording of two days, but no gold tables."""
+    """Return a lake (a folder of Delta tables) with a recording of two days, but without results of the pipeline."""
     folder = LakeFolder.of(tmp_path / "lake")
     made = RecordingBuilder(folder.local_path)
     for day in range(2):
@@ -73,7 +74,10 @@ def ms(day: date, hour: int = 12) -> int:
 
 
 def run_pipeline(folder: LakeFolder) -> tuple[date, ...]:
-    """Simulate a pipeline run: write one row per pending day to all gold tables. Return the days that were pending."""
+    """Simulate a run of the pipeline, and return the days that it had to compute (the pending days).
+
+    The simulated run writes one row per pending day to each gold table.
+    """
     create_tables(folder, (*GOLD, *GOLD_STATE))
     found = pending_days(folder)
     for table in (*GOLD, *GOLD_STATE):

@@ -1,4 +1,7 @@
-"""Tests that the table schemas are valid, and that kgtui checks a folder before it uses the folder as a lake."""
+"""Tests that the table schemas are valid, and that kgtui checks a folder before it uses the folder as a lake.
+
+A lake is a folder of Delta tables.
+"""
 
 from __future__ import annotations
 

@@ -50,9 +50,9 @@ def snapshot(
     """Return a snapshot of `groups`, taken at the time `NOW`. The keys of all arguments are group ids.
 
     Args:
-        summaries: what the newest background read of each group found.
+        summaries: results of the newest background read of each group; a group that was not read has no entry.
         empty_for: time since the group became Empty, in seconds.
-        faults: why the newest read of the group failed.
+        faults: errors of the newest reads that failed.
     """
     by_listing: dict[Listing, list[str]] = {}
     for group, listing in sorted(groups.items()):
@@ -70,7 +70,7 @@ UNKNOWN_TYPE = Listing(None, "consumer", None, 1)
 
 
 def mixed_snapshot() -> Snapshot:
-    """Return a snapshot with six groups of different types and kinds.
+    """Return a snapshot with six groups, which have different types, protocols and states.
 
     kgtui has listed `connect-cluster` and `old.group`, but has not read them yet.
     """

@@ -107,6 +107,7 @@ def test_partitions_temporarily_without_owner_do_not_count_as_moved() -> None:
     "description", [described(state="Dead"), GroupDescription("g", "", "", "Stable", 1, members=None)]
 )
 def test_description_in_state_dead_or_without_member_list_causes_no_events(description: GroupDescription) -> None:
+    """Such a description contains no members. kgtui must not report that the previous members have left."""
     last = LastDescription()
     last.update(described(owner("m-1", 0)), STABLE, 1.0)
     assert last.update(description, STABLE, 2.0) == []

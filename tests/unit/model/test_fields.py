@@ -59,7 +59,7 @@ def test_field_values_computed_per_column_equal_values_computed_per_group(group:
             assert list(columns.data(field)) == [field.data(newest, name) for name in groups]
 
 
-def test_value_of_a_numeric_field_is_an_int_in_json_and_a_string_in_tables() -> None:
+def test_numeric_field_is_int_in_json_but_text_in_tables() -> None:
     assert partition_fields.LAG.value(ROW) == 5
     assert partition_fields.LAG.data(ROW) == 5
     assert partition_fields.LAG.text(ROW) == "5"

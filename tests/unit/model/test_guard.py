@@ -161,9 +161,7 @@ def test_unavailable_delete_action_gives_the_reason(taken: Snapshot, words: str)
 
 
 @pytest.mark.parametrize(("listed", "words"), [("Stable", "Stable with 1 member: stop it first"), ("Dead", "60 s old")])
-def test_refusal_to_delete_uses_an_outdated_description_only_if_the_group_list_confirms_it(
-    listed: str, words: str
-) -> None:
+def test_refusal_uses_an_outdated_description_only_if_group_list_agrees(listed: str, words: str) -> None:
     """The description is 60 s old, and has the state Stable and one member.
 
     If the list of groups also shows Stable, the refusal mentions the member. If the list shows Dead, the refusal only

@@ -26,7 +26,7 @@ FAULT = Fault("GROUP_AUTHORIZATION_FAILED", "Not authorized.\ndetails", 30, grou
 SUSPECT = Judgment(GroupStatus.ERR, Problem.STOP, Basis.SCREENED, since=T0 - 600, since_seen=True, message="no commit")
 
 
-def test_every_problem_has_a_unique_name_and_a_short_label_for_the_group_tree() -> None:
+def test_every_problem_has_a_unique_name_and_a_short_label() -> None:
     assert PROBLEM_TEXTS.keys() == set(Problem)
     assert len({texts.name for texts in PROBLEM_TEXTS.values()}) == len(Problem)
     assert [texts.label for texts in PROBLEM_TEXTS.values() if not 0 < len(texts.label) < 10] == []

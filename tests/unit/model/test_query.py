@@ -149,7 +149,7 @@ def test_group_that_was_not_read_matches_neither_a_filter_term_nor_its_negation(
         assert chosen(f"not:{text}", snap) == set()
 
 
-def test_filter_judges_one_group_and_all_groups_alike_if_the_lag_is_unknown() -> None:
+def test_filter_handles_unknown_lag_alike_for_one_and_all_groups() -> None:
     """Filters read the lags of all groups in a faster way than the lag of one group. `chosen` compares the results."""
     failed, hidden = (Fault(name, "no", code) for name, code in (("TIMED_OUT", 7), ("FORBIDDEN", 29)))
     never_read = replace(summary(lag=None), lag_at=None, fault=failed)
@@ -171,7 +171,7 @@ def test_group_whose_topics_are_unknown_matches_no_filter_term_about_topics() ->
     assert parse("not:topic:payments").searched(snap) == (1, 2)
 
 
-def test_filter_uses_state_and_type_from_the_background_read_if_group_lists_lack_them() -> None:
+def test_filter_uses_background_reads_if_lists_lack_states_and_types() -> None:
     snap = snapshot(
         {"a": Listing(None, "consumer", None, 1), "b": Listing(None, "consumer", None, 1)},
         {"a": summary(state="Empty", type="classic")},

@@ -66,7 +66,7 @@ def test_record_times_are_searched_first_in_the_partitions_with_the_largest_lag(
     assert searchable(lags(replace(offsets, committed=(), share=shares)), 9) == {("t", 0): LogPosition(7, 0, 10)}
 
 
-def test_record_time_found_for_an_older_committed_offset_does_not_count_as_exact() -> None:
+def test_record_time_of_an_older_committed_offset_is_not_exact() -> None:
     times = {("t", 0): FOUND, ("t", 1): FOUND}
     offsets = GroupOffsets(
         (CommittedOffset("t", 0, 5), CommittedOffset("t", 1, 6)),

@@ -67,7 +67,7 @@ def test_write_and_read_rates_are_computed_from_consecutive_samples() -> None:
     assert rates == [(None, None), (25.0, 10.0), (0.0, None), (None, None), (None, None), (None, None)]
 
 
-def test_last_progress_is_the_time_of_the_last_increase_of_a_committed_offset() -> None:
+def test_last_progress_is_the_time_when_an_offset_last_increased() -> None:
     series = Series()
     for at, position in ((0.0, 10), (5.0, 10), (10.0, 30)):
         series.add(at, None, 1, offsets=offsets(position, 100))
@@ -78,7 +78,7 @@ def test_last_progress_is_the_time_of_the_last_increase_of_a_committed_offset() 
     assert series.last_progress() == 10.0, "a lower offset is not progress"
 
 
-def test_each_change_of_state_epoch_or_members_is_stored_as_a_change_point() -> None:
+def test_state_epoch_and_member_changes_are_stored_as_change_points() -> None:
     series = Series(gap_rule=GAPS)
     series.add(0.0, 0, 1, description=description("Stable", 4, ("a", (0, 1))))
     series.add(2.0, 0, 1, description=description("Stable", 4, ("a", (0, 1))))

@@ -31,9 +31,9 @@ def rows(*partitions: tuple[int | None, int | None], topic: str = "t") -> list[P
 
 
 def trail_of(*reads: list[Position], seconds: int = 15) -> Trail:
-    """Return the trail of a group after these reads. Two successive reads are `seconds` apart.
+    """Return the `Trail` that stores the reads `reads` of a group. Two successive reads are `seconds` apart.
 
-    The trail is encoded and decoded after each read, so that all tests cover the encoding.
+    The `Trail` is encoded and decoded after each read, so that all tests cover the encoding.
     """
     trail = Trail()
     for number, read in enumerate(reads):
@@ -42,23 +42,23 @@ def trail_of(*reads: list[Position], seconds: int = 15) -> Trail:
     return trail
 
 
-def test_encoded_trail_of_ten_partitions_needs_at_most_300_bytes() -> None:
-    """The size is rounded up to a multiple of 16 bytes, because Python allocates memory in such blocks.
+def test_stored_reads_of_ten_partitions_need_at_most_300_bytes() -> None:
+    """The size of the bytes object is rounded up to a multiple of 16, because Python allocates memory in such blocks.
 
-    The size also includes 8 bytes for the reference to the encoded trail.
+    The total also includes 8 bytes for the reference to this object.
     """
     trail = trail_of(*[rows(*[(10**12 + n, 10**12 + 5)] * 10) for n in range(7)])
     size = sys.getsizeof(trail.encode())
     assert -(-size // 16) * 16 + 8 <= 300
 
 
-def test_encoded_trail_of_ten_partitions_with_small_offsets_needs_at_most_220_bytes() -> None:
+def test_stored_reads_with_small_offsets_need_at_most_220_bytes() -> None:
     trail = trail_of(*[rows(*[(10**6 + n, 10**6 + 5)] * 10) for n in range(7)])
     assert sys.getsizeof(trail.encode()) <= 220
 
 
-def test_size_of_an_encoded_trail_stays_the_same_when_reads_and_rebalances_are_added() -> None:
-    """Otherwise, each change of the size would leave behind a free block of another size, for every group."""
+def test_new_reads_and_rebalances_do_not_change_the_encoded_size() -> None:
+    """If the stored reads of a group grew, the smaller memory block that they used before would be wasted."""
     trails = [trail_of(*[rows((10 + n, 20)) for n in range(number)]) for number in range(1, 8)]
     rebalanced = trail_of(rows((10, 20)))
     rebalanced.rebalanced(T0)
@@ -67,7 +67,7 @@ def test_size_of_an_encoded_trail_stays_the_same_when_reads_and_rebalances_are_a
 
 @given(st.lists(st.lists(st.tuples(*[st.none() | st.integers(-(2**63), 2**63 - 1)] * 2), max_size=3), max_size=4))
 @example([[(0, 2**63 - 1), (0, 2**63 - 1)]])
-def test_trail_can_store_any_offset_that_a_broker_can_send(
+def test_any_offset_that_a_broker_can_send_can_be_stored(
     reads: list[list[tuple[int | None, int | None]]],
 ) -> None:
     trail = trail_of(*[rows(*read) for read in reads])
@@ -95,25 +95,26 @@ def test_stored_waiting_time_of_partition_is_at_most_18_hours() -> None:
 
 
 def test_a_jump_of_the_clock_does_not_count_as_waiting_time() -> None:
+    """The waiting time of a partition is the time for which it has had unread records but no progress."""
     trail = trail_of(rows((5, 9)), rows((5, 9)))
     trail.add(T0 + 3_630, rows((5, 9)), jump=3_600)
     assert list(trail.waited) == [31]
 
 
-def test_trail_discards_earlier_reads_when_the_clock_is_set_back() -> None:
+def test_earlier_reads_are_discarded_when_the_clock_is_set_back() -> None:
     trail = trail_of(rows((5, 9)), rows((5, 9)))
     trail.add(T0 - 3_600, rows((5, 9)))
     assert (trail.reads, list(trail.waited), trail.at) == (1, [1], T0 - 3_600)
 
 
-def test_trail_stores_lag_and_offset_sums_only_for_the_last_five_reads() -> None:
+def test_sums_of_lags_and_offsets_are_kept_for_five_reads() -> None:
     trail = trail_of(*[rows((n, 100), (None, 7), (3, None)) for n in range(SAMPLES + 3)])
     assert len(trail.samples) == SAMPLES
     assert [sums.lag for sums in trail.samples] == [97, 96, 95, 94, 93]
     assert (trail.samples[-1].positions, trail.samples[-1].unknown) == (7, 1)
 
 
-def test_trail_stores_time_and_pace_of_progress() -> None:
+def test_time_and_pace_of_progress_are_stored() -> None:
     """A read shows progress if a committed offset has risen since the read before.
 
     `pace` is the longest recent time between two reads with progress, in seconds. If the group makes progress more
@@ -126,7 +127,7 @@ def test_trail_stores_time_and_pace_of_progress() -> None:
 
 
 @pytest.mark.parametrize("later", [[8], [8, 9], [7, 7, 7]])
-def test_trail_stores_a_rewind_until_the_previous_offset_is_reached_again(
+def test_rewind_is_stored_until_the_previous_offset_is_reached_again(
     later: list[int],
 ) -> None:
     """The committed offset goes back from 9 to 5.
@@ -137,7 +138,8 @@ def test_trail_stores_a_rewind_until_the_previous_offset_is_reached_again(
     assert trail.rewound_at == (0 if 9 in later else T0 + 15)
 
 
-def test_trail_forgets_a_rewind_after_ten_reads_with_progress() -> None:
+def test_rewind_is_forgotten_after_ten_reads_with_progress() -> None:
+    """A rewind is a decrease of a committed offset. Here, the group never reaches the previous offset again."""
     back = [rows((900, 2_000)), *[rows((100 + n, 2_000)) for n in range(12)]]
     assert trail_of(*back).rewound_at == 0
 
@@ -148,6 +150,7 @@ def test_offsets_of_a_recreated_topic_do_not_count_as_rewind() -> None:
 
 
 def test_a_new_partition_resets_the_read_count_and_waiting_times() -> None:
+    """The waiting time of a partition is the time for which it has had unread records but no progress."""
     trail = trail_of(rows((5, 9)), rows((5, 9)), rows((6, 9), (0, 0)))
     assert (trail.reads, list(trail.waited), trail.progress_at) == (1, [1, 0], T0 + 30)
 
@@ -188,7 +191,7 @@ def test_rebalance_seen_in_group_list_and_description_counts_once() -> None:
     assert trail.rebalances == 1
 
 
-def test_trail_counts_consecutive_descriptions_in_which_members_own_no_partitions() -> None:
+def test_consecutive_descriptions_with_members_without_partitions_are_counted() -> None:
     trail = Trail()
     trail.describe(T0, described())
     trail.describe(T0 + 1, described())
@@ -209,7 +212,7 @@ OFFSETS = st.one_of(st.none(), st.integers(0, 2**62), st.integers(0, 2**31 + 1))
 
 
 @given(st.lists(st.lists(st.tuples(OFFSETS, OFFSETS), max_size=4), max_size=8), st.integers(0, 100_000))
-def test_trail_is_unchanged_after_encoding_and_decoding(
+def test_stored_reads_are_unchanged_after_encoding_and_decoding(
     reads: list[list[tuple[int | None, int | None]]], seconds: int
 ) -> None:
     trail = Trail()

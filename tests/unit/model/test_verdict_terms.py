@@ -103,7 +103,7 @@ def test_verdict_term_is_unchanged_after_formatting_and_parsing(
     assert parse(term.spelled()).terms == (term,)
 
 
-def test_filter_for_a_maximum_time_lag_does_not_match_a_group_with_only_a_lower_bound() -> None:
+def test_time_lag_known_only_as_minimum_matches_no_maximum_filter() -> None:
     """kgtui only knows that the time lag of the group is at least 10 s, so the time lag may be below or above 20 s.
 
     Therefore, neither `timelag:..20s` nor `not:timelag:..20s` matches.

@@ -55,7 +55,7 @@ async def judgments(admin: ScriptedAdmin, partitions: int) -> dict[str, Judgment
     """Run a monitor until it has searched for record times in `partitions` partitions and found an unused group.
 
     Returns:
-        Group id → judgment on the group.
+        Group id → judgment on the group (its status and problem).
     """
 
     def searched(snapshot: Snapshot) -> bool:

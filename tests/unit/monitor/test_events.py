@@ -158,8 +158,11 @@ def test_members_of_groups_read_at_every_poll_are_dropped_last() -> None:
     assert log.kept()[-1].group == "g4"
 
 
-def test_lower_limit_drops_the_members_that_were_stored_above_it() -> None:
-    """kgtui lowers the limit when a cluster turns out to be large."""
+def test_lowering_the_member_limit_drops_stored_members_beyond_it() -> None:
+    """To notice who joins or leaves, kgtui stores the members of groups, up to a limit.
+
+    It lowers this limit if a cluster turns out to be large.
+    """
     tracker = EventTracker(log := EventLog(10), 20)
     for number in range(5):
         tracker.described(replace(description("m-1"), group=f"g{number}"), STABLE, 1.0, in_full=False)
@@ -170,7 +173,7 @@ def test_lower_limit_drops_the_members_that_were_stored_above_it() -> None:
     assert {event.group for event in log.kept()} == {"g3", "g4"}
 
 
-async def test_event_log_keeps_at_most_10_000_events_after_changes_of_100_000_groups(
+async def test_event_log_keeps_only_the_newest_10_000_events(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """The log keeps 10,000 events. Removing 100,000 groups creates only 10,000 `Event` objects."""
@@ -194,7 +197,10 @@ async def test_event_log_keeps_at_most_10_000_events_after_changes_of_100_000_gr
 
 
 def judged(store: Store, tracker: EventTracker, judgment: Judgment | None) -> list[str]:
-    """Store a judgment on the group `g`, and log an event if its verdict changed. Return the texts of all events."""
+    """Store a judgment (status and problem) on the group `g`, and log an event if the verdict on the group changed.
+
+    Return the texts of all events.
+    """
     store.put_screened("g", judgment)
     tracker.compare_verdicts(store.snapshot())
     return [event.text for event in tracker.log.kept()]

@@ -33,7 +33,7 @@ T0 = 1_000_000.0
 
 
 class HealthSetup:
-    """A `HealthTier` and a `RetentionTier`, with a clock that the test sets."""
+    """A `HealthTier` (computes verdicts) and a `RetentionTier` (reads retention times), with a clock that tests set."""
 
     def __init__(self, groups: tuple[str, ...] = ("g",), *, keep: int = 200) -> None:
         self.now = T0
@@ -211,7 +211,7 @@ async def test_the_verdict_on_the_selected_group_is_computed_first(monkeypatch: 
     assert set(judged) == set(names)
 
 
-async def test_only_the_selected_group_gets_a_verdict_if_the_cpu_budget_is_used_up() -> None:
+async def test_only_the_selected_group_gets_a_verdict_without_cpu_budget() -> None:
     """Computing verdicts on groups may use 1% of one CPU. This budget is used up at first, but not 1,000 s later."""
     names = ("a", "b", "selected")
     setup = HealthSetup(names)
@@ -307,7 +307,7 @@ async def run_other_tasks() -> None:
 
 @pytest.fixture
 async def setup_with_retention(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[HealthSetup]:
-    """Yield a setup in which a background task reads retention times as soon as they are requested."""
+    """Yield a `HealthSetup` whose background task reads retention times as soon as they are requested."""
     monkeypatch.setattr("kgtui.monitor.health.RETENTION_PAUSE", 0.0)
     setup = HealthSetup()
     task = asyncio.create_task(setup.retention.run())

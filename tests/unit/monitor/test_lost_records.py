@@ -40,9 +40,7 @@ async def checks(reads: list[tuple[int, int]], log_start: int = 0, log_end: int 
 @pytest.mark.parametrize(
     ("position", "log_start", "near"), [(499, 0, True), (500, 0, False), (740, 500, True), (1_000, 500, None)]
 )
-async def test_an_offset_in_the_older_half_of_the_log_counts_as_near_the_log_start(
-    position: int, log_start: int, near: bool | None
-) -> None:
+async def test_older_half_of_log_counts_as_near_log_start(position: int, log_start: int, near: bool | None) -> None:
     """If `near` is None, the group has no unread records, so kgtui does not read the log start offset."""
     first, second = await checks([(0, position - 1), (15, position)], log_start)
     assert first is None
@@ -78,7 +76,7 @@ async def test_group_with_offset_near_the_log_start_gets_a_health_verdict() -> N
     assert snapshot.judgment("g").kind is None
 
 
-async def test_a_read_that_lacks_some_partitions_is_not_compared_with_log_start_offsets() -> None:
+async def test_read_without_some_partitions_is_not_compared_with_log_starts() -> None:
     """The broker may have left out a partition by mistake, so kgtui ignores the first read with fewer partitions."""
     admin, trail = ScriptedAdmin(), Trail()
     for partition in (0, 1):

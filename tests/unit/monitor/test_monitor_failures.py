@@ -65,7 +65,7 @@ def silent_admin(admin: ScriptedAdmin, monkeypatch: pytest.MonkeyPatch) -> Scrip
     return admin
 
 
-async def test_a_silent_coordinator_does_not_delay_reads_of_visible_groups_on_other_brokers(
+async def test_silent_coordinator_does_not_delay_visible_groups_on_other_brokers(
     silent_admin: ScriptedAdmin,
 ) -> None:
     async with watching(silent_admin, replace(FAST, sweep_pause=300.0, sweep_batch=1, sweep_rate=0.001)) as monitor:
@@ -250,7 +250,7 @@ class MovingCoordinator(ScriptedAdmin):
 
 
 @pytest.mark.parametrize("selected", [None, "orders"])
-async def test_last_lag_and_its_time_are_kept_while_a_group_moves_to_a_new_coordinator(selected: str | None) -> None:
+async def test_last_known_lag_is_kept_while_the_coordinator_changes(selected: str | None) -> None:
     admin = MovingCoordinator()
     admin.add("orders", "consumer", members=(member(topics=("t-orders",)),), lag=7)
     async with watching(admin) as monitor:
@@ -298,7 +298,7 @@ async def test_the_lag_of_a_group_is_unknown_if_its_offsets_were_never_read(admi
     assert facts.lag_total(snapshot, "orders") is None
 
 
-def test_cluster_metadata_is_read_again_sooner_if_a_broker_left_or_a_read_failed() -> None:
+def test_cluster_metadata_is_reread_sooner_after_failure_or_lost_broker() -> None:
     """kgtui does not poll a broker that has left until the cluster metadata contains this broker again."""
     options = MonitorOptions()
     assert metadata_pause(options, failures=0, left=0) == 30.0

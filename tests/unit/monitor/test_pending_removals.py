@@ -24,7 +24,7 @@ async def store() -> Store:
     return store
 
 
-def test_group_missing_in_a_list_is_removed_after_all_other_brokers_sent_their_lists(store: Store) -> None:
+def test_unlisted_group_is_removed_after_all_other_brokers_sent_lists(store: Store) -> None:
     removals = PendingRemovals(store.drop, lambda: 0.0)
     asked_before = removals.pending()
     removals.add(1, ["a"], {2, 3})
@@ -52,7 +52,7 @@ def test_a_group_that_reappears_in_a_list_is_not_removed(store: Store) -> None:
     assert "a" in store.groups
 
 
-def test_a_silent_broker_delays_the_removal_of_groups_only_for_a_grace_period(store: Store) -> None:
+def test_silent_broker_delays_group_removals_only_for_a_grace_period(store: Store) -> None:
     """Before kgtui removes a group, it waits for the list of a silent broker for at most `REMOVAL_GRACE` seconds.
 
     There is no such limit if the broker that listed the group before has left the cluster. kgtui then waits until
@@ -83,7 +83,7 @@ def test_groups_of_a_broker_that_left_and_came_back_are_not_removed(store: Store
     assert 1 in store.brokers
 
 
-def test_a_missing_group_is_kept_until_a_newly_joined_broker_has_sent_its_list(store: Store) -> None:
+def test_unlisted_group_is_kept_until_new_broker_sent_its_list(store: Store) -> None:
     removals = PendingRemovals(store.drop, lambda: 0.0)
     removals.add(1, ["a"], {2})
     removals.broker_joined(3)

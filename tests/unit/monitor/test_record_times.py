@@ -36,7 +36,10 @@ def offsets(position: int, end: int = 500) -> GroupOffsets:
 
 
 class Setup:
-    """A `RecordTimeTier`, a `HealthTier` and a fake cluster, with a clock that the test sets."""
+    """A `RecordTimeTier`, a `HealthTier` and a fake cluster, with a clock that the test sets.
+
+    The `RecordTimeTier` searches for the times of records, and the `HealthTier` computes verdicts.
+    """
 
     def __init__(self, *, recorded: bool = False) -> None:
         self.now = T0
@@ -118,7 +121,7 @@ async def test_search_returns_time_and_expiry_of_the_first_unread_record(setup: 
     assert (setup.precisions, setup.changes) == ([0.0], 1)
 
 
-async def test_record_times_of_a_group_are_searched_again_only_after_progress_and_a_pause(setup: Setup) -> None:
+async def test_record_times_are_searched_again_only_after_progress_and_pause(setup: Setup) -> None:
     """Progress means a new committed offset. Two searches for a group are at least 30 s apart."""
     setup.find(100)
     await setup.read(100)

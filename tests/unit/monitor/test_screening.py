@@ -89,8 +89,9 @@ async def test_a_group_that_keeps_up_gets_the_status_ok_at_its_second_read(sweep
 
 
 async def test_no_judgment_is_stored_for_a_group_that_was_read_once(sweep: Sweep) -> None:
-    """After one read, the judgment follows from the stored `Summary`. Storing it, too, for 100,000 groups would take
-    megabytes.
+    """After one read, the judgment follows from the stored `Summary`.
+
+    Storing the judgment as well would take megabytes for 100,000 groups.
     """
     found = sweep.read(rows((100, 105)))
     assert (found.status, found.basis, found.kind) == (GroupStatus.UNKNOWN, Basis.READ_ONCE, None)
@@ -143,7 +144,7 @@ async def test_a_growing_lag_is_a_problem_unless_the_unread_records_are_recent(s
     assert [other.read(rows((1_000 * n, 1_010 * n))).kind for n in range(8)][-1] is None
 
 
-async def test_a_lag_that_grows_by_a_small_fraction_of_the_new_records_is_not_a_problem(sweep: Sweep) -> None:
+async def test_lag_that_grows_much_slower_than_traffic_is_no_problem(sweep: Sweep) -> None:
     found = [sweep.read(rows((960 * n, 20_000 + 1_000 * n))) for n in range(8)]
     assert {one.kind for one in found} == {None}
 

@@ -141,7 +141,7 @@ async def test_the_store_keeps_one_string_object_per_group_id() -> None:
     assert len(kept) == 3
 
 
-async def test_start_time_of_a_state_is_known_only_if_kgtui_saw_the_state_begin() -> None:
+async def test_state_has_start_time_only_if_kgtui_saw_it_begin() -> None:
     now = 100.0
     store = Store(keep=10, clock=lambda: now)
     await store.take_list(1, ListingDelta({"a": STABLE, "b": STABLE}), first=True)

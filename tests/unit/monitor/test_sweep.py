@@ -172,7 +172,7 @@ async def test_background_reads_of_many_groups_wait_while_the_user_presses_keys(
     reading.cancel()
 
 
-async def test_background_read_waits_only_a_limited_time_for_the_user_to_stop_typing(
+async def test_background_read_waits_limited_time_for_typing_to_stop(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr("kgtui.monitor.poll_timer.QUIET_WAIT_MAX", 0.05)

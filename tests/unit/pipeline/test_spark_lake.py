@@ -11,7 +11,7 @@ from kgtui.pipeline.spark_lake import _repeat_on_conflict
 @pytest.mark.parametrize(
     ("message", "times"), [("[DELTA_CONCURRENT_DELETE_READ] a file was removed", 5), ("[OTHER] failed", 1)]
 )
-def test_writes_to_a_delta_table_are_repeated_after_a_conflict_with_another_commit(message: str, times: int) -> None:
+def test_writes_to_delta_tables_are_repeated_after_a_write_conflict(message: str, times: int) -> None:
     calls: list[None] = []
 
     def write() -> None:

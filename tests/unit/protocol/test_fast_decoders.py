@@ -143,7 +143,7 @@ def test_cache_of_decoded_listgroups_rows_has_a_maximum_size() -> None:
     assert len(caches[0]) <= 4096
 
 
-def test_equal_group_states_share_one_string_object_even_in_rows_with_tagged_fields() -> None:
+def test_equal_group_states_share_one_string_despite_tagged_fields() -> None:
     """Each of the 9,000 rows has a tagged field with a different value, so no row is in the cache of decoded rows."""
     rows = [
         b"".join(map(compact, (f"g{n}", "consumer", "Stable", "classic"))) + tag_section([(7, n.to_bytes(4, "big"))])

@@ -37,7 +37,7 @@ def test_response_headers_are_unchanged_after_encoding_and_decoding() -> None:
         assert decode_response_header(api.response_header(version), data + b"body") == (-5, len(data))
 
 
-def test_client_id_has_a_two_byte_length_in_every_version_of_the_request_header() -> None:
+def test_client_id_has_two_byte_length_in_every_header_version() -> None:
     assert encode_request_header(LIST_GROUPS, 5, 1, "ab").hex() == "001000050000000100026162" + "00"
     assert encode_request_header(LIST_GROUPS, 2, 1, "ab").hex() == "001000020000000100026162"
     assert encode_request_header(LIST_GROUPS, 2, 1, None).hex() == "0010000200000001ffff"

@@ -14,6 +14,6 @@ if TYPE_CHECKING:
 
 @pytest.fixture
 async def cluster() -> AsyncIterator[Simulator]:
-    """A running cluster with three brokers of the newest Kafka release and the groups of the scenario `company`."""
+    """Yield a running cluster with three brokers of the newest Kafka release and the groups of scenario `company`."""
     async with Simulator(clock=ManualClock()) as simulator:
         yield simulator

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 DIGESTS = Path(__file__).with_name("demo_digests.json")
 API = {api.name: api for api in APIS.values()}
 GENERATED = 40
-"""In each cluster, the tests send requests about at most this many of the generated groups."""
+"""Maximum number of generated groups per cluster about which the tests send requests."""
 
 CLUSTERS: dict[str, dict[str, Any]] = {
     "company": {},

@@ -87,7 +87,7 @@ def test_a_group_without_members_is_empty_and_stops_committing() -> None:
     assert list(group.commits(190)) != list(group.commits(290))
 
 
-def test_members_of_a_consumer_group_get_new_assignments_one_by_one_in_a_rebalance() -> None:
+def test_consumer_group_members_get_new_assignments_one_by_one() -> None:
     group = ConsumerGroup("g", GROWING, [ConsumedTopic(TOPIC)], epoch=10)
     assert states(group, range(90, 200)) == ["Stable", "Assigning", "Reconciling", "Stable"]
     assigning, middle, stable = described(group, 100.5), described(group, 105), described(group, 150)

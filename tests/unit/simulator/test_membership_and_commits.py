@@ -54,7 +54,7 @@ def lag(pattern: CommitPattern, t: float) -> int:
     return sum(end - (at or 0) for at, end in zip(pattern.committed_offsets(TOPIC, t), TOPIC.log_ends(t), strict=True))
 
 
-def test_each_commit_pattern_causes_the_documented_lag() -> None:
+def test_each_commit_pattern_of_simulated_groups_causes_the_documented_lag() -> None:
     assert lag(Steady(), 900) < 4 * 20 * 1.5 * 10
     assert lag(Lagging(), 60) < lag(Lagging(), 600) < lag(Lagging(), 6_000)
     assert lag(Draining(), 60) > lag(Draining(), 600) > lag(Draining(), 1_000)
@@ -82,7 +82,7 @@ def test_a_simulated_member_that_leaves_and_returns_counts_as_a_new_member() -> 
     assert ConstantMembership(2).at(1e9).slots == ConstantMembership(2).at(0).slots
 
 
-def test_equal_names_have_equal_simulated_hosts_and_kafka_ids() -> None:
+def test_same_name_always_gives_same_simulated_host_and_id() -> None:
     assert hash_host("a") == hash_host("a") != hash_host("b")
     assert hash_kafka_id("x") == hash_kafka_id("x")
     assert all(not hash_kafka_id(number).startswith("-") for number in range(500))
@@ -111,7 +111,10 @@ def test_java_hash_code_counts_an_emoji_as_two_utf_16_units() -> None:
     [("b", 98, 48), ("team-1", -877714239, 39), ("polygenelubricants", -(2**31), 0)],
 )
 def test_simulated_groups_are_in_the_partition_that_kafka_computes(group: str, code: int, partition: int) -> None:
-    """Kafka uses the absolute value of the hash code, and 0 if there is none (`Utils.abs`)."""
+    """The partition of `__consumer_offsets` is the absolute value of the group id's hash code, modulo 50.
+
+    In Java, -2^31 has no positive counterpart of type `int`. For this hash code, Kafka uses 0 (`Utils.abs`).
+    """
     assert (java_hash_code(group), offsets_partition(group)) == (code, partition)
 
 

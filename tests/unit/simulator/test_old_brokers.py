@@ -129,7 +129,7 @@ async def test_offsetfetch_before_v8_returns_the_offsets_of_one_group() -> None:
         assert wrong["Topics"][0]["Partitions"][0]["ErrorCode"] == 16
 
 
-async def test_groups_of_newer_types_are_coordinated_by_newer_brokers_in_a_mixed_cluster() -> None:
+async def test_only_newer_brokers_coordinate_groups_of_newer_types() -> None:
     async with Simulator(brokers=4, kafka_version="2.4,4.4", clock=ManualClock()) as cluster:
         names = [node.release.name for node in cluster.state.nodes]
         assert names == ["2.4", "4.4", "2.4", "4.4"]

@@ -182,7 +182,7 @@ def test_explanation_of_a_stopped_group_begins_with_the_verdict() -> None:
     assert "does not say whether the members read" in state.meaning
 
 
-def test_explanation_of_a_forbidden_empty_group_does_not_say_that_it_can_be_deleted() -> None:
+def test_explanation_offers_deletion_only_for_a_readable_empty_group() -> None:
     """`can be deleted now` is shown only for an Empty group that kgtui could read and does not report as stopped."""
     snapshot = described(sample_snapshot(), state="Empty")
     assert explain_group(snapshot, GROUP, clock)[-1].advice == "The group can be deleted now."

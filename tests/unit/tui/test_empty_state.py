@@ -43,7 +43,7 @@ def test_tree_of_a_cluster_without_groups_says_how_many_brokers_responded() -> N
 
 
 @pytest.mark.parametrize("any_topic", [True, False])
-def test_empty_tree_says_that_lags_are_lower_bounds_if_topics_may_be_forbidden(any_topic: bool) -> None:
+def test_empty_tree_says_lags_are_minimums_if_topics_may_be_forbidden(any_topic: bool) -> None:
     """The filter `lag:1+` matches no group, but a group could have lag in a topic that is forbidden to the user."""
     listing = Listing("consumer", "consumer", "Empty", 1)
     snapshot = Snapshot(1, 1000.0, ClusterInfo("test"), {"a": listing}, access=Access(any_topic=any_topic))

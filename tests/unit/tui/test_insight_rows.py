@@ -87,7 +87,7 @@ def test_finding_description_fits_the_width_and_escapes_control_characters(subje
         assert not {"\x1b", "\u202e", "\u200b", "\n"} & set("".join(lines))
 
 
-def test_evidence_for_a_finding_shows_durations_with_units_and_unknown_values_as_dash() -> None:
+def test_evidence_shows_duration_units_and_a_dash_for_unknown_values() -> None:
     (fact,) = evidence_rows(EVIDENCE)
     cells = {column.title: safe_text(column.cell(fact).text) for column in evidence_columns(EVIDENCE)}
     assert cells == {
@@ -133,7 +133,7 @@ def test_a_warning_is_shown_for_each_missing_unreadable_or_outdated_gold_table()
 def test_screen_without_findings_says_which_commands_to_run() -> None:
     """The commands are `kgtui record` and `kgtui pipeline`.
 
-    If the lake cannot be read, the screen shows the error instead of `kgtui record`.
+    If the lake (the folder of the recording) cannot be read, the screen shows the error instead of `kgtui record`.
     """
     path = Path("/state/lakes/prod")
     which, seeds = LakeChoice(path, "", chosen=False), ("a:1", "b:2")

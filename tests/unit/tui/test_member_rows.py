@@ -62,7 +62,7 @@ def test_members_pane_shows_partitions_lag_and_rate_of_each_member_as_bars() -> 
     assert not {"lag", "rate"} & {column.id for column in without}
 
 
-def test_lag_of_a_partition_that_several_members_own_is_shown_for_no_member() -> None:
+def test_member_lag_is_unknown_if_partitions_have_several_owners() -> None:
     loads = member_loads(data.share_group(), data.share_offsets(), None)
     assert {load.lag.value for load in loads.values()} == {None}
 
@@ -100,7 +100,7 @@ def test_members_with_equal_client_ids_have_different_names() -> None:
     assert "client_id" not in [column.id for column in member_columns(alone, member_rows(alone))]
 
 
-def test_members_pane_counts_a_member_as_idle_only_if_its_target_assignment_is_empty() -> None:
+def test_member_is_idle_only_if_its_target_assignment_is_empty() -> None:
     assigned = member("a", assignment=(("t", (0, 1)),), target=(("t", (0,)),))
     waiting = member("b", assignment=(), target=(("t", (1,)),))
     idle = member("c", assignment=(), target=())

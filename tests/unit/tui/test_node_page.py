@@ -46,7 +46,7 @@ def trail(*reads: tuple[int, int, int]) -> bytes:
     return made.encode()
 
 
-def test_page_of_a_tree_node_shows_the_total_lag_and_rates_of_its_groups() -> None:
+def test_tree_node_page_shows_total_lag_and_rates_of_groups() -> None:
     found = {
         "a": replace(summary(30), trail=trail((100, 10, 20), (110, 20, 50))),
         "b": replace(summary(40), trail=trail((100, 0, 40)), lag_at=NOW - 60),
@@ -61,7 +61,7 @@ def test_page_of_a_tree_node_shows_the_total_lag_and_rates_of_its_groups() -> No
     }  # fmt: skip
 
 
-def test_page_of_a_tree_node_lists_problems_of_its_groups_except_unused_groups() -> None:
+def test_tree_node_page_lists_problems_except_those_of_unused_groups() -> None:
     stopped = Judgment(GroupStatus.ERR, Problem.STOP, Basis.SCREENED, message="no progress")
     unused = Judgment(GroupStatus.WARN, Problem.UNUSED, Basis.SCREENED)
     found = {group: replace(summary(5), screened=True) for group in "abc"}
@@ -79,7 +79,7 @@ def test_page_of_a_tree_node_lists_problems_of_its_groups_except_unused_groups()
     )  # fmt: skip
 
 
-def test_page_of_a_tree_node_counts_only_acknowledged_problems_of_its_groups() -> None:
+def test_tree_node_page_counts_acknowledged_problems_without_listing_them() -> None:
     stopped = Judgment(GroupStatus.ERR, Problem.STOP, Basis.SCREENED, message="no progress")
     found = {group: replace(summary(5), screened=True) for group in "abc"}
     snapshot = snapshot_of(ROWS, summaries=found, screened=dict.fromkeys("abc", stopped))
@@ -137,7 +137,7 @@ def problems_of(snapshot: Snapshot) -> Problems:
     return index.problems()
 
 
-def test_row_in_the_table_of_problems_has_the_lags_of_the_last_reads() -> None:
+def test_problem_table_row_has_lags_of_the_last_reads() -> None:
     stopped = Judgment(GroupStatus.ERR, Problem.STOP, Basis.SCREENED)
     snapshot = snapshot_of(ROWS, summaries={"a": replace(summary(30), trail=trail((100, 10, 20), (110, 20, 50)))})
     rows = problem_rows(snapshot, [("a", stopped), ("c", stopped)])

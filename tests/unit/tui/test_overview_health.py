@@ -155,7 +155,7 @@ def test_overview_shows_a_lag_trend_computed_from_background_reads() -> None:
     assert "trend" not in fields_by_label(snapshot)
 
 
-def test_overview_computes_lag_trend_from_samples_only_if_health_data_has_no_trend() -> None:
+def test_overview_computes_lag_trend_only_if_health_data_has_none() -> None:
     series = Series()
     series.add(0.0, 100, 1)
     series.add(10.0, 50, 1)

@@ -148,7 +148,7 @@ async def test_unpatched_textual_clears_the_style_cache_of_a_widget_at_every_ref
         assert not widget._rich_style_cache, "StyleCache is no longer needed"
 
 
-async def test_unpatched_textual_lays_out_the_screen_when_a_widget_changes_its_virtual_size(
+async def test_unpatched_textual_lays_out_screen_when_virtual_size_changes(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     class ScrollApp(App[None]):
@@ -189,7 +189,7 @@ async def test_scroll_view_of_unpatched_textual_creates_the_default_scroll_bar()
         assert view._vertical_scrollbar is view.vertical_scrollbar
 
 
-async def test_scroll_bar_of_a_line_view_is_started_and_never_lays_out_the_screen() -> None:
+async def test_line_view_scroll_bar_starts_and_never_lays_out_screen() -> None:
     view = LineView()
     async with ScrollBarApp(view).run_test() as pilot:
         scroll_bar = view.vertical_scrollbar

@@ -128,7 +128,7 @@ def test_tree_uses_states_from_describegroups_if_listgroups_returns_no_states() 
     [("team-007.settle", "team-007.*"), ("a.b.c", "a.*"), ("connect-sink", "connect-*"), ("x_y-z", "x_*"),
      ("plain", None), (".hidden", None), ("trailing.", None), ("", None)],
 )  # fmt: skip
-def test_prefix_of_a_group_id_ends_at_first_dot_or_else_underscore_or_hyphen(group: str, prefix: str | None) -> None:
+def test_group_id_prefix_ends_at_dot_otherwise_underscore_or_hyphen(group: str, prefix: str | None) -> None:
     assert family_of(group) == prefix
 
 

@@ -29,12 +29,15 @@ def ages(*parts: tuple[int, float, float], noise: float = 5.0) -> list[tuple[int
 
 @pytest.mark.parametrize("growth", [60.0, 30.0, 6.0, 1.8])
 def test_start_of_rising_time_lag_is_found_within_five_minutes(growth: float) -> None:
-    """From minute 600 on, the time lag rises by `growth` s per minute. If `growth` is 60, the group reads nothing."""
+    """From minute 600 on, the time lag (age of the oldest unread record) rises by `growth` seconds per minute.
+
+    It rises by 60 seconds per minute if the group reads nothing.
+    """
     minutes = rising_since(ages((600, 10.0, 0.0), (240, 10.0, growth))) / MINUTE
     assert abs(minutes - 600) <= 5
 
 
-def test_time_lag_has_risen_since_the_end_of_its_last_fall() -> None:
+def test_rise_of_time_lag_starts_when_its_last_fall_ends() -> None:
     history = ages((100, 5.0, 0.0), (60, 5.0, 60.0), (40, 3_605.0, -60.0), (100, 1_205.0, 60.0))
     assert abs(rising_since(history) / MINUTE - 200) <= 5
 

@@ -19,9 +19,7 @@ if TYPE_CHECKING:
 
 
 @pytest.mark.parametrize(("observed_before", "seen"), [(3.0, False), (30.0, True)])
-def test_start_time_of_a_stop_is_uncertain_if_kgtui_watched_the_group_too_briefly(
-    observed_before: float, seen: bool
-) -> None:
+def test_start_time_of_a_stop_is_uncertain_after_brief_observation(observed_before: float, seen: bool) -> None:
     """kgtui watched the group for 3 s or for 30 s before the stop.
 
     After only 3 s, the start of the stop is uncertain, because kgtui can read an offset up to 5 s after its commit.
@@ -61,7 +59,7 @@ def test_group_with_unevenly_growing_lag_is_falling_behind() -> None:
     assert judgment_of_health(health, behind, state="Stable", group_type="consumer").kind is None
 
 
-def test_reason_for_the_stop_of_an_empty_group_is_that_all_members_left() -> None:
+def test_empty_group_is_reported_stopped_because_all_members_left() -> None:
     """The list of groups shows when the group became Empty. The stop began at this time."""
     empty = described("Empty", members=())
     health = health_of(watch([offsets((1000, 1100 + 10 * n)) for n in range(40)], description=empty))

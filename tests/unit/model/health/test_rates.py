@@ -126,7 +126,7 @@ def test_record_loss_predicted_from_retention_depends_on_record_ages() -> None:
         pytest.param(9100, 0, 200.0, True, id="115 of 200 s"),
     ],
 )
-def test_expected_loss_of_records_in_the_newer_half_of_the_log_is_no_problem(
+def test_expected_loss_in_newer_half_of_log_is_no_problem(
     position: int, log_start: int, retention: float, near: bool
 ) -> None:
     """A loss is a problem only if the first unread record is in the older half of the log, by its offset or by its age.

@@ -114,7 +114,7 @@ def test_record_loss_of_a_slow_group_is_estimated_from_record_times() -> None:
     assert loss_when(loss) == "in about 2 h 16 min"
 
 
-def test_records_of_a_topic_with_a_size_limit_can_be_deleted_at_any_time() -> None:
+def test_topic_with_size_limit_can_lose_records_at_any_time() -> None:
     rules = TopicRules(7_200.0, by_size=True)
     health = judged(stopped(), {0: searched(1000, rules=rules)}, Retention(rules={"t": rules}))
     assert health.loss == Loss("t", 0, 0.0, "size", 1000)
@@ -133,7 +133,7 @@ def test_unknown_expiry_is_explained_by_the_missing_permission() -> None:
     assert judged(fine, {0: searched(2240, rules=rules)}, Retention(rules={"t": rules})).expiry_reason == ""
 
 
-def test_record_loss_of_a_group_with_status_ok_is_predicted_only_for_old_records() -> None:
+def test_ok_group_has_a_predicted_loss_only_for_old_records() -> None:
     first = stopped()[:3]
     assert judged(first, {0: searched(1000)}).loss is None
     old = judged(first, {0: searched(1000, T0 - 5_000)})
@@ -142,7 +142,7 @@ def test_record_loss_of_a_group_with_status_ok_is_predicted_only_for_old_records
     assert old.loss.at == T0 - 5_000 + 7_200
 
 
-def test_stop_began_after_the_last_consumed_record_was_written() -> None:
+def test_stop_cannot_begin_before_the_last_consumed_record_was_written() -> None:
     reads = [offsets((1000, 2000 + n), (1000, 2000 + n)) for n in range(25)]
     health = judged(reads, {0: searched(1000), 1: searched(1000, WRITTEN + 60)})
     assert health.kind is Status.STOP

@@ -90,7 +90,7 @@ def test_decoding_a_record_keeps_unknown_tagged_fields_by_number() -> None:
     assert "unknownTaggedFields" not in (decoded(COMMIT_KEY, COMMIT_V4 + b"\0").value or {})
 
 
-def test_decoding_a_record_keeps_a_tagged_field_that_is_new_in_kafka_4_4() -> None:
+def test_new_tagged_field_of_kafka_4_4_is_kept() -> None:
     """kgtui's record tables describe Kafka 4.3.1, so they lack the new field, which has tag 2.
 
     The decoded record keeps the bytes of the field.
@@ -178,7 +178,7 @@ def test_decoding_a_malformed_record_returns_the_reason_why_it_is_undecodable(
     assert reason in found.reason
 
 
-def test_an_undecodable_record_has_its_type_and_version_if_they_can_be_decoded() -> None:
+def test_undecodable_record_keeps_type_and_version_if_they_are_decodable() -> None:
     found = [
         undecodable(b"", None),
         undecodable(b"\0\x18", b"\0\7"),
