@@ -171,7 +171,7 @@ class RepeatedScreening:
         for group in {*read.committed, *read.share} & summaries.keys():
             rows = positions_of(read.committed.get(group, ()), read.share.get(group, ()), read.bounds)
             trails[group] = trail = self._screening.add(group, self._now, rows, read.descriptions.get(group))
-            summary = replace(summaries[group], trail=trail.encode(), screened=trail.reads > 1)
+            summary = replace(summaries[group], trail=trail.encode(), screened=trail.shows_progress)
             summaries[group] = store.store_summary(group, summary)
         compared = await compare_with_log_starts(self._admin, trails, read, timeout=self._timeout)
         for group, trail in trails.items():

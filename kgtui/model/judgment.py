@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from kgtui.model.group_types import EMPTY, REBALANCING
 from kgtui.model.problem import ABANDONED_TIME, PROBLEM_TEXTS, SEVERITY, GroupStatus, Problem
+from kgtui.model.trail import number_of_reads
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -31,6 +32,8 @@ class Basis(Enum):
     NOT_READ = "not read yet"
     READ_ONCE = "read once"
     """One read, which is not enough to know whether the group makes progress."""
+    NO_PROGRESS_YET = "no progress seen yet"
+    """A few reads, all with the same position in a partition with unread records. The group may have stopped."""
     SCREENED = "screened"
     """At least two background reads, which are judged by simple rules (`kgtui.monitor.screening`)."""
     OBSERVED = "observed"
@@ -171,6 +174,8 @@ READ_ONCE = Judgment(GroupStatus.UNKNOWN, basis=Basis.READ_ONCE)
 
 The status is UNKNOWN, because one read cannot show whether the group makes progress.
 """
+NO_PROGRESS_YET = Judgment(GroupStatus.UNKNOWN, basis=Basis.NO_PROGRESS_YET)
+"""The judgment on a group whose reads do not show yet whether it still reads all partitions with unread records."""
 SCREENED_OK = Judgment(GroupStatus.OK, basis=Basis.SCREENED)
 READ_OK = Judgment(GroupStatus.OK, basis=Basis.READ_ONCE)
 """The judgment on a group that was read only once, has no unread records, and is not in a rebalance."""
@@ -224,7 +229,7 @@ def judgment_of_summary(
     if summary.screened:
         return SCREENED_OK
     if state != EMPTY and (summary.lag or state in REBALANCING):
-        return READ_ONCE
+        return READ_ONCE if number_of_reads(summary.trail) < 2 else NO_PROGRESS_YET
     if not summary.lag:
         return READ_OK
     return judgment_of_empty(summary.lag, since, Basis.READ_ONCE, appeared=appeared)

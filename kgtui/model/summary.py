@@ -116,8 +116,8 @@ class Summary:
         lag_at: when the offsets were read, in epoch seconds; None if they were never read.
         fault: why some of these values could not be read, or None.
         hidden: whether `lag` is a lower bound, because brokers may hide topics.
-        screened: whether the sweep has read the offsets of the same partitions at least twice, so that it could compare
-            the reads to find problems.
+        screened: whether the sweep has read the group often enough to call it OK if no problem was found (see
+            `Trail.shows_progress`).
         trail: results of the last few background reads, encoded by `kgtui.model.trail.Trail.encode`; may be empty.
     """
 
@@ -195,7 +195,7 @@ def summary_of(
         type=description.type if description else None,
         fault=fault,
         hidden=sums is not None and sums.hidden,
-        screened=trail.reads > 1 if trail is not None else earlier is not None and earlier.screened,
+        screened=trail.shows_progress if trail is not None else earlier is not None and earlier.screened,
         trail=trail.encode() if trail is not None else b"" if earlier is None else earlier.trail,
     )
 
@@ -239,6 +239,6 @@ def with_newer_offsets(
         type=earlier.type,
         fault=fault,
         hidden=earlier.hidden,
-        screened=trail.reads > 1,
+        screened=trail.shows_progress,
         trail=trail.encode(),
     )

@@ -196,6 +196,21 @@ class Trail:
         return self.samples[-1].at if self.samples else 0
 
     @property
+    def shows_progress(self) -> bool:
+        """Whether the reads show that the group was still reading every partition with unread records.
+
+        False after the first read, and while the position of such a partition is the same in all stored reads. But if
+        there are more reads than a trail stores, progress in any partition is enough, because the rule for stopped
+        groups then applies to each partition.
+        """
+        if self.reads < 2:
+            return False
+        if self.progress_at and self.reads > SAMPLES:
+            return True
+        seconds = self.at - self.samples[0].at
+        return not any(waited > seconds for waited in self.waited)
+
+    @property
     def rewound_at(self) -> int:
         """Time of the read that showed that an offset of the group went back; 0 if there was no such read.
 
@@ -352,6 +367,11 @@ class Trail:
         self.samples = self.samples[-1:]
         self.reads = min(self.reads, 2)
         self.waited = array("H", bytes(2 * len(self.waited)))
+
+
+def number_of_reads(data: bytes) -> int:
+    """Return `Trail.reads` of an encoded trail; 0 for empty bytes."""
+    return _HEADER.unpack_from(data)[8] if data else 0
 
 
 def lag_samples(data: bytes) -> list[int]:

@@ -177,7 +177,7 @@ class Screening:
             return
         trail = Trail.decode(summary.trail)
         trail.forget_suspicion()
-        self._store.store_summary(group, replace(summary, trail=trail.encode()))
+        self._store.store_summary(group, replace(summary, trail=trail.encode(), screened=True))
         self.judge(group, trail)
 
     def state_changed(self, group: str, before: Listing | None, after: Listing) -> None:

@@ -286,7 +286,7 @@ class SweepTier:
         description, topics = read.descriptions.get(group), read.topics_of(group)
         if description is None and not memberless and earlier is not None:
             if topics is None:
-                return replace(earlier, trail=trail.encode(), screened=trail.reads > 1)
+                return replace(earlier, trail=trail.encode(), screened=trail.shows_progress)
             return with_newer_offsets(earlier, read.lag_of(group), topics, fault, now, shared=store.topics, trail=trail)
         store.track_members(group, now, description, memberless=memberless)
         if topics is None and not store.groups[group].has_offsets:

@@ -82,8 +82,9 @@ PROBLEM_SINCE: GroupField = Field(
 )
 VERDICT_BASIS: GroupField = Field(
     "verdict_basis", "BASIS", "string",
-    "which reads the verdict is based on: `not read yet`, `read once`, `screened` (at least two reads in the "
-    "background) or `observed` (read at every poll interval)", _verdict_basis, needs="lag",
+    "which reads the verdict is based on: `not read yet`, `read once`, `no progress seen yet` (a few reads in the "
+    "background), `screened` (at least two reads in the background) or `observed` (read at every poll interval)",
+    _verdict_basis, needs="lag",
 )  # fmt: skip
 FIRST_SEEN: GroupField = Field(
     "first_seen", "FIRST SEEN", "string",

@@ -66,7 +66,9 @@ class Sweep:
         self.now += after
         trail = self.screening.add("g", self.now, offsets, description)
         lag = sum(row.lag or 0 for row in offsets or ())
-        summary = Summary(1, lag, 0, 1, ("t",), "", self.now, self.now, screened=trail.reads > 1, trail=trail.encode())
+        summary = Summary(
+            1, lag, 0, 1, ("t",), "", self.now, self.now, screened=trail.shows_progress, trail=trail.encode()
+        )
         self.store.store_summary("g", summary)
         self.screening.judge("g", trail, None if lost is None else LogStartCheck(lost, None))
         return self.judgment()
@@ -103,6 +105,14 @@ async def test_a_group_counts_as_stopped_if_one_partition_makes_no_progress(swee
     assert [one.kind for one in found] == [None, None, None, None, Problem.STOP, Problem.STOP]
     assert (found[-1].status, found[-1].basis_text) == (GroupStatus.ERR, "screened")
     assert "1 of 2 partitions" in found[-1].reason
+
+
+async def test_a_group_without_observed_progress_is_not_called_ok(sweep: Sweep) -> None:
+    """One of its partitions may be dead, until a read shows progress there, or the rule for stopped groups applies."""
+    found = [sweep.read(rows((100, 105), (50 * n, 50 * n))) for n in range(4)]
+    assert {one.status for one in found} == {GroupStatus.UNKNOWN}
+    assert [one.basis_text for one in found] == ["read once"] + ["no progress seen yet"] * 3
+    assert sweep.read(rows((102, 105), (500, 500))).status is GroupStatus.OK
 
 
 async def test_a_stop_begins_at_the_last_read_with_progress(sweep: Sweep) -> None:
