@@ -162,8 +162,6 @@ class RepeatedScreening:
                 store.set_broker(node, fault=status.fault)
         for node, listed in nodes.items():
             await store.take_list(node, ListingDelta(listed, [], len(listed), 0.0), first=node not in self._listed)
-        if not nodes.keys() <= self._listed:
-            self._screening.note_unsettled()
         self._listed |= nodes.keys()
         await self._forget_missing(snapshot)
         self._screening.check_clock()

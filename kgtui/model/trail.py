@@ -318,9 +318,9 @@ class Trail:
 
     def _progress(self, at: int) -> None:
         if self.progress_at:
-            # The pace is the longest recent time between two reads with progress. One read can reduce the pace to half
-            # its value, but not further, so that a single long pause is forgotten only after a few reads.
-            self.pace = min(max(at - self.progress_at, self.pace // 2), WAITED_MAX)
+            # The pace is the longest recent time between two reads with progress. One read can reduce the pace to a
+            # quarter of its value, but not further, so that a single long pause is forgotten only after a few reads.
+            self.pace = min(max(at - self.progress_at, self.pace // 4), WAITED_MAX)
         self.progress_at = at
 
     def describe(self, at: int, description: GroupDescription) -> None:

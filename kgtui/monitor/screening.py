@@ -79,14 +79,14 @@ class Screening:
         self.near_log_start: set[str] = set()
         self._rebalanced_at: dict[str, float] = {}
         self._to_judge: deque[tuple[str, float | None]] = deque()
-        self.note_unsettled()
-        store.on_state_change = self.state_changed
+        self._note_unsettled()
+        store.on_state_change, store.on_first_list = self.state_changed, self._note_unsettled
 
-    def note_unsettled(self) -> None:
+    def _note_unsettled(self) -> None:
         """Remember which groups are now in a rebalance or in the state NotReady.
 
-        Call this whenever a broker has sent its first list of groups. If a rebalance begins later, the store calls
-        `state_changed`.
+        The store calls this method after it has stored the first list of a broker. If a rebalance begins later, the
+        store calls `state_changed`.
         """
         now = self._store.now()
         for listing, ids in self._store.by_listing.items():

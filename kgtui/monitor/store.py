@@ -58,6 +58,7 @@ class Store:
             unread record was written at this time or earlier.
         on_state_change: function that is called when a new or changed state of a group is listed, with the group id,
             its earlier `Listing` (None if the group is new) and its new `Listing`; or None.
+        on_first_list: function that is called after the first list of a broker was stored; or None.
     """
 
     def __init__(self, keep: int, clock: Callable[[], float] = time.time, events: EventTracker | None = None) -> None:
@@ -82,6 +83,7 @@ class Store:
         self.unread_since: dict[str, float] = {}
         self.unobserved = 0
         self.on_state_change: Callable[[str, Listing | None, Listing], None] | None = None
+        self.on_first_list: Callable[[], None] | None = None
         self.brokers: dict[int, BrokerStatus] = {}
         self.group_faults: dict[str, Fault] = {}
         self.faults: tuple[Fault, ...] = ()
@@ -123,6 +125,8 @@ class Store:
             self._update_index(moves)
         if delta.state_search is not None:
             self._set_state_times(delta.state_since)
+        if first and self.on_first_list is not None:
+            self.on_first_list()
 
     def _set_state_times(self, times: Mapping[str, float | None]) -> None:
         """Store the times at which the current states of groups began.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from heapq import nsmallest
+from itertools import islice
 from typing import TYPE_CHECKING, Protocol
 
 from kgtui.model.problem import ONLY_COUNTED, Problem
@@ -18,6 +19,9 @@ if TYPE_CHECKING:
 
 _ONLY_IN_BACKGROUND = ONLY_COUNTED | {Problem.EMPTY, Problem.UNREADABLE}
 """Groups with one of these problems are read only in the background, because more reads would find nothing new."""
+
+_MOST_COMPARED = 5_000
+"""Maximum number of groups with the same problem whose lags are compared to find the groups with the largest lag."""
 
 
 class FullReader(Protocol):
@@ -106,17 +110,22 @@ class SuspectTier:
         """Yield the ids of at most `MonitorOptions.suspects` groups, those with the most severe problem first.
 
         Among groups with the same problem, the groups that were chosen last time come first, sorted by id, and then
-        the other groups, sorted by id.
+        the other groups, those with the largest lag first. If there are very many of them, only `_MOST_COMPARED` groups
+        are compared, so that the event loop is not blocked.
         """
         left = self._most
         for groups in suspects:
             observed = sorted(group for group in self._observed if group in groups)
-            others = (group for group in groups if group not in self._observed)
-            first = [*observed, *nsmallest(left - len(observed), others)][:left]
+            others = islice((group for group in groups if group not in self._observed), _MOST_COMPARED)
+            first = [*observed, *nsmallest(left - len(observed), others, key=self._by_lag)][:left]
             yield from first
             left -= len(first)
             if not left:
                 return
+
+    def _by_lag(self, group: str) -> tuple[int, str]:
+        summary = self._store.summaries.get(group)
+        return -((summary.lag if summary is not None else None) or 0), group
 
 
 def _has_problem(store: Store, group: str) -> bool:

@@ -43,7 +43,8 @@ def not_moving(trail: Trail) -> Iterator[Judgment]:
     """Yield `Problem.STOP` if the committed offset in a partition with unread records has not moved for too long."""
     # `Trail.waited` has one number per partition: 0 if the partition has no unread records; otherwise 1 + the seconds
     # for which it has had unread records, and its committed offset has not changed.
-    longest, limit = max(trail.waited, default=0) - 1, max(_WAITED, _PACES * trail.pace)
+    # The limit is below the longest time that a trail can store, so that a group can always count as stopped.
+    longest, limit = max(trail.waited, default=0) - 1, max(_WAITED, min(_PACES * trail.pace, WAITED_MAX - 2))
     if longest <= limit:
         return
     stuck = [number for number, waited in enumerate(trail.waited) if waited - 1 > limit]

@@ -147,7 +147,10 @@ def notes(health: GroupHealth, group_type: str | None) -> list[str]:
 def _rebalance_notes(health: GroupHealth) -> list[str]:
     found = []
     if health.rebalances is not None and health.rebalances.flapping:
-        found.append(f"{counted(health.rebalances.rebalances, 'rebalance')} in {duration(health.rebalances.seconds)}")
+        # Only the group epoch counts every rebalance. Without it, kgtui may have missed some between two reads.
+        least = "at least " if health.rebalances.epoch_steps is None else ""
+        rebalances = counted(health.rebalances.rebalances, "rebalance")
+        found.append(f"{least}{rebalances} in {duration(health.rebalances.seconds)}")
     if health.unsettled is not None:
         found.append(unsettled_reason(health.state))
     if health.holding_up:

@@ -107,6 +107,17 @@ async def test_the_cluster_page_without_problems_shows_how_many_groups_were_read
         await until(pilot, lambda: "no problem found; 5 of 10 groups read within 3 s" in screen_words(app))
 
 
+async def test_the_cluster_page_says_what_was_read_also_beside_counted_groups(tmp_path: Path) -> None:
+    """Unused and abandoned groups are only counted. Three more groups may have a problem, but are read less often."""
+    counted = {"old-batch": ABANDONED, "legacy-mirror": UNUSED}
+    app, _ = app_on(sample_snapshot(screened=counted, unobserved=3), tmp_path)
+    async with app.run_test(size=(160, 44)) as pilot:
+        await settled(pilot)
+        expected = ["no other problem found; 5 of 10 groups read within 3 s", "1 unused", "1 abandoned",
+                    "3 possible problems checked less often"]  # fmt: skip
+        await until(pilot, lambda: [one for one in expected if one not in screen_words(app)] == [])
+
+
 async def test_the_enter_key_in_the_table_of_problems_selects_the_group_in_the_tree(tmp_path: Path) -> None:
     app, _ = app_on(snapshot_with_problems(), tmp_path)
     async with app.run_test(size=(140, 44)) as pilot:

@@ -381,8 +381,12 @@ class NodePage(Vertical):
         cells += [Cell(SafeText(f"{count} {kind.value}"), MUTED) for kind, count in summary.counted.items()]
         if summary.acknowledged:
             cells.append(Cell(SafeText(f"{summary.acknowledged} acknowledged"), MUTED))
-        if not cells:
-            cells.append(Cell(SafeText(no_problem_text(snapshot, summary, self._since)), MUTED))
+        if snapshot.unobserved and subject.path is None:
+            cells.append(
+                Cell(SafeText(f"{counted(snapshot.unobserved, 'possible problem')} checked less often"), MUTED)
+            )
+        if not summary.problem_counts:
+            cells.insert(0, Cell(SafeText(no_problem_text(snapshot, summary, self._since)), MUTED))
         sums = self._sums[subject.path]
         lag = text.lag(summary.lag, summary.lag_unknown > 0)
         cells.append(Cell(SafeText(f"lag {lag}{_sparkline(sums.lag)}")))
@@ -414,11 +418,12 @@ def no_problem_text(snapshot: Snapshot, summary: GroupSetSummary, since: float |
     Args:
         since: time of the first snapshot with data about at least one group, in epoch seconds; None if there is none.
     """
+    found = "no other problem found" if summary.acknowledged or summary.counted else "no problem found"
     read = f"{text.exact(summary.read)} of {counted(summary.groups, 'group')} read"
     if summary.oldest_read is None or since is None:
         return read
     within = text.age(snapshot.taken_at - summary.oldest_read)
-    return f"no problem found; {read} within {within}, observed for {text.age(snapshot.taken_at - since)}"
+    return f"{found}; {read} within {within}, observed for {text.age(snapshot.taken_at - since)}"
 
 
 def _sparkline(values: Sequence[float]) -> str:

@@ -10,6 +10,7 @@ from kgtui.model import facts
 from kgtui.model.access import NONE_VISIBLE, VISIBLE_ONLY
 from kgtui.model.guard import why_not_delete
 from kgtui.model.health.wording import age, duration, expiry, loss_when, missing
+from kgtui.model.member_names import member_names
 from kgtui.model.number_format import counted
 from kgtui.model.offsets import lag_of_group, lags
 from kgtui.model.problem import Problem
@@ -72,7 +73,7 @@ def health_fields(
         # During a rebalance, leave out the field `held up by`, because the field `who` at the top of the pane already
         # names the members that delay the rebalance.
         if snapshot.judgment(group).kind is not Problem.REBALANCING:
-            yield from _held_up(health)
+            yield from _held_up(snapshot, group, health)
         yield from _empty(snapshot, group, health)
         if health.undecided:
             yield one_line_field("not known", Cell("; ".join(missing(one) for one in health.undecided), MUTED))
@@ -192,13 +193,15 @@ def _rebalances(health: GroupHealth) -> Iterator[Field]:
     yield one_line_field("rebalances", *cells)
 
 
-def _held_up(health: GroupHealth) -> Iterator[Field]:
+def _held_up(snapshot: Snapshot, group: str, health: GroupHealth) -> Iterator[Field]:
     if not health.holding_up:
         return
+    reading = snapshot.details.get(group)
+    names = member_names((None if reading is None else reading.value.members) or ())
     cells: list[Cell] = []
     for member, behind in list(health.holding_up.items())[:_MOST_MEMBERS_NAMED]:
         distance = "has left" if behind is None else f"{counted(behind, 'epoch')} behind"
-        cells += [Cell(member, WARN), Cell(f" {distance}  ", MUTED)]
+        cells += [Cell(names.get(member, member), WARN), Cell(f" {distance}  ", MUTED)]
     more = len(health.holding_up) - _MOST_MEMBERS_NAMED
     if more > 0:
         cells.append(Cell(f"and {text.exact(more)} more", MUTED))

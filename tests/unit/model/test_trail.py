@@ -118,12 +118,14 @@ def test_time_and_pace_of_progress_are_stored() -> None:
     """A read shows progress if a committed offset has risen since the read before.
 
     `pace` is the longest recent time between two reads with progress, in seconds. If the group makes progress more
-    often, each read with progress reduces `pace` by at most half, here from 45 to 22.
+    often, each read with progress reduces `pace` to a quarter or more of its value, here from 80 to 20.
     """
-    trail = trail_of(rows((5, 9)), rows((6, 9)), rows((6, 9)), rows((6, 9)), rows((8, 9)))
-    assert (trail.first_at, trail.progress_at, trail.pace) == (T0, T0 + 60, 45)
-    trail.add(T0 + 75, rows((9, 9)))
-    assert trail.pace == 22
+    trail = trail_of(*[rows((position, 9)) for position in (5, 6, 6, 6, 8)], seconds=20)
+    assert (trail.first_at, trail.progress_at, trail.pace) == (T0, T0 + 80, 60)
+    trail.add(T0 + 160, rows((9, 9)))
+    assert trail.pace == 80
+    trail.add(T0 + 165, rows((10, 10)))
+    assert trail.pace == 20
 
 
 @pytest.mark.parametrize("later", [[8], [8, 9], [7, 7, 7]])

@@ -134,6 +134,25 @@ async def test_after_two_hourly_commits_a_group_is_not_reported_as_stopped(sweep
     assert set(found[125:]) == {None}
 
 
+@pytest.mark.parametrize("outage", [4 * 3_600, 30 * 3_600])
+async def test_a_long_outage_is_soon_forgotten(sweep: Sweep, outage: float) -> None:
+    """The group makes progress again after the outage, and then stops for good."""
+    for position in (10, 20):
+        sweep.read(rows((position, 1_000)))
+    positions = [30, 40, 50, 60, 70, 80, 90, 100, 110]
+    assert sweep.read(rows((20, 1_000)), after=outage).kind is Problem.STOP
+    assert {sweep.read(rows((position, 1_000))).kind for position in positions} == {None}
+    assert Problem.STOP in [sweep.read(rows((110, 1_000))).kind for _ in range(6)]
+
+
+async def test_a_group_with_a_very_long_pause_can_still_count_as_stopped(sweep: Sweep) -> None:
+    """A trail stores times of up to 18 hours. Three times the pause would be longer."""
+    sweep.read(rows((10, 1_000)))
+    sweep.read(rows((20, 1_000)))
+    assert sweep.read(rows((30, 1_000)), after=12 * 3_600).kind is None
+    assert [sweep.read(rows((30, 1_000)), after=3_600).kind for _ in range(20)][-1] is Problem.STOP
+
+
 async def test_a_rewind_is_reported_until_the_previous_offset_is_reached_again(sweep: Sweep) -> None:
     positions = [500, 400, 450, 500]
     kinds = [sweep.read(rows((position, 500))).kind for position in positions]
@@ -191,6 +210,16 @@ async def test_a_rebalance_is_reported_as_a_problem_only_after_a_time_limit(
     )  # fmt: skip
     await sweep.list(STABLE)
     assert sweep.judgment().kind is None
+
+
+async def test_a_rebalance_in_the_first_list_of_a_late_broker_is_reported(sweep: Sweep) -> None:
+    """Screening starts as soon as the first broker has listed its groups."""
+    late = replace(REBALANCING, coordinator=2)
+    await sweep.store.take_list(2, ListingDelta({"late": late}, [], 1, 1.0), first=True)
+    sweep.store.store_summary("late", Summary(1, 0, 0, 1, ("t",), "", sweep.now, sweep.now))
+    sweep.now += 16
+    sweep.screening.judge_unsettled()
+    assert sweep.store.snapshot().judgment("late").kind is Problem.REBALANCING
 
 
 async def test_start_time_of_a_rebalance_that_began_before_kgtui_started_is_unknown() -> None:

@@ -11,6 +11,7 @@ from kgtui.model.answer import Answer, Coverage, Fault
 from kgtui.model.group import Listing
 from kgtui.model.judgment import Basis, Judgment
 from kgtui.model.problem import GroupStatus, Problem
+from kgtui.model.summary import Summary
 from kgtui.monitor import MonitorOptions
 from kgtui.monitor.poll_timer import PollTimer
 from kgtui.monitor.store import Store
@@ -66,6 +67,13 @@ async def test_only_the_40_worst_groups_are_read_at_every_poll() -> None:
     assert len(chosen) == 40
     assert {group for group, judgment in screened.items() if judgment is STOPPED} <= set(chosen)
     assert store.snapshot().unobserved == 49_960
+
+
+async def test_among_groups_with_the_same_problem_those_with_the_largest_lag_are_read() -> None:
+    tier, store = await tier_with(dict.fromkeys("abcd", BEHIND), most=2)
+    for group, lag in {"a": 5, "b": None, "c": 70, "d": 8}.items():
+        store.store_summary(group, Summary(1, lag, 0, 1, ("t",), "", 1.0, 1.0))
+    assert tier.choose() == ["c", "d"]
 
 
 async def test_a_group_read_at_every_poll_is_replaced_only_by_a_worse_group() -> None:

@@ -78,6 +78,7 @@ def text_of(field: Field) -> str:
         ({"rebalances": RebalanceRate(8, 8, 8, 600.0)}, "rebalances",
          "8 in 10 min the group is flapping: 48 rebalances per hour"),
         ({"holding_up": {"m1": 2, "m2": None}}, "held up by", "m1 2 epochs behind m2 has left"),
+        ({"holding_up": {f"{GROUP}-m1": 1}}, "held up by", "client-1 1 epoch behind"),
         ({"holding_up": dict.fromkeys("abcde", 1)}, "held up by",
          "a 1 epoch behind b 1 epoch behind c 1 epoch behind and 2 more"),
         ({"empty": EmptyPeriod(300.0, at_least=True)}, "Empty for", "≥ 5 min"),
