@@ -20,11 +20,11 @@ from kgtui.model.judgment import FoundProblem
 from kgtui.model.problem import ONLY_COUNTED, GroupStatus, Problem
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
     from kgtui.model.group import GroupConfig, GroupDescription, Listing
     from kgtui.model.judgment import Judgment
-    from kgtui.model.offsets import GroupOffsets
+    from kgtui.model.offsets import GroupOffsets, TopicPartition
     from kgtui.model.snapshot import BrokerStatus, Snapshot
 
 _VERDICTS_AT_ONCE = 500
@@ -157,10 +157,28 @@ class EventTracker:
         memberless = without_members(listing)
         if before is not None and before is not after:
             always = memberless and group in self._memberless
-            old, new = before.by_partition(), after.by_partition()
-            self.log.add(offset_events(group, at, listing, old, new, memberless=always))
+            self.positions_read(group, listing, before.by_partition(), after.by_partition(), at, memberless=always)
         if memberless:
             self._memberless.add(group)
+
+    def positions_read(
+        self,
+        group: str,
+        listing: Listing,
+        before: Mapping[TopicPartition, int],
+        after: Mapping[TopicPartition, int],
+        at: float,
+        *,
+        memberless: bool,
+    ) -> None:
+        """Add an event if offsets were reset or went back between two reads.
+
+        Args:
+            before, after: `(topic, partition)` → committed offset or share-partition start offset.
+            at: time of the newest read, in seconds since the epoch.
+            memberless: whether the group had no members at both reads.
+        """
+        self.log.add(offset_events(group, at, listing, before, after, memberless=memberless))
 
     def configs_read(
         self, group: str, listing: Listing, before: Collection[GroupConfig], after: Collection[GroupConfig], at: float

@@ -109,8 +109,34 @@ class Screening:
         if description is not None:
             trail.describe(round(at), description)
         if rows is not None:
+            earlier_at, earlier = trail.at, trail.positions
             trail.add(round(at), rows, jump=self._jump if trail.at <= self._jumped_at else 0)
+            if trail.reads > 1 and round(at) in (trail.rewound_at, trail.progress_at):
+                self._note_reset(group, at, rows, earlier, earlier_at, went_back=trail.rewound_at == round(at))
         return trail
+
+    def _note_reset(
+        self, group: str, at: float, rows: Sequence[Position], earlier: Sequence[int], earlier_at: int, went_back: bool
+    ) -> None:
+        """Pass the offsets of two reads to the store, if they may show that offsets were reset.
+
+        This is so if an offset went back, or if any offset changed while the group was Empty. Groups whose offsets are
+        read at every poll are left out, because the store compares these reads itself.
+
+        Args:
+            rows: offsets in the newest read, which was made at the time `at`.
+            earlier: offsets of the same partitions in the previous read, at the time `earlier_at`; -1 stands for none.
+            went_back: whether an offset went back between these reads.
+        """
+        listing, since = self._store.groups.get(group), self._store.state_since.get(group, 0.0)
+        if listing is None or group in self._store.offsets:
+            return
+        memberless = listing.state == EMPTY and since <= earlier_at
+        if went_back or memberless:
+            pairs = [(row.key, old, row.position) for row, old in zip(rows, earlier, strict=True)]
+            before = {key: old for key, old, new in pairs if old >= 0 and new is not None}
+            after = {key: new for key, _, new in pairs if key in before and new is not None}
+            self._store.note_positions(group, before, after, at, memberless=memberless)
 
     def judge(self, group: str, trail: Trail | None = None, compared: LogStartCheck | None = None) -> None:
         """Apply all rules of screening to a group, and store the judgment (which problems the group possibly has).

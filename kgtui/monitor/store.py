@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from kgtui.model.group import GroupConfig, GroupDescription, Listing
     from kgtui.model.health import GroupHealth
     from kgtui.model.judgment import Judgment
-    from kgtui.model.offsets import GroupOffsets
+    from kgtui.model.offsets import GroupOffsets, TopicPartition
     from kgtui.model.summary import Summary
 
 T = TypeVar("T")
@@ -306,6 +306,24 @@ class Store:
         before = self.offsets.get(group)
         if self._keep_reading(self.offsets, "offsets", group, value):
             self._events.offsets_read(group, self.groups[group], before.value if before else None, value, self._clock())
+
+    def note_positions(
+        self,
+        group: str,
+        before: Mapping[TopicPartition, int],
+        after: Mapping[TopicPartition, int],
+        at: float,
+        *,
+        memberless: bool,
+    ) -> None:
+        """Add an event if the positions in two background reads show that offsets were reset or went back.
+
+        Args:
+            before, after: `(topic, partition)` → committed offset or share-partition start offset.
+            at: time of the newest read, in seconds since the epoch.
+            memberless: whether the group had no members at both reads.
+        """
+        self._events.positions_read(group, self.groups[group], before, after, at, memberless=memberless)
 
     def extend_offsets(self, group: str, extend: Callable[[GroupOffsets], GroupOffsets]) -> None:
         """Replace the stored offsets of a group with `extend(offsets)`. The time of the read stays the same."""

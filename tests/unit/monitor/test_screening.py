@@ -11,13 +11,16 @@ from typing import TYPE_CHECKING
 import pytest
 
 from kgtui.admin.base import ListingDelta
+from kgtui.model.event import EventKind, EventLog
 from kgtui.model.group import Listing
 from kgtui.model.health import health_of
 from kgtui.model.health.values import Loss
 from kgtui.model.judgment import Basis
+from kgtui.model.offsets import GroupOffsets
 from kgtui.model.problem import GroupStatus, Problem
 from kgtui.model.summary import Summary
 from kgtui.monitor import trail_rules
+from kgtui.monitor.event_tracker import EventTracker
 from kgtui.monitor.lost_records import LogStartCheck
 from kgtui.monitor.screening import Screening
 from kgtui.monitor.store import Store
@@ -42,7 +45,8 @@ class Sweep:
 
     def __init__(self) -> None:
         self.now = T0
-        self.store = Store(10, lambda: self.now)
+        self.events = EventLog(10)
+        self.store = Store(10, lambda: self.now, EventTracker(self.events, 10))
         self.screening = Screening(self.store)
         self._first = True
 
@@ -151,6 +155,40 @@ async def test_a_group_with_a_very_long_pause_can_still_count_as_stopped(sweep: 
     sweep.read(rows((20, 1_000)))
     assert sweep.read(rows((30, 1_000)), after=12 * 3_600).kind is None
     assert [sweep.read(rows((30, 1_000)), after=3_600).kind for _ in range(20)][-1] is Problem.STOP
+
+
+@pytest.mark.parametrize(
+    ("listing", "position", "in_view", "expected"),
+    [
+        (EMPTY, 10, False, [EventKind.RESET]),
+        (EMPTY, 90, False, [EventKind.RESET]),
+        (STABLE, 10, False, [EventKind.REWOUND]),
+        (STABLE, 90, False, []),
+        (EMPTY, 90, True, []),
+    ],
+)
+async def test_background_reads_show_that_offsets_were_reset(
+    listing: Listing, position: int, in_view: bool, expected: list[EventKind]
+) -> None:
+    """Offsets of an Empty group change only if somebody resets them. Groups in view are compared elsewhere."""
+    sweep = Sweep()
+    await sweep.list(listing)
+    for _ in range(2):
+        sweep.read(rows((50, 100), (7, 7)))
+    if in_view:
+        sweep.store.put_offsets("g", GroupOffsets())
+    sweep.read(rows((position, 100), (7, 7)))
+    sweep.read(rows((position, 100), (7, 7)))
+    assert [event.kind for event in sweep.events.kept()] == expected
+
+
+async def test_no_reset_is_reported_if_the_group_had_members_at_the_earlier_read(sweep: Sweep) -> None:
+    for _ in range(2):
+        sweep.read(rows((50, 100)))
+    sweep.now += 5
+    await sweep.list(EMPTY)
+    sweep.read(rows((90, 100)))
+    assert [event.kind for event in sweep.events.kept()] == [EventKind.STATE]
 
 
 async def test_a_rewind_is_reported_until_the_previous_offset_is_reached_again(sweep: Sweep) -> None:
