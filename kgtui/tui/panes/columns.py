@@ -35,7 +35,7 @@ class Column(Generic[RowT]):
             column with rank 0 is always shown.
         right: whether the column is right-aligned. A right-aligned column is never narrowed.
         min_width: smallest width of a left-aligned column, in terminal cells.
-        max_width: largest width, in terminal cells.
+        max_width: largest width while other columns need the width, in terminal cells.
         cut: where a long text is shortened: at its end or in its middle.
         if_spare: whether to show the column only if all columns fit without being narrowed.
         if_values: whether to show the column only if at least one row has a value in it.
@@ -114,24 +114,28 @@ def field_column(
     )  # fmt: skip
 
 
-def preferred_width(column: Column[RowT], rows: Sequence[RowT]) -> int:
-    """Return the width that the title and all values of a column need, in terminal cells, but at most `max_width`.
+def preferred_width(column: Column[RowT], rows: Sequence[RowT], most: int | None = None) -> int:
+    """Return the width that the title and all values of a column need, in terminal cells, but at most `most`.
 
     Return 0 for a column that is hidden because no row has a value (`if_values`).
+
+    Args:
+        most: None for `Column.max_width`.
     """
+    most = column.max_width if most is None else most
     if column.if_values and not any(column.value(row) for row in rows):
         return 0
     widest = cell_len(column.title)
-    if widest >= column.max_width:
-        return column.max_width
+    if widest >= most:
+        return most
     values = {column.value(row) for row in rows}
     numbers = [value for value in values if isinstance(value, int)]
     if numbers:
         widest = max(widest, len(text.exact(max(numbers))), len(text.exact(min(numbers))))
     texts = sorted((value for value in values if isinstance(value, str)), key=len, reverse=True)
     for value in texts[:20]:
-        widest = max(widest, cell_len(text.plain(value, column.max_width)))
-    return min(widest, column.max_width)
+        widest = max(widest, cell_len(text.plain(value, most)))
+    return min(widest, most)
 
 
 def fit_columns(
@@ -163,6 +167,25 @@ def fit_columns(
         widths[column.id] += more
         spare -= more
     return [(column, widths[column.id]) for column in shown]
+
+
+def widen_columns(
+    fitted: Sequence[tuple[Column[RowT], int]], rows: Sequence[RowT], room: int
+) -> list[tuple[Column[RowT], int]]:
+    """Give width that is left over to columns whose values are cut off at `Column.max_width`.
+
+    Args:
+        fitted: result of `fit_columns`.
+        room: available width for all columns together, in terminal cells.
+    """
+    spare = room - sum(width + GAP for _, width in fitted) + GAP
+    widened: list[tuple[Column[RowT], int]] = []
+    for column, width in fitted:
+        if spare > 0 and column.min_width < column.max_width == width:
+            more = preferred_width(column, rows, width + spare) - width
+            width, spare = width + more, spare - more
+        widened.append((column, width))
+    return widened
 
 
 def _most_important(

@@ -16,7 +16,7 @@ from textual.strip import Strip
 from kgtui.model.marks import ROLES
 from kgtui.tui import text
 from kgtui.tui.panes.cells import MUTED, fit_text
-from kgtui.tui.panes.columns import GAP, Column, column_at, fit_columns, preferred_width
+from kgtui.tui.panes.columns import GAP, Column, column_at, fit_columns, preferred_width, widen_columns
 from kgtui.tui.textual_compat.line_view import LineView, movement_bindings
 
 if TYPE_CHECKING:
@@ -254,7 +254,8 @@ class LineTable(LineView, Generic[RowT], can_focus=True):
         for column in self._columns:
             preferred = preferred_width(column, self._rows)
             self._preferred[column.id] = max(preferred, self._preferred.get(column.id, 0))
-        self._fitted = fit_columns(self._columns, self._preferred, self.scrollable_content_region.width - 1)
+        room = self.scrollable_content_region.width - 1
+        self._fitted = widen_columns(fit_columns(self._columns, self._preferred, room), self._rows, room)
 
     def on_resize(self) -> None:
         self._arrange()

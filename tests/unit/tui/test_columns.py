@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
@@ -12,7 +13,7 @@ from kgtui.tui.panes.cells import (
     safe_text,
     wrap_cells,
 )
-from kgtui.tui.panes.columns import Column, column_at, fit_columns, preferred_width
+from kgtui.tui.panes.columns import Column, column_at, fit_columns, preferred_width, widen_columns
 
 COLUMNS: list[Column[tuple[str, int, str]]] = [
     Column("name", "NAME", lambda row: row[0], min_width=6, max_width=20),
@@ -52,6 +53,14 @@ def test_narrow_table_leaves_out_unimportant_columns_and_never_cuts_off_numbers(
         ("name", 7), ("count", 9), ("note", 6),
     ]  # fmt: skip
     assert [(column.id, width) for column, width in fit_columns(COLUMNS, preferred, 20)] == [("name", 10), ("count", 9)]
+
+
+@pytest.mark.parametrize(("room", "widths"), [(60, [40, 9, 4]), (45, [30, 9, 4]), (35, [20, 9, 4])])
+def test_long_values_are_cut_off_only_if_the_width_is_used_up(room: int, widths: list[int]) -> None:
+    """`Column.max_width` is the largest width of a column only as long as other columns need the width."""
+    rows = [("x" * 40, 1_234_567, "")]
+    fitted = fit_columns(COLUMNS, {column.id: preferred_width(column, rows) for column in COLUMNS}, room)
+    assert [width for _, width in widen_columns(fitted, rows, room)] == widths
 
 
 def test_clicked_table_column_is_found_from_the_horizontal_mouse_position() -> None:
