@@ -118,9 +118,10 @@ class SweepTier:
             if rounds:
                 count = ceil(len(empty) * options.sweep_pause / options.empty_pause)
                 seconds = max(options.sweep_pause, (len(busy) + count) * len(self._sweeps) / self._rate(first=False))
-                next_empty = 0 if next_empty >= len(empty) else next_empty
-                start, next_empty = next_empty, next_empty + ceil(len(empty) * seconds / options.empty_pause)
-                empty = empty[start:next_empty]
+                count = min(ceil(len(empty) * seconds / options.empty_pause), len(empty))
+                start = next_empty % max(len(empty), 1)
+                next_empty = start + count
+                empty = [*empty, *empty][start:next_empty]  # After the last Empty group, continue with the first one.
             began = self._timer.now()
             await self._read_round(node, busy + empty, first=rounds == 0, seconds=seconds)
             if rounds == 0:

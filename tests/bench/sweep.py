@@ -117,11 +117,15 @@ async def _measure(seeds: list[str], size: Size, seconds: float) -> _Result:
 
 
 def _ages(snapshot: Snapshot) -> tuple[float, float]:
-    """Return the age of the oldest newest read, in seconds: of groups with members, and of Empty groups."""
+    """Return the age of the oldest newest read, in seconds: of groups with members, and of Empty groups.
+
+    Connect and schema registry groups are left out, because they have no offsets.
+    """
     ages = {True: 0.0, False: 0.0}
     for group, summary in snapshot.summaries.items():
-        if group in snapshot.groups and summary.lag_at is not None:
-            empty = snapshot.groups[group].state == EMPTY
+        listing = snapshot.groups.get(group)
+        if listing is not None and listing.has_offsets and summary.lag_at is not None:
+            empty = listing.state == EMPTY
             ages[empty] = max(ages[empty], snapshot.taken_at - summary.lag_at)
     return ages[False], ages[True]
 

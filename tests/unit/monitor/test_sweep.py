@@ -201,5 +201,22 @@ async def test_empty_group_with_new_commits_is_read_more_often_than_idle_empty_g
     assert reads["idle-9"] <= 4
 
 
+async def test_empty_groups_are_read_in_equal_portions() -> None:
+    """Every 15 s, kgtui reads an eighth of the Empty groups, so that each of them is read every 2 min."""
+    admin = ScriptedAdmin()
+    for number in range(20):
+        admin.add(f"g-{number:02}", "consumer", state="Empty", lag=5)
+    options = replace(FAST, sweep_pause=0.03, empty_pause=0.08)
+    async with watching(admin, options) as monitor:
+        await until(monitor, lambda _: len(_offset_reads(admin)) >= 12)
+    assert [len(groups) for groups in _offset_reads(admin)[2:12]] == [8] * 10
+    read = [group for groups in _offset_reads(admin)[2:12] for group in groups]
+    assert read == [f"g-{number % 20:02}" for number in range(80)]
+
+
+def _offset_reads(admin: ScriptedAdmin) -> list[Sequence[str]]:
+    return [ids for method, ids in admin.calls if method == "committed_offsets"]
+
+
 def _reads(admin: ScriptedAdmin, group: str) -> int:
     return sum(group in ids for method, ids in admin.calls if method == "committed_offsets")
