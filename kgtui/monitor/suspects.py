@@ -81,7 +81,7 @@ class SuspectTier:
     def choose(self) -> list[str]:
         """Choose the suspects (groups with a possible problem) that are read next, and return their ids.
 
-        Also store the number of suspects that were not chosen.
+        Also store the number of groups with a possible problem that were not chosen.
         """
         suspects = self._suspects()
         chosen: list[str] = []
@@ -93,7 +93,8 @@ class SuspectTier:
                 break
             chosen.append(group)
         self._observed = frozenset(chosen)
-        self._store.set_unobserved(sum(map(len, suspects)) - len(chosen))
+        *problems, others = suspects
+        self._store.set_unobserved(sum(map(len, problems)) - sum(group not in others for group in chosen))
         return chosen
 
     def _suspects(self) -> list[Collection[str]]:
