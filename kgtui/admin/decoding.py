@@ -26,12 +26,11 @@ from kgtui.model.members import (
 from kgtui.protocol.member_data import connect, consumer, schema_registry
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
+
+    from kgtui.model.members import Tasks
 
     Row = Mapping[str, Any]
-    from collections.abc import Callable, Mapping
-
-    from kgtui.model.members import Tasks, TopicPartitions
 
 
 def by_topic(pairs: Iterable[tuple[str, Iterable[int]]]) -> TopicPartitions:

@@ -7,7 +7,7 @@ import sys
 import time
 from typing import TYPE_CHECKING, TypeVar
 
-from kgtui.admin.base import ListingDelta
+from kgtui.admin.base import DEFAULT_TIMEOUT, ListingDelta
 from kgtui.admin.deadline import Deadline
 from kgtui.client.pool import Lane
 from kgtui.errors import BrokerError, UnsupportedError
@@ -219,7 +219,7 @@ class KafkaListingFeed:
         self._version = -1
         self._intern: Interner | None = None
 
-    async def poll(self, *, timeout: float = 30.0) -> ListingDelta:
+    async def poll(self, *, timeout: float = DEFAULT_TIMEOUT) -> ListingDelta:
         """List the groups again, and return the changes since the last call. In the first call, every group is new.
 
         Raises:

@@ -176,9 +176,13 @@ class PointInTime:
                     other = result.get((topic, partition))
                     # Several groups can have rows for the same partition. Some rows are outdated if a group's offsets
                     # could not be read. Take the row with the highest log end offset, because it is the newest.
-                    if other is None or (log.log_end or -1) > (other.log_end or -1):
+                    if other is None or _log_end(log) > _log_end(other):
                         result[topic, partition] = log
         return result
+
+
+def _log_end(log: PartitionBounds) -> int:
+    return -1 if log.log_end is None else log.log_end
 
 
 class OwnerChange(NamedTuple):

@@ -1,8 +1,8 @@
 """The trail of a group: the results of its last few background reads.
 
 For each of the last few reads, a trail has the sums of offsets and lag over all partitions. For each partition, the
-trail has the newest position (committed offset or share-partition start offset) and, if there are unread records, the
-time since the position last changed. Times are whole epoch seconds.
+trail has the newest position (committed offset or share-partition start offset) and, if there are unread records, for
+how long there have been unread records without a change of the position. Times are whole epoch seconds.
 
 Trails are stored as bytes to save memory: at most 300 bytes for 10 partitions, and 220 if the sum of the log end
 offsets is below 2³¹. An encoded trail always has room for `SAMPLES` reads and `REBALANCES_KEPT` rebalances, so that its
@@ -123,8 +123,8 @@ class Trail:
         samples: sums of offsets and lag in each of the last reads, oldest first.
         positions: newest committed offset (or share-partition start offset) of each partition, sorted by topic and
             partition; -1 stands for none.
-        waited: time since the offset of each partition last changed, as 1 + seconds; 0 if the partition has no unread
-            records.
+        waited: for each partition with unread records, 1 + the seconds for which it has had unread records without a
+            change of its position; 0 if the partition has no unread records.
     """
 
     __slots__ = (
