@@ -117,6 +117,7 @@ class OpenRecordingDialog(TextPrompt["Session"]):
         self._session = session
         self._lake = lake_of(session) if lake is None else LakeChoice(lake, "opened last")
         self._at = at
+        self._without_folder = ""  # Text that is shown while the folder field is empty.
 
     def compose_fields(self) -> ComposeResult:
         # Round the time up to full seconds. The recording opens at the newest poll at or before the time in this field.
@@ -156,6 +157,7 @@ class OpenRecordingDialog(TextPrompt["Session"]):
     async def _ask_for_missing_lake(self) -> None:
         exists = await asyncio.to_thread(is_lake, self._lake.path)
         if not exists and self.lake.value == str(self._lake.path):
+            self._without_folder = self.NO_LAKE
             self.lake.value = ""
             self.query_one("#span", Static).update(Content(self.NO_LAKE))
             if not self.time.value:
@@ -167,7 +169,7 @@ class OpenRecordingDialog(TextPrompt["Session"]):
         path, span = event.value.strip(), self.query_one("#span", Static)
         await asyncio.sleep(TYPING_PAUSE)
         if not path:
-            span.update("")
+            span.update(Content(self._without_folder))
             return
         try:
             first, last = await asyncio.to_thread(recorded_span, path)

@@ -202,6 +202,9 @@ async def test_the_open_recording_dialog_explains_invalid_input(tmp_path: Path) 
         # The dialog must no longer show the error about the folder `[/nowhere]`, because the folder that was entered
         # last exists.
         await until(pilot, lambda: "[/nowhere]" not in screen_text(app))
+        await until(pilot, lambda: "recorded from" in screen_words(app))
+        dialog.lake.value = ""
+        await until(pilot, lambda: "This cluster has no recording yet" in screen_words(app))
         await pilot.press("escape")
         await until(pilot, lambda: app.screen is main_screen(app))
 
