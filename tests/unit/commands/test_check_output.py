@@ -6,15 +6,18 @@ import csv
 import io
 import json
 import re
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
 
 from kgtui.model.answer import Answer, Fault
 from kgtui.model.cluster import Retention, TopicRules
+from kgtui.model.health import ReadHistory, RebalanceRate, health_of
 from kgtui.model.health.wording import local_clock
 from kgtui.model.record_times import FORBIDDEN_TOPIC, RecordTime, TimeRange
 from kgtui.model.rfc3339 import parse_rfc3339
+from kgtui.output.check_results import notes
 from tests.scripted import ScriptedAdmin, member
 from tests.unit.commands.checking import Script, objects, verdicts, watched_cluster
 
@@ -180,6 +183,15 @@ def test_kgtui_check_reports_rebalances_and_members_with_old_epochs(
     ran = run("check", "fine", "--all")
     assert "6 rebalances in 2 min" in ran.out
     assert "1 member is behind the target assignment" in ran.out
+
+
+@pytest.mark.parametrize(
+    ("epoch_steps", "expected"), [(6, "6 rebalances in 2 min"), (None, "at least 6 rebalances in 2 min")]
+)
+def test_number_of_rebalances_without_epochs_is_a_lower_bound(epoch_steps: int | None, expected: str) -> None:
+    """Each rebalance increases the group epoch. In groups without epochs, kgtui can miss rebalances between reads."""
+    flapping = replace(health_of(ReadHistory()), rebalances=RebalanceRate(6, epoch_steps, 6, 120.0))
+    assert expected in notes(flapping, "classic")
 
 
 def test_kgtui_check_escapes_control_characters_in_group_ids(
