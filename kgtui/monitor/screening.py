@@ -109,10 +109,11 @@ class Screening:
         if description is not None:
             trail.describe(round(at), description)
         if rows is not None:
-            earlier_at, earlier = trail.at, trail.positions
-            trail.add(round(at), rows, jump=self._jump if trail.at <= self._jumped_at else 0)
-            if trail.reads > 1 and round(at) in (trail.rewound_at, trail.progress_at):
-                self._note_reset(group, at, rows, earlier, earlier_at, went_back=trail.rewound_at == round(at))
+            now, earlier_at, earlier = round(at), trail.at, trail.positions
+            trail.add(now, rows, jump=self._jump if trail.at <= self._jumped_at else 0)
+            # The first condition is false if the trail has ignored the read, because partitions were missing in it.
+            if earlier_at < trail.at == now and trail.reads > 1 and now in (trail.rewound_at, trail.progress_at):
+                self._note_reset(group, at, rows, earlier, earlier_at, went_back=trail.rewound_at == now)
         return trail
 
     def _note_reset(

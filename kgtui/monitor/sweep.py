@@ -118,9 +118,9 @@ class SweepTier:
             if rounds:
                 count = ceil(len(empty) * options.sweep_pause / options.empty_pause)
                 seconds = max(options.sweep_pause, (len(busy) + count) * len(self._sweeps) / self._rate(first=False))
-                count = min(ceil(len(empty) * seconds / options.empty_pause), len(empty))
+                portion = min(ceil(len(empty) * seconds / options.empty_pause), len(empty))
                 start = next_empty % max(len(empty), 1)
-                next_empty = start + count
+                next_empty = start + portion
                 empty = [*empty, *empty][start:next_empty]  # After the last Empty group, continue with the first one.
             began = self._timer.now()
             await self._read_round(node, busy + empty, first=rounds == 0, seconds=seconds)

@@ -182,6 +182,15 @@ async def test_background_reads_show_that_offsets_were_reset(
     assert [event.kind for event in sweep.events.kept()] == expected
 
 
+async def test_a_read_without_some_partitions_is_not_compared_with_the_read_in_the_same_second() -> None:
+    sweep = Sweep()
+    await sweep.list(EMPTY)
+    for position in (50, 60):
+        sweep.read(rows((position, 100), (7, 7)))
+    sweep.read(rows((60, 100)), after=0.0)
+    assert [event.kind for event in sweep.events.kept()] == [EventKind.RESET]
+
+
 async def test_no_reset_is_reported_if_the_group_had_members_at_the_earlier_read(sweep: Sweep) -> None:
     for _ in range(2):
         sweep.read(rows((50, 100)))
