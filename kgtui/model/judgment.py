@@ -16,7 +16,7 @@ from enum import Enum
 from typing import TYPE_CHECKING, NamedTuple
 
 from kgtui.model.group_types import EMPTY, REBALANCING
-from kgtui.model.problem import ABANDONED_TIME, PROBLEM_TEXTS, SEVERITY, GroupStatus, Problem
+from kgtui.model.problem import ABANDONED_TIME, ONLY_COUNTED, PROBLEM_TEXTS, SEVERITY, GroupStatus, Problem
 from kgtui.model.trail import number_of_reads
 
 if TYPE_CHECKING:
@@ -117,8 +117,13 @@ class Judgment:
 
     @property
     def severity(self) -> int:
-        """How serious the status is: 4 for ERR, 3 for WARN, 2 for UNKNOWN, 1 for ABANDONED; 0 without a problem."""
-        return 0 if self.kind is None else SEVERITY.get(self.status, 0)
+        """How serious the status is: 4 for ERR, 3 for WARN, 2 for UNKNOWN, 1 for ABANDONED; 0 without a problem.
+
+        An unused group counts like an abandoned one.
+        """
+        if self.kind is None:
+            return 0
+        return SEVERITY.get(GroupStatus.ABANDONED if self.kind in ONLY_COUNTED else self.status, 0)
 
     @property
     def problem_name(self) -> str | None:

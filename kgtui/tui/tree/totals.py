@@ -7,13 +7,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from kgtui.model import facts
-from kgtui.model.problem import ONLY_COUNTED, SEVERITY, GroupStatus
 from kgtui.model.slices import SLICE
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator, Sequence
 
-    from kgtui.model.judgment import Judgment
     from kgtui.model.snapshot import Snapshot
     from kgtui.tui.problem_index import ProblemIndex
     from kgtui.tui.tree.grouping import Node, Path, TreeNodes
@@ -78,7 +76,7 @@ def sum_nodes(
         is_known = False
         worst: Counter[int] = Counter()
         for ids in _slices(node.parts):
-            worst.update(_severity(judgments[group]) for group in ids if group in judgments)
+            worst.update(judgments[group].severity for group in ids if group in judgments)
             more, missing, any_known = _sum_lags(ids, snapshot)
             lag, unknown, is_known = lag + more, unknown + missing, is_known or any_known
             budget -= len(ids)
@@ -90,10 +88,6 @@ def sum_nodes(
     if nodes.root is not None and nodes.root.path not in totals:
         _sum_children(nodes.root, totals)
     return totals
-
-
-def _severity(judgment: Judgment) -> int:
-    return SEVERITY[GroupStatus.ABANDONED] if judgment.kind in ONLY_COUNTED else judgment.severity
 
 
 def _slices(parts: Sequence[Sequence[str]]) -> Iterator[Sequence[str]]:

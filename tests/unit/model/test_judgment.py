@@ -136,3 +136,12 @@ def test_lost_records_are_the_main_problem_of_a_stopped_group() -> None:
     found = with_group(health={"g": lost}).judgment("g")
     assert (found.kind, found.others) == (Problem.DATA_LOST, (Problem.STOP,))
     assert "200 records" in found.reason
+
+
+@pytest.mark.parametrize(
+    ("kind", "severity"), [(None, 0), (Problem.EMPTY, 3), (Problem.UNUSED, 1), (Problem.ABANDONED, 1)]
+)
+def test_severity_of_an_unused_group_is_that_of_an_abandoned_group(kind: Problem | None, severity: int) -> None:
+    """The row of an unused group in the tree has the same gray mark as its nodes."""
+    status = GroupStatus.ABANDONED if kind is Problem.ABANDONED else GroupStatus.WARN
+    assert Judgment(status, kind).severity == severity
