@@ -202,7 +202,7 @@ def _memory(size: Size, ui: Terminal, keys: _Keyboard, bare: Terminal) -> Iterat
     swept = f"{stats['swept'] / max(stats['groups'], 1):.0%} of the groups read"
     yield Figure(f"resident memory, {swept}", last, "MB", "minimal app", bare.usage().resident / 1e6, 200)
     name = f"increase of memory during {size.soak_seconds:.0f} s of keys and polls"
-    yield Figure(name, last - first, "MB", "first tenth of the measurement", first)
+    yield Figure(name, last - first, "MB", "first tenth of the measurement", first, 5)
     yield Figure(
         f"CPU time of the longest callback during keys and polls ({stats['worst_name'][:30]})",
         stats["worst"],
